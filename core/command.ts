@@ -1,0 +1,103 @@
+/**
+ * What a reaper is asked to do: a claim about a cluster, whose result comes back as an event.
+ *
+ * What must stay true: a command carries all that its guard needs (uid, resourceVersion, the references it was judged by), so
+ * carrying it out twice, late or from a replayed log changes nothing that it was not judged for.
+ *
+ * Not here: how an answer is read (services/reaper), when one is issued (fold.ts).
+ */
+import type {
+  ClusterId,
+  Coordinates,
+  ObjectMeta,
+  OwnerReference,
+  PropagationPolicy,
+  ResourceVersion,
+  Uid,
+} from './object.ts'
+import type { Mode } from './policy.ts'
+import type { EvidenceClass } from './proof.ts'
+
+/** `partition-offset-index`: the place in the log that decided it. */
+export type CommandId = string
+
+export type Command = DeleteObject | OrphanDependent | RemoveFinalizer | VerifyOwner | WarnObject
+export type CommandType = Command['type']
+
+export interface CommandBase {
+  readonly id: CommandId
+  readonly cluster: ClusterId
+  /** A newer epoch of the cluster voids the command. */
+  readonly clusterEpoch: number
+  /** Where its result is to be appended. */
+  readonly partition: number
+  /** The reaper takes the stricter of this and `control`'s. Never `observe`: then nothing is issued. */
+  readonly mode: Exclude<Mode, 'observe'>
+  /** What the command is about; for `VerifyOwner` the owner. */
+  readonly target: Target
+  readonly evidence: EvidenceClass
+  /** One sentence for people: why. */
+  readonly because: string
+  /** Offsets, in `partition`, of the events that the verdict rests on; the policy's last. */
+  readonly basis: readonly bigint[]
+}
+
+/** Everything a path needs. `uid` may be what a user typed in a reference. */
+export interface Target extends Coordinates {
+  readonly version: string
+  readonly resource: string
+  readonly uid: Uid
+  /** As held by the graph; empty for `VerifyOwner`. */
+  readonly resourceVersion: ResourceVersion
+  /** Served by an aggregated API server: GET before DELETE. */
+  readonly aggregated: boolean
+}
+
+/** One owner whose absence (or waiting) is proven again before the call, if the evidence asks. */
+export interface OwnerClaim extends Coordinates {
+  readonly uid: Uid
+  readonly version: string
+  readonly resource: string
+  readonly claim: 'absent' | 'waiting'
+}
+
+export interface DeleteObject extends CommandBase {
+  readonly type: 'DeleteObject'
+  readonly propagationPolicy: PropagationPolicy
+  /** All references the object was judged by, in its order. */
+  readonly references: readonly OwnerReference[]
+  readonly finalizers: readonly string[]
+  readonly owners: readonly OwnerClaim[]
+}
+
+/** Drop references from a dependent: when orphaning, and those that count for nothing beside a solid one. */
+export interface OrphanDependent extends CommandBase {
+  readonly type: 'OrphanDependent'
+  readonly references: readonly OwnerReference[]
+  /** Indexes into `references`, descending: the order in which a JSON Patch may remove them. */
+  readonly drop: readonly number[]
+  readonly owners: readonly OwnerClaim[]
+}
+
+export interface RemoveFinalizer extends CommandBase {
+  readonly type: 'RemoveFinalizer'
+  readonly finalizer: string
+  readonly finalizers: readonly string[]
+}
+
+/** Ask the server whether `target.uid` is at the target's coordinates. */
+export interface VerifyOwner extends CommandBase {
+  readonly type: 'VerifyOwner'
+}
+
+/** A Warning Event on the target, worded as upstream's. */
+export interface WarnObject extends CommandBase {
+  readonly type: 'WarnObject'
+  readonly reason: string
+  readonly message: string
+}
+
+export function targetOf(object: ObjectMeta, aggregated: boolean): Target {
+  const { group, kind, namespace, name, version, resource, uid, resourceVersion } = object
+  return { group, kind, namespace, name, version, resource, uid, resourceVersion, aggregated }
+}

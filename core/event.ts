@@ -1,0 +1,270 @@
+/**
+ * What a watcher saw, a reaper learned, an operator wished or the graph noted to itself: everything the fold reads.
+ *
+ * What must stay true: whatever changes a verdict is one of these records, so a replay needs nothing else. Times are append
+ * times of the log and therefore no fields. Absent is null, never undefined: these are the shapes of schemas/*.avsc.
+ *
+ * Not here: what is asked of a cluster (command.ts), where a record goes (partition.ts).
+ */
+import type { CommandId, CommandType } from './command.ts'
+import type { SetHash } from './hash.ts'
+import type {
+  ClusterId,
+  Coordinates,
+  GroupKind,
+  ObjectMeta,
+  ResourceVersion,
+  Scope,
+  Uid,
+} from './object.ts'
+import type { Policy } from './policy.ts'
+import type { Proof } from './proof.ts'
+
+export type Event =
+  | ObjectAdded
+  | ObjectUpdated
+  | ObjectDeleted
+  | Touched
+  | OwnerFound
+  | OwnerAbsent
+  | CommandSettled
+  | OwnerInterest
+  | OwnerState
+  | Continue
+  | WatcherStarted
+  | SyncStarted
+  | SyncFinished
+  | KindServed
+  | KindGone
+  | Heartbeat
+  | PolicyChanged
+  | Directive
+  | Unreadable
+
+/** Unique and growing within a cluster: watcher epoch times a million plus a counter. */
+export type SyncId = number
+
+/** A sighting: told by a live watch (`sync` null) or within a relist. */
+export interface ObjectAdded {
+  readonly type: 'ObjectAdded'
+  readonly cluster: ClusterId
+  /** Of the watcher; the fold refuses older ones. */
+  readonly epoch: number
+  readonly sync: SyncId | null
+  readonly object: ObjectMeta
+}
+
+/** As `ObjectAdded`, for an object the watcher has told before. The fold treats both alike: orders differ, ends do not. */
+export interface ObjectUpdated {
+  readonly type: 'ObjectUpdated'
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly sync: SyncId | null
+  readonly object: ObjectMeta
+}
+
+/** Only ever from a live watch. What a relist misses is concluded by the fold, never told as a deletion. */
+export interface ObjectDeleted {
+  readonly type: 'ObjectDeleted'
+  readonly cluster: ClusterId
+  readonly epoch: number
+  /** The last state, with the version of the deletion. */
+  readonly object: ObjectMeta
+}
+
+/** Versions moved, content did not: one batch for one kind and partition. In a relist it counts as listed. */
+export interface Touched extends GroupKind {
+  readonly type: 'Touched'
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly sync: SyncId | null
+  readonly entries: readonly TouchedEntry[]
+}
+
+export interface TouchedEntry {
+  readonly uid: Uid
+  /** `projectionHash` of the content that this version has. */
+  readonly hash: string
+  readonly resourceVersion: ResourceVersion
+}
+
+/** A live GET found this uid at these coordinates. */
+export interface OwnerFound {
+  readonly type: 'OwnerFound'
+  readonly cluster: ClusterId
+  readonly clusterEpoch: number
+  readonly owner: Coordinates
+  readonly uid: Uid
+  /** What the GET returned. */
+  readonly object: ObjectMeta
+  readonly command: CommandId
+}
+
+/** A live GET proved that this uid is not at these coordinates. It speaks of the coordinates only. */
+export interface OwnerAbsent {
+  readonly type: 'OwnerAbsent'
+  readonly cluster: ClusterId
+  readonly clusterEpoch: number
+  readonly owner: Coordinates
+  readonly uid: Uid
+  /** A typed NotFound naming what was asked, or another uid in the place. */
+  readonly how: 'NotFound' | 'OtherUid'
+  /** The uid that is there instead. */
+  readonly otherUid: Uid | null
+  readonly command: CommandId
+}
+
+/**
+ * - `done`: carried out; `object` is what the server returned, or null when the object is removed.
+ * - `absent`: there was nothing left to do: the object is gone, is another one, or is already being deleted.
+ * - `would-go`: the server accepted it in a dry run.
+ * - `stale`: the object is not what the command was judged by; `object` is what was seen.
+ * - `blocked`: refused or not to be had now; `reason` says by whom.
+ */
+export type Outcome = 'done' | 'absent' | 'would-go' | 'stale' | 'blocked'
+
+/** The result of one command. It proves no absence: the watch does. */
+export interface CommandSettled {
+  readonly type: 'CommandSettled'
+  readonly cluster: ClusterId
+  readonly clusterEpoch: number
+  readonly command: CommandId
+  readonly verb: CommandType
+  /** Of the command's target. */
+  readonly uid: Uid
+  readonly outcome: Outcome
+  /** One line for people; empty when there is nothing to say. */
+  readonly reason: string
+  /** HTTP status of the last answer, null when no call was made. */
+  readonly code: number | null
+  readonly object: ObjectMeta | null
+  /** Calls made for this command. */
+  readonly calls: number
+}
+
+/** A note: how many dependents of an owner live in the partition that writes. Absolute counts. (Semantics.) */
+export interface OwnerInterest {
+  readonly type: 'OwnerInterest'
+  readonly cluster: ClusterId
+  readonly owner: Coordinates
+  readonly uid: Uid
+  readonly partition: number
+  readonly dependents: number
+  readonly blocking: number
+  readonly answers: number | null
+}
+
+/** A note: the owner's home tells a partition that has dependents how the owner stands. (Semantics.) */
+export interface OwnerState {
+  readonly type: 'OwnerState'
+  readonly cluster: ClusterId
+  readonly owner: Coordinates
+  readonly uid: Uid
+  readonly state: 'present' | 'waiting' | 'orphaning' | 'absent' | 'unknown'
+  readonly proof: Proof | null
+  readonly orphaned: boolean
+  readonly seq: number
+}
+
+/** Work is left on the agenda of this partition: slicing is input. */
+export interface Continue {
+  readonly type: 'Continue'
+}
+
+/** Broadcast. Drops open syncs; from here on older epochs of this cluster are refused. */
+export interface WatcherStarted {
+  readonly type: 'WatcherStarted'
+  readonly cluster: ClusterId
+  /** The configured name, a label for people. */
+  readonly name: string
+  readonly epoch: number
+  /** Counts how often the cluster went back in time. A new one voids pending commands and E1. */
+  readonly clusterEpoch: number
+}
+
+/** Broadcast. */
+export interface SyncStarted extends GroupKind {
+  readonly type: 'SyncStarted'
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly sync: SyncId
+}
+
+/** Broadcast. Only a complete, consistent list is ever finished. */
+export interface SyncFinished extends GroupKind {
+  readonly type: 'SyncFinished'
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly sync: SyncId
+  /** The list's. */
+  readonly resourceVersion: ResourceVersion
+  /** The set of listed uids in each partition, by its number. */
+  readonly listed: readonly SetHash[]
+}
+
+/** Broadcast: a kind is served, as the cluster's discovery says. Repeated when anything of it changes. */
+export interface KindServed extends GroupKind {
+  readonly type: 'KindServed'
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly resource: string
+  readonly scope: Scope
+  /** All served versions; the first one is preferred and is what the monitor uses. */
+  readonly versions: readonly string[]
+  /** Can be listed, watched and deleted, and we watch it. */
+  readonly monitored: boolean
+  /** Why it is not monitored, or is ambiguous; empty otherwise. */
+  readonly reason: string
+  /** Several resources share the kind: references to it are unresolvable. */
+  readonly ambiguous: boolean
+  /** Served by an aggregated API server: a GET goes before each DELETE. */
+  readonly aggregated: boolean
+}
+
+/** Broadcast, after the kind's monitor has delivered all it had. */
+export interface KindGone extends GroupKind {
+  readonly type: 'KindGone'
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly resource: string
+}
+
+/** Broadcast every 5 s while the watcher can see its cluster: the clock of this cluster. */
+export interface Heartbeat {
+  readonly type: 'Heartbeat'
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly kinds: readonly KindPulse[]
+}
+
+export interface KindPulse extends GroupKind {
+  /** Since the kind's watch last proved itself alive (an event or a bookmark). */
+  readonly ageMs: number
+}
+
+/** Broadcast. Appended only when it differs from the last one folded. */
+export interface PolicyChanged {
+  readonly type: 'PolicyChanged'
+  readonly policy: Policy
+  readonly who: string
+  readonly why: string
+}
+
+/** Broadcast: what an operator asked for. Verbs arrive with the issue Trust; unknown ones change nothing. */
+export interface Directive {
+  readonly type: 'Directive'
+  readonly verb: string
+  /** Cluster, home or plan that it is about; empty for all. */
+  readonly subject: string
+  readonly digest: string | null
+  readonly who: string
+  readonly why: string
+}
+
+/** Made by the task out of a record that does not decode; never written to the log. */
+export interface Unreadable {
+  readonly type: 'Unreadable'
+  /** The record's key: a home. */
+  readonly home: string
+  readonly reason: string
+}

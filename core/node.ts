@@ -1,0 +1,2 @@
+/** A node. */
+export type Phase = 'observed' | 'deleting' | 'waiting' | 'orphaning' | 'reaped' | 'suspect'

@@ -1,0 +1,140 @@
+/**
+ * The nouns: clusters, objects, references and the places they name.
+ *
+ * What must stay true: a node's key is (cluster, uid); group, kind, scope, namespace and name are attributes, a version is
+ * none. Objects are metadata only: no body, no managedFields, no last-applied-configuration ever gets in here.
+ *
+ * Not here: how an API server spells them (adapters/kubernetes), which partition is their home (partition.ts).
+ */
+import { hash64 } from './hash.ts'
+
+/** The uid of a cluster's kube-system namespace. The configured name of a cluster is only a label. */
+export type ClusterId = string
+
+/** Whatever a user typed into a reference, so not always a UUID. */
+export type Uid = string
+
+/** Opaque, but decimal on every server we know; compare with `compareVersions`. */
+export type ResourceVersion = string
+
+export type Scope = 'Namespaced' | 'Cluster'
+
+export interface GroupKind {
+  /** Empty for the core group. */
+  readonly group: string
+  readonly kind: string
+}
+
+/** Where an owner reference points. `namespace` is empty for a cluster-scoped kind. */
+export interface Coordinates extends GroupKind {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** `controller` and `blockOwnerDeletion` are null when absent: the test of a JSON Patch tells absent from false. */
+export interface OwnerReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: Uid
+  readonly controller: boolean | null
+  readonly blockOwnerDeletion: boolean | null
+}
+
+export interface Pair {
+  readonly key: string
+  readonly value: string
+}
+
+export interface ObjectMeta extends Coordinates {
+  readonly uid: Uid
+  /** The version it was seen under; not part of its identity. */
+  readonly version: string
+  /** Plural resource name in paths, such as `deployments`. */
+  readonly resource: string
+  readonly scope: Scope
+  readonly resourceVersion: ResourceVersion
+  readonly generation: number | null
+  /** Milliseconds since 1970. */
+  readonly createdAt: number | null
+  readonly deletedAt: number | null
+  readonly graceSeconds: number | null
+  readonly finalizers: readonly string[]
+  readonly ownerReferences: readonly OwnerReference[]
+  /** An allow-list only; pairs and not a map, since keys are users' text. */
+  readonly labels: readonly Pair[]
+  readonly annotations: readonly Pair[]
+}
+
+export const FINALIZER_ORPHAN = 'orphan'
+export const FINALIZER_FOREGROUND = 'foregroundDeletion'
+
+export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan'
+
+/** `apps/v1` gives `apps`, `v1` gives the core group. */
+export function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/')
+  return slash < 0 ? '' : apiVersion.slice(0, slash)
+}
+
+/** `apps/v1` gives `v1`. */
+export function versionOf(apiVersion: string): string {
+  return apiVersion.slice(apiVersion.indexOf('/') + 1)
+}
+
+export function apiVersionOf(group: string, version: string): string {
+  return group === '' ? version : `${group}/${version}`
+}
+
+export function isSamePlace(a: Coordinates, b: Coordinates): boolean {
+  return (
+    a.name === b.name && a.kind === b.kind && a.namespace === b.namespace && a.group === b.group
+  )
+}
+
+/**
+ * Orders two resourceVersions of one resource: negative, zero or positive; undefined when either is not a decimal number, and
+ * then nothing may be concluded. (Comparable by KEP-5504, Kubernetes 1.35; so in practice long before.)
+ */
+export function compareVersions(a: ResourceVersion, b: ResourceVersion): number | undefined {
+  if (a === b) return 0
+  if (!isDecimal(a) || !isDecimal(b)) return undefined
+  if (a.length !== b.length) return a.length - b.length
+  return a < b ? -1 : 1
+}
+
+function isDecimal(version: string): boolean {
+  return /^(0|[1-9][0-9]*)$/.test(version)
+}
+
+/**
+ * Hash of everything a fold reads from an object: all but resourceVersion, version and generation. A `Touched` entry with an equal hash
+ * vouches that the content we hold is the content the server holds.
+ */
+export function projectionHash(object: ObjectMeta): string {
+  return hash64(
+    JSON.stringify([
+      object.group,
+      object.kind,
+      object.resource,
+      object.scope,
+      object.namespace,
+      object.name,
+      object.uid,
+      object.createdAt,
+      object.deletedAt,
+      object.graceSeconds,
+      object.finalizers,
+      object.ownerReferences.map((reference) => [
+        reference.apiVersion,
+        reference.kind,
+        reference.name,
+        reference.uid,
+        reference.controller,
+        reference.blockOwnerDeletion,
+      ]),
+      object.labels.map((pair) => [pair.key, pair.value]),
+      object.annotations.map((pair) => [pair.key, pair.value]),
+    ]),
+  )
+}

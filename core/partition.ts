@@ -1,0 +1,37 @@
+/**
+ * Which partition a record belongs to. Nothing else knows.
+ *
+ * What must stay true: the home of an object never changes while it lives, and neither does the number of partitions of a log, so all
+ * events of one object are in one total order.
+ */
+import { hash32 } from './hash.ts'
+import type { ClusterId, Uid } from './object.ts'
+
+/** `cluster/namespace`; the namespace is empty for cluster-scoped objects. */
+export type Home = string
+
+export function homeOf(cluster: ClusterId, namespace: string): Home {
+  return `${cluster}/${namespace}`
+}
+
+export function clusterOfHome(home: Home): ClusterId {
+  const slash = home.indexOf('/')
+  return slash < 0 ? home : home.slice(0, slash)
+}
+
+/** Key of records about one object. */
+export function objectKey(cluster: ClusterId, uid: Uid): string {
+  return `${cluster}/${uid}`
+}
+
+export function partitionOf(key: string, partitions: number): number {
+  return hash32(key) % partitions
+}
+
+export function partitionOfObject(
+  cluster: ClusterId,
+  namespace: string,
+  partitions: number,
+): number {
+  return partitionOf(homeOf(cluster, namespace), partitions)
+}

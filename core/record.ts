@@ -1,0 +1,132 @@
+/**
+ * The records that are neither events nor commands: what others read (lineage, history), and what the services keep on the log for themselves.
+ *
+ * What must stay true: every shape here has its schema in schemas/, and absent is null.
+ */
+import type { CommandId } from './command.ts'
+import type { Phase } from './node.ts'
+import type { ClusterId, Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
+import type { EvidenceClass } from './proof.ts'
+import type { Standing } from './standing.ts'
+
+/** Public, compacted: what stands now about one object. A tombstone follows after the retention. */
+export interface Lineage extends Coordinates {
+  readonly type: 'Lineage'
+  readonly cluster: ClusterId
+  readonly clusterName: string
+  readonly uid: Uid
+  readonly version: string
+  readonly scope: Scope
+  /** `gone` once a deletion is folded. */
+  readonly phase: Phase | 'gone'
+  readonly owners: readonly LineageOwner[]
+  readonly createdAt: number | null
+  readonly deletedAt: number | null
+  /** The last verdict in one sentence, empty if there never was one. */
+  readonly why: string
+  readonly evidence: EvidenceClass | null
+  readonly position: bigint
+  /** Append time of the event at `position`, in milliseconds. */
+  readonly at: number
+}
+
+export interface LineageOwner {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: Uid
+  readonly controller: boolean
+  readonly blocking: boolean
+  readonly standing: Standing
+}
+
+export type HistoryChange =
+  | 'created'
+  | 'references'
+  | 'phase'
+  | 'verdict'
+  | 'command'
+  | 'result'
+  | 'owner'
+  | 'gone'
+
+/** Public: one change that matters, of one object. */
+export interface History extends Coordinates {
+  readonly type: 'History'
+  readonly cluster: ClusterId
+  readonly uid: Uid
+  readonly change: HistoryChange
+  /** One sentence. */
+  readonly text: string
+  readonly evidence: EvidenceClass | null
+  readonly command: CommandId | null
+  readonly partition: number
+  /** Of the event that brought it about. */
+  readonly position: bigint
+  /** Offsets of the events and of the policy it rests on. */
+  readonly basis: readonly bigint[]
+  readonly at: number
+}
+
+/** Small, compacted; subjects: `pause/<cluster>`, `relist/<cluster>/<group>/<kind>`, `cluster/<cluster>`. */
+export interface Control {
+  readonly type: 'Control'
+  readonly verb: 'pause' | 'resume' | 'relist' | 'epoch'
+  readonly cluster: ClusterId
+  readonly kind: GroupKind | null
+  /** `epoch`: the cluster's epoch. Others: grows with each request. */
+  readonly number: number
+  readonly connected: boolean
+  readonly who: string
+  readonly why: string
+}
+
+/** Where the watch of a kind stood, written once what it covers is acknowledged. */
+export interface Watermark extends GroupKind {
+  readonly type: 'Watermark'
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly clusterEpoch: number
+  readonly resource: string
+  readonly resourceVersion: ResourceVersion
+  readonly sync: number
+}
+
+/** For audits: where a partition stood, and the running SHA-256 over all it had changed, commanded and noted until then. */
+export interface Digest {
+  readonly type: 'Digest'
+  readonly partition: number
+  /** Next event to fold. */
+  readonly position: bigint
+  readonly state: string
+  readonly outputs: string
+  readonly foldVersion: number
+}
+
+/** A piece of a partition's store at a position. `last` closes the snapshot; only then it counts. */
+export interface Snapshot {
+  readonly type: 'Snapshot'
+  readonly partition: number
+  readonly position: bigint
+  readonly state: string
+  readonly outputs: string
+  readonly chunk: number
+  readonly last: boolean
+  readonly keys: readonly string[]
+  /** Encoded store values, in the order of `keys`. */
+  readonly values: readonly Uint8Array[]
+}
+
+export interface DeadLetter {
+  readonly type: 'DeadLetter'
+  readonly topic: string
+  readonly partition: number
+  readonly position: bigint
+  readonly key: string
+  readonly reason: string
+  /** SHA-256 of the record's value. */
+  readonly digest: string
+}
+
+export type PublicRecord = Lineage | History
+export type ServiceRecord = Control | Watermark | Digest | Snapshot | DeadLetter

@@ -1,0 +1,6 @@
+/** Values of the store. */
+export interface Position {
+  readonly type: 'Position'
+  readonly position: bigint
+}
+export type StateValue = Position

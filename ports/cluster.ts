@@ -1,0 +1,187 @@
+/**
+ * Port: one Kubernetes-style cluster, in the few calls Kinfold makes. Every answer is a named case, decided once, here below.
+ *
+ * Guarantees: `Absent` is only what DESIGN section 5 calls absent; a list is complete and consistent or it throws; a watch ends or throws, it
+ * never skips. Every mutating call carries its guard and an explicit policy (I4). Assumes: nothing about retries: a call is one
+ * exchange, callers retry.
+ *
+ * Not here: sockets (exchange.ts), what is done about an answer (services).
+ */
+import type { Target } from '../core/command.ts'
+import type {
+  ClusterId,
+  ObjectMeta,
+  PropagationPolicy,
+  ResourceVersion,
+  Scope,
+  Uid,
+} from '../core/object.ts'
+
+export interface DiscoveredKind {
+  readonly group: string
+  readonly kind: string
+  readonly resource: string
+  readonly scope: Scope
+  /** Preferred first. */
+  readonly versions: readonly string[]
+  /** Verbs of the preferred version. */
+  readonly verbs: readonly string[]
+  readonly aggregated: boolean
+  /** Another resource of the group has the same kind. */
+  readonly ambiguous: boolean
+  readonly shortNames: readonly string[]
+}
+
+export interface Discovery {
+  readonly kinds: readonly DiscoveredKind[]
+  /** `group/version`s that could not be had: what is known of them stays as it was. */
+  readonly failed: readonly string[]
+}
+
+/** What a list or watch needs; the version is the one to ask for. */
+export interface Resource {
+  readonly group: string
+  readonly version: string
+  readonly resource: string
+  readonly kind: string
+  readonly scope: Scope
+}
+
+export interface ListPage {
+  readonly objects: readonly ObjectMeta[]
+  /** Of the whole list; the same on all of its pages. */
+  readonly resourceVersion: ResourceVersion
+  /** More pages follow. */
+  readonly more: boolean
+  /** As the server says; null when it does not. */
+  readonly remaining: number | null
+}
+
+export type WatchEvent =
+  | { readonly type: 'Added'; readonly object: ObjectMeta }
+  | { readonly type: 'Modified'; readonly object: ObjectMeta }
+  | { readonly type: 'Deleted'; readonly object: ObjectMeta }
+  | { readonly type: 'Bookmark'; readonly resourceVersion: ResourceVersion }
+
+export type GetAnswer =
+  | { readonly type: 'Found'; readonly object: ObjectMeta; readonly code: number }
+  | AbsentAnswer
+  | UnknownAnswer
+
+/** A Status with reason NotFound whose details name exactly what was asked. */
+export interface AbsentAnswer {
+  readonly type: 'Absent'
+  readonly code: number
+}
+
+/** Anything that proves nothing. */
+export interface UnknownAnswer {
+  readonly type: 'Unknown'
+  readonly code: number | null
+  readonly reason: string
+  /** A later try may do better (429, 5xx, cut, timeout, 401). */
+  readonly transient: boolean
+  readonly retryAfterMs: number | null
+}
+
+export type ReapAnswer =
+  /** DELETE: 2xx with a Status: the object is removed. */
+  | { readonly type: 'Removed'; readonly code: number }
+  /** 2xx with the object: a patch took, or a DELETE waits for finalizers or grace. */
+  | { readonly type: 'Changed'; readonly object: ObjectMeta; readonly code: number }
+  /** Dry run: 2xx. */
+  | { readonly type: 'WouldGo'; readonly code: number }
+  | AbsentAnswer
+  /** 409; on a patch also 422 without causes: a test failed. Read again. */
+  | { readonly type: 'Conflict'; readonly code: number; readonly reason: string }
+  /** 422 with causes, 403, webhook or policy. */
+  | { readonly type: 'Refused'; readonly code: number; readonly reason: string }
+  /** 429, 5xx, cut, timeout: what became of it is unknown unless `sent` is false. */
+  | UnknownAnswer
+
+export interface DeleteOptions {
+  readonly uid: Uid
+  readonly resourceVersion: ResourceVersion
+  readonly propagationPolicy: PropagationPolicy
+  readonly dryRun: boolean
+}
+
+/** RFC 6902, the kinds of operations we send. `path` is a JSON pointer. */
+export type PatchOperation =
+  | { readonly op: 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+
+export interface WarningEvent {
+  readonly reason: string
+  readonly message: string
+}
+
+export interface Cluster extends AsyncDisposable {
+  /** The configured name: a label. */
+  readonly name: string
+  /** The uid of kube-system, asked anew each time. */
+  identify(signal: AbortSignal): Promise<ClusterId>
+  discover(signal: AbortSignal): Promise<Discovery>
+  /** Pages of one consistent list; an expired `continue` throws `EXPIRED` and nothing of the list counts. */
+  list(resource: Resource, pageSize: number, signal: AbortSignal): AsyncIterable<ListPage>
+  /** The collection's current version (a list with `limit=1`). */
+  currentVersion(resource: Resource, signal: AbortSignal): Promise<ResourceVersion>
+  /** With bookmarks, from just after `from`. Ends when the server ends it. */
+  watch(
+    resource: Resource,
+    from: ResourceVersion,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly WatchEvent[]>
+  get(target: Target, signal: AbortSignal): Promise<GetAnswer>
+  delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer>
+  patch(
+    target: Target,
+    operations: readonly PatchOperation[],
+    dryRun: boolean,
+    signal: AbortSignal,
+  ): Promise<ReapAnswer>
+  warn(target: Target, warning: WarningEvent, signal: AbortSignal): Promise<ReapAnswer>
+  /** Whether our account may do this, by SelfSubjectAccessReview. */
+  mayI(verb: string, resource: Resource, signal: AbortSignal): Promise<boolean>
+  /** The server's clock minus ours, in milliseconds, from a Date header; null when it sends none. */
+  clockSkewMs(signal: AbortSignal): Promise<number | null>
+}
+
+/** - `retry`: after a growing wait. - `relist`: the version is too old. - `give-up`: this kind is not to be had; ask discovery. */
+export type ClusterRemedy = 'retry' | 'relist' | 'give-up'
+
+const REMEDIES = {
+  /** 410, or an ERROR event with it. */
+  EXPIRED: 'relist',
+  /** The version asked for lies in the server's future: it may have gone back in time. */
+  TOO_NEW: 'relist',
+  /** 404 on a list or watch. */
+  NOT_SERVED: 'give-up',
+  FORBIDDEN: 'retry',
+  UNAUTHORIZED: 'retry',
+  THROTTLED: 'retry',
+  UNAVAILABLE: 'retry',
+  UNREACHABLE: 'retry',
+  /** A 200 that is no answer: cut, no JSON, another kind. */
+  UNREADABLE: 'retry',
+} as const satisfies Record<string, ClusterRemedy>
+
+export type ClusterErrorCode = keyof typeof REMEDIES
+
+export class ClusterError extends Error {
+  override readonly name = 'ClusterError'
+  readonly code: ClusterErrorCode
+  readonly remedy: ClusterRemedy
+  readonly retryAfterMs: number | null
+
+  constructor(
+    code: ClusterErrorCode,
+    message: string,
+    options?: ErrorOptions & { readonly retryAfterMs?: number | null },
+  ) {
+    super(message, options)
+    this.code = code
+    this.remedy = REMEDIES[code]
+    this.retryAfterMs = options?.retryAfterMs ?? null
+  }
+}

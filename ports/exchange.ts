@@ -1,0 +1,50 @@
+/**
+ * Port: one HTTP exchange with one API server: status, headers, byte chunks. The lowest layer, so that a simulator runs the real
+ * classification of answers.
+ *
+ * Guarantees: a request is sent at most once; the body is what the server sent, and a cut body throws while it is read. Assumes: the
+ * caller reads the body to its end or aborts.
+ *
+ * Not here: what a status means (adapters/kubernetes), credentials (each adapter adds its own).
+ */
+
+/** Each purpose has connections of its own, so a slow list holds up no write. */
+export type Purpose = 'watch' | 'list' | 'write'
+
+export interface ExchangeRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With its query, percent-encoded. */
+  readonly path: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  readonly purpose: Purpose
+}
+
+export interface ExchangeResponse {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+export interface Exchange extends AsyncDisposable {
+  /** Rejects with `ExchangeError`, or with the signal's reason. */
+  request(request: ExchangeRequest, signal: AbortSignal): Promise<ExchangeResponse>
+}
+
+/**
+ * - `UNREACHABLE`: nothing was sent. - `CUT`: sent, and the answer is missing or broken: its outcome is unknown.
+ * - `TIMEOUT`: as `CUT`. - `CREDENTIALS`: the kubeconfig's credentials cannot be had. - `UNTRUSTED`: TLS says it is somebody else.
+ */
+export type ExchangeErrorCode = 'UNREACHABLE' | 'CUT' | 'TIMEOUT' | 'CREDENTIALS' | 'UNTRUSTED'
+
+export class ExchangeError extends Error {
+  override readonly name = 'ExchangeError'
+  readonly code: ExchangeErrorCode
+
+  constructor(code: ExchangeErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}

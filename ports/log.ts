@@ -1,0 +1,165 @@
+/**
+ * Port: an ordered, partitioned, durable log, and the one way to become the owner of a task on it.
+ *
+ * Guarantees: entries of a partition have growing offsets (with gaps) and are read in that order; an acknowledged append is durable; a reader
+ * sees committed entries only, and never one beyond an open transaction; a task's commit is atomic; after `openTask`
+ * no earlier owner's commit takes effect. Assumes: callers can take an entry twice, and never retry a failed commit.
+ *
+ * Not here: what the bytes mean (codec.ts), which partition something belongs to (core/partition.ts).
+ */
+
+export const TOPICS = [
+  'events',
+  'commands',
+  'lineage',
+  'history',
+  'changelog',
+  'control',
+  'watermarks',
+  'digests',
+  'snapshots',
+  'archive',
+  'dead-letter',
+] as const
+
+export type Topic = (typeof TOPICS)[number]
+
+/** Only the latest value of a key is kept; a null value removes the key. */
+export const COMPACTED: ReadonlySet<Topic> = new Set([
+  'lineage',
+  'changelog',
+  'control',
+  'watermarks',
+])
+
+/** These have one partition; all others as many as `events`. */
+export const SINGLE_PARTITION: ReadonlySet<Topic> = new Set(['control', 'watermarks'])
+
+/** Key of the entry that `openTask` writes into the changelog. */
+export const FENCE_KEY = '~fence'
+
+export interface Produced {
+  /** Not empty; at most 32 KiB. */
+  readonly key: string
+  /** Null only on compacted topics. At most 1 MiB with its key. */
+  readonly value: Uint8Array | null
+}
+
+export interface Entry extends Produced {
+  readonly offset: bigint
+  /** Append time, in milliseconds since 1970, given by the log itself. */
+  readonly timestamp: number
+}
+
+export interface Page {
+  readonly entries: readonly Entry[]
+  /** Where to read on; may lie beyond the last entry's offset plus one. */
+  readonly next: bigint
+}
+
+export interface Bounds {
+  /** Oldest offset that may still be read. */
+  readonly start: bigint
+  /** First offset that no reader may see yet (the last stable offset). */
+  readonly end: bigint
+}
+
+export interface SavedPosition {
+  /** Everything before it is dealt with. */
+  readonly offset: bigint
+  /** The reader's own note, at most 64 KiB. */
+  readonly detail: string
+}
+
+export interface TopicBatch {
+  readonly topic: Topic
+  readonly partition: number
+  readonly records: readonly Produced[]
+}
+
+export interface TaskCommit {
+  readonly outputs: readonly TopicBatch[]
+  /** Goes into this task's partition of `changelog`. */
+  readonly changelog: readonly Produced[]
+}
+
+/** Exclusive right to write one task's changelog; `close` gives it up. */
+export interface TaskLog extends AsyncDisposable {
+  readonly partition: number
+  /** Offset of the fence marker in the changelog: everything up to it is settled, nothing of a predecessor comes after it. */
+  readonly fence: bigint
+  /**
+   * Writes all or nothing; resolves with the end of the changelog partition (the next offset) after it.
+   * Any failure, `UNKNOWN_OUTCOME` included: discard this task and open it again.
+   */
+  commit(commit: TaskCommit): Promise<bigint>
+}
+
+export interface Log extends AsyncDisposable {
+  partitions(topic: Topic): number
+  /** Resolves, once durable, with the offset of the first record. An empty list is refused. */
+  append(topic: Topic, partition: number, records: readonly Produced[]): Promise<bigint>
+  /**
+   * At most `limit` entries from offset `from` on. Waits up to `waitMs` for the first one; none in time gives an empty page.
+   * `from` below the start or above the end is `OUT_OF_RANGE`: never a silent reset. A reader that is not a task of this process may not
+   * rely on anything after `signal` aborts (then it rejects with the signal's reason).
+   */
+  read(
+    topic: Topic,
+    partition: number,
+    from: bigint,
+    options: { readonly limit: number; readonly waitMs: number },
+    signal?: AbortSignal,
+  ): Promise<Page>
+  bounds(topic: Topic, partition: number): Promise<Bounds>
+  /** Of a compacted topic: the last entry of each key that has a value, in offset order. */
+  latest(topic: Topic, partition: number): Promise<readonly Entry[]>
+  loadPosition(reader: string, topic: Topic, partition: number): Promise<SavedPosition | undefined>
+  savePosition(
+    reader: string,
+    topic: Topic,
+    partition: number,
+    position: SavedPosition,
+  ): Promise<void>
+  /** Forgets entries before `before`; `start` moves there. Not on compacted topics. */
+  trim(topic: Topic, partition: number, before: bigint): Promise<void>
+  /** Fences every earlier owner of this partition and marks the changelog. */
+  openTask(partition: number): Promise<TaskLog>
+}
+
+/**
+ * - `retry`: nothing happened; the same call may be made again later.
+ * - `take-over`: discard the task and open it again; the changelog tells what became of it.
+ * - `resign`: somebody else owns the task.
+ * - `rebuild`: what was asked for is no longer there: start from a snapshot or a relist.
+ * - `stop`: only a person can help.
+ */
+export type LogRemedy = 'retry' | 'take-over' | 'resign' | 'rebuild' | 'stop'
+
+const REMEDIES = {
+  FENCED: 'resign',
+  UNKNOWN_OUTCOME: 'take-over',
+  UNAVAILABLE: 'retry',
+  OUT_OF_RANGE: 'rebuild',
+  DAMAGED: 'stop',
+  LOCKED: 'stop',
+  FORMAT: 'stop',
+  FULL: 'stop',
+  INVALID: 'stop',
+  CLOSED: 'stop',
+} as const satisfies Record<string, LogRemedy>
+
+export type LogErrorCode = keyof typeof REMEDIES
+
+/** The message is one sentence that says what happened, where, and what to do. */
+export class LogError extends Error {
+  override readonly name = 'LogError'
+  readonly code: LogErrorCode
+  readonly remedy: LogRemedy
+
+  constructor(code: LogErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.remedy = REMEDIES[code]
+  }
+}

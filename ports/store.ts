@@ -1,0 +1,73 @@
+/**
+ * Port: one task's state, an ordered map of keys to bytes. A materialized view of the changelog, and disposable.
+ *
+ * Guarantees: a write is atomic with its checkpoint; after a crash the content is that of some earlier write, whole; damage is told by
+ * `DAMAGED` at open, at a read or by `verify`, never by a hole or another value. Assumes: keys are printable ASCII (so all orders
+ * agree), and one writer.
+ *
+ * Not here: changes not yet committed (core/graph.ts holds those), what the values mean (codec.ts).
+ */
+
+export type StoreEntry = readonly [key: string, value: Uint8Array]
+export type StoreChange = readonly [key: string, value: Uint8Array | null]
+
+export interface Checkpoint {
+  /** Next changelog offset to apply. */
+  readonly changelog: bigint
+  /** Next event to fold. */
+  readonly position: bigint
+}
+
+export interface KeyRange {
+  /** Inclusive. */
+  readonly gte: string
+  /** Exclusive. */
+  readonly lt: string
+  readonly limit: number
+}
+
+export interface Store extends AsyncDisposable {
+  /** Undefined when nothing was ever written (or after `wipe`). */
+  checkpoint(): Checkpoint | undefined
+  /** Synchronous: the fold reads while it runs. */
+  get(key: string): Uint8Array | undefined
+  /** In key order. */
+  page(range: KeyRange): Promise<readonly StoreEntry[]>
+  write(changes: readonly StoreChange[], checkpoint: Checkpoint): Promise<void>
+  /** Forgets everything, damage included; the store is then as new. */
+  wipe(): Promise<void>
+  /** Reads everything back and checks it. */
+  verify(signal?: AbortSignal): Promise<void>
+}
+
+/** Half-open range of all keys that begin with `prefix`. */
+export function prefixRange(prefix: string, limit: number): KeyRange {
+  const last = prefix.charCodeAt(prefix.length - 1)
+  return { gte: prefix, lt: prefix.slice(0, -1) + String.fromCharCode(last + 1), limit }
+}
+
+/** `rebuild`: wipe it and replay the changelog. `stop`: only a person can help. */
+export type StoreRemedy = 'rebuild' | 'stop'
+
+const REMEDIES = {
+  DAMAGED: 'rebuild',
+  FORMAT: 'rebuild',
+  LOCKED: 'stop',
+  FULL: 'stop',
+  IO: 'stop',
+  CLOSED: 'stop',
+} as const satisfies Record<string, StoreRemedy>
+
+export type StoreErrorCode = keyof typeof REMEDIES
+
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+  readonly code: StoreErrorCode
+  readonly remedy: StoreRemedy
+
+  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.remedy = REMEDIES[code]
+  }
+}
