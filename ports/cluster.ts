@@ -150,7 +150,18 @@ export interface Cluster extends AsyncDisposable {
 /** - `retry`: after a growing wait. - `relist`: the version is too old. - `give-up`: this kind is not to be had; ask discovery. */
 export type ClusterRemedy = 'retry' | 'relist' | 'give-up'
 
-const REMEDIES = {
+export type ClusterErrorCode =
+  | 'EXPIRED'
+  | 'TOO_NEW'
+  | 'NOT_SERVED'
+  | 'FORBIDDEN'
+  | 'UNAUTHORIZED'
+  | 'THROTTLED'
+  | 'UNAVAILABLE'
+  | 'UNREACHABLE'
+  | 'UNREADABLE'
+
+const REMEDIES: Readonly<Record<ClusterErrorCode, ClusterRemedy>> = {
   /** 410, or an ERROR event with it. */
   EXPIRED: 'relist',
   /** The version asked for lies in the server's future: it may have gone back in time. */
@@ -164,9 +175,7 @@ const REMEDIES = {
   UNREACHABLE: 'retry',
   /** A 200 that is no answer: cut, no JSON, another kind. */
   UNREADABLE: 'retry',
-} as const satisfies Record<string, ClusterRemedy>
-
-export type ClusterErrorCode = keyof typeof REMEDIES
+}
 
 export class ClusterError extends Error {
   override readonly name = 'ClusterError'

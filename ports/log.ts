@@ -136,7 +136,19 @@ export interface Log extends AsyncDisposable {
  */
 export type LogRemedy = 'retry' | 'take-over' | 'resign' | 'rebuild' | 'stop'
 
-const REMEDIES = {
+export type LogErrorCode =
+  | 'FENCED'
+  | 'UNKNOWN_OUTCOME'
+  | 'UNAVAILABLE'
+  | 'OUT_OF_RANGE'
+  | 'DAMAGED'
+  | 'LOCKED'
+  | 'FORMAT'
+  | 'FULL'
+  | 'INVALID'
+  | 'CLOSED'
+
+const REMEDIES: Readonly<Record<LogErrorCode, LogRemedy>> = {
   FENCED: 'resign',
   UNKNOWN_OUTCOME: 'take-over',
   UNAVAILABLE: 'retry',
@@ -147,9 +159,7 @@ const REMEDIES = {
   FULL: 'stop',
   INVALID: 'stop',
   CLOSED: 'stop',
-} as const satisfies Record<string, LogRemedy>
-
-export type LogErrorCode = keyof typeof REMEDIES
+}
 
 /** The message is one sentence that says what happened, where, and what to do. */
 export class LogError extends Error {

@@ -49,16 +49,16 @@ export function prefixRange(prefix: string, limit: number): KeyRange {
 /** `rebuild`: wipe it and replay the changelog. `stop`: only a person can help. */
 export type StoreRemedy = 'rebuild' | 'stop'
 
-const REMEDIES = {
+export type StoreErrorCode = 'DAMAGED' | 'FORMAT' | 'LOCKED' | 'FULL' | 'IO' | 'CLOSED'
+
+const REMEDIES: Readonly<Record<StoreErrorCode, StoreRemedy>> = {
   DAMAGED: 'rebuild',
   FORMAT: 'rebuild',
   LOCKED: 'stop',
   FULL: 'stop',
   IO: 'stop',
   CLOSED: 'stop',
-} as const satisfies Record<string, StoreRemedy>
-
-export type StoreErrorCode = keyof typeof REMEDIES
+}
 
 export class StoreError extends Error {
   override readonly name = 'StoreError'
