@@ -130,8 +130,9 @@ export interface CommandSettled {
   readonly clusterEpoch: number
   readonly command: CommandId
   readonly verb: CommandType
-  /** Of the command's target. */
+  /** Of the command's target, and where it is; for `VerifyOwner` the owner's. */
   readonly uid: Uid
+  readonly place: Coordinates
   readonly outcome: Outcome
   /** One line for people; empty when there is nothing to say. */
   readonly reason: string

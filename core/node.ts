@@ -1,2 +1,92 @@
-/** A node. */
+/**
+ * A node of the graph: one object that was seen, the phase it is in, and what is under way for it.
+ *
+ * What must stay true: one `phase`, moved only along the table below. A move that is not in it is no crash but a doubt: the node becomes
+ * `suspect`, gets no verdict and waits for a relist.
+ */
+import type { CommandId, CommandType } from './command.ts'
+import type { Outcome } from './event.ts'
+import type { ObjectMeta } from './object.ts'
+import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
+import type { EvidenceClass } from './proof.ts'
+
+/**
+ * - `observed`: seen, not being deleted. - `deleting`: has a deletionTimestamp and no collector's finalizer.
+ * - `waiting`: being deleted in the foreground. - `orphaning`: being deleted with the orphan finalizer (which wins over the other).
+ * - `reaped`: our DELETE was answered "gone"; the watch has not confirmed it yet. - `suspect`: it exists, but its content is in doubt.
+ */
 export type Phase = 'observed' | 'deleting' | 'waiting' | 'orphaning' | 'reaped' | 'suspect'
+
+const MOVES: Readonly<Record<Phase, readonly Phase[]>> = {
+  observed: ['deleting', 'waiting', 'orphaning', 'reaped', 'suspect'],
+  deleting: ['waiting', 'orphaning', 'reaped', 'suspect'],
+  waiting: ['deleting', 'orphaning', 'reaped', 'suspect'],
+  orphaning: ['deleting', 'waiting', 'reaped', 'suspect'],
+  // A sighting newer than our DELETE: its answer was wrong, or a finalizer was added in the same moment.
+  reaped: ['observed', 'deleting', 'waiting', 'orphaning', 'suspect'],
+  suspect: ['observed', 'deleting', 'waiting', 'orphaning', 'reaped'],
+}
+
+export function mayMove(from: Phase, to: Phase): boolean {
+  return from === to || MOVES[from].includes(to)
+}
+
+/** The phase that an object's own fields say. */
+export function phaseOf(object: ObjectMeta): Phase {
+  if (object.deletedAt === null) return 'observed'
+  if (object.finalizers.includes(FINALIZER_ORPHAN)) return 'orphaning'
+  if (object.finalizers.includes(FINALIZER_FOREGROUND)) return 'waiting'
+  return 'deleting'
+}
+
+/**
+ * The command a node (or an owner to verify) waits for.
+ *
+ * - `issued`: not settled; judged again at `until`. - `backoff`: settled as stale or blocked; again at `until`, sooner if the verdict changes.
+ * - `would-go`: a dry run was accepted; again only if the verdict changes. - `confirming`: done; the watch has not told it yet.
+ */
+export interface Attempt {
+  readonly command: CommandId
+  readonly verb: CommandType
+  /** What was decided, as text: an equal intent issues nothing new. */
+  readonly intent: string
+  readonly state: 'issued' | 'backoff' | 'would-go' | 'confirming'
+  /** How often in a row, for the growing wait. */
+  readonly count: number
+  /** Of the first of them; log time in milliseconds. */
+  readonly since: number
+  readonly until: number
+  readonly outcome: Outcome | null
+  readonly reason: string
+}
+
+/**
+ * - `keep`: has a solid owner. - `deleting`: somebody deletes it already. - `blocked`: a reference cannot be resolved.
+ * - `verify`: an owner must be looked up first. - `drop`: references go, the object stays. - `reap`: it goes.
+ * - `held`: it would be dropped or reaped, but the policy does not let this class of evidence act.
+ */
+export type VerdictType = 'keep' | 'deleting' | 'blocked' | 'verify' | 'drop' | 'reap' | 'held'
+
+export interface Verdict {
+  readonly type: VerdictType
+  readonly evidence: EvidenceClass | null
+  /** One sentence for people. */
+  readonly because: string
+  /** Offsets of the events it rests on, in this partition; the policy's last. */
+  readonly basis: readonly bigint[]
+}
+
+export interface Node {
+  readonly type: 'Node'
+  /** Its resourceVersion is that of this content; the newest one known is in `Seen`. */
+  readonly object: ObjectMeta
+  /** `projectionHash(object)`. */
+  readonly hash: string
+  readonly phase: Phase
+  /** Offset of the event that told this content. */
+  readonly position: bigint
+  /** For each owner reference the namespace its edge was made for (empty: cluster-scoped), or null where it has no edge. */
+  readonly places: readonly (string | null)[]
+  readonly verdict: Verdict | null
+  readonly attempt: Attempt | null
+}

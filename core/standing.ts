@@ -1,2 +1,155 @@
-/** Standing of one owner reference. */
+/**
+ * How one owner reference of one dependent stands: the first row of the table that fits.
+ *
+ * What must stay true: a reference is looked up at its own coordinates, never by uid alone; unknown is never dangling.
+ */
+import type { StateReader } from './graph.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
+import type { Phase } from './node.ts'
+import type {
+  ClusterId,
+  Coordinates,
+  GroupKind,
+  ObjectMeta,
+  OwnerReference,
+  Uid,
+} from './object.ts'
+import { groupOf, isSamePlace, versionOf } from './object.ts'
+import type { Proof } from './proof.ts'
+import type { Kind } from './state.ts'
+
 export type Standing = 'solid' | 'waiting' | 'orphaned' | 'dangling' | 'unverified' | 'unresolvable'
+
+export interface Stand {
+  readonly standing: Standing
+  readonly reference: OwnerReference
+  /** Where it points; null when its kind's scope is not known. */
+  readonly place: Coordinates | null
+  /** For people: why. */
+  readonly reason: string
+  /** Of `dangling`. */
+  readonly proof: Proof | null
+  /** Offset of the event that this standing rests on; null when on none. */
+  readonly basis: bigint | null
+}
+
+/** What is known of the owner that a reference names. */
+interface OwnerAt {
+  readonly phase: Phase | 'absent' | 'unknown'
+  readonly proof: Proof | null
+  readonly orphaned: boolean
+  readonly basis: bigint | null
+}
+
+export function kindOfReference(reference: OwnerReference): GroupKind {
+  return { group: groupOf(reference.apiVersion), kind: reference.kind }
+}
+
+/**
+ * Where a reference points: a namespaced kind is looked up in the dependent's namespace. Undefined when the kind was never served here, so that
+ * its scope is not known, or when its scope is not legal.
+ */
+export function placeOf(
+  kind: Kind | undefined,
+  dependent: ObjectMeta,
+  reference: OwnerReference,
+): Coordinates | undefined {
+  if (kind === undefined || isIllegalScope(kind, dependent)) return undefined
+  const namespace = kind.scope === 'Namespaced' ? dependent.namespace : ''
+  return { ...kindOfReference(reference), namespace, name: reference.name }
+}
+
+export function standingOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  dependent: ObjectMeta,
+  reference: OwnerReference,
+): Stand {
+  const group = kindOfReference(reference)
+  const kind = kindOf(graph, cluster, group)
+  const place = placeOf(kind, dependent, reference)
+  const name = `${reference.kind} "${reference.name}"`
+  const stand = (standing: Standing, reason: string, owner?: OwnerAt): Stand => ({
+    standing,
+    reference,
+    place: place ?? null,
+    reason,
+    proof: standing === 'dangling' ? (owner?.proof ?? null) : null,
+    basis: owner?.basis ?? null,
+  })
+
+  if (kind === undefined) return stand('unresolvable', `the kind of ${name} is not served`)
+  if (place === undefined) {
+    return stand(
+      'unresolvable',
+      `${name} is namespaced, and a cluster-scoped object cannot have it as an owner`,
+    )
+  }
+  const owner = ownerAt(graph, cluster, reference.uid, place)
+  const version = versionOf(reference.apiVersion)
+  if (!(owner.proof?.versions ?? kind.versions).includes(version)) {
+    return stand('unresolvable', `${reference.apiVersion} of ${name} is not served`)
+  }
+  if (owner.orphaned)
+    return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
+  switch (owner.phase) {
+    case 'orphaning':
+      return stand('orphaned', `${name} is being deleted with its dependents orphaned`, owner)
+    case 'absent':
+      return stand('dangling', `${name} is gone`, owner)
+    case 'waiting':
+      return stand('waiting', `${name} is being deleted in the foreground`, owner)
+    case 'observed':
+    case 'deleting':
+    case 'reaped':
+      return stand('solid', `${name} exists`, owner)
+    case 'suspect':
+    case 'unknown':
+      return ofUnknown(kind, stand, name)
+  }
+}
+
+/** Nothing is known at these coordinates: can anything be learnt? */
+function ofUnknown(
+  kind: Kind,
+  stand: (standing: Standing, reason: string) => Stand,
+  name: string,
+): Stand {
+  if (kind.phase === 'unserved')
+    return stand('unresolvable', `the kind of ${name} is no longer served`)
+  if (kind.ambiguous) return stand('unresolvable', `several resources share the kind of ${name}`)
+  return stand('unverified', `${name} has not been seen`)
+}
+
+/** Exported for the questions people ask; the fold itself uses `standingOf`. */
+export function ownerAt(
+  graph: StateReader,
+  cluster: ClusterId,
+  uid: Uid,
+  place: Coordinates,
+): OwnerAt {
+  const node = nodeOf(graph, cluster, uid)
+  if (node !== undefined && isSamePlace(node.object, place)) {
+    // Sighted in an earlier epoch of the cluster: nobody knows yet whether it came back.
+    const seen = seenOf(graph, cluster, place, uid)
+    const isCurrent = seen?.clusterEpoch === clusterOf(graph, cluster)?.clusterEpoch
+    const phase = isCurrent ? node.phase : 'suspect'
+    return { phase, proof: null, orphaned: false, basis: node.position }
+  }
+  const owner = ownerOf(graph, cluster, uid, place)
+  if (owner === undefined) return { phase: 'unknown', proof: null, orphaned: false, basis: null }
+  const { proof, orphaned, position: basis } = owner
+  switch (owner.state) {
+    case 'absent':
+      return { phase: 'absent', proof, orphaned, basis }
+    case 'found':
+      return { phase: owner.phase ?? 'observed', proof: null, orphaned: false, basis }
+    case 'unknown':
+      return { phase: 'unknown', proof: null, orphaned: false, basis: null }
+  }
+}
+
+/** An object without a namespace cannot have an owner in one. */
+function isIllegalScope(kind: Kind, dependent: ObjectMeta): boolean {
+  return kind.scope === 'Namespaced' && dependent.scope === 'Cluster'
+}

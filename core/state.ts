@@ -1,6 +1,190 @@
-/** Values of the store. */
+/**
+ * The values of a partition's store. Their keys are made in key.ts.
+ *
+ * What must stay true: a key that is missing can only ever lead to "unverified". Small values that change often stand apart from big
+ * ones that do not, since every change is a record on the log.
+ */
+
+import type { SyncId } from './event.ts'
+import type { SetHash } from './hash.ts'
+import type { Attempt, Node, Phase } from './node.ts'
+import type { Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
+import type { Policy } from './policy.ts'
+import type { Proof } from './proof.ts'
+
+export type StateValue =
+  | Node
+  | Seen
+  | Edge
+  | Count
+  | Owner
+  | Kind
+  | ClusterState
+  | PolicyState
+  | Wait
+  | Due
+  | Work
+  | Agenda
+  | UnreadableHome
+  | Position
+
+/** `seen/<cluster>/<kind>/<uid>`: the newest version vouched for, and when it was last listed. */
+export interface Seen {
+  readonly type: 'Seen'
+  readonly resourceVersion: ResourceVersion
+  /** The last relist it was in; 0 for none. */
+  readonly sync: SyncId
+  /** Of the last sighting: versions of another epoch do not compare. */
+  readonly clusterEpoch: number
+}
+
+/** `edge/<cluster>/<owner's uid>/<coordinates>/<dependent's uid>`. */
+export interface Edge {
+  readonly type: 'Edge'
+  readonly blocking: boolean
+}
+
+/** `count/<cluster>/<owner's uid>`: its edges, by the coordinates they name (nearly always one). */
+export interface Count {
+  readonly type: 'Count'
+  readonly places: readonly CountPlace[]
+}
+
+export interface CountPlace {
+  /** As in the edge's key. */
+  readonly coordinates: string
+  readonly dependents: number
+  readonly blocking: number
+}
+
+/**
+ * `owner/<cluster>/<uid>/<coordinates>`: what is known of an owner that is no node here.
+ *
+ * - `unknown`: being verified. - `absent`: with its proof. - `found`: by a live GET.
+ */
+export interface Owner {
+  readonly type: 'Owner'
+  readonly state: 'unknown' | 'absent' | 'found'
+  readonly proof: Proof | null
+  /** The mark: it went while it was orphaning, so late dependents are orphaned, too. */
+  readonly orphaned: boolean
+  /** Of `found`: the phase the GET showed. */
+  readonly phase: Phase | null
+  /** Offset of the event that said so. */
+  readonly position: bigint
+  /** How often a `found` owner was looked up, for the growing wait. */
+  readonly checks: number
+  readonly attempt: Attempt | null
+}
+
+/**
+ * - `unserved`: not in discovery (any more). - `unmonitored`: served, but not watched. - `unsynced`: watched, no complete list yet.
+ * - `synced`: from the first complete list until a break.
+ */
+export type KindPhase = 'unserved' | 'unmonitored' | 'unsynced' | 'synced'
+
+/** `kind/<cluster>/<kind>`. */
+export interface Kind {
+  readonly type: 'Kind'
+  readonly phase: KindPhase
+  readonly resource: string
+  readonly scope: Scope
+  readonly versions: readonly string[]
+  readonly ambiguous: boolean
+  readonly aggregated: boolean
+  readonly reason: string
+  /** Log time since when it is in `phase`. */
+  readonly since: number
+  /** Epoch of the cluster that `synced` holds for. */
+  readonly clusterEpoch: number
+  /** The relist that is being told; 0 for none. */
+  readonly openSync: SyncId
+  /** Offset at which the open, or else the last, relist started; -1 for none. */
+  readonly relistedAt: bigint
+  /** The same of the last relist that finished. */
+  readonly syncedAt: bigint
+  /** The uids of this kind that this partition holds. */
+  readonly held: SetHash
+}
+
+/** `cluster/<cluster>`. */
+export interface ClusterState {
+  readonly type: 'ClusterState'
+  readonly name: string
+  readonly epoch: number
+  readonly clusterEpoch: number
+  /** Append time of the last heartbeat, never going back. */
+  readonly now: number
+  /** No timer is due before. */
+  readonly nextDue: number
+  readonly pulses: readonly Pulse[]
+}
+
+export interface Pulse extends GroupKind {
+  /** Log time of the kind's last proof of life. */
+  readonly aliveAt: number
+}
+
+/** `policy`. */
+export interface PolicyState {
+  readonly type: 'PolicyState'
+  readonly policy: Policy
+  /** Offset of the event. */
+  readonly position: bigint
+  /** Offset at which `enforce` was entered: older evidence counts as E2. */
+  readonly enforcedAt: bigint
+}
+
+/** `waits/<cluster>/<kind>/<dependent's uid>`: judged again when that kind gets in sync or is served. */
+export interface Wait {
+  readonly type: 'Wait'
+}
+
+/** `due/<cluster>/<time>/<what>`: something to look at again once that time is reached. */
+export interface Due {
+  readonly type: 'Due'
+  readonly what: 'node' | 'owner' | 'kind'
+  readonly uid: Uid
+  readonly coordinates: Coordinates | null
+}
+
+/** `agenda/<number>`: work that fans out, taken a page at a time. */
+export interface Work {
+  readonly type: 'Work'
+  readonly work: 'dependents' | 'waits' | 'missing' | 'suspects' | 'timers' | 'verdicts' | 'relist'
+  readonly cluster: string
+  readonly kind: GroupKind | null
+  readonly uid: Uid
+  /** Of `missing`: the relist and its version, and the class of what it proves. */
+  readonly sync: SyncId
+  readonly resourceVersion: ResourceVersion
+  readonly evidence: 'E2' | 'E4'
+  /** The last key dealt with; empty at the start. */
+  readonly cursor: string
+}
+
+/** `agenda`: its bounds; `head` is the first number with work, `tail` the next free one. */
+export interface Agenda {
+  readonly type: 'Agenda'
+  readonly head: number
+  readonly tail: number
+}
+
+/** `unreadable/<home>`: nothing there is judged until the kinds concerned were relisted after `position`. */
+export interface UnreadableHome {
+  readonly type: 'UnreadableHome'
+  readonly position: bigint
+  readonly reason: string
+}
+
+/** `~position`, in the changelog only: how far the events are folded, and the running digests of what came of them. */
 export interface Position {
   readonly type: 'Position'
+  readonly partition: number
+  readonly partitions: number
+  /** Next event to fold. */
   readonly position: bigint
+  readonly state: string
+  readonly outputs: string
+  readonly foldVersion: number
 }
-export type StateValue = Position

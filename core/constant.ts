@@ -1,0 +1,34 @@
+/**
+ * The constants a verdict depends on. What must stay true: a change here is a new `FOLD_VERSION`, since old logs would fold differently.
+ */
+
+/** Steps that one record takes from the agenda, and keys that one step looks at. */
+export const STEPS_PER_RECORD = 8
+export const KEYS_PER_PAGE = 256
+
+/** A kind without a proof of life for longer is out of sync. */
+export const KIND_SILENT_MS: number = 3 * 60_000
+/** How long references wait for their owner's kind to get in sync before it is asked by GET. */
+export const KIND_PATIENCE_MS = 30_000
+
+/** How long a command may be carried out, and how much longer the fold waits before it asks again. */
+export const COMMAND_LIFE_MS: number = 10 * 60_000
+export const COMMAND_MARGIN_MS = 60_000
+
+/** Wait after stale or blocked: doubling between these. */
+export const BACKOFF_FIRST_MS = 1_000
+export const BACKOFF_LAST_MS: number = 10 * 60_000
+
+/** A delete that was carried out and not confirmed by the watch for longer asks for a relist. */
+export const CONFIRM_MS: number = 2 * 60_000
+
+/** How long it is remembered that an owner is absent, and then for as long as an edge to it remains. */
+export const ABSENT_MEMORY_MS: number = 30 * 24 * 3_600_000
+
+/** Missing from one relist: more than this share of a kind, and more than this many, is a mass cause (E4). */
+export const MASS_SHARE = 0.3
+export const MASS_COUNT = 100
+
+export function backoffMs(count: number): number {
+  return Math.min(BACKOFF_LAST_MS, BACKOFF_FIRST_MS * 2 ** Math.min(count - 1, 20))
+}

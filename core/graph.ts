@@ -1,0 +1,195 @@
+/**
+ * The state a fold reads and changes: an overlay of changes not yet stored over a reader of what is.
+ *
+ * What must stay true: every read sees every earlier change, in points and in pages alike; nothing leaves the overlay before its commit.
+ *
+ * Not here: bytes and disks (ports/store.ts), what the changes mean (fold.ts).
+ */
+import { invariant } from './invariant.ts'
+import {
+  AGENDA_KEY,
+  clusterKey,
+  countKey,
+  kindKey,
+  nodeKey,
+  ownerKey,
+  POLICY_KEY,
+  seenKey,
+} from './key.ts'
+import type { Node } from './node.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
+import { DEFAULT_POLICY } from './policy.ts'
+import type {
+  Agenda,
+  ClusterState,
+  Count,
+  Kind,
+  Owner,
+  PolicyState,
+  Seen,
+  StateValue,
+} from './state.ts'
+
+export interface StateReader {
+  get(key: string): StateValue | undefined
+}
+
+export interface Graph extends StateReader {
+  put(key: string, value: StateValue): void
+  remove(key: string): void
+  /** What changed since the last call, in the order in which it was first changed: one record's doing. */
+  takeRecent(): Map<string, StateValue | null>
+  /** All changes since `clear`. */
+  readonly changes: ReadonlyMap<string, StateValue | null>
+  /** A page of stored keys with the overlay's changes laid over it. `limit` must have been the page's. */
+  overlaid(
+    stored: readonly string[],
+    range: { readonly prefix: string; readonly after: string },
+    limit: number,
+  ): readonly string[]
+  clear(): void
+}
+
+export function graphOver(reader: StateReader): Graph {
+  const changes = new Map<string, StateValue | null>()
+  const buckets = new Map<string, Set<string>>()
+  let recent = new Map<string, StateValue | null>()
+
+  function change(key: string, value: StateValue | null): void {
+    changes.set(key, value)
+    recent.set(key, value)
+    const prefix = rangeOf(key)
+    if (prefix === undefined) return
+    const bucket = buckets.get(prefix)
+    if (bucket === undefined) buckets.set(prefix, new Set([key]))
+    else bucket.add(key)
+  }
+
+  return {
+    changes,
+    get(key) {
+      const changed = changes.get(key)
+      if (changed !== undefined) return changed ?? undefined
+      return changed === null ? undefined : reader.get(key)
+    },
+    put: change,
+    remove(key) {
+      change(key, null)
+    },
+    takeRecent() {
+      const taken = recent
+      recent = new Map()
+      return taken
+    },
+    overlaid(stored, range, limit) {
+      const bucket = buckets.get(range.prefix)
+      if (bucket === undefined) return stored
+      // A full page says nothing about keys behind its last one, so neither may the overlay.
+      const last = stored.length < limit ? undefined : stored[stored.length - 1]
+      const keys = new Set(stored)
+      for (const key of bucket) {
+        if (key <= range.after || (last !== undefined && key > last)) continue
+        if (changes.get(key) === null) keys.delete(key)
+        else keys.add(key)
+      }
+      return [...keys].sort(byAscii)
+    },
+    clear() {
+      invariant(recent.size === 0, 'a record was folded whose changes nobody took')
+      changes.clear()
+      buckets.clear()
+    },
+  }
+}
+
+/** The prefix under which a key is ever read in pages; undefined for keys read by point only. */
+function rangeOf(key: string): string | undefined {
+  switch (key.slice(0, key.indexOf('/'))) {
+    case 'edge':
+    case 'waits':
+    case 'seen':
+      return key.slice(0, nthSlash(key, 3) + 1)
+    case 'node':
+    case 'due':
+    case 'kind':
+      return key.slice(0, nthSlash(key, 2) + 1)
+    default:
+      return undefined
+  }
+}
+
+function nthSlash(key: string, n: number): number {
+  let at = -1
+  for (let i = 0; i < n; i++) at = key.indexOf('/', at + 1)
+  return at
+}
+
+function byAscii(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+export function nodeOf(graph: StateReader, cluster: ClusterId, uid: Uid): Node | undefined {
+  return typed(graph.get(nodeKey(cluster, uid)), 'Node')
+}
+
+export function seenOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  kind: GroupKind,
+  uid: Uid,
+): Seen | undefined {
+  return typed(graph.get(seenKey(cluster, kind, uid)), 'Seen')
+}
+
+export function ownerOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  uid: Uid,
+  coordinates: Coordinates,
+): Owner | undefined {
+  return typed(graph.get(ownerKey(cluster, uid, coordinates)), 'Owner')
+}
+
+export function kindOf(graph: StateReader, cluster: ClusterId, kind: GroupKind): Kind | undefined {
+  return typed(graph.get(kindKey(cluster, kind)), 'Kind')
+}
+
+export function clusterOf(graph: StateReader, cluster: ClusterId): ClusterState | undefined {
+  return typed(graph.get(clusterKey(cluster)), 'ClusterState')
+}
+
+export function countOf(graph: StateReader, cluster: ClusterId, owner: Uid): Count | undefined {
+  return typed(graph.get(countKey(cluster, owner)), 'Count')
+}
+
+export function dependentsOf(graph: StateReader, cluster: ClusterId, owner: Uid): number {
+  let sum = 0
+  for (const place of countOf(graph, cluster, owner)?.places ?? []) sum += place.dependents
+  return sum
+}
+
+export function policyOf(graph: StateReader): PolicyState {
+  return typed(graph.get(POLICY_KEY), 'PolicyState') ?? NO_POLICY
+}
+
+export function agendaOf(graph: StateReader): Agenda {
+  return typed(graph.get(AGENDA_KEY), 'Agenda') ?? EMPTY_AGENDA
+}
+
+/** Before any was folded: records only, as if in `observe`. */
+const NO_POLICY: PolicyState = {
+  type: 'PolicyState',
+  policy: { ...DEFAULT_POLICY, mode: 'observe' },
+  position: -1n,
+  enforcedAt: -1n,
+}
+
+const EMPTY_AGENDA: Agenda = { type: 'Agenda', head: 0, tail: 0 }
+
+function typed<T extends StateValue['type']>(
+  value: StateValue | undefined,
+  type: T,
+): Extract<StateValue, { type: T }> | undefined {
+  invariant(value === undefined || value.type === type, 'a key holds a value of another type')
+  return value as Extract<StateValue, { type: T }> | undefined
+}

@@ -1,0 +1,318 @@
+/**
+ * Judges one node: decides, remembers the verdict, and issues the command it calls for unless an equal one is under way.
+ *
+ * What must stay true: no state change, no new command; a command that went stale or was refused is decided again after a growing wait;
+ * an owner is verified once for all of its dependents.
+ */
+import { nodeTimer, ownerTimer } from './agenda.ts'
+import type { Command, CommandBase, OwnerClaim, Target } from './command.ts'
+import { targetOf } from './command.ts'
+import {
+  backoffMs,
+  COMMAND_LIFE_MS,
+  COMMAND_MARGIN_MS,
+  CONFIRM_MS,
+  KIND_PATIENCE_MS,
+  KIND_SILENT_MS,
+} from './constant.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from './graph.ts'
+import { invariant } from './invariant.ts'
+import { nodeKey, ownerKey, unreadableKey, waitKey } from './key.ts'
+import type { Attempt, Node, Verdict } from './node.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
+import { versionOf } from './object.ts'
+import type { Step } from './outcome.ts'
+import { nextCommandId, tell, touch } from './outcome.ts'
+import { homeOf } from './partition.ts'
+import type { Stand } from './standing.ts'
+import { kindOfReference } from './standing.ts'
+import type { ClusterState, Kind, Owner } from './state.ts'
+import type { Action, Decision } from './verdict.ts'
+import { decide, kindsAwaited } from './verdict.ts'
+
+/** Judges a node from the state as it is now. Nothing happens to one that is not there, is reaped or in doubt. */
+export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
+  const node = nodeOf(step.graph, cluster, uid)
+  const state = clusterOf(step.graph, cluster)
+  if (node === undefined || state === undefined || !isJudgeable(step, state, cluster, node)) return
+
+  const decision = decide(step.graph, cluster, node)
+  for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
+  if (decision.action.type === 'verify') verifyOwners(step, state, cluster, decision.stands)
+  const attempt = attemptFor(step, state, cluster, node, decision)
+  const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
+  if (attempt === node.attempt && verdict === node.verdict) return
+
+  step.graph.put(nodeKey(cluster, uid), { ...node, verdict, attempt })
+  if (verdict === node.verdict || verdict === null) return
+  touch(step, cluster, uid)
+  tell(step, { ...node.object, cluster }, 'verdict', `${verdict.type}: ${verdict.because}`, {
+    evidence: verdict.evidence,
+    basis: verdict.basis,
+  })
+}
+
+function isJudgeable(step: Step, state: ClusterState, cluster: ClusterId, node: Node): boolean {
+  if (node.phase === 'reaped' || node.phase === 'suspect') return false
+  const { object } = node
+  const seen = seenOf(step.graph, cluster, object, object.uid)
+  if (seen?.clusterEpoch !== state.clusterEpoch) return false
+  const unreadable = step.graph.get(unreadableKey(homeOf(cluster, object.namespace)))
+  if (unreadable?.type !== 'UnreadableHome') return true
+  // Records of this home were lost: only what was listed since then is known.
+  const kinds = [object, ...object.ownerReferences.map(kindOfReference)]
+  const awaited = kinds.filter((kind) => {
+    const known = kindOf(step.graph, cluster, kind)
+    return known?.phase === 'synced' && known.syncedAt <= unreadable.position
+  })
+  for (const kind of awaited) waitFor(step, cluster, kind, object.uid)
+  return awaited.length === 0
+}
+
+function attemptFor(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  node: Node,
+  { action, verdict, stands }: Decision,
+): Attempt | null {
+  if (action.type === 'none' || action.type === 'verify' || verdict === null) return null
+  const { mode } = policyOf(step.graph).policy
+  invariant(mode !== 'observe', 'observe holds every verdict')
+  const intent = intentOf(action, mode, verdict, node)
+  const former = node.attempt?.intent === intent ? node.attempt : null
+  if (former !== null && isUnderWay(former, state.now)) return former
+
+  const command = commandFor(step, state, cluster, node, { action, verdict, stands })
+  step.outcome.commands.push(command)
+  const { object } = node
+  tell(step, { ...object, cluster }, 'command', `${command.type} (${mode}): ${verdict.because}`, {
+    evidence: verdict.evidence,
+    command: command.id,
+    basis: verdict.basis,
+  })
+  // The first look finds what was carried out and not confirmed; it sets the next timer itself.
+  nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)
+  return {
+    command: command.id,
+    verb: command.type,
+    intent,
+    state: 'issued',
+    count: (former?.count ?? 0) + 1,
+    since: former?.since ?? state.now,
+    until: state.now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS,
+    outcome: null,
+    reason: '',
+  }
+}
+
+/** Equal intents are one decision: same effect, same evidence, same content, same mode. */
+function intentOf(action: Action, mode: string, verdict: Verdict, node: Node): string {
+  const effect =
+    action.type === 'delete'
+      ? `delete ${action.policy}`
+      : action.type === 'drop'
+        ? `drop ${action.indexes.join(',')}`
+        : action.type
+  return `${effect} ${mode} ${verdict.evidence} ${node.hash}`
+}
+
+function isUnderWay(attempt: Attempt, now: number): boolean {
+  return attempt.state === 'would-go' || now < attempt.until
+}
+
+function commandFor(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  node: Node,
+  decision: Decision & { readonly verdict: Verdict | null },
+): Command {
+  const { action, verdict, stands } = decision
+  invariant(verdict?.evidence !== null && verdict !== null, 'an effect without evidence')
+  const { object } = node
+  const seen = seenOf(step.graph, cluster, object, object.uid)
+  invariant(seen !== undefined, 'a node without its version')
+  const aggregated = kindOf(step.graph, cluster, object)?.aggregated ?? false
+  const target = { ...targetOf(object, aggregated), resourceVersion: seen.resourceVersion }
+  const base: CommandBase = {
+    ...baseOf(step, state, cluster, target),
+    evidence: verdict.evidence,
+    because: verdict.because,
+    basis: verdict.basis,
+  }
+  const references = object.ownerReferences
+  switch (action.type) {
+    case 'delete': {
+      const owners = stands.flatMap((stand) => claimOf(step, cluster, stand))
+      const { finalizers } = object
+      return {
+        ...base,
+        type: 'DeleteObject',
+        propagationPolicy: action.policy,
+        references,
+        finalizers,
+        owners,
+      }
+    }
+    case 'drop': {
+      const dropped = stands.filter((_, index) => action.indexes.includes(index))
+      const owners = dropped.flatMap((stand) => claimOf(step, cluster, stand))
+      return { ...base, type: 'OrphanDependent', references, drop: action.indexes, owners }
+    }
+    case 'verify':
+    case 'none':
+      return invariant(false, `no command carries out ${action.type}`) as never
+  }
+}
+
+function baseOf(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  target: Target,
+): Omit<CommandBase, 'evidence' | 'because' | 'basis'> {
+  const { mode } = policyOf(step.graph).policy
+  invariant(mode !== 'observe', 'observe issues nothing')
+  return {
+    id: nextCommandId(step),
+    cluster,
+    clusterEpoch: state.clusterEpoch,
+    partition: step.at.partition,
+    mode,
+    target,
+  }
+}
+
+/** What the gate proves again if the class of evidence asks for it. */
+function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
+  const { place, standing, reference } = stand
+  if (place === null || (standing !== 'dangling' && standing !== 'waiting')) return []
+  const kind = kindOf(step.graph, cluster, place)
+  invariant(kind !== undefined, 'a place whose kind is not known')
+  return [
+    {
+      group: place.group,
+      kind: place.kind,
+      namespace: place.namespace,
+      name: place.name,
+      uid: reference.uid,
+      version: servedVersion(kind, versionOf(reference.apiVersion)),
+      resource: kind.resource,
+      claim: standing === 'dangling' ? 'absent' : 'waiting',
+    },
+  ]
+}
+
+function servedVersion(kind: Kind, version: string): string {
+  return kind.versions.includes(version) ? version : (kind.versions[0] ?? version)
+}
+
+/** Asks for each owner that nothing is known of, once its kind could have shown it. */
+function verifyOwners(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  stands: readonly Stand[],
+): void {
+  for (const { standing, place, reference } of stands) {
+    if (standing !== 'unverified' || place === null) continue
+    // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
+    const node = nodeOf(step.graph, cluster, reference.uid)
+    if (node?.phase === 'suspect') continue
+    verifyOwner(step, state, cluster, place, reference.uid, versionOf(reference.apiVersion))
+  }
+}
+
+export function verifyOwner(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  place: Coordinates,
+  uid: Uid,
+  version: string,
+): void {
+  const kind = kindOf(step.graph, cluster, place)
+  if (kind === undefined || !isReadyToAsk(kind, state)) return
+  if (policyOf(step.graph).policy.mode === 'observe') return
+  const owner = ownerOf(step.graph, cluster, uid, place)
+  if (owner?.attempt != null && isUnderWay(owner.attempt, state.now)) return
+
+  const target: Target = {
+    group: place.group,
+    kind: place.kind,
+    namespace: place.namespace,
+    name: place.name,
+    version: servedVersion(kind, version),
+    resource: kind.resource,
+    uid,
+    resourceVersion: '',
+    aggregated: kind.aggregated,
+  }
+  const base = baseOf(step, state, cluster, target)
+  const because = `is ${place.kind} "${place.name}" there?`
+  const basis = [step.at.position, policyOf(step.graph).position]
+  step.outcome.commands.push({ ...base, type: 'VerifyOwner', evidence: 'E3', because, basis })
+  const until = state.now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS
+  const attempt: Attempt = {
+    command: base.id,
+    verb: 'VerifyOwner',
+    intent: 'verify',
+    state: 'issued',
+    count: (owner?.attempt?.count ?? 0) + 1,
+    since: owner?.attempt?.since ?? state.now,
+    until,
+    outcome: null,
+    reason: '',
+  }
+  step.graph.put(ownerKey(cluster, uid, place), { ...(owner ?? UNKNOWN_OWNER), attempt })
+  ownerTimer(step, cluster, until, uid, place)
+}
+
+const UNKNOWN_OWNER: Owner = {
+  type: 'Owner',
+  state: 'unknown',
+  proof: null,
+  orphaned: false,
+  phase: null,
+  position: -1n,
+  checks: 0,
+  attempt: null,
+}
+
+/** A watch that lives would have shown the owner; without one, only a GET can; while one is expected soon, wait for it. */
+function isReadyToAsk(kind: Kind, state: ClusterState): boolean {
+  switch (kind.phase) {
+    case 'unserved':
+      return false
+    case 'unmonitored':
+      return true
+    case 'unsynced':
+      return state.now - kind.since >= KIND_PATIENCE_MS
+    case 'synced':
+      return kind.clusterEpoch === state.clusterEpoch || state.now - kind.since >= KIND_PATIENCE_MS
+  }
+}
+
+/** Whether a kind's watch is alive, in the log time of its cluster. */
+export function isInSync(kind: Kind, group: GroupKind, state: ClusterState): boolean {
+  if (kind.phase !== 'synced' || kind.clusterEpoch !== state.clusterEpoch) return false
+  const pulse = state.pulses.find((p) => p.group === group.group && p.kind === group.kind)
+  return pulse === undefined || state.now - pulse.aliveAt <= KIND_SILENT_MS
+}
+
+function waitFor(step: Step, cluster: ClusterId, kind: GroupKind, uid: Uid): void {
+  const key = waitKey(cluster, kind, uid)
+  if (step.graph.get(key) === undefined) step.graph.put(key, { type: 'Wait' })
+}
+
+/** Verdicts that differ only in the events they rest on are the same to people. */
+function sameVerdict(a: Verdict | null, b: Verdict | null): boolean {
+  if (a === null || b === null) return a === b
+  return a.type === b.type && a.evidence === b.evidence && a.because === b.because
+}
+
+/** The attempt of a command that settled without its effect: the same again only after a growing wait. */
+export function backedOff(attempt: Attempt, now: number, reason: string): Attempt {
+  return { ...attempt, state: 'backoff', until: now + backoffMs(attempt.count), reason }
+}

@@ -1,0 +1,112 @@
+/**
+ * Keys of the store. What must stay true: keys are printable ASCII, so that all orders agree, and no user's text can forge a separator:
+ * every part is percent-encoded, and `/` and `,` are never left bare.
+ */
+import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
+
+export function nodeKey(cluster: ClusterId, uid: Uid): string {
+  return `node/${part(cluster)}/${part(uid)}`
+}
+
+export function nodesPrefix(cluster: ClusterId): string {
+  return `node/${part(cluster)}/`
+}
+
+export function seenKey(cluster: ClusterId, kind: GroupKind, uid: Uid): string {
+  return seenPrefix(cluster, kind) + part(uid)
+}
+
+export function seenPrefix(cluster: ClusterId, kind: GroupKind): string {
+  return `seen/${part(cluster)}/${kindPart(kind)}/`
+}
+
+export function edgeKey(
+  cluster: ClusterId,
+  owner: Uid,
+  coordinates: Coordinates,
+  dependent: Uid,
+): string {
+  return `${edgesPrefix(cluster, owner)}${coordinatesPart(coordinates)}/${part(dependent)}`
+}
+
+export function edgesPrefix(cluster: ClusterId, owner: Uid): string {
+  return `edge/${part(cluster)}/${part(owner)}/`
+}
+
+export function countKey(cluster: ClusterId, owner: Uid): string {
+  return `count/${part(cluster)}/${part(owner)}`
+}
+
+export function ownerKey(cluster: ClusterId, uid: Uid, coordinates: Coordinates): string {
+  return `owner/${part(cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`
+}
+
+export function kindKey(cluster: ClusterId, kind: GroupKind): string {
+  return kindsPrefix(cluster) + kindPart(kind)
+}
+
+export function kindsPrefix(cluster: ClusterId): string {
+  return `kind/${part(cluster)}/`
+}
+
+export function clusterKey(cluster: ClusterId): string {
+  return `cluster/${part(cluster)}`
+}
+
+export const POLICY_KEY = 'policy'
+
+export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): string {
+  return waitsPrefix(cluster, kind) + part(dependent)
+}
+
+export function waitsPrefix(cluster: ClusterId, kind: GroupKind): string {
+  return `waits/${part(cluster)}/${kindPart(kind)}/`
+}
+
+/** `timeMs` in 15 digits sorts as time does until the year 33658. */
+export function dueKey(cluster: ClusterId, timeMs: number, what: string, subject: string): string {
+  return `${duePrefix(cluster)}${padded(timeMs, 15)}/${what}/${part(subject)}`
+}
+
+export function duePrefix(cluster: ClusterId): string {
+  return `due/${part(cluster)}/`
+}
+
+export function timeOfDueKey(key: string): number {
+  return Number(key.split('/')[2])
+}
+
+export const AGENDA_KEY = 'agenda'
+
+export function workKey(number: number): string {
+  return `agenda/${padded(number, 15)}`
+}
+
+export function unreadableKey(home: string): string {
+  return `unreadable/${part(home)}`
+}
+
+/** Where a task keeps how far it has come; in the changelog and nowhere else. */
+export const POSITION_KEY = '~position'
+
+/** The part behind the last separator, decoded: a uid in all keys that end in one. */
+export function lastPart(key: string): string {
+  return decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
+}
+
+export function coordinatesPart(at: Coordinates): string {
+  return `${part(at.group)},${part(at.kind)},${part(at.namespace)},${part(at.name)}`
+}
+
+function kindPart(kind: GroupKind): string {
+  return `${part(kind.group)},${part(kind.kind)}`
+}
+
+/** A lone surrogate has no encoding, and no server sends one; it is folded to U+FFFD first. */
+function part(text: string): string {
+  return /^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
+}
+
+function padded(number: number, digits: number): string {
+  return Math.trunc(number).toString().padStart(digits, '0')
+}

@@ -1,0 +1,121 @@
+/**
+ * What folding one record brings about besides the changed state, and the step in which it is gathered.
+ *
+ * What must stay true: everything here follows from the state and the record alone; the order of the lists is the order of deciding.
+ */
+import type { Command, CommandId } from './command.ts'
+import type { Event } from './event.ts'
+import type { Graph } from './graph.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
+import type { EvidenceClass } from './proof.ts'
+import type { History, HistoryChange } from './record.ts'
+
+/** Where and when the record stands in the log. */
+export interface At {
+  readonly partition: number
+  readonly partitions: number
+  readonly position: bigint
+  /** Append time in milliseconds. */
+  readonly timestamp: number
+}
+
+export interface RelistRequest {
+  readonly cluster: ClusterId
+  readonly kind: GroupKind
+  /** Grows with each request: the append time of the record that asked. */
+  readonly number: number
+  readonly why: string
+}
+
+/** A record for a partition of `events`: `Continue` to itself, notes to others. */
+export interface Note {
+  readonly partition: number
+  readonly key: string
+  readonly event: Event
+}
+
+export interface Outcome {
+  readonly commands: Command[]
+  readonly notes: Note[]
+  readonly history: History[]
+  readonly relists: RelistRequest[]
+  /** Objects whose lineage may have changed, by `objectKey`. */
+  readonly touched: Map<string, Touch>
+  /** Why the record changed nothing; null when it was taken. */
+  dropped: string | null
+}
+
+export interface Touch {
+  readonly cluster: ClusterId
+  readonly uid: Uid
+}
+
+/** One record being folded. */
+export interface Step {
+  readonly graph: Graph
+  readonly at: At
+  readonly outcome: Outcome
+}
+
+export function emptyOutcome(): Outcome {
+  return { commands: [], notes: [], history: [], relists: [], touched: new Map(), dropped: null }
+}
+
+export function drop(step: Step, reason: string): void {
+  step.outcome.dropped = reason
+}
+
+/** The id of the command that is issued next: the place in the log that decided it. */
+export function nextCommandId(step: Step): CommandId {
+  return `${step.at.partition}-${step.at.position}-${step.outcome.commands.length}`
+}
+
+export function touch(step: Step, cluster: ClusterId, uid: Uid): void {
+  step.outcome.touched.set(`${cluster}/${uid}`, { cluster, uid })
+}
+
+export function tell(
+  step: Step,
+  about: Coordinates & { readonly cluster: ClusterId; readonly uid: Uid },
+  change: HistoryChange,
+  text: string,
+  more: {
+    readonly evidence?: EvidenceClass | null
+    readonly command?: CommandId
+    readonly basis?: readonly bigint[]
+  } = {},
+): void {
+  const { group, kind, namespace, name, cluster, uid } = about
+  const { partition, position, timestamp } = step.at
+  step.outcome.history.push({
+    type: 'History',
+    cluster,
+    group,
+    kind,
+    namespace,
+    name,
+    uid,
+    change,
+    text,
+    evidence: more.evidence ?? null,
+    command: more.command ?? null,
+    partition,
+    position,
+    basis: more.basis ?? [],
+    at: timestamp,
+  })
+}
+
+export function askRelist(step: Step, cluster: ClusterId, kind: GroupKind, why: string): void {
+  const { group, kind: name } = kind
+  const isAsked = step.outcome.relists.some(
+    (asked) => asked.cluster === cluster && asked.kind.group === group && asked.kind.kind === name,
+  )
+  if (isAsked) return
+  step.outcome.relists.push({
+    cluster,
+    kind: { group, kind: name },
+    number: step.at.timestamp,
+    why,
+  })
+}

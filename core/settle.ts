@@ -1,0 +1,156 @@
+/**
+ * What became of commands: settled, an owner found, an owner absent.
+ *
+ * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` speaks of coordinates only, so it never removes
+ * a node; a result of an earlier epoch of the cluster says nothing.
+ */
+import { judgeDependents, nodeTimer, ownerTimer } from './agenda.ts'
+import { ABSENT_MEMORY_MS, backoffMs, CONFIRM_MS } from './constant.ts'
+import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
+import { clusterOf, dependentsOf, nodeOf, ownerOf } from './graph.ts'
+import { backedOff, judge } from './judge.ts'
+import { nodeKey, ownerKey } from './key.ts'
+import type { Attempt, Node } from './node.ts'
+import { phaseOf } from './node.ts'
+import type { ClusterId } from './object.ts'
+import { isSamePlace } from './object.ts'
+import type { Step } from './outcome.ts'
+import { askRelist, drop, tell, touch } from './outcome.ts'
+import { proofOf, sight } from './sighting.ts'
+import type { ClusterState, Owner } from './state.ts'
+
+function currentEpoch(
+  step: Step,
+  event: { readonly cluster: ClusterId; readonly clusterEpoch: number },
+): ClusterState | undefined {
+  const state = clusterOf(step.graph, event.cluster)
+  if (state !== undefined && event.clusterEpoch === state.clusterEpoch) return state
+  drop(step, 'the result of a command of another epoch of the cluster')
+  return undefined
+}
+
+export function commandSettled(step: Step, event: CommandSettled): void {
+  const state = currentEpoch(step, event)
+  if (state === undefined) return
+  if (event.verb === 'VerifyOwner') return verificationSettled(step, state, event)
+
+  const before = nodeOf(step.graph, event.cluster, event.uid)
+  tellResult(step, event)
+  if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
+  // What the server returned is a sighting like any other; of another uid it says nothing about ours.
+  if (event.object !== null && event.object.uid === event.uid) {
+    sight(step, state, event.cluster, event.object, null)
+  }
+  judge(step, event.cluster, event.uid)
+}
+
+function settleAttempt(step: Step, state: ClusterState, node: Node, event: CommandSettled): void {
+  const { attempt } = node
+  if (attempt === null) return
+  const put = (change: Partial<Node>): void => {
+    step.graph.put(nodeKey(event.cluster, event.uid), { ...node, ...change })
+    touch(step, event.cluster, event.uid)
+  }
+  const settled: Attempt = { ...attempt, outcome: event.outcome, reason: event.reason }
+  switch (event.outcome) {
+    case 'would-go':
+      return put({ attempt: { ...settled, state: 'would-go' } })
+    case 'done':
+    case 'absent': {
+      if (event.object !== null) return put({ attempt: null })
+      // Gone, says the server; so says the watch soon. The timer of the command looks whether it did.
+      const until = state.now + CONFIRM_MS
+      const phase = event.verb === 'DeleteObject' ? 'reaped' : node.phase
+      return put({ phase, attempt: { ...settled, state: 'confirming', until } })
+    }
+    case 'stale':
+    case 'blocked': {
+      const next = backedOff(settled, state.now, event.reason)
+      nodeTimer(step, event.cluster, next.until, event.uid)
+      return put({ attempt: next })
+    }
+  }
+}
+
+function tellResult(step: Step, event: CommandSettled): void {
+  const text = [event.outcome, event.code === null ? '' : `(${event.code})`, event.reason]
+  tell(
+    step,
+    { ...event.place, cluster: event.cluster, uid: event.uid },
+    'result',
+    `${event.verb} ${text.filter((word) => word !== '').join(' ')}`,
+    { command: event.command, basis: [step.at.position] },
+  )
+}
+
+function verificationSettled(step: Step, state: ClusterState, event: CommandSettled): void {
+  const owner = ownerOf(step.graph, event.cluster, event.uid, event.place)
+  if (owner?.attempt?.command !== event.command) return drop(step, 'nobody waits for it')
+  const attempt = backedOff({ ...owner.attempt, outcome: event.outcome }, state.now, event.reason)
+  step.graph.put(ownerKey(event.cluster, event.uid, event.place), { ...owner, attempt })
+  ownerTimer(step, event.cluster, attempt.until, event.uid, event.place)
+}
+
+export function ownerFound(step: Step, event: OwnerFound): void {
+  const state = currentEpoch(step, event)
+  if (state === undefined) return
+  const { cluster, uid, owner: place } = event
+  const node = nodeOf(step.graph, cluster, uid)
+  if (node !== undefined && isSamePlace(node.object, place)) return
+  const former = ownerOf(step.graph, cluster, uid, place)
+  if (former?.proof != null && former.proof.class !== 'E3') {
+    // Seen deleted, and there: the cluster may have gone back in time. A relist tells.
+    askRelist(step, cluster, place, `${place.name} was found after its deletion was seen`)
+    return drop(step, 'its deletion was seen')
+  }
+  const checks = (former?.checks ?? 0) + 1
+  const found: Owner = {
+    type: 'Owner',
+    state: 'found',
+    proof: null,
+    orphaned: false,
+    phase: phaseOf(event.object),
+    position: step.at.position,
+    checks,
+    attempt: null,
+  }
+  step.graph.put(ownerKey(cluster, uid, place), found)
+  // No monitor may ever tell that it goes.
+  ownerTimer(step, cluster, state.now + backoffMs(checks + 5), uid, place)
+  tell(step, { ...place, cluster, uid }, 'owner', 'found by a live GET', {
+    command: event.command,
+    basis: [step.at.position],
+  })
+  const isNews = former?.state !== 'found' || former.phase !== found.phase
+  if (isNews) judgeDependents(step, cluster, uid)
+}
+
+export function ownerAbsent(step: Step, event: OwnerAbsent): void {
+  const state = currentEpoch(step, event)
+  if (state === undefined) return
+  const { cluster, uid, owner: place } = event
+  const node = nodeOf(step.graph, cluster, uid)
+  if (node !== undefined && isSamePlace(node.object, place)) {
+    return drop(step, 'it has been seen since, and only a watch or a relist removes it')
+  }
+  const former = ownerOf(step.graph, cluster, uid, place)
+  if (former?.state === 'absent') return
+  const how = event.how === 'NotFound' ? 'nothing is there' : `${event.otherUid} is there instead`
+  step.graph.put(ownerKey(cluster, uid, place), {
+    type: 'Owner',
+    state: 'absent',
+    proof: { ...proofOf(step, state, cluster, place, 'E3'), command: event.command },
+    orphaned: former?.orphaned ?? false,
+    phase: null,
+    position: step.at.position,
+    checks: 0,
+    attempt: null,
+  })
+  ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, uid, place)
+  tell(step, { ...place, cluster, uid }, 'owner', `absent by a live GET: ${how}`, {
+    evidence: 'E3',
+    command: event.command,
+    basis: [step.at.position],
+  })
+  if (dependentsOf(step.graph, cluster, uid) > 0) judgeDependents(step, cluster, uid)
+}

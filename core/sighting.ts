@@ -1,0 +1,310 @@
+/**
+ * What is seen of objects: told by watches and relists, and returned by servers in answer to our commands.
+ *
+ * What must stay true: no event moves a held resourceVersion without vouching for the content; older versions change nothing; a
+ * deletion is final within an epoch of its cluster.
+ */
+import { judgeDependents, ownerTimer } from './agenda.ts'
+import { ABSENT_MEMORY_MS } from './constant.ts'
+import type { ObjectAdded, ObjectDeleted, ObjectUpdated, SyncId, Touched } from './event.ts'
+import { clusterOf, dependentsOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
+import { withMember, withoutMember } from './hash.ts'
+import { judge } from './judge.ts'
+import { kindKey, nodeKey, ownerKey, seenKey } from './key.ts'
+import { placesOf, relink } from './link.ts'
+import type { Node, Phase } from './node.ts'
+import { mayMove, phaseOf } from './node.ts'
+import type { ClusterId, GroupKind, ObjectMeta } from './object.ts'
+import { compareVersions, isSamePlace, projectionHash } from './object.ts'
+import type { Step } from './outcome.ts'
+import { askRelist, drop, tell, touch } from './outcome.ts'
+import type { Proof } from './proof.ts'
+import type { ClusterState, Seen } from './state.ts'
+
+/** The state of the event's cluster, unless the event comes from a watcher that has been succeeded. */
+export function currentCluster(
+  step: Step,
+  event: { readonly cluster: ClusterId; readonly epoch: number },
+): ClusterState | undefined {
+  const state = clusterOf(step.graph, event.cluster)
+  if (state !== undefined && event.epoch >= state.epoch) return state
+  drop(
+    step,
+    state === undefined ? 'its watcher has not started' : 'from a watcher that was succeeded',
+  )
+  return undefined
+}
+
+export function objectSeen(step: Step, event: ObjectAdded | ObjectUpdated): void {
+  const state = currentCluster(step, event)
+  if (state !== undefined) sight(step, state, event.cluster, event.object, event.sync)
+}
+
+/** Folds one sighting of an object and judges what it changes. */
+export function sight(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  object: ObjectMeta,
+  sync: SyncId | null,
+): void {
+  const owner = ownerOf(step.graph, cluster, object.uid, object)
+  // What a GET could not find (E3) may have been created since; what a watch or a relist saw go never comes back under its uid.
+  const isFinal = owner?.proof != null && owner.proof.class !== 'E3'
+  if (isFinal && owner.proof.clusterEpoch === state.clusterEpoch) {
+    drop(step, 'it was seen deleted in this epoch of the cluster')
+    return
+  }
+  const node = nodeOf(step.graph, cluster, object.uid)
+  if (node !== undefined && !isSamePlace(node.object, object)) {
+    drop(step, `its uid belongs to ${node.object.kind} "${node.object.name}"`)
+    return
+  }
+  const seen = seenOf(step.graph, cluster, object, object.uid)
+  const isCurrent = seen?.clusterEpoch === state.clusterEpoch
+  const order =
+    seen === undefined || !isCurrent
+      ? 1
+      : (compareVersions(object.resourceVersion, seen.resourceVersion) ?? 1)
+  if (order < 0) {
+    // It is listed all the same, at a version older than one we have seen since.
+    if (seen !== undefined && sync !== null) putSeen(step, cluster, object, { ...seen, sync })
+    return
+  }
+  putSeen(step, cluster, object, {
+    type: 'Seen',
+    resourceVersion: object.resourceVersion,
+    sync: sync ?? seen?.sync ?? 0,
+    clusterEpoch: state.clusterEpoch,
+  })
+  if (node === undefined) return appeared(step, cluster, object)
+  changed(step, cluster, node, object, { isNewer: order > 0, wasCurrent: isCurrent })
+}
+
+function appeared(step: Step, cluster: ClusterId, object: ObjectMeta): void {
+  const places = placesOf(step, cluster, object)
+  step.graph.put(nodeKey(cluster, object.uid), {
+    type: 'Node',
+    object,
+    hash: projectionHash(object),
+    phase: phaseOf(object),
+    position: step.at.position,
+    places,
+    verdict: null,
+    attempt: null,
+  })
+  relink(step, cluster, object.uid, null, { object, places })
+  const kind = kindOf(step.graph, cluster, object)
+  if (kind !== undefined) {
+    const held = withMember(kind.held, object.uid)
+    step.graph.put(kindKey(cluster, object), { ...kind, held })
+  }
+  if (ownerOf(step.graph, cluster, object.uid, object) !== undefined) {
+    step.graph.remove(ownerKey(cluster, object.uid, object))
+  }
+  touch(step, cluster, object.uid)
+  tell(step, { ...object, cluster }, 'created', describe(object))
+  if (dependentsOf(step.graph, cluster, object.uid) > 0) judgeDependents(step, cluster, object.uid)
+  judge(step, cluster, object.uid)
+}
+
+function changed(
+  step: Step,
+  cluster: ClusterId,
+  node: Node,
+  object: ObjectMeta,
+  how: { readonly isNewer: boolean; readonly wasCurrent: boolean },
+): void {
+  const hash = projectionHash(object)
+  const isReapedStill = node.phase === 'reaped' && !how.isNewer
+  if (hash === node.hash && how.wasCurrent && (node.phase === phaseOf(object) || isReapedStill)) {
+    return
+  }
+  // An equal version with another content is no answer of an honest server.
+  const isHonest = hash === node.hash || how.isNewer
+  const phase = isHonest ? nextPhase(node, object) : 'suspect'
+  const places = hash === node.hash ? node.places : placesOf(step, cluster, object)
+  step.graph.put(nodeKey(cluster, object.uid), {
+    ...node,
+    object,
+    hash,
+    phase,
+    places,
+    position: step.at.position,
+  })
+  if (hash !== node.hash) relink(step, cluster, object.uid, node, { object, places })
+  if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)
+  tellChange(step, cluster, node, object, phase)
+  const isOtherOwner = phase !== node.phase || !how.wasCurrent
+  if (isOtherOwner && dependentsOf(step.graph, cluster, object.uid) > 0) {
+    judgeDependents(step, cluster, object.uid)
+  }
+  judge(step, cluster, object.uid)
+}
+
+function nextPhase(node: Node, object: ObjectMeta): Phase {
+  const phase = phaseOf(object)
+  return mayMove(node.phase, phase) ? phase : 'suspect'
+}
+
+function tellChange(
+  step: Step,
+  cluster: ClusterId,
+  node: Node,
+  object: ObjectMeta,
+  phase: Phase,
+): void {
+  touch(step, cluster, object.uid)
+  const about = { ...object, cluster }
+  if (phase !== node.phase) tell(step, about, 'phase', `${node.phase} → ${phase}`)
+  const before = referencesText(node.object)
+  const after = referencesText(object)
+  if (before !== after) tell(step, about, 'references', `${before} → ${after}`)
+}
+
+export function objectDeleted(step: Step, event: ObjectDeleted): void {
+  const state = currentCluster(step, event)
+  if (state === undefined) return
+  const { cluster, object } = event
+  const seen = seenOf(step.graph, cluster, object, object.uid)
+  const order =
+    seen === undefined ? 0 : compareVersions(object.resourceVersion, seen.resourceVersion)
+  if (order !== undefined && order < 0 && seen?.clusterEpoch === state.clusterEpoch) {
+    askRelist(step, cluster, object, `${object.name} was deleted before it was last seen`)
+    drop(step, 'deleted at a version older than one seen since')
+    return
+  }
+  const proof = proofOf(step, state, cluster, object, 'E1')
+  depart(step, state, cluster, object, proof, 'its deletion was seen')
+}
+
+export function proofOf(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  kind: GroupKind,
+  evidence: Proof['class'],
+): Proof {
+  return {
+    class: evidence,
+    position: step.at.position,
+    at: step.at.timestamp,
+    clusterEpoch: state.clusterEpoch,
+    versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
+    command: null,
+  }
+}
+
+/** An object is gone: its node goes, and what is remembered is that it was here. */
+export function depart(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  object: ObjectMeta,
+  proof: Proof,
+  why: string,
+): void {
+  const node = nodeOf(step.graph, cluster, object.uid)
+  if (node !== undefined && !isSamePlace(node.object, object)) {
+    drop(step, `its uid belongs to ${node.object.kind} "${node.object.name}"`)
+    return
+  }
+  const former = ownerOf(step.graph, cluster, object.uid, object)
+  if (node === undefined && former?.state === 'absent' && former.proof?.class !== 'E3') return
+  if (node !== undefined) {
+    step.graph.remove(nodeKey(cluster, object.uid))
+    step.graph.remove(seenKey(cluster, object, object.uid))
+    relink(step, cluster, object.uid, node, null)
+    const kind = kindOf(step.graph, cluster, object)
+    if (kind !== undefined) {
+      const held = withoutMember(kind.held, object.uid)
+      step.graph.put(kindKey(cluster, object), { ...kind, held })
+    }
+  }
+  step.graph.put(ownerKey(cluster, object.uid, object), {
+    type: 'Owner',
+    state: 'absent',
+    proof,
+    // In doubt, keep: whoever took the finalizer off, the request was that dependents live on.
+    orphaned: node?.phase === 'orphaning' || former?.orphaned === true,
+    phase: null,
+    position: step.at.position,
+    checks: 0,
+    attempt: null,
+  })
+  ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, object.uid, object)
+  touch(step, cluster, object.uid)
+  tell(step, { ...object, cluster }, 'gone', why, {
+    evidence: proof.class,
+    basis: [step.at.position],
+  })
+  if (dependentsOf(step.graph, cluster, object.uid) > 0) judgeDependents(step, cluster, object.uid)
+}
+
+export function touched(step: Step, event: Touched): void {
+  const state = currentCluster(step, event)
+  if (state === undefined) return
+  for (const entry of event.entries) {
+    const seen = seenOf(step.graph, event.cluster, event, entry.uid)
+    const node = nodeOf(step.graph, event.cluster, entry.uid)
+    if (seen === undefined || node === undefined) {
+      // The watcher believes that it was told; a relist in full tells it, unless it has gone since.
+      askRelist(step, event.cluster, event, `${entry.uid} was touched and is not known`)
+      continue
+    }
+    const isCurrent = seen.clusterEpoch === state.clusterEpoch
+    const order = isCurrent
+      ? (compareVersions(entry.resourceVersion, seen.resourceVersion) ?? 1)
+      : 1
+    const sync = event.sync ?? seen.sync
+    if (order < 0) {
+      if (sync !== seen.sync) putSeen(step, event.cluster, node.object, { ...seen, sync })
+    } else if (entry.hash === node.hash) {
+      const { resourceVersion } = entry
+      const { clusterEpoch } = state
+      putSeen(step, event.cluster, node.object, {
+        type: 'Seen',
+        resourceVersion,
+        sync,
+        clusterEpoch,
+      })
+      if (node.phase === 'suspect' || !isCurrent) vouch(step, event.cluster, node)
+    } else if (order > 0) {
+      if (sync !== seen.sync) putSeen(step, event.cluster, node.object, { ...seen, sync })
+      suspect(step, event.cluster, node, 'its content is not what the watcher vouched for')
+    }
+  }
+}
+
+/** The content that was in doubt is the server's. */
+function vouch(step: Step, cluster: ClusterId, node: Node): void {
+  step.graph.put(nodeKey(cluster, node.object.uid), { ...node, phase: phaseOf(node.object) })
+  touch(step, cluster, node.object.uid)
+  if (dependentsOf(step.graph, cluster, node.object.uid) > 0) {
+    judgeDependents(step, cluster, node.object.uid)
+  }
+  judge(step, cluster, node.object.uid)
+}
+
+export function suspect(step: Step, cluster: ClusterId, node: Node, why: string): void {
+  if (node.phase === 'suspect') return
+  step.graph.put(nodeKey(cluster, node.object.uid), { ...node, phase: 'suspect', attempt: null })
+  touch(step, cluster, node.object.uid)
+  tell(step, { ...node.object, cluster }, 'phase', `${node.phase} → suspect: ${why}`)
+  askRelist(step, cluster, node.object, why)
+}
+
+function putSeen(step: Step, cluster: ClusterId, object: ObjectMeta, seen: Seen): void {
+  step.graph.put(seenKey(cluster, object, object.uid), seen)
+}
+
+function describe(object: ObjectMeta): string {
+  const references = referencesText(object)
+  const deleting = object.deletedAt === null ? '' : ', being deleted'
+  return `version ${object.resourceVersion}, owners: ${references}${deleting}`
+}
+
+function referencesText(object: ObjectMeta): string {
+  if (object.ownerReferences.length === 0) return 'none'
+  return object.ownerReferences.map(({ kind, name, uid }) => `${kind}/${name} (${uid})`).join(', ')
+}

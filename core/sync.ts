@@ -1,0 +1,198 @@
+/**
+ * Clusters, their kinds and relists: what is watched, since when, and what a complete list did not hold.
+ *
+ * What must stay true: an object counts as missing only by a list that was finished by the current watcher, and only if the version we
+ * hold is not newer than the list's. A kind that is no longer served proves nothing about its objects.
+ */
+import { enqueue, judgeWaiters, kindTimer } from './agenda.ts'
+import { KIND_PATIENCE_MS, MASS_COUNT, MASS_SHARE } from './constant.ts'
+import type {
+  Heartbeat,
+  KindGone,
+  KindServed,
+  PolicyChanged,
+  SyncFinished,
+  SyncStarted,
+  Unreadable,
+  WatcherStarted,
+} from './event.ts'
+import { clusterOf, kindOf, policyOf } from './graph.ts'
+import { EMPTY_SET, isSameSet } from './hash.ts'
+import { invariant } from './invariant.ts'
+import { clusterKey, kindKey, POLICY_KEY, unreadableKey } from './key.ts'
+import type { Step } from './outcome.ts'
+import { drop } from './outcome.ts'
+import { clusterOfHome } from './partition.ts'
+import { FOLD_VERSION } from './policy.ts'
+import { currentCluster } from './sighting.ts'
+import type { Kind, KindPhase } from './state.ts'
+
+export function watcherStarted(step: Step, event: WatcherStarted): void {
+  const state = clusterOf(step.graph, event.cluster)
+  if (state !== undefined && event.epoch <= state.epoch) {
+    drop(step, 'from a watcher that was succeeded')
+    return
+  }
+  // Open syncs need no closing: their SyncFinished would bear an older epoch.
+  step.graph.put(clusterKey(event.cluster), {
+    type: 'ClusterState',
+    name: event.name,
+    epoch: event.epoch,
+    clusterEpoch: event.clusterEpoch,
+    now: Math.max(state?.now ?? 0, step.at.timestamp),
+    nextDue: state?.nextDue ?? Number.MAX_SAFE_INTEGER,
+    pulses: state?.pulses ?? [],
+  })
+}
+
+export function heartbeat(step: Step, event: Heartbeat): void {
+  const state = currentCluster(step, event)
+  if (state === undefined) return
+  const now = Math.max(state.now, step.at.timestamp)
+  const pulses = event.kinds.map(({ group, kind, ageMs }) => ({
+    group,
+    kind,
+    aliveAt: step.at.timestamp - ageMs,
+  }))
+  step.graph.put(clusterKey(event.cluster), { ...state, now, pulses })
+  if (state.nextDue <= now) enqueue(step, { work: 'timers', cluster: event.cluster })
+}
+
+export function kindServed(step: Step, event: KindServed): void {
+  const state = currentCluster(step, event)
+  if (state === undefined) return
+  const former = kindOf(step.graph, event.cluster, event)
+  const phase = servedPhase(former, event.monitored)
+  const { resource, scope, versions, ambiguous, aggregated, reason } = event
+  const kind: Kind = {
+    ...(former ?? NEW_KIND),
+    phase,
+    resource,
+    scope,
+    versions,
+    ambiguous,
+    aggregated,
+    reason,
+    since: former?.phase === phase ? former.since : state.now,
+  }
+  step.graph.put(kindKey(event.cluster, event), kind)
+  if (phase === 'unsynced' && kind.since === state.now) {
+    kindTimer(step, event.cluster, state.now + KIND_PATIENCE_MS, event)
+  }
+  const isNews =
+    former?.phase !== phase ||
+    former.ambiguous !== ambiguous ||
+    former.scope !== scope ||
+    former.versions.join() !== versions.join()
+  if (isNews) judgeWaiters(step, event.cluster, event)
+}
+
+function servedPhase(former: Kind | undefined, monitored: boolean): KindPhase {
+  if (!monitored) return 'unmonitored'
+  return former?.phase === 'synced' ? 'synced' : 'unsynced'
+}
+
+export function kindGone(step: Step, event: KindGone): void {
+  const state = currentCluster(step, event)
+  const kind = kindOf(step.graph, event.cluster, event)
+  if (state === undefined || kind === undefined) return
+  step.graph.put(kindKey(event.cluster, event), {
+    ...kind,
+    phase: 'unserved',
+    since: state.now,
+    openSync: 0,
+    reason: 'no longer served',
+  })
+  enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })
+}
+
+export function syncStarted(step: Step, event: SyncStarted): void {
+  const state = currentCluster(step, event)
+  const kind = kindOf(step.graph, event.cluster, event)
+  if (state === undefined) return
+  if (kind === undefined) return drop(step, 'a relist of a kind that was never told to be served')
+  const { position: relistedAt } = step.at
+  step.graph.put(kindKey(event.cluster, event), { ...kind, openSync: event.sync, relistedAt })
+}
+
+export function syncFinished(step: Step, event: SyncFinished): void {
+  const state = currentCluster(step, event)
+  const kind = kindOf(step.graph, event.cluster, event)
+  if (state === undefined) return
+  if (kind === undefined || kind.openSync !== event.sync) {
+    return drop(step, 'a newer relist, or another watcher, has begun')
+  }
+  const { clusterEpoch } = state
+  step.graph.put(kindKey(event.cluster, event), {
+    ...kind,
+    phase: 'synced',
+    since: kind.phase === 'synced' ? kind.since : state.now,
+    clusterEpoch,
+    openSync: 0,
+    syncedAt: kind.relistedAt,
+  })
+  const listed = event.listed[step.at.partition] ?? EMPTY_SET
+  if (!isSameSet(listed, kind.held)) {
+    const missing = kind.held.count - listed.count
+    const isMass = missing > MASS_COUNT && missing > kind.held.count * MASS_SHARE
+    enqueue(step, {
+      work: 'missing',
+      cluster: event.cluster,
+      kind: groupKind(event),
+      sync: event.sync,
+      resourceVersion: event.resourceVersion,
+      evidence: isMass ? 'E4' : 'E2',
+    })
+  }
+  judgeWaiters(step, event.cluster, event)
+}
+
+export function policyChanged(step: Step, event: PolicyChanged): void {
+  const former = policyOf(step.graph)
+  invariant(
+    event.policy.foldVersion === FOLD_VERSION,
+    `the log asks for fold version ${event.policy.foldVersion}, this program folds version ${FOLD_VERSION}`,
+  )
+  const entersEnforce = event.policy.mode === 'enforce' && former.policy.mode !== 'enforce'
+  step.graph.put(POLICY_KEY, {
+    type: 'PolicyState',
+    policy: event.policy,
+    position: step.at.position,
+    enforcedAt: entersEnforce ? step.at.position : former.enforcedAt,
+  })
+  enqueue(step, { work: 'verdicts', cluster: '' })
+}
+
+export function unreadable(step: Step, event: Unreadable): void {
+  const { position } = step.at
+  step.graph.put(unreadableKey(event.home), {
+    type: 'UnreadableHome',
+    position,
+    reason: event.reason,
+  })
+  enqueue(step, { work: 'relist', cluster: clusterOfHome(event.home) })
+}
+
+function groupKind(event: { readonly group: string; readonly kind: string }): {
+  group: string
+  kind: string
+} {
+  return { group: event.group, kind: event.kind }
+}
+
+const NEW_KIND: Kind = {
+  type: 'Kind',
+  phase: 'unserved',
+  resource: '',
+  scope: 'Namespaced',
+  versions: [],
+  ambiguous: false,
+  aggregated: false,
+  reason: '',
+  since: 0,
+  clusterEpoch: 0,
+  openSync: 0,
+  relistedAt: -1n,
+  syncedAt: -1n,
+  held: EMPTY_SET,
+}

@@ -1,0 +1,168 @@
+/**
+ * What should become of one object as a dependent: the first row of the table that fits, and the evidence it rests on.
+ *
+ * What must stay true: judged from the state alone, never from the edge that led here. Every verdict says which events and which
+ * policy it rests on.
+ *
+ * Not here: whether a command is already under way, and issuing one (judge.ts).
+ */
+import type { StateReader } from './graph.ts'
+import { clusterOf, dependentsOf, kindOf, policyOf } from './graph.ts'
+import type { Node, Verdict } from './node.ts'
+import type { ClusterId, PropagationPolicy } from './object.ts'
+import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
+import type { EvidenceClass, Proof } from './proof.ts'
+import { weaker } from './proof.ts'
+import type { Stand } from './standing.ts'
+import { kindOfReference, standingOf } from './standing.ts'
+
+export type Action =
+  | { readonly type: 'delete'; readonly policy: PropagationPolicy }
+  /** Indexes of references, descending. */
+  | { readonly type: 'drop'; readonly indexes: readonly number[] }
+  | { readonly type: 'verify' }
+  | { readonly type: 'none' }
+
+export interface Decision {
+  readonly verdict: Verdict | null
+  readonly action: Action
+  readonly stands: readonly Stand[]
+}
+
+const NO_DECISION: Decision = { verdict: null, action: { type: 'none' }, stands: [] }
+
+export function decide(graph: StateReader, cluster: ClusterId, node: Node): Decision {
+  if (node.object.ownerReferences.length === 0) return NO_DECISION
+  const stands = node.object.ownerReferences.map((reference) =>
+    standingOf(graph, cluster, node.object, reference),
+  )
+  const of = (standing: Stand['standing']): Stand[] =>
+    stands.filter((stand) => stand.standing === standing)
+  const conclude = verdictMaker(graph, node, stands)
+
+  if (of('orphaned').length > 0) {
+    const dropped = [...of('orphaned'), ...of('dangling').filter(wentBefore(of('orphaned')))]
+    const evidence = evidenceOf(graph, cluster, node, dropped)
+    return conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
+  }
+  if (node.object.deletedAt !== null) return conclude('deleting', [], null, { type: 'none' })
+  if (of('unresolvable').length > 0) {
+    return conclude('blocked', of('unresolvable'), null, { type: 'none' })
+  }
+  if (of('unverified').length > 0) {
+    return conclude('verify', of('unverified'), null, { type: 'verify' })
+  }
+  const useless = [...of('dangling'), ...of('waiting')]
+  if (of('solid').length > 0) {
+    if (useless.length === 0) return conclude('keep', of('solid'), null, { type: 'none' })
+    const evidence = evidenceOf(graph, cluster, node, useless)
+    return conclude('drop', useless, evidence, dropping(stands, useless))
+  }
+  const policy = propagationOf(graph, cluster, node, of('waiting').length > 0)
+  const evidence = evidenceOf(graph, cluster, node, useless)
+  return conclude('reap', useless, evidence, { type: 'delete', policy })
+}
+
+function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) {
+  return (
+    type: Verdict['type'],
+    grounds: readonly Stand[],
+    evidence: EvidenceClass | null,
+    action: Action,
+  ): Decision => {
+    const because =
+      type === 'deleting' ? 'it is being deleted' : grounds.map((stand) => stand.reason).join('; ')
+    const events = stands.flatMap((stand) => (stand.basis === null ? [] : [stand.basis]))
+    const basis = [...new Set([node.position, ...events])].sort(byOffset)
+    const verdict: Verdict = {
+      type,
+      evidence,
+      because,
+      basis: [...basis, policyOf(graph).position],
+    }
+    const held = evidence === null ? '' : heldBecause(graph, evidence)
+    if (held === '') return { verdict, action, stands }
+    return {
+      verdict: { ...verdict, type: 'held', because: `${because}; ${held}` },
+      action: { type: 'none' },
+      stands,
+    }
+  }
+}
+
+/** Why the policy does not let this class act; empty when it does. */
+function heldBecause(graph: StateReader, evidence: EvidenceClass): string {
+  const { mode, preset } = policyOf(graph).policy
+  if (mode === 'observe') return 'mode observe only records'
+  if (evidence === 'E4') return 'a mass cause (E4) needs approval'
+  if (preset === 'guarded' && (evidence === 'E2' || evidence === 'E3')) {
+    return `preset guarded holds evidence ${evidence}`
+  }
+  return ''
+}
+
+/** The class furthest down the table among the references acted upon. */
+export function evidenceOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  stands: readonly Stand[],
+): EvidenceClass {
+  let evidence: EvidenceClass = 'O'
+  for (const stand of stands) {
+    if (stand.standing === 'waiting') evidence = weaker(evidence, 'W')
+    if (stand.proof !== null)
+      evidence = weaker(evidence, classOf(graph, cluster, node, stand.proof))
+  }
+  return evidence
+}
+
+/** A proof weakens with what came after it. */
+function classOf(graph: StateReader, cluster: ClusterId, node: Node, proof: Proof): EvidenceClass {
+  if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'
+  if (proof.class !== 'E1') return proof.class
+  const relistedAt = kindOf(graph, cluster, node.object)?.relistedAt ?? -1n
+  const { enforcedAt } = policyOf(graph)
+  return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'
+}
+
+/**
+ * How a DELETE of it propagates: as its own finalizers ask (kubernetes/kubernetes#44058), but in the foreground under a waiting owner when it
+ * has dependents itself (D11, D12).
+ */
+function propagationOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  isOwnerWaiting: boolean,
+): PropagationPolicy {
+  if (isOwnerWaiting && dependentsOf(graph, cluster, node.object.uid) > 0) return 'Foreground'
+  if (node.object.finalizers.includes(FINALIZER_ORPHAN)) return 'Orphan'
+  if (node.object.finalizers.includes(FINALIZER_FOREGROUND)) return 'Foreground'
+  return 'Background'
+}
+
+/** The request of the last owner decides: what dangled before an owner asked to orphan must not delete the orphan. */
+function wentBefore(orphaned: readonly Stand[]): (stand: Stand) => boolean {
+  const latest = orphaned.reduce(
+    (max, { basis }) => (basis !== null && basis > max ? basis : max),
+    -1n,
+  )
+  return (stand) => (stand.proof?.position ?? 0n) <= latest
+}
+
+function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {
+  const indexes = stands.flatMap((stand, index) => (dropped.includes(stand) ? [index] : []))
+  return { type: 'drop', indexes: indexes.reverse() }
+}
+
+function byOffset(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** The kinds a blocked or unverified verdict waits for. */
+export function kindsAwaited(decision: Decision): ReturnType<typeof kindOfReference>[] {
+  return decision.stands
+    .filter(({ standing }) => standing === 'unresolvable' || standing === 'unverified')
+    .map(({ reference }) => kindOfReference(reference))
+}

@@ -1,0 +1,264 @@
+/**
+ * One step of the agenda: a page of keys, each looked at once.
+ *
+ * What must stay true: a step does bounded work and moves its cursor on, so what fans out ends; what it does to each key rests on the
+ * state as it is then, so a key that came or went since the work was put there does no harm.
+ *
+ * Not here: reading the page, which takes time (services/graph/task.ts).
+ */
+import { judgeDependents, judgeWaiters, nodeTimer, ownerTimer } from './agenda.ts'
+import { ABSENT_MEMORY_MS, CONFIRM_MS, KEYS_PER_PAGE } from './constant.ts'
+import type { Graph, StateReader } from './graph.ts'
+import { agendaOf, clusterOf, dependentsOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
+import { invariant } from './invariant.ts'
+import { judge, verifyOwner } from './judge.ts'
+import {
+  AGENDA_KEY,
+  clusterKey,
+  duePrefix,
+  edgesPrefix,
+  kindsPrefix,
+  lastPart,
+  nodeKey,
+  nodesPrefix,
+  ownerKey,
+  seenPrefix,
+  timeOfDueKey,
+  waitsPrefix,
+  workKey,
+} from './key.ts'
+import { placesOf, relink } from './link.ts'
+import type { ClusterId, GroupKind, Uid } from './object.ts'
+import { compareVersions } from './object.ts'
+import type { Step } from './outcome.ts'
+import { askRelist } from './outcome.ts'
+import { depart, proofOf, suspect } from './sighting.ts'
+import type { ClusterState, Due, Work } from './state.ts'
+
+/** Keys with this prefix, in order, behind `after`. */
+export interface PageRequest {
+  readonly prefix: string
+  readonly after: string
+  readonly limit: number
+}
+
+/** What the first work on the agenda wants to look at; undefined when there is none. */
+export function nextPage(graph: StateReader): PageRequest | undefined {
+  const agenda = agendaOf(graph)
+  if (agenda.head === agenda.tail) return undefined
+  const work = workAt(graph, agenda.head)
+  const prefix = prefixOf(work)
+  return {
+    prefix,
+    after: work.cursor === '' ? startOf(graph, work) : work.cursor,
+    limit: KEYS_PER_PAGE,
+  }
+}
+
+export function hasWork(graph: StateReader): boolean {
+  const agenda = agendaOf(graph)
+  return agenda.head !== agenda.tail
+}
+
+/** Takes one step with the keys of `nextPage`, fewer than its limit when there are no more. */
+export function takeStep(step: Step, keys: readonly string[]): void {
+  const agenda = agendaOf(step.graph)
+  const work = workAt(step.graph, agenda.head)
+  const isLast = work.work === 'timers' ? fire(step, work, keys) : lookAt(step, work, keys)
+  if (isLast) {
+    step.graph.remove(workKey(agenda.head))
+    // What the step enqueued moved the tail.
+    step.graph.put(AGENDA_KEY, { ...agendaOf(step.graph), head: agenda.head + 1 })
+  } else {
+    const cursor = keys[keys.length - 1] ?? ''
+    step.graph.put(workKey(agenda.head), { ...work, cursor })
+  }
+}
+
+function workAt(graph: StateReader, number: number): Work {
+  const work = graph.get(workKey(number))
+  invariant(work?.type === 'Work', 'the agenda has a hole')
+  return work
+}
+
+function prefixOf(work: Work): string {
+  switch (work.work) {
+    case 'dependents':
+      return edgesPrefix(work.cluster, work.uid)
+    case 'waits':
+      return waitsPrefix(work.cluster, kindOfWork(work))
+    case 'missing':
+    case 'suspects':
+      return seenPrefix(work.cluster, kindOfWork(work))
+    case 'timers':
+      return duePrefix(work.cluster)
+    case 'relist':
+      return kindsPrefix(work.cluster)
+    case 'verdicts':
+      return work.cluster === '' ? 'node/' : nodesPrefix(work.cluster)
+  }
+}
+
+/** Timers that fired are deleted; beginning behind them spares the store from walking its own delete markers. */
+function startOf(graph: StateReader, work: Work): string {
+  if (work.work !== 'timers') return ''
+  const nextDue = clusterOf(graph, work.cluster)?.nextDue ?? 0
+  return duePrefix(work.cluster) + Math.trunc(nextDue).toString().padStart(15, '0')
+}
+
+function lookAt(step: Step, work: Work, keys: readonly string[]): boolean {
+  for (const key of keys) lookAtOne(step, work, key)
+  return keys.length < KEYS_PER_PAGE
+}
+
+function lookAtOne(step: Step, work: Work, key: string): void {
+  const last = lastPart(key)
+  switch (work.work) {
+    case 'dependents':
+      return judge(step, work.cluster, last)
+    case 'waits':
+      step.graph.remove(key)
+      return relinkAndJudge(step, work.cluster, last)
+    case 'missing':
+      return missing(step, work, last)
+    case 'suspects': {
+      const node = nodeOf(step.graph, work.cluster, last)
+      if (node !== undefined) suspect(step, work.cluster, node, 'its kind is no longer served')
+      return
+    }
+    case 'relist': {
+      const [group = '', kind = ''] = key.slice(key.lastIndexOf('/') + 1).split(',')
+      const groupKind = { group: decodeURIComponent(group), kind: decodeURIComponent(kind) }
+      const phase = kindOf(step.graph, work.cluster, groupKind)?.phase
+      if (phase === 'synced') askRelist(step, work.cluster, groupKind, 'a record was unreadable')
+      return
+    }
+    case 'verdicts': {
+      const cluster = decodeURIComponent(key.split('/')[1] ?? '')
+      const node = nodeOf(step.graph, cluster, last)
+      if (node !== undefined && node.object.ownerReferences.length > 0) judge(step, cluster, last)
+      return
+    }
+    case 'timers':
+      return
+  }
+}
+
+/** The kind of an owner is known now, or its scope is another: so may be where the reference points. */
+function relinkAndJudge(step: Step, cluster: ClusterId, uid: Uid): void {
+  const node = nodeOf(step.graph, cluster, uid)
+  if (node === undefined) return
+  const places = placesOf(step, cluster, node.object)
+  if (places.some((place, index) => place !== node.places[index])) {
+    relink(step, cluster, uid, node, { object: node.object, places })
+    step.graph.put(nodeKey(cluster, uid), { ...node, places })
+  }
+  judge(step, cluster, uid)
+}
+
+function missing(step: Step, work: Work, uid: Uid): void {
+  const kind = kindOfWork(work)
+  const state = clusterOf(step.graph, work.cluster)
+  const seen = seenOf(step.graph, work.cluster, kind, uid)
+  const node = nodeOf(step.graph, work.cluster, uid)
+  if (state === undefined || seen === undefined || node === undefined) return
+  if (seen.sync >= work.sync) return
+  const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
+  const order = compareVersions(seen.resourceVersion, work.resourceVersion)
+  if (!isOlderEpoch && (order === undefined || order > 0)) return
+  const evidence = isOlderEpoch ? 'E4' : work.evidence
+  const proof = proofOf(step, state, work.cluster, kind, evidence)
+  depart(step, state, work.cluster, node.object, proof, 'it was missing from a complete relist')
+}
+
+/** Timers that are due; true when none is left that is. */
+function fire(step: Step, work: Work, keys: readonly string[]): boolean {
+  const state = clusterOf(step.graph, work.cluster)
+  invariant(state !== undefined, 'timers of a cluster that is not known')
+  const due = keys.filter((key) => timeOfDueKey(key) <= state.now)
+  for (const key of due) {
+    const timer = step.graph.get(key)
+    step.graph.remove(key)
+    if (timer?.type === 'Due') fireOne(step, work.cluster, timer)
+  }
+  if (due.length === KEYS_PER_PAGE) return false
+  const next = keys[due.length]
+  const current = clusterOf(step.graph, work.cluster) ?? state
+  // A timer set while these fired has moved nextDue before what this page can tell.
+  const nextDue = Math.min(
+    next === undefined ? Number.MAX_SAFE_INTEGER : timeOfDueKey(next),
+    current.nextDue > state.now ? current.nextDue : Number.MAX_SAFE_INTEGER,
+    earliestSet(step.graph, work.cluster, state),
+  )
+  step.graph.put(clusterKey(work.cluster), { ...current, nextDue })
+  return true
+}
+
+/** The earliest timer in the overlay that is not due yet. */
+function earliestSet(graph: Graph, cluster: ClusterId, state: ClusterState): number {
+  const prefix = duePrefix(cluster)
+  let earliest = Number.MAX_SAFE_INTEGER
+  for (const key of graph.overlaid([], { prefix, after: '' }, 1)) {
+    const time = timeOfDueKey(key)
+    if (time > state.now && time < earliest) earliest = time
+  }
+  return earliest
+}
+
+function fireOne(step: Step, cluster: ClusterId, timer: Due): void {
+  const state = clusterOf(step.graph, cluster)
+  invariant(state !== undefined, 'a timer of a cluster that is not known')
+  switch (timer.what) {
+    case 'node':
+      return nodeDue(step, state, cluster, timer.uid)
+    case 'owner':
+      return ownerDue(step, state, cluster, timer)
+    case 'kind': {
+      const kind = timer.coordinates ?? { group: '', kind: '' }
+      if (kindOf(step.graph, cluster, kind)?.phase === 'unsynced') judgeWaiters(step, cluster, kind)
+    }
+  }
+}
+
+function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid): void {
+  const node = nodeOf(step.graph, cluster, uid)
+  const attempt = node?.attempt
+  if (node === undefined || attempt == null || attempt.state === 'would-go') return
+  if (state.now < attempt.until) return nodeTimer(step, cluster, attempt.until, uid)
+  if (attempt.state === 'confirming') {
+    askRelist(step, cluster, node.object, `${node.object.name} was reaped and is not seen to go`)
+    const until = state.now + CONFIRM_MS
+    step.graph.put(nodeKey(cluster, uid), { ...node, attempt: { ...attempt, until } })
+    return nodeTimer(step, cluster, until, uid)
+  }
+  judge(step, cluster, uid)
+}
+
+function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Due): void {
+  const place = timer.coordinates
+  if (place === null) return
+  const owner = ownerOf(step.graph, cluster, timer.uid, place)
+  if (owner === undefined) return
+  const isNamed = dependentsOf(step.graph, cluster, timer.uid) > 0
+  if (owner.attempt !== null) {
+    if (state.now < owner.attempt.until) {
+      return ownerTimer(step, cluster, owner.attempt.until, timer.uid, place)
+    }
+    if (isNamed) return judgeDependents(step, cluster, timer.uid)
+  }
+  if (isNamed && owner.state === 'found') {
+    const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''
+    return verifyOwner(step, state, cluster, place, timer.uid, version)
+  }
+  const forgetAt = (owner.proof?.at ?? 0) + ABSENT_MEMORY_MS
+  if (owner.state === 'absent' && (isNamed || state.now < forgetAt)) {
+    const next = Math.max(forgetAt, state.now + ABSENT_MEMORY_MS / 30)
+    return ownerTimer(step, cluster, next, timer.uid, place)
+  }
+  step.graph.remove(ownerKey(cluster, timer.uid, place))
+}
+
+function kindOfWork(work: Work): GroupKind {
+  invariant(work.kind !== null, `${work.work} without a kind`)
+  return work.kind
+}

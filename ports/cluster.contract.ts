@@ -1,0 +1,545 @@
+/**
+ * What every Cluster promises, shown on a server that serves ConfigMaps, Namespaces, Events and Deployments and lets us do anything. Other
+ * objects may be there; nothing else writes ConfigMaps or Deployments meanwhile.
+ *
+ * What must stay true: it knows no adapter, asks nothing of a server that the real kube-apiserver does not do, and never waits by
+ * the clock. Every test makes objects under names of its own.
+ *
+ * Not here: how each odd answer is read (adapters/kubernetes/answer.test.ts), sockets (exchange.contract.ts).
+ */
+import { deepEqual, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Target } from '../core/command.ts'
+import { compareVersions, type ObjectMeta } from '../core/object.ts'
+import {
+  type Cluster,
+  ClusterError,
+  type DeleteOptions,
+  type ListPage,
+  type Resource,
+  type WatchEvent,
+} from './cluster.ts'
+
+export interface ClusterFixture extends AsyncDisposable {
+  readonly cluster: Cluster
+  /** The same server, its watches asked to end after a few seconds; without it bookmarks and ends are not tested. */
+  readonly briefWatches?: Cluster | undefined
+  /** Raw, as somebody who may do anything. The body is sent as JSON, the answer's given parsed. */
+  request(method: string, path: string, body?: unknown): Promise<RawAnswer>
+  /** Makes every version before now too old for a watch of ConfigMaps; without it that is not tested. */
+  readonly compact?: (() => Promise<void>) | undefined
+}
+
+export interface RawAnswer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: tests read into it, and fail where a field is missing.
+  readonly body: any
+}
+
+export interface ClusterContractOptions {
+  /** Why it cannot run here. */
+  readonly skip?: string | undefined
+}
+
+const DEADLINE_MS = 60_000
+const NAMESPACE = 'default'
+
+const CONFIG_MAPS: Resource = {
+  group: '',
+  version: 'v1',
+  resource: 'configmaps',
+  kind: 'ConfigMap',
+  scope: 'Namespaced',
+}
+const NAMESPACES: Resource = {
+  group: '',
+  version: 'v1',
+  resource: 'namespaces',
+  kind: 'Namespace',
+  scope: 'Cluster',
+}
+const DEPLOYMENTS: Resource = {
+  group: 'apps',
+  version: 'v1',
+  resource: 'deployments',
+  kind: 'Deployment',
+  scope: 'Namespaced',
+}
+
+export function clusterContract(
+  name: string,
+  open: () => Promise<ClusterFixture>,
+  options: ClusterContractOptions = {},
+): void {
+  describe(`the cluster ${name}`, { skip: options.skip ?? false }, () => {
+    let fixture: ClusterFixture
+    before(async () => {
+      fixture = await open()
+    })
+    after(async () => {
+      await fixture?.[Symbol.asyncDispose]()
+    })
+    const given: Given = () => fixture
+    describe('tells who it is', () => identity(given))
+    describe('lists', () => lists(given))
+    describe('watches', () => watches(given))
+    describe('gets', () => gets(given))
+    describe('deletes', () => deletes(given))
+    describe('patches', () => patches(given))
+  })
+}
+
+type Given = () => ClusterFixture
+
+function identity(given: Given): void {
+  test('by the uid of kube-system', async () => {
+    const { body } = await given().request('GET', '/api/v1/namespaces/kube-system')
+    equal(await given().cluster.identify(deadline()), body.metadata.uid)
+  })
+
+  test('and its kinds, with scope, versions and verbs', async () => {
+    const { kinds, failed } = await given().cluster.discover(deadline())
+    deepEqual(failed, [])
+    const expected = [CONFIG_MAPS, NAMESPACES, DEPLOYMENTS].map(({ version, ...rest }) => ({
+      ...rest,
+      versions: [version],
+      ambiguous: false,
+      aggregated: false,
+    }))
+    for (const kind of expected) {
+      const found = kinds.find((it) => it.group === kind.group && it.kind === kind.kind)
+      ok(found !== undefined, `${kind.kind} is not discovered`)
+      const { verbs, shortNames, ...rest } = found
+      deepEqual(rest, kind)
+      for (const verb of ['list', 'watch', 'delete', 'patch']) ok(verbs.includes(verb), verb)
+      ok(shortNames.length > 0, `${kind.kind} has a short name`)
+    }
+  })
+
+  test('and no subresource, and no kind twice', async () => {
+    const { kinds } = await given().cluster.discover(deadline())
+    ok(kinds.every(({ resource }) => !resource.includes('/')))
+    equal(new Set(kinds.map(({ group, kind }) => `${group}/${kind}`)).size, kinds.length)
+  })
+
+  test('and what we may do', async () => {
+    equal(await given().cluster.mayI('delete', CONFIG_MAPS, deadline()), true)
+  })
+
+  test('and how its clock stands to ours', async () => {
+    const skewMs = await given().cluster.clockSkewMs(deadline())
+    ok(skewMs === null || Math.abs(skewMs) < DEADLINE_MS)
+  })
+}
+
+function lists(given: Given): void {
+  test('page by page, at one version, each object once and metadata only', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 7 }, (_, index) => make(given(), `listed-${index}`)),
+    )
+    const pages = await listed(given().cluster.list(CONFIG_MAPS, 3, deadline()))
+    ok(pages.length >= 3)
+    ok(pages.every(({ objects }) => objects.length <= 3))
+    equal(new Set(pages.map(({ resourceVersion }) => resourceVersion)).size, 1)
+    deepEqual(
+      pages.map(({ more }) => more),
+      pages.map((_, index) => index < pages.length - 1),
+    )
+    const objects = pages.flatMap((page) => page.objects)
+    equal(new Set(objects.map(({ uid }) => uid)).size, objects.length)
+    for (const object of made) deepEqual(find(objects, object.uid), object)
+    ok(isNotBefore(pages[0]!.resourceVersion, made[6]!.resourceVersion))
+  })
+
+  test('cluster-scoped kinds, their namespace empty', async () => {
+    const pages = await listed(given().cluster.list(NAMESPACES, 500, deadline()))
+    const namespace = pages.flatMap((page) => page.objects).find((it) => it.name === 'kube-system')
+    deepEqual([namespace?.namespace, namespace?.scope], ['', 'Cluster'])
+  })
+
+  test('with the references as they are stored: absent is null, false is false', async () => {
+    const owner = await make(given(), 'references-owner')
+    const references = [reference(owner), { ...reference(owner, 'b'), controller: false }]
+    const { uid } = await make(given(), 'references', { ownerReferences: references })
+    const pages = await listed(given().cluster.list(CONFIG_MAPS, 500, deadline()))
+    const object = find(
+      pages.flatMap((page) => page.objects),
+      uid,
+    )
+    deepEqual(
+      object?.ownerReferences.map((it) => [it.uid, it.controller, it.blockOwnerDeletion]),
+      [
+        [owner.uid, null, null],
+        ['b', false, null],
+      ],
+    )
+  })
+
+  test('nothing of a resource that is not served', async () => {
+    const unserved = { ...CONFIG_MAPS, group: 'nowhere.example.com' }
+    await rejects(listed(given().cluster.list(unserved, 500, deadline())), hasCode('NOT_SERVED'))
+  })
+
+  test('and tells the current version without listing', async () => {
+    const made = await make(given(), 'current')
+    const version = await given().cluster.currentVersion(CONFIG_MAPS, deadline())
+    ok(isNotBefore(version, made.resourceVersion))
+  })
+}
+
+function watches(given: Given): void {
+  test('what comes, changes and goes, from just after a version', async () => {
+    const { cluster, request } = given()
+    await make(given(), 'before-the-watch')
+    const from = await cluster.currentVersion(CONFIG_MAPS, deadline())
+    const added = await make(given(), 'watched')
+    const changed = await request('PUT', pathOf(added), body('watched', { finalizers: [HOLD] }))
+    equal(changed.status, 200)
+    equal((await request('PUT', pathOf(added), body('watched', {}))).status, 200)
+    equal((await request('DELETE', pathOf(added))).status, 200)
+
+    const events = await watchUntil(cluster, CONFIG_MAPS, from, (it) => it.type === 'Deleted')
+    const told = events.filter((it) => it.type !== 'Bookmark')
+    deepEqual(
+      told.map(({ type, object }) => [type, object.name, object.uid, object.finalizers.length]),
+      [
+        ['Added', 'watched', added.uid, 0],
+        ['Modified', 'watched', added.uid, 1],
+        ['Modified', 'watched', added.uid, 0],
+        ['Deleted', 'watched', added.uid, 0],
+      ],
+    )
+    deepEqual(told[0]?.object, added)
+    const versions = told.map(({ object }) => object.resourceVersion)
+    ok(versions.every((it, index) => index === 0 || isNotBefore(it, versions[index - 1]!)))
+    equal(new Set(versions).size, 4)
+  })
+
+  test('what happens while it is open', async () => {
+    const { cluster } = given()
+    const from = await cluster.currentVersion(CONFIG_MAPS, deadline())
+    const watching = watchUntil(cluster, CONFIG_MAPS, from, (it) => isNamed(it, 'live'))
+    await make(given(), 'live')
+    ok((await watching).some((it) => isNamed(it, 'live')))
+  })
+
+  test('until its signal aborts', async () => {
+    const { cluster } = given()
+    const stop = new AbortController()
+    const from = await cluster.currentVersion(CONFIG_MAPS, deadline())
+    const next = cluster.watch(CONFIG_MAPS, from, stop.signal)[Symbol.asyncIterator]().next()
+    stop.abort(new Stopped())
+    await rejects(Promise.resolve(next), Stopped)
+  })
+
+  test('with bookmarks, to a quiet end that the server makes', async (context) => {
+    const { briefWatches } = given()
+    if (briefWatches === undefined) return context.skip('the fixture has no brief watches')
+    const from = await briefWatches.currentVersion(DEPLOYMENTS, deadline())
+    const events: WatchEvent[] = []
+    for await (const batch of briefWatches.watch(DEPLOYMENTS, from, deadline())) {
+      events.push(...batch)
+    }
+    const last = events.at(-1)
+    ok(last?.type === 'Bookmark', 'no bookmark came')
+    ok(isNotBefore(last.resourceVersion, from))
+  })
+
+  test('nothing of a resource that is not served', async () => {
+    const unserved = { ...CONFIG_MAPS, group: 'nowhere.example.com' }
+    const watching = watchUntil(given().cluster, unserved, '1', () => false)
+    await rejects(watching, hasCode('NOT_SERVED'))
+  })
+
+  test('not from a version that is too old', async (context) => {
+    const { cluster, compact } = given()
+    if (compact === undefined) return context.skip('the fixture cannot compact')
+    const from = await cluster.currentVersion(CONFIG_MAPS, deadline())
+    for (const name of ['compacted-1', 'compacted-2', 'compacted-3']) await make(given(), name)
+    await compact()
+    const watching = watchUntil(cluster, CONFIG_MAPS, from, () => false)
+    await rejects(watching, hasCode('EXPIRED'))
+  })
+}
+
+function gets(given: Given): void {
+  const get = (target: Target) => given().cluster.get(target, deadline())
+
+  test('what is there, whatever uid was meant', async () => {
+    const made = await make(given(), 'got')
+    deepEqual(await get(target(made)), { type: 'Found', object: made, code: 200 })
+    deepEqual(await get({ ...target(made), uid: 'another' }), {
+      type: 'Found',
+      object: made,
+      code: 200,
+    })
+  })
+
+  for (const resource of [CONFIG_MAPS, DEPLOYMENTS, NAMESPACES]) {
+    test(`the absence of one of ${resource.resource}`, async () => {
+      deepEqual(await get(absent(resource)), { type: 'Absent', code: 404 })
+    })
+  }
+
+  const proofless: Record<string, Target> = {
+    'an unserved group': { ...absent(CONFIG_MAPS), group: 'nowhere.example.com' },
+    'an unserved version': { ...absent(DEPLOYMENTS), version: 'v1beta1' },
+    'an unknown resource': { ...absent(CONFIG_MAPS), resource: 'foos', kind: 'Foo' },
+    'a namespaced kind without a namespace': { ...absent(CONFIG_MAPS), namespace: '' },
+  }
+  for (const [what, target] of Object.entries(proofless)) {
+    test(`no absence out of ${what}`, async () => {
+      const answer = await get(target)
+      deepEqual([answer.type, answer.code], ['Unknown', 404])
+      ok(answer.type === 'Unknown' && !answer.transient)
+    })
+  }
+}
+
+function deletes(given: Given): void {
+  const remove = (object: ObjectMeta, changed: Partial<DeleteOptions> = {}) =>
+    given().cluster.delete(target(object), { ...guard(object), ...changed }, deadline())
+
+  test('an object that is as it was judged', async () => {
+    const made = await make(given(), 'deleted')
+    deepEqual(await remove(made), { type: 'Removed', code: 200 })
+    deepEqual(await remove(made), { type: 'Absent', code: 404 })
+  })
+
+  test('nothing under another uid or a stale version', async () => {
+    const made = await make(given(), 'guarded')
+    const stale = String(BigInt(made.resourceVersion) - 1n)
+    for (const wrong of [{ uid: 'another' }, { resourceVersion: stale }]) {
+      const answer = await remove(made, wrong)
+      deepEqual([answer.type, answer.code], ['Conflict', 409])
+    }
+    deepEqual(await current(given(), made), made)
+  })
+
+  test('nothing in a dry run', async () => {
+    const made = await make(given(), 'rehearsed')
+    deepEqual(await remove(made, { dryRun: true }), { type: 'WouldGo', code: 200 })
+    deepEqual(await current(given(), made), made)
+    const answer = await remove(made, { dryRun: true, uid: 'another' })
+    equal(answer.type, 'Conflict')
+  })
+
+  test('what has finalizers by marking it', async () => {
+    const made = await make(given(), 'held', { finalizers: [HOLD] })
+    const answer = await remove(made)
+    ok(answer.type === 'Changed')
+    equal(answer.object.uid, made.uid)
+    notEqual(answer.object.deletedAt, null)
+    notEqual(answer.object.resourceVersion, made.resourceVersion)
+    deepEqual(answer.object.finalizers, [HOLD])
+  })
+
+  test('by the policy that it is told', async () => {
+    const made = await make(given(), 'foreground')
+    const answer = await remove(made, { propagationPolicy: 'Foreground' })
+    ok(answer.type === 'Changed')
+    deepEqual(answer.object.finalizers, ['foregroundDeletion'])
+  })
+
+  test('nothing by paths that are not served', async () => {
+    const made = await make(given(), 'misplaced')
+    const wrong = { ...target(made), version: 'v9' }
+    const answer = await given().cluster.delete(wrong, guard(made), deadline())
+    deepEqual([answer.type, answer.code], ['Unknown', 404])
+  })
+}
+
+function patches(given: Given): void {
+  const REFERENCE = '/metadata/ownerReferences/0'
+  const drop = async (object: ObjectMeta, uid: string, value: unknown, dryRun = false) =>
+    await given().cluster.patch(
+      target(object),
+      [
+        { op: 'test', path: '/metadata/uid', value: uid },
+        { op: 'test', path: REFERENCE, value },
+        { op: 'remove', path: REFERENCE },
+      ],
+      dryRun,
+      deadline(),
+    )
+  const owned = async (name: string) => {
+    const owner = await make(given(), `${name}-owner`)
+    const stored = { ...reference(owner), controller: true }
+    return { stored, object: await make(given(), name, { ownerReferences: [stored] }) }
+  }
+
+  test('a reference away whose tests hold', async () => {
+    const { object, stored } = await owned('dropped')
+    const answer = await drop(object, object.uid, stored)
+    ok(answer.type === 'Changed')
+    deepEqual([answer.object.uid, answer.object.ownerReferences], [object.uid, []])
+    deepEqual(await current(given(), object), answer.object)
+  })
+
+  test('nothing in a dry run', async () => {
+    const { object, stored } = await owned('patch-rehearsed')
+    deepEqual(await drop(object, object.uid, stored, true), { type: 'WouldGo', code: 200 })
+    deepEqual(await current(given(), object), object)
+  })
+
+  test('nothing whose test fails', async () => {
+    const { object, stored } = await owned('tested')
+    const { controller: _, ...without } = stored
+    const failing: [string, unknown][] = [
+      ['another', stored],
+      [object.uid, { ...stored, controller: false }],
+      [object.uid, without],
+    ]
+    for (const [uid, value] of failing) {
+      const answer = await drop(object, uid, value)
+      deepEqual([answer.type, answer.code], ['Conflict', 422])
+    }
+    deepEqual(await current(given(), object), object)
+  })
+
+  test('nothing that is absent', async () => {
+    const { object, stored } = await owned('patched-late')
+    const elsewhere = { ...object, name: 'patched-too-late' }
+    deepEqual(await drop(elsewhere, object.uid, stored), { type: 'Absent', code: 404 })
+  })
+
+  test('the last finalizer away, and the object goes', async () => {
+    const { cluster, request } = given()
+    const made = await make(given(), 'released', { finalizers: [HOLD] })
+    await request('DELETE', pathOf(made))
+    const operations = [
+      { op: 'test', path: '/metadata/uid', value: made.uid },
+      { op: 'test', path: '/metadata/finalizers/0', value: HOLD },
+      { op: 'remove', path: '/metadata/finalizers/0' },
+    ] as const
+    const answer = await cluster.patch(target(made), operations, false, deadline())
+    equal(answer.type, 'Changed')
+    equal((await cluster.get(target(made), deadline())).type, 'Absent')
+  })
+
+  test('no object to warn about it, but adds an Event, and only one however often', async () => {
+    const { cluster, request } = given()
+    const made = await make(given(), 'warned')
+    const warning = { reason: 'OwnerRefInvalidNamespace', message: 'ownerRef [v1/ConfigMap]' }
+    for (const _ of [1, 2]) {
+      equal((await cluster.warn(target(made), warning, deadline())).type, 'Changed')
+    }
+    const { body } = await request('GET', `/api/v1/namespaces/${NAMESPACE}/events`)
+    const events = body.items.filter((it: Regarding) => it.involvedObject.uid === made.uid)
+    equal(events.length, 1)
+    const [event] = events
+    deepEqual([event.type, event.reason, event.message], ['Warning', ...Object.values(warning)])
+    match(event.involvedObject.apiVersion, /^v1$/)
+    deepEqual(await current(given(), made), made)
+  })
+}
+
+class Stopped extends Error {}
+
+interface Regarding {
+  readonly involvedObject: { readonly uid: string }
+}
+
+interface Written {
+  readonly finalizers?: readonly string[]
+  readonly ownerReferences?: readonly object[]
+}
+
+/** Nothing removes it but a test. */
+const HOLD = 'kinfold.example.com/hold'
+
+function deadline(): AbortSignal {
+  return AbortSignal.timeout(DEADLINE_MS)
+}
+
+/** Makes a ConfigMap and answers what a GET of it says. */
+async function make(fixture: ClusterFixture, name: string, written: Written = {}) {
+  const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`
+  const { status } = await fixture.request('POST', path, body(name, written))
+  equal(status, 201)
+  return await current(fixture, { name })
+}
+
+async function current(
+  { cluster }: ClusterFixture,
+  { name }: { name: string },
+): Promise<ObjectMeta> {
+  const answer = await cluster.get({ ...absent(CONFIG_MAPS), name }, deadline())
+  ok(answer.type === 'Found', `${name} is not there`)
+  return answer.object
+}
+
+function body(name: string, written: Written): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...written } }
+}
+
+function pathOf({ name }: ObjectMeta): string {
+  return `/api/v1/namespaces/${NAMESPACE}/configmaps/${name}`
+}
+
+function reference({ name, uid }: ObjectMeta, otherUid: string = uid) {
+  return { apiVersion: 'v1', kind: 'ConfigMap', name, uid: otherUid }
+}
+
+function target({ group, kind, namespace, name, version, resource, uid }: ObjectMeta): Target {
+  return {
+    ...{ group, kind, namespace, name, version, resource, uid },
+    resourceVersion: '',
+    aggregated: false,
+  }
+}
+
+function absent({ group, version, resource, kind, scope }: Resource): Target {
+  return {
+    ...{ group, version, resource, kind },
+    namespace: scope === 'Namespaced' ? NAMESPACE : '',
+    name: 'nobody-made-this',
+    uid: 'nobody',
+    resourceVersion: '',
+    aggregated: false,
+  }
+}
+
+function guard({ uid, resourceVersion }: ObjectMeta): DeleteOptions {
+  return { uid, resourceVersion, propagationPolicy: 'Background', dryRun: false }
+}
+
+async function listed(pages: AsyncIterable<ListPage>): Promise<ListPage[]> {
+  return await Array.fromAsync(pages)
+}
+
+function find(objects: readonly ObjectMeta[], uid: string): ObjectMeta | undefined {
+  return objects.find((object) => object.uid === uid)
+}
+
+/** Everything up to the first event of which `isLast` holds. */
+async function watchUntil(
+  cluster: Cluster,
+  resource: Resource,
+  from: string,
+  isLast: (event: WatchEvent) => boolean,
+): Promise<WatchEvent[]> {
+  const events: WatchEvent[] = []
+  for await (const batch of cluster.watch(resource, from, deadline())) {
+    events.push(...batch)
+    if (batch.some(isLast)) break
+  }
+  return events
+}
+
+function isNamed(event: WatchEvent, name: string): boolean {
+  return event.type !== 'Bookmark' && event.object.name === name
+}
+
+function isNotBefore(version: string, earlier: string): boolean {
+  const order = compareVersions(version, earlier)
+  return order !== undefined && order >= 0
+}
+
+function hasCode(code: string): (error: unknown) => boolean {
+  return (error) => {
+    ok(error instanceof ClusterError)
+    equal(error.code, code)
+    return true
+  }
+}

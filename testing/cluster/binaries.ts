@@ -1,0 +1,110 @@
+/**
+ * The real Kubernetes servers that cluster tests run: which there are, how each is built, where it lies.
+ *
+ * Finding never builds: a test run without them skips, and says which command would bring them. Where
+ * KINFOLD_REQUIRE_SERVERS is 1, as on CI, their absence is an error instead, so nothing is skipped
+ * in silence. The building is build.ts.
+ */
+import { accessSync, constants } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** The versions pinned by go/kubernetes/go.mod and go/etcd/go.mod. */
+export const KUBERNETES_VERSION = 'v1.36.3'
+export const ETCD_VERSION = 'v3.7.3'
+
+export type ServerName =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kubectl'
+  | 'etcdutl'
+  | 'kube-controller-manager'
+
+export interface ServerSource {
+  readonly name: ServerName
+  /** The folder of its go.mod, below testing/cluster/go. */
+  readonly module: 'etcd' | 'kubernetes'
+  readonly package: string
+}
+
+/** In the order of building: what most tests need comes first. */
+export const SERVERS: readonly ServerSource[] = [
+  { name: 'etcd', module: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
+  {
+    name: 'kube-apiserver',
+    module: 'kubernetes',
+    package: 'k8s.io/kubernetes/cmd/kube-apiserver',
+  },
+  { name: 'kubectl', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubectl' },
+  { name: 'etcdutl', module: 'etcd', package: 'go.etcd.io/etcd/etcdutl/v3' },
+  {
+    name: 'kube-controller-manager',
+    module: 'kubernetes',
+    package: 'k8s.io/kubernetes/cmd/kube-controller-manager',
+  },
+]
+
+/** Where each binary lies; undefined where it is not there to be run. */
+export interface Binaries {
+  readonly etcd?: string | undefined
+  readonly kubeApiserver?: string | undefined
+  readonly kubectl?: string | undefined
+  readonly etcdutl?: string | undefined
+  readonly kubeControllerManager?: string | undefined
+}
+
+export function findBinaries(): Binaries {
+  return {
+    etcd: findBinary('etcd'),
+    kubeApiserver: findBinary('kube-apiserver'),
+    kubectl: findBinary('kubectl'),
+    etcdutl: findBinary('etcdutl'),
+    kubeControllerManager: findBinary('kube-controller-manager'),
+  }
+}
+
+/** Looks in KUBEBUILDER_ASSETS, then among what build.ts has built. */
+export function findBinary(name: ServerName): string | undefined {
+  const assets = process.env['KUBEBUILDER_ASSETS']
+  const folders = assets ? [assets, builtFolder()] : [builtFolder()]
+  return folders.map((folder) => join(folder, name)).find(isExecutable)
+}
+
+/** For a step that cannot go on without it, and whose test was not skipped. */
+export function requireBinary(name: ServerName): string {
+  const path = findBinary(name)
+  if (path === undefined) throw new Error(notBuilt([name]))
+  return path
+}
+
+/**
+ * The reason to skip a test that needs these servers, or undefined if all are there. Throws it where
+ * KINFOLD_REQUIRE_SERVERS is 1.
+ */
+export function missingServers(...names: readonly ServerName[]): string | undefined {
+  const missing = names.filter((name) => findBinary(name) === undefined)
+  if (missing.length === 0) return undefined
+  if (process.env['KINFOLD_REQUIRE_SERVERS'] === '1') throw new Error(notBuilt(missing))
+  return `skipped: ${notBuilt(missing)}`
+}
+
+/** Where build.ts puts binaries: outside the checkout, so that clones share them and CI caches them. */
+export function builtFolder(): string {
+  const env = process.env
+  const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
+  const servers = env['KINFOLD_SERVERS_DIR'] || join(cache, 'kinfold', 'servers')
+  return join(servers, `${KUBERNETES_VERSION}-etcd-${ETCD_VERSION}`, 'bin')
+}
+
+function notBuilt(names: readonly ServerName[]): string {
+  return `${names.join(', ')} not built; run \`npm run servers\``
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
