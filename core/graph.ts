@@ -8,6 +8,7 @@
 import { invariant } from './invariant.ts'
 import {
   AGENDA_KEY,
+  ALL_NODES_PREFIX,
   clusterKey,
   countKey,
   kindKey,
@@ -41,13 +42,18 @@ export interface Graph extends StateReader {
   takeRecent(): Map<string, StateValue | null>
   /** All changes since `clear`. */
   readonly changes: ReadonlyMap<string, StateValue | null>
-  /** A page of stored keys with the overlay's changes laid over it. `limit` must have been the page's. */
-  overlaid(
-    stored: readonly string[],
-    range: { readonly prefix: string; readonly after: string },
-    limit: number,
-  ): readonly string[]
+  /**
+   * The stored keys with the overlay's changes laid over them: all keys with this prefix behind `after`, up to and with `upTo` (undefined:
+   * to the end), in order. `stored` must hold all of the store's in that range.
+   */
+  overlaid(stored: readonly string[], range: OverlaidRange): readonly string[]
   clear(): void
+}
+
+export interface OverlaidRange {
+  readonly prefix: string
+  readonly after: string
+  readonly upTo: string | undefined
 }
 
 export function graphOver(reader: StateReader): Graph {
@@ -81,14 +87,10 @@ export function graphOver(reader: StateReader): Graph {
       recent = new Map()
       return taken
     },
-    overlaid(stored, range, limit) {
-      const bucket = buckets.get(range.prefix)
-      if (bucket === undefined) return stored
-      // A full page says nothing about keys behind its last one, so neither may the overlay.
-      const last = stored.length < limit ? undefined : stored[stored.length - 1]
+    overlaid(stored, { prefix, after, upTo }) {
       const keys = new Set(stored)
-      for (const key of bucket) {
-        if (key <= range.after || (last !== undefined && key > last)) continue
+      for (const key of overlaidKeys(buckets, prefix)) {
+        if (key <= after || (upTo !== undefined && key > upTo)) continue
         if (changes.get(key) === null) keys.delete(key)
         else keys.add(key)
       }
@@ -100,6 +102,12 @@ export function graphOver(reader: StateReader): Graph {
       buckets.clear()
     },
   }
+}
+
+/** Changed keys with this prefix; `node/`, of all clusters, is read as a whole when a policy changes. */
+function* overlaidKeys(buckets: Map<string, Set<string>>, prefix: string): Iterable<string> {
+  if (prefix !== ALL_NODES_PREFIX) return yield* buckets.get(prefix) ?? []
+  for (const [bucket, keys] of buckets) if (bucket.startsWith(prefix)) yield* keys
 }
 
 /** The prefix under which a key is ever read in pages; undefined for keys read by point only. */

@@ -57,7 +57,10 @@ function isJudgeable(step: Step, state: ClusterState, cluster: ClusterId, node: 
   const { object } = node
   const seen = seenOf(step.graph, cluster, object, object.uid)
   if (seen?.clusterEpoch !== state.clusterEpoch) return false
-  const unreadable = step.graph.get(unreadableKey(homeOf(cluster, object.namespace)))
+  // Records about one home have its key; those about a whole cluster have the cluster's.
+  const unreadable =
+    step.graph.get(unreadableKey(homeOf(cluster, object.namespace))) ??
+    step.graph.get(unreadableKey(cluster))
   if (unreadable?.type !== 'UnreadableHome') return true
   // Records of this home were lost: only what was listed since then is known.
   const kinds = [object, ...object.ownerReferences.map(kindOfReference)]

@@ -8,6 +8,8 @@ export function nodeKey(cluster: ClusterId, uid: Uid): string {
   return `node/${part(cluster)}/${part(uid)}`
 }
 
+export const ALL_NODES_PREFIX = 'node/'
+
 export function nodesPrefix(cluster: ClusterId): string {
   return `node/${part(cluster)}/`
 }
@@ -86,8 +88,8 @@ export function unreadableKey(home: string): string {
   return `unreadable/${part(home)}`
 }
 
-/** Where a task keeps how far it has come; in the changelog and nowhere else. */
-export const POSITION_KEY = '~position'
+/** How far a task has come: written with each commit. */
+export const POSITION_KEY = 'position'
 
 /** The part behind the last separator, decoded: a uid in all keys that end in one. */
 export function lastPart(key: string): string {

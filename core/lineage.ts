@@ -9,11 +9,13 @@ import type { At, Touch } from './outcome.ts'
 import type { Lineage, LineageOwner } from './record.ts'
 import { standingOf } from './standing.ts'
 
-/** Null when the object is no node (any more): then the last record says `gone`, and `goneLineage` makes it. */
-export function lineageOf(graph: StateReader, { cluster, uid }: Touch, at: At): Lineage | null {
+/** Of an object that is gone: what it was, and that it is. Null when there is nothing to tell. */
+export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | null {
+  const { cluster, uid } = touch
   const node = nodeOf(graph, cluster, uid)
-  if (node === undefined) return null
-  const { object, phase, verdict } = node
+  const told = node ?? touch.last
+  if (told === null) return null
+  const { object, verdict } = told
   return {
     type: 'Lineage',
     cluster,
@@ -25,7 +27,7 @@ export function lineageOf(graph: StateReader, { cluster, uid }: Touch, at: At): 
     name: object.name,
     version: object.version,
     scope: object.scope,
-    phase,
+    phase: node?.phase ?? 'gone',
     owners: object.ownerReferences.map(
       (reference): LineageOwner => ({
         apiVersion: reference.apiVersion,

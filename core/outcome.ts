@@ -6,7 +6,9 @@
 import type { Command, CommandId } from './command.ts'
 import type { Event } from './event.ts'
 import type { Graph } from './graph.ts'
-import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
+import type { Verdict } from './node.ts'
+import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './object.ts'
+import { objectKey } from './partition.ts'
 import type { EvidenceClass } from './proof.ts'
 import type { History, HistoryChange } from './record.ts'
 
@@ -48,6 +50,8 @@ export interface Outcome {
 export interface Touch {
   readonly cluster: ClusterId
   readonly uid: Uid
+  /** Of one that is gone: what it was. */
+  readonly last: { readonly object: ObjectMeta; readonly verdict: Verdict | null } | null
 }
 
 /** One record being folded. */
@@ -70,8 +74,8 @@ export function nextCommandId(step: Step): CommandId {
   return `${step.at.partition}-${step.at.position}-${step.outcome.commands.length}`
 }
 
-export function touch(step: Step, cluster: ClusterId, uid: Uid): void {
-  step.outcome.touched.set(`${cluster}/${uid}`, { cluster, uid })
+export function touch(step: Step, cluster: ClusterId, uid: Uid, last: Touch['last'] = null): void {
+  step.outcome.touched.set(objectKey(cluster, uid), { cluster, uid, last })
 }
 
 export function tell(

@@ -233,7 +233,10 @@ export function depart(
     attempt: null,
   })
   ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, object.uid, object)
-  touch(step, cluster, object.uid)
+  touch(step, cluster, object.uid, {
+    object: node?.object ?? object,
+    verdict: node?.verdict ?? null,
+  })
   tell(step, { ...object, cluster }, 'gone', why, {
     evidence: proof.class,
     basis: [step.at.position],
@@ -291,7 +294,10 @@ export function suspect(step: Step, cluster: ClusterId, node: Node, why: string)
   step.graph.put(nodeKey(cluster, node.object.uid), { ...node, phase: 'suspect', attempt: null })
   touch(step, cluster, node.object.uid)
   tell(step, { ...node.object, cluster }, 'phase', `${node.phase} → suspect: ${why}`)
-  askRelist(step, cluster, node.object, why)
+  // One that is not served cannot be listed; it is when it is served again.
+  if (kindOf(step.graph, cluster, node.object)?.phase !== 'unserved') {
+    askRelist(step, cluster, node.object, why)
+  }
 }
 
 function putSeen(step: Step, cluster: ClusterId, object: ObjectMeta, seen: Seen): void {

@@ -177,7 +177,7 @@ export interface UnreadableHome {
   readonly reason: string
 }
 
-/** `~position`, in the changelog only: how far the events are folded, and the running digests of what came of them. */
+/** `position`: how far the events are folded, and the running digests of what came of them. */
 export interface Position {
   readonly type: 'Position'
   readonly partition: number

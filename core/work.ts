@@ -14,6 +14,7 @@ import { invariant } from './invariant.ts'
 import { judge, verifyOwner } from './judge.ts'
 import {
   AGENDA_KEY,
+  ALL_NODES_PREFIX,
   clusterKey,
   duePrefix,
   edgesPrefix,
@@ -95,7 +96,7 @@ function prefixOf(work: Work): string {
     case 'relist':
       return kindsPrefix(work.cluster)
     case 'verdicts':
-      return work.cluster === '' ? 'node/' : nodesPrefix(work.cluster)
+      return work.cluster === '' ? ALL_NODES_PREFIX : nodesPrefix(work.cluster)
   }
 }
 
@@ -198,7 +199,7 @@ function fire(step: Step, work: Work, keys: readonly string[]): boolean {
 function earliestSet(graph: Graph, cluster: ClusterId, state: ClusterState): number {
   const prefix = duePrefix(cluster)
   let earliest = Number.MAX_SAFE_INTEGER
-  for (const key of graph.overlaid([], { prefix, after: '' }, 1)) {
+  for (const key of graph.overlaid([], { prefix, after: '', upTo: undefined })) {
     const time = timeOfDueKey(key)
     if (time > state.now && time < earliest) earliest = time
   }

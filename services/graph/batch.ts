@@ -1,0 +1,203 @@
+/**
+ * A batch of folded records: what changed, what came of it, and the digests, until one commit writes them all.
+ *
+ * What must stay true: nothing here is visible to anybody before the commit; how records are split into batches changes no byte of what
+ * they bring about.
+ *
+ * Not here: the log and the store (task.ts), what a record means (core/fold.ts).
+ */
+import type { Event } from '../../core/event.ts'
+import type { Folding } from '../../core/fold.ts'
+import { finish, fold, pageOf, resume } from '../../core/fold.ts'
+import type { Graph } from '../../core/graph.ts'
+import { graphOver } from '../../core/graph.ts'
+import { invariant } from '../../core/invariant.ts'
+import { POSITION_KEY } from '../../core/key.ts'
+import { lineageOf } from '../../core/lineage.ts'
+import type { At, Outcome } from '../../core/outcome.ts'
+import { objectKey, partitionOf } from '../../core/partition.ts'
+import { FOLD_VERSION } from '../../core/policy.ts'
+import type { Digest } from '../../core/record.ts'
+import type { Position, StateValue } from '../../core/state.ts'
+import type { PageRequest } from '../../core/work.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Produced, Topic, TopicBatch } from '../../ports/log.ts'
+import type { Store } from '../../ports/store.ts'
+import { prefixRange } from '../../ports/store.ts'
+import { chained, NO_DIGEST } from './digest.ts'
+
+export interface BatchOptions {
+  readonly store: Store
+  readonly codec: Codec
+  readonly partition: number
+  readonly partitions: number
+  /** Where the fold goes on; undefined on an empty store. */
+  readonly from: Position | undefined
+}
+
+export class Batch {
+  readonly #store: Store
+  readonly #codec: Codec
+  readonly #graph: Graph
+  readonly #values = new Map<string, Uint8Array | null>()
+  readonly #outputs = new Map<string, { topic: Topic; partition: number; records: Produced[] }>()
+  #position: Position
+  #records = 0
+
+  constructor({ store, codec, partition, partitions, from }: BatchOptions) {
+    this.#store = store
+    this.#codec = codec
+    this.#graph = graphOver({ get: (key) => decoded(codec, store.get(key)) })
+    this.#position = from ?? {
+      type: 'Position',
+      partition,
+      partitions,
+      position: 0n,
+      state: NO_DIGEST,
+      outputs: NO_DIGEST,
+      foldVersion: FOLD_VERSION,
+    }
+  }
+
+  /** After the last record folded. */
+  get position(): Position {
+    return this.#position
+  }
+
+  get records(): number {
+    return this.#records
+  }
+
+  get keys(): number {
+    return this.#values.size
+  }
+
+  /** Reads as the fold does: the store with the batch's changes. */
+  get graph(): Graph {
+    return this.#graph
+  }
+
+  async fold(event: Event, at: At): Promise<Outcome> {
+    const folding: Folding = fold(this.#graph, event, at)
+    for (let page = pageOf(folding); page !== undefined; page = pageOf(folding)) {
+      resume(folding, await this.#keysOf(page))
+    }
+    const outcome = finish(folding)
+    this.#gather(outcome, at)
+    return outcome
+  }
+
+  /** Exactly the first `limit` keys, whatever of them is stored yet: a replay in other batches must see the same page. */
+  async #keysOf({ prefix, after, limit }: PageRequest): Promise<readonly string[]> {
+    const keys: string[] = []
+    const { lt } = prefixRange(prefix, limit)
+    let from = after
+    while (keys.length < limit) {
+      const gte = from === '' ? prefix : `${from}\0`
+      const stored = (await this.#store.page({ gte, lt, limit })).map(([key]) => key)
+      const upTo = stored.length < limit ? undefined : stored[stored.length - 1]
+      keys.push(...this.#graph.overlaid(stored, { prefix, after: from, upTo }))
+      if (upTo === undefined) break
+      from = upTo
+    }
+    return keys.slice(0, limit)
+  }
+
+  #gather(outcome: Outcome, at: At): void {
+    const offset = at.position.toString()
+    const changed: (string | Uint8Array)[] = [offset]
+    for (const [key, value] of this.#graph.takeRecent()) {
+      const bytes = value === null ? null : this.#codec.encode(value)
+      this.#values.set(key, bytes)
+      changed.push(key, bytes ?? '')
+    }
+    const issued: (string | Uint8Array)[] = []
+    for (const command of outcome.commands) {
+      const key = objectKey(command.cluster, command.target.uid)
+      issued.push(this.#put('commands', key, this.#codec.encode(command)))
+    }
+    for (const { partition, key, event } of outcome.notes) {
+      invariant(event.type !== 'Unreadable', 'an Unreadable is never written')
+      const bytes = this.#codec.encode(event)
+      issued.push(bytes)
+      this.#putIn('events', partition, key, bytes)
+    }
+    this.#publish(outcome, at)
+    const { state, outputs } = this.#position
+    this.#position = {
+      ...this.#position,
+      position: at.position + 1n,
+      state: changed.length === 1 ? state : chained(state, changed),
+      outputs: issued.length === 0 ? outputs : chained(outputs, [offset, ...issued]),
+    }
+    this.#records += 1
+  }
+
+  /** What others read, and what watchers are asked: made of the same state, so not part of the digest. */
+  #publish(outcome: Outcome, at: At): void {
+    for (const touch of outcome.touched.values()) {
+      const lineage = lineageOf(this.#graph, touch, at)
+      if (lineage === null) continue
+      const key = objectKey(touch.cluster, touch.uid)
+      this.#put('lineage', key, this.#codec.encode(lineage))
+    }
+    for (const entry of outcome.history) {
+      this.#put('history', objectKey(entry.cluster, entry.uid), this.#codec.encode(entry))
+    }
+    for (const { cluster, kind, number, why } of outcome.relists) {
+      const record = this.#codec.encode({
+        type: 'Control',
+        verb: 'relist',
+        cluster,
+        kind,
+        number,
+        connected: false,
+        who: 'graph',
+        why,
+      })
+      this.#putIn('control', 0, `relist/${cluster}/${kind.group}/${kind.kind}`, record)
+    }
+  }
+
+  /** For what cannot be read. */
+  deadLetter(key: string, value: Uint8Array): void {
+    this.#putIn('dead-letter', this.#position.partition, key, value)
+  }
+
+  #put(topic: Topic, key: string, value: Uint8Array): Uint8Array {
+    this.#putIn(topic, partitionOf(key, this.#position.partitions), key, value)
+    return value
+  }
+
+  #putIn(topic: Topic, partition: number, key: string, value: Uint8Array): void {
+    const name = `${topic}/${partition}`
+    const batch = this.#outputs.get(name) ?? { topic, partition, records: [] }
+    this.#outputs.set(name, batch)
+    batch.records.push({ key, value })
+  }
+
+  /** What a digest record says, for audits. */
+  digest(): Digest {
+    const { partition, position, state, outputs, foldVersion } = this.#position
+    return { type: 'Digest', partition, position, state, outputs, foldVersion }
+  }
+
+  /** All of it, for the commit, with the position among the changes. */
+  take(): { readonly changelog: readonly Produced[]; readonly outputs: readonly TopicBatch[] } {
+    this.#values.set(POSITION_KEY, this.#codec.encode(this.#position))
+    const changelog = [...this.#values].map(([key, value]) => ({ key, value }))
+    return { changelog, outputs: [...this.#outputs.values()] }
+  }
+
+  /** Once committed and stored. */
+  clear(): void {
+    this.#graph.clear()
+    this.#values.clear()
+    this.#outputs.clear()
+    this.#records = 0
+  }
+}
+
+function decoded(codec: Codec, bytes: Uint8Array | undefined): StateValue | undefined {
+  return bytes === undefined ? undefined : (codec.decode(bytes) as StateValue)
+}

@@ -1,0 +1,18 @@
+/** Bounds of the graph service: each says what it limits and why it is what it is. */
+
+/** Events read at once. */
+export const READ_LIMIT = 2_000
+/** How long a read waits for the first event; a stop is noticed at once all the same. */
+export const READ_WAIT_MS = 1_000
+/** A commit holds no more records, changed keys or milliseconds than these: an open transaction holds back readers. */
+export const BATCH_RECORDS = 2_000
+export const BATCH_KEYS = 20_000
+export const BATCH_MS = 40
+/** Changelog entries of one write to the store while restoring. */
+export const RESTORE_LIMIT = 2_000
+/** A digest for audits at least every so many records. */
+export const DIGEST_RECORDS = 1_000
+/** Wait before a task is taken over again after a failure that may pass. */
+export const TAKE_OVER_WAIT_MS = 500
+/** Attempts in a row without a single commit; then the process ends and says why. */
+export const TAKE_OVER_ATTEMPTS = 20

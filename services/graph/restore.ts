@@ -1,0 +1,95 @@
+/**
+ * Brings a task's store up to the fence: the changelog behind its checkpoint, page by page.
+ *
+ * What must stay true: each page is one write with its checkpoint; a store that has seen more than the log holds means that the log
+ * lost what it had acknowledged, and that is never passed over.
+ */
+import { POSITION_KEY } from '../../core/key.ts'
+import type { Position } from '../../core/state.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Log, Page } from '../../ports/log.ts'
+import { FENCE_KEY, LogError } from '../../ports/log.ts'
+import type { Store, StoreChange } from '../../ports/store.ts'
+import { RESTORE_LIMIT } from './config.ts'
+
+export interface Restored {
+  readonly position: Position | undefined
+  /** Changelog entries replayed. */
+  readonly entries: number
+}
+
+/** Replays up to and with the entry at `fence`. */
+export async function restore(
+  log: Log,
+  codec: Codec,
+  store: Store,
+  partition: number,
+  fence: bigint,
+  signal: AbortSignal,
+): Promise<Restored> {
+  const end = fence + 1n
+  let next = await startOf(log, store, partition, end)
+  let position = positionIn(codec, store)
+  let entries = 0
+  while (next < end) {
+    const page = await readPage(log, partition, next, signal)
+    const changes: StoreChange[] = []
+    for (const { key, value, offset } of page.entries) {
+      if (offset >= end) break
+      if (key === FENCE_KEY) continue
+      changes.push([key, value])
+      if (key === POSITION_KEY && value !== null) position = codec.decode(value) as Position
+    }
+    next = page.next < end ? page.next : end
+    entries += changes.length
+    await store.write(changes, { changelog: next, position: position?.position ?? 0n })
+  }
+  await checkEvents(log, partition, position)
+  return { position, entries }
+}
+
+async function startOf(log: Log, store: Store, partition: number, end: bigint): Promise<bigint> {
+  const { start } = await log.bounds('changelog', partition)
+  const checkpoint = store.checkpoint()
+  if (checkpoint === undefined) return start
+  // The fence was appended just now, so a store that belongs to this log is behind it.
+  if (checkpoint.changelog >= end) {
+    throw lost('changelog', partition, checkpoint.changelog, end)
+  }
+  if (checkpoint.changelog >= start) return checkpoint.changelog
+  await store.wipe()
+  return start
+}
+
+async function readPage(
+  log: Log,
+  partition: number,
+  from: bigint,
+  signal: AbortSignal,
+): Promise<Page> {
+  const options = { limit: RESTORE_LIMIT, waitMs: 1_000 }
+  return await log.read('changelog', partition, from, options, signal)
+}
+
+async function checkEvents(
+  log: Log,
+  partition: number,
+  position: Position | undefined,
+): Promise<void> {
+  if (position === undefined) return
+  const { end } = await log.bounds('events', partition)
+  if (position.position > end) throw lost('events', partition, position.position, end)
+}
+
+function positionIn(codec: Codec, store: Store): Position | undefined {
+  const bytes = store.get(POSITION_KEY)
+  return bytes === undefined ? undefined : (codec.decode(bytes) as Position)
+}
+
+function lost(topic: string, partition: number, seen: bigint, end: bigint): LogError {
+  return new LogError(
+    'DAMAGED',
+    `partition ${partition} of ${topic} ends at offset ${end}, but entries up to ${seen} were acknowledged: the log lost its end; ` +
+      'restore it from a backup, or start with an empty data directory (the clusters are then listed anew)',
+  )
+}

@@ -1,0 +1,231 @@
+/**
+ * One partition's fold: fence, mark, restore, fold. The same four steps at start, after a rebalance and after any error.
+ *
+ * What must stay true: the store only ever holds what is committed, and the position travels with it. A commit is never retried: drop the
+ * overlay, take the task over again, and the changelog tells what became of it.
+ *
+ * Not here: which partitions this process has (ports/placement.ts), answering questions (query.ts).
+ */
+import { createHash } from 'node:crypto'
+import type { Event } from '../../core/event.ts'
+import { POSITION_KEY } from '../../core/key.ts'
+import type { At, Outcome } from '../../core/outcome.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Codec } from '../../ports/codec.ts'
+import { CodecError } from '../../ports/codec.ts'
+import type { Entry, Log, TaskLog } from '../../ports/log.ts'
+import { LogError } from '../../ports/log.ts'
+import type { Store } from '../../ports/store.ts'
+import { StoreError } from '../../ports/store.ts'
+import { Batch } from './batch.ts'
+import {
+  BATCH_KEYS,
+  BATCH_MS,
+  BATCH_RECORDS,
+  DIGEST_RECORDS,
+  READ_LIMIT,
+  READ_WAIT_MS,
+  TAKE_OVER_ATTEMPTS,
+  TAKE_OVER_WAIT_MS,
+} from './config.ts'
+import { restore } from './restore.ts'
+
+export interface TaskOptions {
+  readonly log: Log
+  readonly codec: Codec
+  readonly store: Store
+  readonly partition: number
+  readonly clock: Clock
+  readonly observe?: TaskObserver
+}
+
+/** Told after the commit that made it so. */
+export interface TaskObserver {
+  folded?(event: Event, at: At, outcome: Outcome): void
+  committed?(records: number, position: bigint): void
+  takenOver?(why: string): void
+}
+
+export type TaskState = 'fencing' | 'restoring' | 'folding' | 'stopped'
+
+export class Task {
+  readonly partition: number
+  readonly #options: TaskOptions
+  #state: TaskState = 'fencing'
+  #position = 0n
+  #end = 0n
+  #commits = 0
+  #sinceDigest = 0
+
+  constructor(options: TaskOptions) {
+    this.partition = options.partition
+    this.#options = options
+  }
+
+  get store(): Store {
+    return this.#options.store
+  }
+
+  /** `lagEntries` is how many offsets of events lie ahead, as of the last read. */
+  status(): { readonly state: TaskState; readonly position: bigint; readonly lagEntries: bigint } {
+    const lagEntries = this.#end > this.#position ? this.#end - this.#position : 0n
+    return { state: this.#state, position: this.#position, lagEntries }
+  }
+
+  /** Folds until the signal aborts or the task is somebody else's. Rejects when only a person can help. */
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0
+    while (!signal.aborted) {
+      const before = this.#commits
+      try {
+        await this.#own(signal)
+      } catch (error) {
+        if (signal.aborted) break
+        failures = this.#commits > before ? 1 : failures + 1
+        if (!(await this.#mayGoOn(error, failures))) break
+        await this.#options.clock.sleep(TAKE_OVER_WAIT_MS * failures, signal)
+      }
+    }
+    this.#state = 'stopped'
+  }
+
+  /** False when the task is somebody else's now; throws what only a person can mend. */
+  async #mayGoOn(error: unknown, failures: number): Promise<boolean> {
+    if (error instanceof LogError && error.remedy === 'resign') return false
+    const isPassing =
+      (error instanceof LogError && (error.remedy === 'take-over' || error.remedy === 'retry')) ||
+      (error instanceof StoreError && error.remedy === 'rebuild')
+    if (!isPassing || failures >= TAKE_OVER_ATTEMPTS) throw error
+    if (error instanceof StoreError) await this.#options.store.wipe()
+    this.#options.observe?.takenOver?.(error.message)
+    return true
+  }
+
+  async #own(signal: AbortSignal): Promise<void> {
+    const { log, codec, store, partition } = this.#options
+    this.#state = 'fencing'
+    await using owned = await log.openTask(partition)
+    this.#state = 'restoring'
+    const { position } = await restore(log, codec, store, partition, owned.fence, signal)
+    const batch = new Batch({
+      store,
+      codec,
+      partition,
+      partitions: log.partitions('events'),
+      from: position,
+    })
+    this.#position = batch.position.position
+    this.#state = 'folding'
+    while (!signal.aborted) await this.#turn(owned, batch, signal)
+  }
+
+  async #turn(owned: TaskLog, batch: Batch, signal: AbortSignal): Promise<void> {
+    const { log, partition } = this.#options
+    const { position } = batch.position
+    const options = { limit: READ_LIMIT, waitMs: READ_WAIT_MS }
+    const page = await log.read('events', partition, position, options, signal)
+    this.#end = page.next > this.#end ? page.next : this.#end
+    let at = 0
+    while (at < page.entries.length) {
+      at = await this.#foldSome(batch, page.entries, at)
+      await this.#commit(owned, batch)
+    }
+  }
+
+  /** Folds until the batch is full; returns the index of the first entry that is not in it. */
+  async #foldSome(batch: Batch, entries: readonly Entry[], from: number): Promise<number> {
+    const { clock, observe } = this.#options
+    const began = clock.monotonicMs()
+    let index = from
+    for (const entry of entries.slice(from)) {
+      const event = this.#read(batch, entry)
+      const at: At = {
+        partition: this.partition,
+        partitions: batch.position.partitions,
+        position: entry.offset,
+        timestamp: entry.timestamp,
+      }
+      const outcome = await batch.fold(event, at)
+      observe?.folded?.(event, at, outcome)
+      index += 1
+      const isFull = batch.records >= BATCH_RECORDS || batch.keys >= BATCH_KEYS
+      if (isFull || clock.monotonicMs() - began >= BATCH_MS) break
+    }
+    return index
+  }
+
+  #read(batch: Batch, entry: Entry): Event {
+    try {
+      return readEvent(this.#options.codec, entry)
+    } catch (error) {
+      if (!(error instanceof CodecError)) throw error
+      const value = this.#options.codec.encode({
+        type: 'DeadLetter',
+        topic: 'events',
+        partition: this.partition,
+        position: entry.offset,
+        key: entry.key,
+        reason: error.message,
+        digest: createHash('sha256')
+          .update(entry.value ?? new Uint8Array())
+          .digest('hex'),
+      })
+      batch.deadLetter(entry.key, value)
+      return { type: 'Unreadable', home: entry.key, reason: error.message }
+    }
+  }
+
+  async #commit(owned: TaskLog, batch: Batch): Promise<void> {
+    const { store, codec, observe } = this.#options
+    const { records, position } = batch
+    this.#sinceDigest += records
+    const { changelog, outputs } = batch.take()
+    const isDue = this.#sinceDigest >= DIGEST_RECORDS
+    const digests = { topic: 'digests' as const, partition: this.partition }
+    const digest = { key: POSITION_KEY, value: codec.encode(batch.digest()) }
+    const all = isDue ? [...outputs, { ...digests, records: [digest] }] : outputs
+    const end = await owned.commit({ changelog, outputs: all })
+    if (isDue) this.#sinceDigest = 0
+    const changes = changelog.map(({ key, value }) => [key, value] as const)
+    await store.write(changes, { changelog: end, position: position.position })
+    batch.clear()
+    this.#position = position.position
+    this.#commits += 1
+    observe?.committed?.(records, position.position)
+  }
+}
+
+/** What may stand in `events`; anything else there is as unreadable as garbage. */
+export function readEvent(codec: Codec, entry: Entry): Event {
+  if (entry.value === null) throw new CodecError('CORRUPT', 'an event without a value')
+  const record = codec.decode(entry.value)
+  if (!isEvent(record)) throw new CodecError('CORRUPT', `a ${record.type} is no event`)
+  return record
+}
+
+const EVENT_TYPES: Readonly<Record<Exclude<Event['type'], 'Unreadable'>, true>> = {
+  ObjectAdded: true,
+  ObjectUpdated: true,
+  ObjectDeleted: true,
+  Touched: true,
+  OwnerFound: true,
+  OwnerAbsent: true,
+  CommandSettled: true,
+  OwnerInterest: true,
+  OwnerState: true,
+  Continue: true,
+  WatcherStarted: true,
+  SyncStarted: true,
+  SyncFinished: true,
+  KindServed: true,
+  KindGone: true,
+  Heartbeat: true,
+  PolicyChanged: true,
+  Directive: true,
+}
+
+function isEvent(record: { readonly type: string }): record is Exclude<Event, Unreadable> {
+  return Object.hasOwn(EVENT_TYPES, record.type)
+}
+
+type Unreadable = Extract<Event, { type: 'Unreadable' }>

@@ -1,0 +1,151 @@
+/**
+ * Builders of commands and objects for tests of the reaper.
+ *
+ * What must stay true: what is not named in a test is such that the command may go and the object is as the command was judged by.
+ */
+import type {
+  CommandBase,
+  DeleteObject,
+  OrphanDependent,
+  OwnerClaim,
+  RemoveFinalizer,
+  Target,
+  VerifyOwner,
+  WarnObject,
+} from '../core/command.ts'
+import type { ObjectMeta, OwnerReference } from '../core/object.ts'
+
+export const CLUSTER = 'c1'
+
+export const POD: Target = {
+  group: '',
+  kind: 'Pod',
+  namespace: 'ns',
+  name: 'pod',
+  version: 'v1',
+  resource: 'pods',
+  uid: 'u-pod',
+  resourceVersion: '7',
+  aggregated: false,
+}
+
+export const OWNER: OwnerReference = {
+  apiVersion: 'apps/v1',
+  kind: 'ReplicaSet',
+  name: 'rs',
+  uid: 'u-rs',
+  controller: true,
+  blockOwnerDeletion: null,
+}
+
+export const OTHER_OWNER: OwnerReference = {
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  name: 'job',
+  uid: 'u-job',
+  controller: null,
+  blockOwnerDeletion: false,
+}
+
+export const CLAIM: OwnerClaim = {
+  group: 'apps',
+  kind: 'ReplicaSet',
+  namespace: 'ns',
+  name: 'rs',
+  uid: 'u-rs',
+  version: 'v1',
+  resource: 'replicasets',
+  claim: 'absent',
+}
+
+const BASE: CommandBase = {
+  id: '0-1-0',
+  cluster: CLUSTER,
+  clusterEpoch: 1,
+  partition: 0,
+  mode: 'enforce',
+  target: POD,
+  evidence: 'E1',
+  because: 'its owner rs is gone',
+  basis: [1n],
+}
+
+export function deleteObject(more: Partial<DeleteObject> = {}): DeleteObject {
+  return {
+    ...BASE,
+    type: 'DeleteObject',
+    propagationPolicy: 'Background',
+    references: [OWNER],
+    finalizers: [],
+    owners: [CLAIM],
+    ...more,
+  }
+}
+
+export function orphanDependent(more: Partial<OrphanDependent> = {}): OrphanDependent {
+  return {
+    ...BASE,
+    type: 'OrphanDependent',
+    references: [OTHER_OWNER, OWNER],
+    drop: [1],
+    owners: [CLAIM],
+    ...more,
+  }
+}
+
+export function removeFinalizer(more: Partial<RemoveFinalizer> = {}): RemoveFinalizer {
+  return {
+    ...BASE,
+    type: 'RemoveFinalizer',
+    evidence: 'O',
+    finalizer: 'orphan',
+    finalizers: ['keep', 'orphan'],
+    ...more,
+  }
+}
+
+export function verifyOwner(more: Partial<VerifyOwner> = {}): VerifyOwner {
+  return {
+    ...BASE,
+    type: 'VerifyOwner',
+    evidence: 'E3',
+    target: { ...POD, resourceVersion: '' },
+    ...more,
+  }
+}
+
+export function warnObject(more: Partial<WarnObject> = {}): WarnObject {
+  return {
+    ...BASE,
+    type: 'WarnObject',
+    evidence: 'E3',
+    reason: 'OwnerRefInvalidNamespace',
+    message: 'ownerRef is not in this namespace',
+    ...more,
+  }
+}
+
+/** The target as the builders' commands were judged by it; a `version` later. */
+export function object(more: Partial<ObjectMeta> = {}): ObjectMeta {
+  const { group, kind, namespace, name, version, resource, uid } = POD
+  return {
+    group,
+    kind,
+    namespace,
+    name,
+    version,
+    resource,
+    uid,
+    scope: 'Namespaced',
+    resourceVersion: '8',
+    generation: null,
+    createdAt: null,
+    deletedAt: null,
+    graceSeconds: null,
+    finalizers: [],
+    ownerReferences: [OWNER],
+    labels: [],
+    annotations: [],
+    ...more,
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * Stories: a whole life as text, steps and what came of each. `UPDATE=1` writes what is seen now; review it as a diff.
+ *
+ * A step is a line, and what it brought about stands indented under it: `> COMMAND`, or `dropped: …`. The lines are those of
+ * `STEPS` below; objects are written as in notation.ts.
+ */
+import type { Command } from '../core/command.ts'
+import type { Event, Outcome as Result } from '../core/event.ts'
+import { EMPTY_SET, withMember } from '../core/hash.ts'
+import type { ObjectMeta } from '../core/object.ts'
+import type { Mode, Preset } from '../core/policy.ts'
+import { FOLD_VERSION } from '../core/policy.ts'
+import type { Folder } from './folder.ts'
+import { folder } from './folder.ts'
+import { KINDS, kindNotation, object, shortKind } from './notation.ts'
+
+const CLUSTER = 'c'
+
+/** The cluster as a story tells it: it gives versions, epochs and what a relist would list. */
+export class World {
+  readonly folder: Folder = folder()
+  /** What the server holds; unknown to the fold until it is told. */
+  readonly objects = new Map<string, ObjectMeta>()
+  #version = 0
+  #epoch = 1
+  #clusterEpoch = 1
+  #sync = 0
+  #now = 0
+
+  /** Begins as most stories do: in enforce and parity, all kinds served and synced, nothing there. */
+  begin(): void {
+    this.tell({
+      type: 'WatcherStarted',
+      cluster: CLUSTER,
+      name: 'test',
+      epoch: this.#epoch,
+      clusterEpoch: this.#clusterEpoch,
+    })
+    for (const short of Object.keys(KINDS)) {
+      if (short === 'widget') continue
+      this.tell(this.served(short, true))
+      for (const event of this.relist(short)) this.tell(event)
+    }
+    this.tell(this.policy('enforce', 'parity'))
+  }
+
+  tell(event: Event): string[] {
+    return this.folder
+      .fold(event, this.#now)
+      .flatMap((outcome) => [
+        ...outcome.commands.map((command) => `> ${show(command)}`),
+        ...outcome.relists.map(({ kind, why }) => `> relist ${kind.kind}: ${why}`),
+        ...(outcome.dropped === null ? [] : [`dropped: ${outcome.dropped}`]),
+      ])
+  }
+
+  policy(mode: Mode, preset: Preset): Event {
+    const policy = { mode, preset, foldVersion: FOLD_VERSION }
+    return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
+  }
+
+  served(short: string, monitored: boolean, versions?: readonly string[]): Event {
+    const { group, kind, resource, scope, version } = kindNotation(short)
+    return {
+      type: 'KindServed',
+      cluster: CLUSTER,
+      epoch: this.#epoch,
+      group,
+      kind,
+      resource,
+      scope,
+      versions: versions ?? [version],
+      monitored,
+      reason: '',
+      ambiguous: false,
+      aggregated: false,
+    }
+  }
+
+  gone(short: string): Event {
+    const { group, kind, resource } = kindNotation(short)
+    return { type: 'KindGone', cluster: CLUSTER, epoch: this.#epoch, group, kind, resource }
+  }
+
+  /** Adds or changes an object on the server, and says what a watch would tell. */
+  put(text: string): Event {
+    this.#version += 1
+    const put = object(text, String(this.#version))
+    const type = this.objects.has(put.uid) ? 'ObjectUpdated' : 'ObjectAdded'
+    this.objects.set(put.uid, put)
+    return { type, cluster: CLUSTER, epoch: this.#epoch, sync: null, object: put }
+  }
+
+  remove(text: string): Event {
+    const { uid } = object(text, '0')
+    const last = this.objects.get(uid) ?? object(text, '0')
+    this.objects.delete(uid)
+    this.#version += 1
+    const removed = { ...last, resourceVersion: String(this.#version) }
+    return { type: 'ObjectDeleted', cluster: CLUSTER, epoch: this.#epoch, object: removed }
+  }
+
+  /** All that a relist of a kind tells. */
+  relist(short: string): Event[] {
+    const { group, kind } = kindNotation(short)
+    this.#sync += 1
+    const about = {
+      cluster: CLUSTER,
+      epoch: this.#epoch,
+      group,
+      kind,
+      sync: this.#epoch * 1_000_000 + this.#sync,
+    }
+    const listed = [...this.objects.values()].filter((o) => o.group === group && o.kind === kind)
+    const set = listed.reduce((all, { uid }) => withMember(all, uid), EMPTY_SET)
+    return [
+      { type: 'SyncStarted', ...about },
+      ...listed.map(
+        (o): Event => ({
+          type: 'ObjectUpdated',
+          cluster: CLUSTER,
+          epoch: this.#epoch,
+          sync: about.sync,
+          object: o,
+        }),
+      ),
+      {
+        type: 'SyncFinished',
+        ...about,
+        resourceVersion: String(this.#version),
+        listed: [set],
+      },
+    ]
+  }
+
+  restart(clusterEpoch: number = this.#clusterEpoch): Event {
+    this.#epoch += 1
+    this.#clusterEpoch = clusterEpoch
+    const epoch = this.#epoch
+    return { type: 'WatcherStarted', cluster: CLUSTER, name: 'test', epoch, clusterEpoch }
+  }
+
+  beat(seconds: number): Event {
+    this.#now += seconds * 1000
+    return { type: 'Heartbeat', cluster: CLUSTER, epoch: this.#epoch, kinds: [] }
+  }
+
+  found(text: string): Event {
+    const seen = object(text, '1')
+    const { command, uid } = this.#verification(text)
+    const clusterEpoch = this.#clusterEpoch
+    const { cluster } = { cluster: CLUSTER }
+    return {
+      type: 'OwnerFound',
+      cluster,
+      clusterEpoch,
+      owner: place(seen),
+      uid,
+      object: seen,
+      command,
+    }
+  }
+
+  absent(text: string): Event {
+    const seen = object(text, '1')
+    const { command, uid } = this.#verification(text)
+    return {
+      type: 'OwnerAbsent',
+      cluster: CLUSTER,
+      clusterEpoch: this.#clusterEpoch,
+      owner: place(seen),
+      uid,
+      how: 'NotFound',
+      otherUid: null,
+      command,
+    }
+  }
+
+  /** The result of the last command about an object. */
+  settle(text: string, outcome: Result, reason: string): Event {
+    const target = object(text, '0')
+    const command = this.folder.commands.findLast((each) => each.target.uid === target.uid)
+    if (command === undefined) throw new Error(`no command about ${text}`)
+    return {
+      type: 'CommandSettled',
+      cluster: CLUSTER,
+      clusterEpoch: this.#clusterEpoch,
+      command: command.id,
+      verb: command.type,
+      uid: target.uid,
+      place: place(target),
+      outcome,
+      reason,
+      code: null,
+      object: null,
+      calls: 1,
+    }
+  }
+
+  #verification(text: string): { command: string; uid: string } {
+    const { uid } = object(text, '0')
+    const command = this.folder.commands.findLast((each) => each.target.uid === uid)
+    return { command: command?.id ?? 'none', uid }
+  }
+
+  step(line: string): string[] {
+    const [word = '', ...words] = line.trim().split(/\s+/)
+    const rest = line.trim().slice(word.length).trim()
+    const [first = '', second = ''] = words
+    const events = this.#eventsOf(word, rest, first, second)
+    return events.flatMap((event) => this.tell(event))
+  }
+
+  #eventsOf(word: string, rest: string, first: string, second: string): readonly Event[] {
+    switch (word) {
+      case 'policy':
+        return [this.policy(first as Mode, second as Preset)]
+      case 'serve':
+        return [this.served(first, second !== 'unmonitored')]
+      case 'versions':
+        return [this.served(first, true, second.split(','))]
+      case 'unserve':
+        return [this.gone(first)]
+      case 'put':
+        return [this.put(rest)]
+      case 'delete':
+        return [this.remove(rest)]
+      case 'lose':
+        this.remove(rest)
+        return []
+      case 'hide':
+        this.put(rest)
+        return []
+      case 'relist':
+        return this.relist(first)
+      case 'restart':
+        return [this.restart()]
+      case 'rollback':
+        return [this.restart(this.#clusterEpoch + 1)]
+      case 'beat':
+        return [this.beat(Number(first))]
+      case 'found':
+        return [this.found(rest)]
+      case 'absent':
+        return [this.absent(rest)]
+      case 'settle':
+        return [this.settle(first, second as Result, '')]
+      case 'unreadable':
+        return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]
+      default:
+        throw new Error(`no such step: ${word}`)
+    }
+  }
+}
+
+function place(object: ObjectMeta): Pick<ObjectMeta, 'group' | 'kind' | 'namespace' | 'name'> {
+  const { group, kind, namespace, name } = object
+  return { group, kind, namespace, name }
+}
+
+export function show(command: Command): string {
+  const { target, evidence } = command
+  const at = `${shortKind(target.group, target.kind)}/${target.name}`
+  switch (command.type) {
+    case 'DeleteObject':
+      return `DeleteObject ${at} ${command.propagationPolicy} ${evidence}: ${command.because}`
+    case 'OrphanDependent':
+      return `OrphanDependent ${at} drop ${command.drop.join()} ${evidence}: ${command.because}`
+    case 'RemoveFinalizer':
+      return `RemoveFinalizer ${at} ${command.finalizer}`
+    case 'VerifyOwner':
+      return `VerifyOwner ${at}${target.namespace === '' ? '' : ` in ${target.namespace}`}`
+    case 'WarnObject':
+      return `WarnObject ${at}: ${command.message}`
+  }
+}
+
+/** Runs a story's steps anew and returns its text as it should then stand. */
+export function retell(text: string): string {
+  const world = new World()
+  world.begin()
+  const lines: string[] = []
+  for (const line of text.split('\n')) {
+    if (line.startsWith('  ')) continue
+    lines.push(line)
+    if (line.trim() === '' || line.startsWith('#')) continue
+    for (const answer of world.step(line)) lines.push(`  ${answer}`)
+  }
+  return lines.join('\n')
+}
