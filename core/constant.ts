@@ -29,6 +29,9 @@ export const ABSENT_MEMORY_MS: number = 30 * 24 * 3_600_000
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
 
+/** Of a sighting that no epoch of its cluster vouches for any more. */
+export const NO_CLUSTER_EPOCH = -1
+
 export function backoffMs(count: number): number {
   return Math.min(BACKOFF_LAST_MS, BACKOFF_FIRST_MS * 2 ** Math.min(count - 1, 20))
 }

@@ -15,12 +15,13 @@ import {
   KIND_PATIENCE_MS,
   KIND_SILENT_MS,
 } from './constant.ts'
+import type { StateReader } from './graph.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from './graph.ts'
 import { invariant } from './invariant.ts'
 import { nodeKey, ownerKey, unreadableKey, waitKey } from './key.ts'
 import type { Attempt, Node, Verdict } from './node.ts'
-import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
-import { versionOf } from './object.ts'
+import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './object.ts'
+import { isSamePlace, versionOf } from './object.ts'
 import type { Step } from './outcome.ts'
 import { nextCommandId, tell, touch } from './outcome.ts'
 import { homeOf } from './partition.ts'
@@ -34,7 +35,10 @@ import { decide, kindsAwaited } from './verdict.ts'
 export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const node = nodeOf(step.graph, cluster, uid)
   const state = clusterOf(step.graph, cluster)
-  if (node === undefined || state === undefined || !isJudgeable(step, state, cluster, node)) return
+  if (node === undefined || state === undefined) return
+  const awaited = relistsAwaited(step.graph, state, cluster, node)
+  for (const kind of awaited ?? []) waitFor(step, cluster, kind, uid)
+  if (awaited === undefined || awaited.length > 0) return
 
   const decision = decide(step.graph, cluster, node)
   for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
@@ -52,24 +56,26 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   })
 }
 
-function isJudgeable(step: Step, state: ClusterState, cluster: ClusterId, node: Node): boolean {
-  if (node.phase === 'reaped' || node.phase === 'suspect') return false
-  const { object } = node
-  const seen = seenOf(step.graph, cluster, object, object.uid)
-  if (seen?.clusterEpoch !== state.clusterEpoch) return false
+/** The kinds to be relisted before a node is judged, none when it may be now; undefined when it is reaped or in doubt. */
+export function relistsAwaited(
+  graph: StateReader,
+  state: ClusterState,
+  cluster: ClusterId,
+  { object, phase }: Node,
+): readonly GroupKind[] | undefined {
+  if (phase === 'reaped' || phase === 'suspect') return undefined
+  const seen = seenOf(graph, cluster, object, object.uid)
+  if (seen?.clusterEpoch !== state.clusterEpoch) return undefined
   // Records about one home have its key; those about a whole cluster have the cluster's.
   const unreadable =
-    step.graph.get(unreadableKey(homeOf(cluster, object.namespace))) ??
-    step.graph.get(unreadableKey(cluster))
-  if (unreadable?.type !== 'UnreadableHome') return true
+    graph.get(unreadableKey(homeOf(cluster, object.namespace))) ?? graph.get(unreadableKey(cluster))
+  if (unreadable?.type !== 'UnreadableHome') return []
   // Records of this home were lost: only what was listed since then is known.
   const kinds = [object, ...object.ownerReferences.map(kindOfReference)]
-  const awaited = kinds.filter((kind) => {
-    const known = kindOf(step.graph, cluster, kind)
+  return kinds.filter((kind) => {
+    const known = kindOf(graph, cluster, kind)
     return known?.phase === 'synced' && known.syncedAt <= unreadable.position
   })
-  for (const kind of awaited) waitFor(step, cluster, kind, object.uid)
-  return awaited.length === 0
 }
 
 function attemptFor(
@@ -82,7 +88,7 @@ function attemptFor(
   if (action.type === 'none' || action.type === 'verify' || verdict === null) return null
   const { mode } = policyOf(step.graph).policy
   invariant(mode !== 'observe', 'observe holds every verdict')
-  const intent = intentOf(action, mode, verdict, node)
+  const intent = intentOf(action, mode, verdict, node, state.clusterEpoch)
   const former = node.attempt?.intent === intent ? node.attempt : null
   if (former !== null && isUnderWay(former, state.now)) return former
 
@@ -109,15 +115,21 @@ function attemptFor(
   }
 }
 
-/** Equal intents are one decision: same effect, same evidence, same content, same mode. */
-function intentOf(action: Action, mode: string, verdict: Verdict, node: Node): string {
+/** Equal intents are one decision: same effect, evidence, content, mode and epoch of the cluster (a new one voids commands). */
+function intentOf(
+  action: Action,
+  mode: string,
+  verdict: Verdict,
+  node: Node,
+  clusterEpoch: number,
+): string {
   const effect =
     action.type === 'delete'
       ? `delete ${action.policy}`
       : action.type === 'drop'
         ? `drop ${action.indexes.join(',')}`
         : action.type
-  return `${effect} ${mode} ${verdict.evidence} ${node.hash}`
+  return `${effect} ${mode} ${verdict.evidence} ${node.hash} ${clusterEpoch}`
 }
 
 function isUnderWay(attempt: Attempt, now: number): boolean {
@@ -222,11 +234,12 @@ function verifyOwners(
     if (standing !== 'unverified' || place === null) continue
     // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
     const node = nodeOf(step.graph, cluster, reference.uid)
-    if (node?.phase === 'suspect') continue
+    if (node !== undefined && isSamePlace(node.object, place)) continue
     verifyOwner(step, state, cluster, place, reference.uid, versionOf(reference.apiVersion))
   }
 }
 
+/** True when it is asked, now or already. */
 export function verifyOwner(
   step: Step,
   state: ClusterState,
@@ -234,12 +247,14 @@ export function verifyOwner(
   place: Coordinates,
   uid: Uid,
   version: string,
-): void {
+): boolean {
   const kind = kindOf(step.graph, cluster, place)
-  if (kind === undefined || !isReadyToAsk(kind, state)) return
-  if (policyOf(step.graph).policy.mode === 'observe') return
+  if (kind === undefined || !isReadyToAsk(kind, state)) return false
+  if (policyOf(step.graph).policy.mode === 'observe') return false
   const owner = ownerOf(step.graph, cluster, uid, place)
-  if (owner?.attempt != null && isUnderWay(owner.attempt, state.now)) return
+  const intent = `verify in epoch ${state.clusterEpoch}`
+  const former = owner?.attempt?.intent === intent ? owner.attempt : null
+  if (former !== null && isUnderWay(former, state.now)) return true
 
   const target: Target = {
     group: place.group,
@@ -260,16 +275,17 @@ export function verifyOwner(
   const attempt: Attempt = {
     command: base.id,
     verb: 'VerifyOwner',
-    intent: 'verify',
+    intent,
     state: 'issued',
-    count: (owner?.attempt?.count ?? 0) + 1,
-    since: owner?.attempt?.since ?? state.now,
+    count: (former?.count ?? 0) + 1,
+    since: former?.since ?? state.now,
     until,
     outcome: null,
     reason: '',
   }
   step.graph.put(ownerKey(cluster, uid, place), { ...(owner ?? UNKNOWN_OWNER), attempt })
   ownerTimer(step, cluster, until, uid, place)
+  return true
 }
 
 const UNKNOWN_OWNER: Owner = {
@@ -302,6 +318,21 @@ export function isInSync(kind: Kind, group: GroupKind, state: ClusterState): boo
   if (kind.phase !== 'synced' || kind.clusterEpoch !== state.clusterEpoch) return false
   const pulse = state.pulses.find((p) => p.group === group.group && p.kind === group.kind)
   return pulse === undefined || state.now - pulse.aliveAt <= KIND_SILENT_MS
+}
+
+/** A node that left, or names other kinds now, waits for none but those it still names. */
+export function stopWaiting(
+  step: Step,
+  cluster: ClusterId,
+  before: ObjectMeta,
+  after: ObjectMeta | null,
+): void {
+  const kept = after === null ? [] : [after, ...after.ownerReferences.map(kindOfReference)]
+  for (const kind of [before, ...before.ownerReferences.map(kindOfReference)]) {
+    if (kept.some((other) => other.kind === kind.kind && other.group === kind.group)) continue
+    const key = waitKey(cluster, kind, before.uid)
+    if (step.graph.get(key) !== undefined) step.graph.remove(key)
+  }
 }
 
 function waitFor(step: Step, cluster: ClusterId, kind: GroupKind, uid: Uid): void {

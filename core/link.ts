@@ -11,7 +11,7 @@ import type { Step } from './outcome.ts'
 import { kindOfReference, placeOf } from './standing.ts'
 import type { CountPlace } from './state.ts'
 
-interface Link {
+export interface Link {
   readonly owner: Uid
   readonly place: Coordinates
   readonly blocking: boolean
@@ -62,7 +62,7 @@ export interface Linked {
 }
 
 /** Two references may name one owner; they make one edge, which blocks if either does. */
-function linksOf(cluster: ClusterId, uid: Uid, linked: Linked | null): Map<string, Link> {
+export function linksOf(cluster: ClusterId, uid: Uid, linked: Linked | null): Map<string, Link> {
   const links = new Map<string, Link>()
   if (linked === null) return links
   linked.object.ownerReferences.forEach((reference, index) => {

@@ -5,11 +5,11 @@
  * deletion is final within an epoch of its cluster.
  */
 import { judgeDependents, ownerTimer } from './agenda.ts'
-import { ABSENT_MEMORY_MS } from './constant.ts'
+import { ABSENT_MEMORY_MS, NO_CLUSTER_EPOCH } from './constant.ts'
 import type { ObjectAdded, ObjectDeleted, ObjectUpdated, SyncId, Touched } from './event.ts'
 import { clusterOf, dependentsOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
 import { withMember, withoutMember } from './hash.ts'
-import { judge } from './judge.ts'
+import { judge, stopWaiting } from './judge.ts'
 import { kindKey, nodeKey, ownerKey, seenKey } from './key.ts'
 import { placesOf, relink } from './link.ts'
 import type { Node, Phase } from './node.ts'
@@ -48,6 +48,10 @@ export function sight(
   object: ObjectMeta,
   sync: SyncId | null,
 ): void {
+  if (kindOf(step.graph, cluster, object) === undefined) {
+    drop(step, `${object.kind} was never told to be served`)
+    return
+  }
   const owner = ownerOf(step.graph, cluster, object.uid, object)
   // What a GET could not find (E3) may have been created since; what a watch or a relist saw go never comes back under its uid.
   const isFinal = owner?.proof != null && owner.proof.class !== 'E3'
@@ -78,7 +82,8 @@ export function sight(
     clusterEpoch: state.clusterEpoch,
   })
   if (node === undefined) return appeared(step, cluster, object)
-  changed(step, cluster, node, object, { isNewer: order > 0, wasCurrent: isCurrent })
+  const isListed = sync !== null
+  changed(step, cluster, node, object, { isNewer: order > 0, wasCurrent: isCurrent, isListed })
 }
 
 function appeared(step: Step, cluster: ClusterId, object: ObjectMeta): void {
@@ -113,13 +118,14 @@ function changed(
   cluster: ClusterId,
   node: Node,
   object: ObjectMeta,
-  how: { readonly isNewer: boolean; readonly wasCurrent: boolean },
+  how: { readonly isNewer: boolean; readonly wasCurrent: boolean; readonly isListed: boolean },
 ): void {
   const hash = projectionHash(object)
-  const isReapedStill = node.phase === 'reaped' && !how.isNewer
-  if (hash === node.hash && how.wasCurrent && (node.phase === phaseOf(object) || isReapedStill)) {
+  if (hash === node.hash && how.wasCurrent && !how.isNewer && isConfirming(node)) {
+    if (how.isListed) listedStill(step, cluster, node)
     return
   }
+  if (hash === node.hash && how.wasCurrent && node.phase === phaseOf(object)) return
   // An equal version with another content is no answer of an honest server.
   const isHonest = hash === node.hash || how.isNewer
   const phase = isHonest ? nextPhase(node, object) : 'suspect'
@@ -132,7 +138,10 @@ function changed(
     places,
     position: step.at.position,
   })
-  if (hash !== node.hash) relink(step, cluster, object.uid, node, { object, places })
+  if (hash !== node.hash) {
+    relink(step, cluster, object.uid, node, { object, places })
+    stopWaiting(step, cluster, node.object, object)
+  }
   if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)
   tellChange(step, cluster, node, object, phase)
   const isOtherOwner = phase !== node.phase || !how.wasCurrent
@@ -140,6 +149,26 @@ function changed(
     judgeDependents(step, cluster, object.uid)
   }
   judge(step, cluster, object.uid)
+}
+
+function isConfirming(node: Node): boolean {
+  return node.attempt?.state === 'confirming'
+}
+
+/** A relist holds what a server said is gone, unchanged: that answer is not believed again before its wait is over. */
+function listedStill(step: Step, cluster: ClusterId, node: Node): void {
+  const { object, attempt } = node
+  const phase = phaseOf(object)
+  if (attempt === null) return
+  const reason = 'a relist still holds it'
+  step.graph.put(nodeKey(cluster, object.uid), {
+    ...node,
+    phase,
+    attempt: { ...attempt, state: 'backoff', reason },
+  })
+  if (phase === node.phase) return
+  touch(step, cluster, object.uid)
+  tell(step, { ...object, cluster }, 'phase', `${node.phase} → ${phase}: ${reason}`)
 }
 
 function nextPhase(node: Node, object: ObjectMeta): Phase {
@@ -210,11 +239,13 @@ export function depart(
     return
   }
   const former = ownerOf(step.graph, cluster, object.uid, object)
-  if (node === undefined && former?.state === 'absent' && former.proof?.class !== 'E3') return
+  const isTold = former?.proof?.class !== 'E3' && former?.proof?.clusterEpoch === state.clusterEpoch
+  if (node === undefined && former?.state === 'absent' && isTold) return
   if (node !== undefined) {
     step.graph.remove(nodeKey(cluster, object.uid))
     step.graph.remove(seenKey(cluster, object, object.uid))
     relink(step, cluster, object.uid, node, null)
+    stopWaiting(step, cluster, node.object, null)
     const kind = kindOf(step.graph, cluster, object)
     if (kind !== undefined) {
       const held = withoutMember(kind.held, object.uid)
@@ -272,6 +303,7 @@ export function touched(step: Step, event: Touched): void {
         clusterEpoch,
       })
       if (node.phase === 'suspect' || !isCurrent) vouch(step, event.cluster, node)
+      else if (event.sync !== null && isConfirming(node)) listedStill(step, event.cluster, node)
     } else if (order > 0) {
       if (sync !== seen.sync) putSeen(step, event.cluster, node.object, { ...seen, sync })
       suspect(step, event.cluster, node, 'its content is not what the watcher vouched for')
@@ -298,6 +330,19 @@ export function suspect(step: Step, cluster: ClusterId, node: Node, why: string)
   if (kindOf(step.graph, cluster, node.object)?.phase !== 'unserved') {
     askRelist(step, cluster, node.object, why)
   }
+  // It is no solid ground any more.
+  if (dependentsOf(step.graph, cluster, node.object.uid) > 0) {
+    judgeDependents(step, cluster, node.object.uid)
+  }
+}
+
+/** Its kind is no longer served: what is missing when it is served again went without a delete of its own, a mass cause. */
+export function suspectOfGoneKind(step: Step, cluster: ClusterId, node: Node): void {
+  const seen = seenOf(step.graph, cluster, node.object, node.object.uid)
+  if (seen !== undefined) {
+    putSeen(step, cluster, node.object, { ...seen, clusterEpoch: NO_CLUSTER_EPOCH })
+  }
+  suspect(step, cluster, node, 'its kind is no longer served')
 }
 
 function putSeen(step: Step, cluster: ClusterId, object: ObjectMeta, seen: Seen): void {

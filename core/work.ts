@@ -7,7 +7,7 @@
  * Not here: reading the page, which takes time (services/graph/task.ts).
  */
 import { judgeDependents, judgeWaiters, nodeTimer, ownerTimer } from './agenda.ts'
-import { ABSENT_MEMORY_MS, CONFIRM_MS, KEYS_PER_PAGE } from './constant.ts'
+import { ABSENT_MEMORY_MS, backoffMs, CONFIRM_MS, KEYS_PER_PAGE } from './constant.ts'
 import type { Graph, StateReader } from './graph.ts'
 import { agendaOf, clusterOf, dependentsOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
 import { invariant } from './invariant.ts'
@@ -33,7 +33,7 @@ import type { ClusterId, GroupKind, Uid } from './object.ts'
 import { compareVersions } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist } from './outcome.ts'
-import { depart, proofOf, suspect } from './sighting.ts'
+import { depart, proofOf, suspectOfGoneKind } from './sighting.ts'
 import type { ClusterState, Due, Work } from './state.ts'
 
 /** Keys with this prefix, in order, behind `after`. */
@@ -124,14 +124,15 @@ function lookAtOne(step: Step, work: Work, key: string): void {
       return missing(step, work, last)
     case 'suspects': {
       const node = nodeOf(step.graph, work.cluster, last)
-      if (node !== undefined) suspect(step, work.cluster, node, 'its kind is no longer served')
+      if (node !== undefined) suspectOfGoneKind(step, work.cluster, node)
       return
     }
     case 'relist': {
       const [group = '', kind = ''] = key.slice(key.lastIndexOf('/') + 1).split(',')
       const groupKind = { group: decodeURIComponent(group), kind: decodeURIComponent(kind) }
       const phase = kindOf(step.graph, work.cluster, groupKind)?.phase
-      if (phase === 'synced') askRelist(step, work.cluster, groupKind, 'a record was unreadable')
+      const isListed = phase === 'synced' || phase === 'unsynced'
+      if (isListed) askRelist(step, work.cluster, groupKind, 'a record was unreadable')
       return
     }
     case 'verdicts': {
@@ -245,11 +246,15 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Du
     if (state.now < owner.attempt.until) {
       return ownerTimer(step, cluster, owner.attempt.until, timer.uid, place)
     }
-    if (isNamed) return judgeDependents(step, cluster, timer.uid)
+    if (isNamed && owner.state !== 'found') return judgeDependents(step, cluster, timer.uid)
   }
   if (isNamed && owner.state === 'found') {
     const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''
-    return verifyOwner(step, state, cluster, place, timer.uid, version)
+    const isAsked = verifyOwner(step, state, cluster, place, timer.uid, version)
+    // Its kind cannot be asked now, or nothing may be: nobody but this timer looks at a found owner again.
+    const again = state.now + backoffMs(owner.checks + 5)
+    if (!isAsked) ownerTimer(step, cluster, again, timer.uid, place)
+    return
   }
   const forgetAt = (owner.proof?.at ?? 0) + ABSENT_MEMORY_MS
   if (owner.state === 'absent' && (isNamed || state.now < forgetAt)) {

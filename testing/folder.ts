@@ -3,7 +3,7 @@
  *
  * What must stay true: pages hold exactly the first keys behind the cursor, as a task's do.
  */
-
+import { SortedMap } from '../adapters/memory/sorted-map.ts'
 import type { Command } from '../core/command.ts'
 import type { Event } from '../core/event.ts'
 import { finish, fold, pageOf, resume } from '../core/fold.ts'
@@ -11,16 +11,18 @@ import type { Graph } from '../core/graph.ts'
 import { graphOver } from '../core/graph.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { StateValue } from '../core/state.ts'
+import type { PageRequest } from '../core/work.ts'
 import { prefixRange } from '../ports/store.ts'
-import { enclosed } from './sorted.ts'
 
 export interface Folder {
+  /** What is committed; all of it after `commit`. */
   readonly state: ReadonlyMap<string, StateValue>
   readonly graph: Graph
   /** Folds one event, and every `Continue` that follows from it. */
   fold(event: Event, timestampMs?: number): Outcome[]
   /** Folds one event and no more. */
   foldOne(event: Event, timestampMs?: number): Outcome
+  commit(): void
   readonly commands: readonly Command[]
   readonly position: bigint
 }
@@ -28,17 +30,26 @@ export interface Folder {
 /** `batchSize`: records between commits; the results must not depend on it. */
 export function folder(batchSize = 1): Folder {
   const state = new Map<string, StateValue>()
+  const keys = new SortedMap()
   const graph = graphOver({ get: (key) => state.get(key) })
   const commands: Command[] = []
   let position = 0n
   let records = 0
   let now = 0
 
-  function keysOf(request: { prefix: string; after: string; limit: number }): readonly string[] {
-    const { prefix, after, limit } = request
-    const range = prefixRange(prefix, limit)
-    const stored = enclosed(state.keys(), after === '' ? prefix : `${after}\0`, range.lt)
-    return graph.overlaid(stored, { prefix, after, upTo: undefined }).slice(0, limit)
+  /** As a task does: as many keys of the store as are asked for, then what the overlay changes about them. */
+  function page({ prefix, after, limit }: PageRequest): readonly string[] {
+    const { lt } = prefixRange(prefix, limit)
+    const found: string[] = []
+    let from = after
+    while (found.length < limit) {
+      const stored = keys.page(from === '' ? prefix : `${from}\0`, lt, limit).map(([key]) => key)
+      const upTo = stored.length < limit ? undefined : stored[stored.length - 1]
+      found.push(...graph.overlaid(stored, { prefix, after: from, upTo }))
+      if (upTo === undefined) break
+      from = upTo
+    }
+    return found.slice(0, limit)
   }
 
   function foldOne(event: Event, timestampMs: number = now): Outcome {
@@ -46,21 +57,28 @@ export function folder(batchSize = 1): Folder {
     const at = { partition: 0, partitions: 1, position, timestamp: now }
     position += 1n
     const folding = fold(graph, event, at)
-    for (let page = pageOf(folding); page !== undefined; page = pageOf(folding)) {
-      resume(folding, keysOf(page))
+    for (let next = pageOf(folding); next !== undefined; next = pageOf(folding)) {
+      resume(folding, page(next))
     }
     const outcome = finish(folding)
     commands.push(...outcome.commands)
     graph.takeRecent()
     records += 1
-    if (records % batchSize === 0) {
-      for (const [key, value] of graph.changes) {
-        if (value === null) state.delete(key)
-        else state.set(key, value)
-      }
-      graph.clear()
-    }
+    if (records % batchSize === 0) commit()
     return outcome
+  }
+
+  function commit(): void {
+    for (const [key, value] of graph.changes) {
+      if (value === null) {
+        state.delete(key)
+        keys.delete(key)
+      } else {
+        state.set(key, value)
+        keys.set(key, NO_BYTES)
+      }
+    }
+    graph.clear()
   }
 
   return {
@@ -68,6 +86,7 @@ export function folder(batchSize = 1): Folder {
     graph,
     commands,
     foldOne,
+    commit,
     get position() {
       return position
     },
@@ -81,3 +100,5 @@ export function folder(batchSize = 1): Folder {
     },
   }
 }
+
+const NO_BYTES = new Uint8Array()

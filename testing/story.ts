@@ -20,7 +20,7 @@ const CLUSTER = 'c'
 export class World {
   readonly folder: Folder = folder()
   /** What the server holds; unknown to the fold until it is told. */
-  readonly objects = new Map<string, ObjectMeta>()
+  readonly objects: Map<string, ObjectMeta> = new Map()
   #version = 0
   #epoch = 1
   #clusterEpoch = 1

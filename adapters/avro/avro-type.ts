@@ -1,0 +1,242 @@
+/**
+ * avsc's types with our in-memory forms: offsets are bigints, bytes are plain Uint8Arrays, records are plain objects, and an enum's symbol `dry_run` is
+ * the word `dry-run`.
+ *
+ * What must stay true: reading takes time and memory in proportion to the bytes, whatever they are. avsc itself believes an array's length.
+ *
+ * Not here: framing (codec.ts). avsc marks the methods that are overridden here as its own; its version is pinned for that.
+ */
+import avro, { type Type } from 'avsc'
+import type { ComplexSchema, Schema } from './schema.ts'
+
+/** What avsc reads from and writes to. */
+interface Tap {
+  readonly buf: Buffer
+  pos: number
+  readLong(): number
+  writeLong(value: number): void
+  readBytes(): Buffer | undefined
+  writeBytes(value: Uint8Array): void
+}
+
+interface InnerType {
+  _read(tap: Tap): unknown
+  _skip(tap: Tap): void
+}
+
+interface InnerResolver {
+  _read: (tap: Tap) => unknown
+}
+
+type Hook = ((value: unknown, type: unknown) => void) | undefined
+
+/** A type for a schema that stands for itself. */
+export function avroTypeOf(schema: Schema): Type {
+  const type = avro.Type.forSchema(schema as never, {
+    wrapUnions: 'never',
+    omitRecordMethods: true,
+    typeHook: ourType as never,
+  })
+  makePlain(type)
+  return type
+}
+
+function ourType(schema: Schema, options: unknown): Type | undefined {
+  if (schema === 'long') return NUMBER
+  if (schema === 'bytes') return PLAIN_BYTES
+  if (typeof schema === 'string' || Array.isArray(schema)) return undefined
+  const { type, logicalType } = schema as ComplexSchema
+  switch (type) {
+    case 'long':
+      return logicalType === 'offset' ? OFFSET : NUMBER
+    case 'bytes':
+      return PLAIN_BYTES
+    case 'array':
+      return new BoundedArrayType(schema as never, options)
+    case 'enum':
+      return new WordType(schema as never, options)
+    default:
+      return undefined
+  }
+}
+
+/** Lets avsc's record constructors make objects like those of a literal, which compare and print as such. */
+function makePlain(type: Type): void {
+  if (type instanceof avro.types.RecordType) {
+    type.recordConstructor.prototype = Object.prototype
+    for (const field of type.fields) makePlain(field.type)
+  } else if (type instanceof avro.types.ArrayType) {
+    makePlain(type.itemsType)
+  } else if (type instanceof avro.types.UnwrappedUnionType) {
+    type.types.forEach(makePlain)
+  }
+}
+
+/** Any length of items that have at least one byte each; all of ours have. */
+class BoundedArrayType extends avro.types.ArrayType {
+  _read(this: { readonly itemsType: unknown }, tap: Tap): unknown[] {
+    const items = this.itemsType as InnerType
+    const values: unknown[] = []
+    for (let left = blockLength(tap); left > 0; left = blockLength(tap)) {
+      while (left-- > 0) values.push(items._read(tap))
+    }
+    return values
+  }
+
+  _skip(tap: Tap): void {
+    const items = this.itemsType as unknown as InnerType
+    for (let left = blockLength(tap); left > 0; left = blockLength(tap)) {
+      while (left-- > 0) items._skip(tap)
+    }
+  }
+}
+
+function blockLength(tap: Tap): number {
+  let length = tap.readLong()
+  if (length < 0) {
+    length = -length
+    // The block's size in bytes, for readers who want to skip it.
+    tap.readLong()
+  }
+  if (length > tap.buf.length - tap.pos) throw new Error('an array is longer than the record')
+  return length
+}
+
+/** Whole numbers from -2^52 to 2^53 - 1. avsc takes lower ones, too, and reads them back as others. */
+class NumberType extends avro.types.LongType {
+  _check(value: unknown, _flags?: number, hook?: Hook): boolean {
+    const isValid = isNumber(value)
+    if (!isValid) hook?.(value, this)
+    return isValid
+  }
+
+  _read(tap: Tap): number {
+    const value = tap.readLong()
+    if (!isNumber(value)) throw new Error('a number is beyond 2^53')
+    return value
+  }
+
+  _write(tap: Tap, value: unknown): void {
+    if (!isNumber(value)) throw new Error('not a whole number below 2^53')
+    tap.writeLong(value)
+  }
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= -EXACT_LONG
+}
+
+/** avsc folds the sign into the lowest bit of a double: exact below this, and for positive numbers up to 2^53. */
+const EXACT_LONG = 2 ** 52
+
+/** `{ "type": "long", "logicalType": "offset" }`: a bigint of 64 bits. */
+class OffsetType extends avro.types.LongType {
+  _check(value: unknown, _flags?: number, hook?: Hook): boolean {
+    const isValid = typeof value === 'bigint' && BigInt.asIntN(64, value) === value
+    if (!isValid) hook?.(value, this)
+    return isValid
+  }
+
+  _read(tap: Tap): bigint {
+    const start = tap.pos
+    const value = tap.readLong()
+    if (Math.abs(value) < EXACT_LONG) return BigInt(value)
+    tap.pos = start
+    return readLarge(tap)
+  }
+
+  _write(tap: Tap, value: unknown): void {
+    if (!this._check(value)) throw new Error('not an offset')
+    const offset = value as bigint
+    const number = Number(offset)
+    if (Math.abs(number) < EXACT_LONG) tap.writeLong(number)
+    else writeLarge(tap, offset)
+  }
+
+  _update(resolver: InnerResolver, writer: Type): void {
+    if (['int', 'long', 'abstract:long'].includes(writer.typeName)) {
+      resolver._read = (tap) => this._read(tap)
+    }
+  }
+
+  _deref(): string {
+    return 'long'
+  }
+}
+
+// avsc then asks `_check`, and not `typeof`, which branch of a union a value belongs to.
+Object.defineProperty(OffsetType.prototype, 'typeName', { value: 'abstract:long' })
+Object.defineProperty(OffsetType.prototype, '_concreteTypeName', { value: 'long' })
+
+/** Zigzag, seven bits a byte, the lowest first. */
+function readLarge(tap: Tap): bigint {
+  let folded = 0n
+  let shift = 0n
+  for (;;) {
+    const byte = tap.buf[tap.pos++] ?? 0
+    folded |= BigInt(byte & 0x7f) << shift
+    if (byte < 0x80) break
+    shift += 7n
+    if (shift > 63n) throw new Error('an offset is beyond 2^63')
+  }
+  return BigInt.asIntN(64, (folded >> 1n) ^ -(folded & 1n))
+}
+
+function writeLarge(tap: Tap, value: bigint): void {
+  let folded = BigInt.asUintN(64, (value << 1n) ^ (value >> 63n))
+  for (; folded > 0x7fn; folded >>= 7n) tap.buf[tap.pos++] = Number(folded & 0x7fn) | 0x80
+  tap.buf[tap.pos++] = Number(folded)
+}
+
+/** avsc takes and gives Buffers only. */
+class PlainBytesType extends avro.types.BytesType {
+  _check(value: unknown, _flags?: number, hook?: Hook): boolean {
+    const isValid = value instanceof Uint8Array
+    if (!isValid) hook?.(value, this)
+    return isValid
+  }
+
+  _read(tap: Tap): Uint8Array {
+    return Uint8Array.from(tap.readBytes() ?? [])
+  }
+
+  _write(tap: Tap, value: unknown): void {
+    if (!(value instanceof Uint8Array)) throw new Error('not bytes')
+    tap.writeBytes(Buffer.from(value.buffer, value.byteOffset, value.length))
+  }
+}
+
+/** A word out of a closed list. Avro's symbols have no dash: an underscore stands for it. */
+class WordType extends avro.types.EnumType {
+  _check(value: unknown, _flags?: number, hook?: Hook): boolean {
+    const isValid = indexOfWord(this.symbols, value) >= 0
+    if (!isValid) hook?.(value, this)
+    return isValid
+  }
+
+  /** Also called on a resolver, which has the symbols of the writer. */
+  _read(this: { readonly symbols: readonly string[] }, tap: Tap): string {
+    const symbol = this.symbols[tap.readLong()]
+    if (symbol === undefined) throw new Error('a word is not in its list')
+    return symbol.includes('_') ? wordOf(symbol) : symbol
+  }
+
+  _write(tap: Tap, value: unknown): void {
+    const index = indexOfWord(this.symbols, value)
+    if (index < 0) throw new Error('a word is not in its list')
+    tap.writeLong(index)
+  }
+}
+
+function indexOfWord(symbols: readonly string[], value: unknown): number {
+  if (typeof value !== 'string' || value.includes('_')) return -1
+  return symbols.indexOf(value.includes('-') ? value.replaceAll('-', '_') : value)
+}
+
+function wordOf(symbol: string): string {
+  return symbol.replaceAll('_', '-')
+}
+
+const NUMBER: Type = new NumberType()
+const OFFSET: Type = new OffsetType()
+const PLAIN_BYTES: Type = new PlainBytesType()

@@ -1,0 +1,535 @@
+/**
+ * Every record type, with whatever its TypeScript type allows, comes back from its bytes as it was.
+ *
+ * What must stay true: the tables below are typed by the records themselves, so a field or word that is new in core does not compile here until it is
+ * drawn, and does not pass until the schema has it.
+ */
+import { deepEqual, ok } from 'node:assert/strict'
+import { existsSync, readdirSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import type { CommandBase, CommandType, OwnerClaim, Target } from '../../core/command.ts'
+import type { Outcome, OwnerAbsent, OwnerState } from '../../core/event.ts'
+import type { SetHash } from '../../core/hash.ts'
+import type { Attempt, Phase, Verdict, VerdictType } from '../../core/node.ts'
+import type {
+  Coordinates,
+  ObjectMeta,
+  OwnerReference,
+  PropagationPolicy,
+  Scope,
+} from '../../core/object.ts'
+import type { Mode, Policy, Preset } from '../../core/policy.ts'
+import type { EvidenceClass, Proof } from '../../core/proof.ts'
+import type { Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
+import type { Standing } from '../../core/standing.ts'
+import type { Due, KindPhase, Owner, Work } from '../../core/state.ts'
+import type { Writable } from '../../ports/codec.ts'
+import { avroTypeOf } from './avro-type.ts'
+import { avroCodec } from './codec.ts'
+import { RECORD_TYPE_NAMES } from './record-type.ts'
+import { canonicalForm, fingerprintOf } from './schema.ts'
+import { fileName, loadRecordSchema, NAMESPACE } from './schema-file.ts'
+
+type Draw<T> = fc.Arbitrary<T>
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 30 }),
+  fc.constantFrom(
+    '',
+    '__proto__',
+    'constructor',
+    'toString',
+    '\0',
+    '\u2028',
+    '🧺',
+    'ä'.repeat(100),
+  ),
+)
+const number = fc.oneof(
+  fc.integer({ min: -(2 ** 52), max: 2 ** 53 - 1 }),
+  fc.constantFrom(0, -1, 63, 64, 2 ** 31, 2 ** 32, -(2 ** 52), 2 ** 52, Number.MAX_SAFE_INTEGER),
+)
+const offset = fc.oneof(
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  fc.constantFrom(
+    0n,
+    -1n,
+    2n ** 53n - 1n,
+    2n ** 53n,
+    -(2n ** 53n) + 1n,
+    2n ** 63n - 1n,
+    -(2n ** 63n),
+  ),
+)
+const truth = fc.boolean()
+const maybe = <T>(draw: Draw<T>): Draw<T | null> => fc.option(draw)
+const list = <T>(draw: Draw<T>): Draw<T[]> => fc.array(draw, { maxLength: 4 })
+/** All words of a union: leaving one out does not compile. */
+const word = <W extends string>(words: Readonly<Record<W, 1>>): Draw<W> =>
+  fc.constantFrom(...(Object.keys(words) as W[]))
+const record = <T>(fields: { readonly [K in keyof T]: Draw<T[K]> }): Draw<T> =>
+  fc.record(fields, { noNullPrototype: true }) as Draw<T>
+const just = <const T>(value: T): Draw<T> => fc.constant(value)
+
+const groupKind = { group: text, kind: text }
+const place = { ...groupKind, namespace: text, name: text }
+const coordinates = record<Coordinates>(place)
+const scope = word<Scope>({ Namespaced: 1, Cluster: 1 })
+const evidence = word<EvidenceClass>({ O: 1, E1: 1, W: 1, E2: 1, E3: 1, E4: 1 })
+const phase = word<Phase>({
+  observed: 1,
+  deleting: 1,
+  waiting: 1,
+  orphaning: 1,
+  reaped: 1,
+  suspect: 1,
+})
+const mode = word<Mode>({ observe: 1, 'dry-run': 1, enforce: 1 })
+const outcome = word<Outcome>({ done: 1, absent: 1, 'would-go': 1, stale: 1, blocked: 1 })
+const verb = word<CommandType>({
+  DeleteObject: 1,
+  OrphanDependent: 1,
+  RemoveFinalizer: 1,
+  VerifyOwner: 1,
+  WarnObject: 1,
+})
+const reference = record<OwnerReference>({
+  apiVersion: text,
+  kind: text,
+  name: text,
+  uid: text,
+  controller: maybe(truth),
+  blockOwnerDeletion: maybe(truth),
+})
+const pairs = list(record({ key: text, value: text }))
+const object = record<ObjectMeta>({
+  ...place,
+  uid: text,
+  version: text,
+  resource: text,
+  scope,
+  resourceVersion: text,
+  generation: maybe(number),
+  createdAt: maybe(number),
+  deletedAt: maybe(number),
+  graceSeconds: maybe(number),
+  finalizers: list(text),
+  ownerReferences: list(reference),
+  labels: pairs,
+  annotations: pairs,
+})
+const proof = record<Proof>({
+  class: word<Proof['class']>({ E1: 1, E2: 1, E3: 1, E4: 1 }),
+  position: offset,
+  at: number,
+  clusterEpoch: number,
+  versions: list(text),
+  command: maybe(text),
+})
+const policy = record<Policy>({
+  mode,
+  preset: word<Preset>({ parity: 1, guarded: 1 }),
+  foldVersion: number,
+})
+const setHash = record<SetHash>({ count: number, high: number, low: number })
+const told = { cluster: text, epoch: number }
+const claims = list(
+  record<OwnerClaim>({
+    ...place,
+    uid: text,
+    version: text,
+    resource: text,
+    claim: word<OwnerClaim['claim']>({ absent: 1, waiting: 1 }),
+  }),
+)
+const command: { readonly [K in keyof CommandBase]: Draw<CommandBase[K]> } = {
+  id: text,
+  cluster: text,
+  clusterEpoch: number,
+  partition: number,
+  mode: word<CommandBase['mode']>({ 'dry-run': 1, enforce: 1 }),
+  target: record<Target>({
+    ...place,
+    version: text,
+    resource: text,
+    uid: text,
+    resourceVersion: text,
+    aggregated: truth,
+  }),
+  evidence,
+  because: text,
+  basis: list(offset),
+}
+const attempt = record<Attempt>({
+  command: text,
+  verb,
+  intent: text,
+  state: word<Attempt['state']>({ issued: 1, backoff: 1, 'would-go': 1, confirming: 1 }),
+  count: number,
+  since: number,
+  until: number,
+  outcome: maybe(outcome),
+  reason: text,
+})
+const verdict = record<Verdict>({
+  type: word<VerdictType>({
+    keep: 1,
+    deleting: 1,
+    blocked: 1,
+    verify: 1,
+    drop: 1,
+    reap: 1,
+    held: 1,
+  }),
+  evidence: maybe(evidence),
+  because: text,
+  basis: list(offset),
+})
+const standing = word<Standing>({
+  solid: 1,
+  waiting: 1,
+  orphaned: 1,
+  dangling: 1,
+  unverified: 1,
+  unresolvable: 1,
+})
+
+type Of<T extends Writable['type']> = Extract<Writable, { readonly type: T }>
+/** Draws for all fields but `type`. */
+type Fields<T extends Writable['type']> = {
+  readonly [K in Exclude<keyof Of<T>, 'type'>]: Draw<Of<T>[K]>
+}
+
+const sighting = { ...told, sync: maybe(number), object }
+
+const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
+  ObjectAdded: sighting,
+  ObjectUpdated: sighting,
+  ObjectDeleted: { ...told, object },
+  Touched: {
+    ...groupKind,
+    ...told,
+    sync: maybe(number),
+    entries: list(record({ uid: text, hash: text, resourceVersion: text })),
+  },
+  OwnerFound: {
+    cluster: text,
+    clusterEpoch: number,
+    owner: coordinates,
+    uid: text,
+    object,
+    command: text,
+  },
+  OwnerAbsent: {
+    cluster: text,
+    clusterEpoch: number,
+    owner: coordinates,
+    uid: text,
+    how: word<OwnerAbsent['how']>({ NotFound: 1, OtherUid: 1 }),
+    otherUid: maybe(text),
+    command: text,
+  },
+  CommandSettled: {
+    cluster: text,
+    clusterEpoch: number,
+    command: text,
+    verb,
+    uid: text,
+    place: coordinates,
+    outcome,
+    reason: text,
+    code: maybe(number),
+    object: maybe(object),
+    calls: number,
+  },
+  OwnerInterest: {
+    cluster: text,
+    owner: coordinates,
+    uid: text,
+    partition: number,
+    dependents: number,
+    blocking: number,
+    answers: maybe(number),
+  },
+  OwnerState: {
+    cluster: text,
+    owner: coordinates,
+    uid: text,
+    state: word<OwnerState['state']>({
+      present: 1,
+      waiting: 1,
+      orphaning: 1,
+      absent: 1,
+      unknown: 1,
+    }),
+    proof: maybe(proof),
+    orphaned: truth,
+    seq: number,
+  },
+  Continue: {},
+  WatcherStarted: { ...told, name: text, clusterEpoch: number },
+  SyncStarted: { ...groupKind, ...told, sync: number },
+  SyncFinished: {
+    ...groupKind,
+    ...told,
+    sync: number,
+    resourceVersion: text,
+    listed: list(setHash),
+  },
+  KindServed: {
+    ...groupKind,
+    ...told,
+    resource: text,
+    scope,
+    versions: list(text),
+    monitored: truth,
+    reason: text,
+    ambiguous: truth,
+    aggregated: truth,
+  },
+  KindGone: { ...groupKind, ...told, resource: text },
+  Heartbeat: { ...told, kinds: list(record({ ...groupKind, ageMs: number })) },
+  PolicyChanged: { policy, who: text, why: text },
+  Directive: { verb: text, subject: text, digest: maybe(text), who: text, why: text },
+
+  DeleteObject: {
+    ...command,
+    propagationPolicy: word<PropagationPolicy>({ Background: 1, Foreground: 1, Orphan: 1 }),
+    references: list(reference),
+    finalizers: list(text),
+    owners: claims,
+  },
+  OrphanDependent: { ...command, references: list(reference), drop: list(number), owners: claims },
+  RemoveFinalizer: { ...command, finalizer: text, finalizers: list(text) },
+  VerifyOwner: command,
+  WarnObject: { ...command, reason: text, message: text },
+
+  Lineage: {
+    ...place,
+    cluster: text,
+    clusterName: text,
+    uid: text,
+    version: text,
+    scope,
+    phase: fc.oneof(phase, just('gone')) as Draw<Lineage['phase']>,
+    owners: list(
+      record<LineageOwner>({
+        apiVersion: text,
+        kind: text,
+        name: text,
+        uid: text,
+        controller: truth,
+        blocking: truth,
+        standing,
+      }),
+    ),
+    createdAt: maybe(number),
+    deletedAt: maybe(number),
+    why: text,
+    evidence: maybe(evidence),
+    position: offset,
+    at: number,
+  },
+  History: {
+    ...place,
+    cluster: text,
+    uid: text,
+    change: word<HistoryChange>({
+      created: 1,
+      references: 1,
+      phase: 1,
+      verdict: 1,
+      command: 1,
+      result: 1,
+      owner: 1,
+      gone: 1,
+    }),
+    text,
+    evidence: maybe(evidence),
+    command: maybe(text),
+    partition: number,
+    position: offset,
+    basis: list(offset),
+    at: number,
+  },
+
+  Control: {
+    verb: word<Control['verb']>({ pause: 1, resume: 1, relist: 1, epoch: 1 }),
+    cluster: text,
+    kind: maybe(record(groupKind)),
+    number,
+    connected: truth,
+    who: text,
+    why: text,
+  },
+  Watermark: {
+    ...groupKind,
+    ...told,
+    clusterEpoch: number,
+    resource: text,
+    resourceVersion: text,
+    sync: number,
+  },
+  Digest: { partition: number, position: offset, state: text, outputs: text, foldVersion: number },
+  Snapshot: {
+    partition: number,
+    position: offset,
+    state: text,
+    outputs: text,
+    chunk: number,
+    last: truth,
+    keys: list(text),
+    values: list(fc.uint8Array()),
+  },
+  DeadLetter: {
+    topic: text,
+    partition: number,
+    position: offset,
+    key: text,
+    reason: text,
+    digest: text,
+  },
+
+  Node: {
+    object,
+    hash: text,
+    phase,
+    position: offset,
+    places: list(maybe(text)),
+    verdict: maybe(verdict),
+    attempt: maybe(attempt),
+  },
+  Seen: { resourceVersion: text, sync: number, clusterEpoch: number },
+  Edge: { blocking: truth },
+  Count: { places: list(record({ coordinates: text, dependents: number, blocking: number })) },
+  Owner: {
+    state: word<Owner['state']>({ unknown: 1, absent: 1, found: 1 }),
+    proof: maybe(proof),
+    orphaned: truth,
+    phase: maybe(phase),
+    position: offset,
+    checks: number,
+    attempt: maybe(attempt),
+  },
+  Kind: {
+    phase: word<KindPhase>({ unserved: 1, unmonitored: 1, unsynced: 1, synced: 1 }),
+    resource: text,
+    scope,
+    versions: list(text),
+    ambiguous: truth,
+    aggregated: truth,
+    reason: text,
+    since: number,
+    clusterEpoch: number,
+    openSync: number,
+    relistedAt: offset,
+    syncedAt: offset,
+    held: setHash,
+  },
+  ClusterState: {
+    name: text,
+    epoch: number,
+    clusterEpoch: number,
+    now: number,
+    nextDue: number,
+    pulses: list(record({ ...groupKind, aliveAt: number })),
+  },
+  PolicyState: { policy, position: offset, enforcedAt: offset },
+  Wait: {},
+  Due: {
+    what: word<Due['what']>({ node: 1, owner: 1, kind: 1 }),
+    uid: text,
+    coordinates: maybe(coordinates),
+  },
+  Work: {
+    work: word<Work['work']>({
+      dependents: 1,
+      waits: 1,
+      missing: 1,
+      suspects: 1,
+      timers: 1,
+      verdicts: 1,
+      relist: 1,
+    }),
+    cluster: text,
+    kind: maybe(record(groupKind)),
+    uid: text,
+    sync: number,
+    resourceVersion: text,
+    evidence: word<Work['evidence']>({ E2: 1, E4: 1 }),
+    cursor: text,
+  },
+  Agenda: { head: number, tail: number },
+  UnreadableHome: { position: offset, reason: text },
+  Position: {
+    partition: number,
+    partitions: number,
+    position: offset,
+    state: text,
+    outputs: text,
+    foldVersion: number,
+  },
+}
+
+const codec = avroCodec()
+const directory = fileURLToPath(new URL('../../schemas/', import.meta.url))
+
+for (const [type, fields] of Object.entries(FIELDS)) {
+  test(`${type} comes back from its bytes as it was`, () => {
+    const draw = record({ type: just(type), ...fields }) as unknown as Draw<Writable>
+    fc.assert(
+      fc.property(draw, (value) => {
+        deepEqual(codec.decode(codec.encode(value)), value)
+      }),
+      { numRuns: 60 },
+    )
+  })
+}
+
+test('every schema file is a record type, or is used by one', () => {
+  const used = new Set<string>()
+  for (const name of RECORD_TYPE_NAMES) {
+    const text = JSON.stringify(loadRecordSchema(directory, name).current)
+    for (const [, type] of text.matchAll(/"name":"([A-Z]\w*)"/g)) used.add(fileName(type!))
+  }
+  const files = readdirSync(directory).filter((file) => file.endsWith('.avsc'))
+  deepEqual(
+    files.filter((file) => !used.has(file)),
+    [],
+  )
+})
+
+test('every named type is in our namespace, under one definition', () => {
+  const definitions = new Map<string, string>()
+  for (const name of RECORD_TYPE_NAMES) {
+    const { current } = loadRecordSchema(directory, name)
+    const form = canonicalForm(current)
+    for (const [, type] of form.matchAll(/"name":"([^"]+)","type":"(?:record|enum)"/g)) {
+      ok(type!.startsWith(`${NAMESPACE}.`), type)
+    }
+    for (const [definition, type] of form.matchAll(/\{"name":"([^"]+)","type":"enum"[^}]*\}/g)) {
+      ok((definitions.get(type!) ?? definition) === definition, `${type} is defined twice`)
+      definitions.set(type!, definition)
+    }
+  }
+})
+
+test('every former version lies under its fingerprint, and reads as today and back', () => {
+  for (const name of RECORD_TYPE_NAMES) {
+    const { current, former } = loadRecordSchema(directory, name)
+    const today = avroTypeOf(current)
+    for (const schema of former) {
+      const then = avroTypeOf(schema)
+      today.createResolver(then)
+      then.createResolver(today)
+      ok(
+        fingerprintOf(schema) !== fingerprintOf(current),
+        `${name}: the current version is in history`,
+      )
+      const path = `history/${fileName(name).replace('.avsc', '')}/${fingerprintOf(schema)}.avsc`
+      ok(existsSync(directory + path), `${path} is missing`)
+    }
+  }
+})

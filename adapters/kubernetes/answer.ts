@@ -1,0 +1,197 @@
+/**
+ * Reads what an API server answered to one call about one object: the table that every verdict of absence and every reap rests on.
+ *
+ * What must stay true: `Absent` comes only from a Status in JSON with reason NotFound whose details name exactly the object, the resource and
+ * the group that were asked; whatever else it is, it proves nothing. A call that may have been carried out is never told as refused.
+ *
+ * Not here: what another uid in the place means (the caller compares), retries.
+ */
+import type { Target } from '../../core/command.ts'
+import type { ObjectMeta } from '../../core/object.ts'
+import type { GetAnswer, ReapAnswer, Resource, UnknownAnswer } from '../../ports/cluster.ts'
+import type { ExchangeError } from '../../ports/exchange.ts'
+import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
+
+/** An answer whose body came whole. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+/** What was asked, and what the reader needs beside the answer. */
+export interface Asked {
+  readonly target: Target
+  readonly allow: AllowList
+  /** Wall time in milliseconds, for a Retry-After that is a date. */
+  readonly now: number
+}
+
+export interface ReapAsked extends Asked {
+  readonly verb: 'DELETE' | 'PATCH' | 'POST'
+  readonly dryRun: boolean
+}
+
+/** Statuses that a later try may change, beside all 5xx. */
+const TRANSIENT = [401, 408, 429]
+const MAX_REASON_LENGTH = 300
+
+export function readGet(reply: Reply, asked: Asked): GetAnswer {
+  const body = parsed(reply)
+  if (reply.status === 200) {
+    const object = objectIn(body, asked)
+    return object ? { type: 'Found', object, code: 200 } : noAnswer(reply, body)
+  }
+  if (isAbsence(reply, body, asked.target)) return { type: 'Absent', code: 404 }
+  return unknown(reply, body, asked.now)
+}
+
+export function readReap(reply: Reply, asked: ReapAsked): ReapAnswer {
+  const { status: code } = reply
+  const body = parsed(reply)
+  if (code >= 200 && code <= 202) return success(reply, body, asked)
+  if (isAbsence(reply, body, asked.target)) return { type: 'Absent', code: 404 }
+  const reason = reasonOf(reply, body)
+  if (code === 409) return { type: 'Conflict', code, reason }
+  if (code === 403 || isDenial(code, body)) return { type: 'Refused', code, reason }
+  if (code === 422 && isStatus(body)) {
+    const isTestFailed = asked.verb === 'PATCH' && causesOf(body).length === 0
+    return { type: isTestFailed ? 'Conflict' : 'Refused', code, reason }
+  }
+  return unknown(reply, body, asked.now)
+}
+
+/** No answer came, or not all of it; `code` is its status if that came. */
+export function unanswered(error: ExchangeError, code: number | null): UnknownAnswer {
+  return {
+    type: 'Unknown',
+    code,
+    reason: error.message,
+    transient: error.code !== 'UNTRUSTED',
+    retryAfterMs: null,
+  }
+}
+
+/** Milliseconds, from seconds or a date; null when it says nothing. */
+export function retryAfterMsOf(reply: Pick<Reply, 'headers'>, now: number): number | null {
+  const text = reply.headers['retry-after']
+  if (text === undefined) return null
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  return Number.isNaN(ms) ? null : Math.max(0, ms)
+}
+
+/** Undefined when it is no JSON. */
+export function parsed(reply: Reply): unknown {
+  if (!isJsonType(reply)) return undefined
+  try {
+    return JSON.parse(reply.text)
+  } catch {
+    return undefined
+  }
+}
+
+/** One line for people: status, reason and message. */
+export function reasonOf({ status }: Pick<Reply, 'status'>, body: unknown): string {
+  if (!isStatus(body)) return `${status} without a Status`
+  const { reason, message } = body
+  const text = [reason, message].filter((it) => typeof it === 'string' && it !== '').join(': ')
+  return `${status} ${text}`.trim().slice(0, MAX_REASON_LENGTH)
+}
+
+/** `meta.k8s.io/v1` is how some aggregated servers call the same. */
+export function isStatus(body: unknown): body is Json {
+  return (
+    isJson(body) &&
+    body['kind'] === 'Status' &&
+    (body['apiVersion'] === 'v1' || body['apiVersion'] === 'meta.k8s.io/v1')
+  )
+}
+
+export function causesOf(status: Json): readonly unknown[] {
+  const causes = isJson(status['details']) ? status['details']['causes'] : undefined
+  return Array.isArray(causes) ? causes : []
+}
+
+function isAbsence({ status }: Reply, body: unknown, target: Target): boolean {
+  if (status !== 404 || !isStatus(body) || body['reason'] !== 'NotFound') return false
+  const { details } = body
+  if (!isJson(details)) return false
+  return (
+    details['name'] === target.name &&
+    details['kind'] === target.resource &&
+    (details['group'] ?? '') === target.group
+  )
+}
+
+function success(reply: Reply, body: unknown, asked: ReapAsked): ReapAnswer {
+  const { status: code } = reply
+  const done: ReapAnswer = asked.dryRun ? { type: 'WouldGo', code } : { type: 'Removed', code }
+  if (asked.verb === 'DELETE' && isStatus(body)) {
+    const details = isJson(body['details']) ? body['details'] : {}
+    const isOurs = (details['uid'] ?? asked.target.uid) === asked.target.uid
+    return body['status'] === 'Success' && isOurs ? done : noAnswer(reply, body)
+  }
+  const object = objectIn(body, asked)
+  if (object === null) return noAnswer(reply, body)
+  if (asked.verb !== 'POST' && object.uid !== asked.target.uid) return noAnswer(reply, body)
+  if (asked.dryRun || (asked.verb === 'DELETE' && !isPending(object))) return done
+  return { type: 'Changed', object, code }
+}
+
+/** Some kinds answer a DELETE with the object although it is gone: pods, services, claims, service accounts. */
+function isPending({ deletedAt, finalizers, graceSeconds }: ObjectMeta): boolean {
+  return deletedAt !== null && (finalizers.length > 0 || (graceSeconds ?? 0) > 0)
+}
+
+/** An admission webhook or policy said no, whatever status it chose. */
+function isDenial(code: number, body: unknown): boolean {
+  if (code < 400 || code > 499 || code === 401 || code === 429 || !isStatus(body)) return false
+  const message = typeof body['message'] === 'string' ? body['message'] : ''
+  return /^admission webhook ".*" denied the request/.test(message)
+}
+
+function objectIn(body: unknown, { target, allow }: Asked): ObjectMeta | null {
+  const resource = resourceOf(target)
+  if (!isJson(body) || !isObjectOf(body, resource)) return null
+  const object = readMeta(body, resource, allow)
+  return object?.name === target.name && object.namespace === target.namespace ? object : null
+}
+
+/** Metadata only, or whole where a server knows no better. */
+export function isObjectOf(body: Json, { group, version, kind }: Resource): boolean {
+  if (body['kind'] === 'PartialObjectMetadata') return body['apiVersion'] === 'meta.k8s.io/v1'
+  const apiVersion = group === '' ? version : `${group}/${version}`
+  return body['kind'] === kind && body['apiVersion'] === apiVersion
+}
+
+function resourceOf({ group, version, resource, kind, namespace }: Target): Resource {
+  return { group, version, resource, kind, scope: namespace === '' ? 'Cluster' : 'Namespaced' }
+}
+
+/** A success that does not say what was asked. JSON that does not parse was cut. */
+function noAnswer(reply: Reply, body: unknown): UnknownAnswer {
+  const isCut = isJsonType(reply) && body === undefined
+  return {
+    type: 'Unknown',
+    code: reply.status,
+    reason: `${reply.status} with a body that is ${isCut ? 'cut' : 'no answer to this call'}`,
+    transient: isCut,
+    retryAfterMs: null,
+  }
+}
+
+function unknown(reply: Reply, body: unknown, now: number): UnknownAnswer {
+  const { status: code } = reply
+  const transient = code >= 500 || TRANSIENT.includes(code)
+  return {
+    type: 'Unknown',
+    code,
+    reason: reasonOf(reply, body),
+    transient,
+    retryAfterMs: transient ? retryAfterMsOf(reply, now) : null,
+  }
+}
+
+function isJsonType({ headers }: Pick<Reply, 'headers'>): boolean {
+  return /^application\/json\b/i.test(headers['content-type'] ?? '')
+}

@@ -1,0 +1,281 @@
+/**
+ * The Cluster over an Exchange: Kubernetes' HTTP API, in the few calls Kinfold makes.
+ *
+ * What must stay true: no DELETE leaves without both preconditions and an explicit policy, none names a collection, and its dry run stands in
+ * the body (in the URL beside a body it would be ignored, and the object deleted). A patch begins with a test of the uid. Each call is one
+ * exchange, and everything is asked for as metadata only.
+ *
+ * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a simulated one too.
+ */
+import type { Target } from '../../core/command.ts'
+import { hash64 } from '../../core/hash.ts'
+import { apiVersionOf, type ClusterId } from '../../core/object.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type {
+  Cluster,
+  DeleteOptions,
+  Discovery,
+  GetAnswer,
+  ListPage,
+  PatchOperation,
+  ReapAnswer,
+  Resource,
+  UnknownAnswer,
+  WarningEvent,
+  WatchEvent,
+} from '../../ports/cluster.ts'
+import { type Exchange, ExchangeError, type ExchangeRequest } from '../../ports/exchange.ts'
+import type { Random } from '../../ports/random.ts'
+import { parsed, type ReapAsked, type Reply, readGet, readReap, unanswered } from './answer.ts'
+import { ask, call, failed, HalfReply, PLAIN, type Reading, refused, unreadable } from './call.ts'
+import { discoverKinds } from './discovery.ts'
+import { listPages, versionOfList } from './list.ts'
+import { type AllowList, isJson } from './meta.ts'
+import { namespacePath, objectPath } from './path.ts'
+import { watchEvents } from './watch.ts'
+
+export interface ClusterOptions {
+  /** The configured name: a label. */
+  readonly name: string
+  /** Closed with the cluster. */
+  readonly exchange: Exchange
+  readonly clock?: Pick<Clock, 'now'>
+  readonly random?: Random
+  /** Keys of labels and annotations that are kept; none unless told. */
+  readonly labelAllowList?: readonly string[]
+  readonly annotationAllowList?: readonly string[]
+  /** How long the server is asked to keep a watch; else it varies, so that watches do not all end at once. */
+  readonly watchSeconds?: number
+}
+
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
+const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+const KUBE_SYSTEM = '/api/v1/namespaces/kube-system'
+const FIELD_MANAGER = 'kinfold'
+/** As the API server bounds the messages of Events. */
+const MAX_MESSAGE_LENGTH = 1_024
+/** Bounds of the time that a watch is asked for. */
+const WATCH_SECONDS: readonly [number, number] = [290, 590]
+
+export function openCluster(options: ClusterOptions): Cluster {
+  return new HttpCluster(options)
+}
+
+class HttpCluster implements Cluster {
+  readonly name: string
+  readonly #exchange: Exchange
+  readonly #reading: Reading
+  readonly #allow: AllowList
+  readonly #random: Random
+  readonly #watchSeconds: number | undefined
+
+  constructor(options: ClusterOptions) {
+    const { name, exchange, clock = { now: Date.now }, random = { next: Math.random } } = options
+    this.name = name
+    this.#exchange = exchange
+    this.#allow = {
+      labels: options.labelAllowList ?? [],
+      annotations: options.annotationAllowList ?? [],
+    }
+    this.#reading = { exchange, allow: this.#allow, now: () => clock.now() }
+    this.#random = random
+    this.#watchSeconds = options.watchSeconds
+  }
+
+  async identify(signal: AbortSignal): Promise<ClusterId> {
+    const { metadata } = await ask(this.#reading, KUBE_SYSTEM, METADATA, signal)
+    const uid = isJson(metadata) && metadata['name'] === 'kube-system' ? metadata['uid'] : undefined
+    if (typeof uid !== 'string' || uid === '') throw unreadable(KUBE_SYSTEM, 'it has no uid')
+    return uid
+  }
+
+  async discover(signal: AbortSignal): Promise<Discovery> {
+    return await discoverKinds(this.#reading, signal)
+  }
+
+  list(resource: Resource, pageSize: number, signal: AbortSignal): AsyncIterable<ListPage> {
+    return listPages(this.#reading, resource, pageSize, signal)
+  }
+
+  async currentVersion(resource: Resource, signal: AbortSignal): Promise<string> {
+    return await versionOfList(this.#reading, resource, signal)
+  }
+
+  watch(
+    resource: Resource,
+    from: string,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly WatchEvent[]> {
+    const [least, most] = WATCH_SECONDS
+    const varied = least + Math.floor(this.#random.next() * (most - least))
+    return watchEvents(this.#reading, resource, from, this.#watchSeconds ?? varied, signal)
+  }
+
+  async get(target: Target, signal: AbortSignal): Promise<GetAnswer> {
+    const path = objectPath(target)
+    if (path === null) return nowhere(target)
+    const reply = await this.#call('GET', path, null, signal)
+    return 'type' in reply ? reply : readGet(reply, this.#asked(target))
+  }
+
+  async delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer> {
+    const { uid, resourceVersion, propagationPolicy, dryRun } = options
+    if (uid === '' || resourceVersion === '') {
+      throw new Error(`a DELETE of ${target.resource}/${target.name} without a guard is never sent`)
+    }
+    const path = objectPath(target)
+    if (path === null) return nowhere(target)
+    const body = JSON.stringify({
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      preconditions: { uid, resourceVersion },
+      propagationPolicy,
+      ...(dryRun && { dryRun: ['All'] }),
+    })
+    const reply = await this.#call('DELETE', path, body, signal)
+    if ('type' in reply) return reply
+    const guarded = { ...target, uid }
+    return readReap(reply, { ...this.#asked(guarded), verb: 'DELETE', dryRun })
+  }
+
+  async patch(
+    target: Target,
+    operations: readonly PatchOperation[],
+    dryRun: boolean,
+    signal: AbortSignal,
+  ): Promise<ReapAnswer> {
+    const [first] = operations
+    if (first?.op !== 'test' || first.path !== '/metadata/uid') {
+      throw new Error(`a PATCH of ${target.resource}/${target.name} without a guard is never sent`)
+    }
+    const path = objectPath(target)
+    if (path === null) return nowhere(target)
+    const query = `fieldManager=${FIELD_MANAGER}${dryRun ? '&dryRun=All' : ''}`
+    const reply = await this.#call('PATCH', `${path}?${query}`, JSON.stringify(operations), signal)
+    return 'type' in reply
+      ? reply
+      : readReap(reply, { ...this.#asked(target), verb: 'PATCH', dryRun })
+  }
+
+  /** The same warning about the same object gets the same name, so there is one however often this is called. */
+  async warn(target: Target, warning: WarningEvent, signal: AbortSignal): Promise<ReapAnswer> {
+    const event = eventTarget(target, warning)
+    const path = namespacePath(event.namespace, event.resource)
+    const body = JSON.stringify(eventBody(event, target, warning, this.#reading.now()))
+    const reply = await this.#call('POST', path, body, signal)
+    if ('type' in reply) return reply
+    const isThere = reply.status === 409
+    const last = isThere ? await this.#call('GET', objectPath(event)!, null, signal) : reply
+    if ('type' in last) return last
+    const asked: ReapAsked = { ...this.#asked(event), verb: 'POST', dryRun: false }
+    return readReap(last, asked)
+  }
+
+  async mayI(verb: string, resource: Resource, signal: AbortSignal): Promise<boolean> {
+    const body = JSON.stringify({
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes: { verb, group: resource.group, resource: resource.resource } },
+    })
+    const request = requestOf('POST', REVIEWS, body, PLAIN)
+    const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {
+      throw failed(error, REVIEWS)
+    })
+    if (reply.status !== 201) throw refused(reply, REVIEWS, this.#reading.now())
+    const answer = parsed(reply)
+    const status = isJson(answer) ? answer['status'] : undefined
+    if (!isJson(status)) throw unreadable(REVIEWS, 'it has no status')
+    return status['allowed'] === true
+  }
+
+  async clockSkewMs(signal: AbortSignal): Promise<number | null> {
+    const path = '/version'
+    const before = this.#reading.now()
+    const request = { ...requestOf('GET', path, null, PLAIN), purpose: 'list' as const }
+    const { headers } = await call(this.#exchange, request, signal).catch((error: unknown) => {
+      throw failed(error, path)
+    })
+    const after = this.#reading.now()
+    // The header is cut to whole seconds, so the server's clock stood half a second later on average.
+    const theirs = Date.parse(headers['date'] ?? '') + 500
+    return Number.isNaN(theirs) ? null : Math.round(theirs - (before + after) / 2)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#exchange[Symbol.asyncDispose]()
+  }
+
+  #asked(target: Target): { target: Target; allow: AllowList; now: number } {
+    return { target, allow: this.#allow, now: this.#reading.now() }
+  }
+
+  async #call(
+    method: ExchangeRequest['method'],
+    path: string,
+    body: string | null,
+    signal: AbortSignal,
+  ): Promise<Reply | UnknownAnswer> {
+    try {
+      return await call(this.#exchange, requestOf(method, path, body, METADATA), signal)
+    } catch (error) {
+      if (error instanceof HalfReply) return unanswered(error.cause, error.status)
+      if (error instanceof ExchangeError) return unanswered(error, null)
+      throw error
+    }
+  }
+}
+
+function requestOf(
+  method: ExchangeRequest['method'],
+  path: string,
+  body: string | null,
+  accept: string,
+): ExchangeRequest {
+  const type = method === 'PATCH' ? 'application/json-patch+json' : 'application/json'
+  const headers = body === null ? { accept } : { accept, 'content-type': type }
+  return { method, path, headers, body, purpose: 'write' }
+}
+
+function nowhere({ resource, name }: Target): UnknownAnswer {
+  const reason = `no object can be called ${resource}/${name}`.slice(0, 300)
+  return { type: 'Unknown', code: null, reason, transient: false, retryAfterMs: null }
+}
+
+/** Events about cluster-scoped objects are kept in `default`. */
+function eventTarget(target: Target, warning: WarningEvent): Target {
+  const { reason, message } = warning
+  return {
+    group: '',
+    version: 'v1',
+    kind: 'Event',
+    resource: 'events',
+    namespace: target.namespace || 'default',
+    name: `kinfold-${hash64(JSON.stringify([target.uid, target.name, reason, message]))}`,
+    uid: '',
+    resourceVersion: '',
+    aggregated: false,
+  }
+}
+
+function eventBody(event: Target, about: Target, warning: WarningEvent, now: number): object {
+  const { kind, namespace, name, uid } = about
+  const time = new Date(now).toISOString()
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: event.name, namespace: event.namespace },
+    involvedObject: {
+      ...{ kind, namespace, name, uid },
+      apiVersion: apiVersionOf(about.group, about.version),
+    },
+    type: 'Warning',
+    reason: warning.reason,
+    message: warning.message.slice(0, MAX_MESSAGE_LENGTH),
+    source: { component: FIELD_MANAGER },
+    reportingComponent: FIELD_MANAGER,
+    reportingInstance: '',
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: 1,
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * The kept-alive connections to one server under one set of TLS credentials: a pool for each purpose.
+ *
+ * What must stay true: HTTP/1.1 with one request in flight per connection, so a broken connection spoils one request only and undici never
+ * sends one again. Purposes share nothing: a hundred watches and slow lists hold up no write.
+ *
+ * Not here: when credentials change (exchange.ts).
+ */
+import { createSecureContext } from 'node:tls'
+import { type Dispatcher, Pool, ProxyAgent } from 'undici'
+import type { Purpose } from '../../ports/exchange.ts'
+import type { TlsOptions } from './kubeconfig.ts'
+
+export interface ConnectionOptions {
+  /** Most connections for writes, and so most writes in flight; more wait their turn. */
+  readonly writeConnections: number
+  /** Most connections for lists. */
+  readonly listConnections: number
+  /** A server gives up after 34 s itself; a watch sends its head at once. */
+  readonly headersTimeoutMs: number
+  /** Between two chunks of a body; never for watches. */
+  readonly bodyTimeoutMs: number
+  readonly connectTimeoutMs: number
+}
+
+export const DEFAULT_CONNECTIONS: ConnectionOptions = {
+  writeConnections: 32,
+  listConnections: 8,
+  headersTimeoutMs: 35_000,
+  bodyTimeoutMs: 35_000,
+  connectTimeoutMs: 10_000,
+}
+
+/** Go servers close idle connections after 90 s, load balancers from 60 s on; we must be first. */
+const KEEP_ALIVE_MS = 30_000
+/** Dead peers are found by probes, also below a watch that is silent. */
+const TCP_PROBE_MS = 30_000
+
+export class Connections {
+  readonly #pools: Readonly<Record<Purpose, Dispatcher>>
+
+  /** Throws if certificates or keys are none. */
+  constructor(
+    origin: string,
+    proxyUrl: string | null,
+    tls: TlsOptions,
+    options: ConnectionOptions,
+  ) {
+    const pool = (connections: number | null, bodyTimeout: number) =>
+      open(origin, proxyUrl, tls, {
+        connections,
+        bodyTimeout,
+        pipelining: 1,
+        allowH2: false,
+        headersTimeout: options.headersTimeoutMs,
+        connectTimeout: options.connectTimeoutMs,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      })
+    this.#pools = {
+      // One for each kind that is watched: bounded by what the cluster serves.
+      watch: pool(null, 0),
+      list: pool(options.listConnections, options.bodyTimeoutMs),
+      write: pool(options.writeConnections, options.bodyTimeoutMs),
+    }
+  }
+
+  dispatch(
+    purpose: Purpose,
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): void {
+    this.#pools[purpose].dispatch(options, handler)
+  }
+
+  /** Lets what is in flight finish; resolves then. */
+  async retire(): Promise<void> {
+    await Promise.all(Object.values(this.#pools).map((pool) => pool.close()))
+  }
+
+  /** Breaks off what is in flight. */
+  async destroy(): Promise<void> {
+    await Promise.all(Object.values(this.#pools).map((pool) => pool.destroy()))
+  }
+}
+
+function open(
+  origin: string,
+  proxyUrl: string | null,
+  tls: TlsOptions,
+  options: Pool.Options,
+): Dispatcher {
+  const { rejectUnauthorized, servername, ...material } = tls
+  const connect = {
+    // Made once: Node would parse all certificates again for every connection.
+    secureContext: createSecureContext(material),
+    ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
+    ...(servername !== undefined && { servername }),
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_PROBE_MS,
+  }
+  if (proxyUrl === null) return new Pool(origin, { ...options, connect })
+  return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: { ...connect, allowH2: false } })
+}

@@ -1,0 +1,203 @@
+/**
+ * Asks an API server which kinds it serves: aggregated discovery in two calls, or one call for each group and version where it has none.
+ *
+ * What must stay true: a group and version that could not be had, or is stale, is told as failed and never as gone. A server that serves
+ * nothing is a server that failed.
+ *
+ * Not here: which kinds are monitored (services/watcher).
+ */
+import { apiVersionOf, groupOf, type Scope, versionOf } from '../../core/object.ts'
+import { ClusterError, type DiscoveredKind, type Discovery } from '../../ports/cluster.ts'
+import { ask, PLAIN, type Reading, unreadable } from './call.ts'
+import { isJson, type Json } from './meta.ts'
+
+const AGGREGATED = ['v2', 'v2beta1']
+  .map((version) => `${PLAIN};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
+  .concat(PLAIN)
+  .join(',')
+const API_SERVICES = '/apis/apiregistration.k8s.io/v1/apiservices'
+/** Group versions asked at once, where there is no aggregated discovery. */
+const CALLS_AT_ONCE = 8
+
+export async function discoverKinds(reading: Reading, signal: AbortSignal): Promise<Discovery> {
+  const [core, groups, aggregated] = await Promise.all([
+    discoverRoot(reading, '/api', signal),
+    discoverRoot(reading, '/apis', signal),
+    aggregatedVersions(reading, signal),
+  ])
+  const served = [...core, ...groups]
+  const failed = served.filter(({ resources }) => resources === null).map(({ name }) => name)
+  return { kinds: kindsOf(served, aggregated), failed }
+}
+
+/** One group and version; its resources are null when they could not be had. */
+interface ServedVersion {
+  readonly name: string
+  readonly group: string
+  readonly version: string
+  readonly resources: readonly ServedResource[] | null
+}
+
+interface ServedResource {
+  readonly resource: string
+  readonly kind: string
+  readonly scope: Scope
+  readonly verbs: readonly string[]
+  readonly shortNames: readonly string[]
+}
+
+/** Versions in the server's order, the preferred one of each group first. */
+async function discoverRoot(
+  reading: Reading,
+  path: '/api' | '/apis',
+  signal: AbortSignal,
+): Promise<ServedVersion[]> {
+  const body = await ask(reading, path, AGGREGATED, signal)
+  const versions =
+    body['kind'] === 'APIGroupDiscoveryList'
+      ? readAggregated(body)
+      : await discoverEach(reading, path, namesIn(body, path), signal)
+  const isEmpty = versions.every(({ resources }) => resources?.length === 0)
+  if (isEmpty) throw unreadable(path, 'no kind is served there')
+  return versions
+}
+
+function readAggregated(body: Json): ServedVersion[] {
+  return jsonsIn(body, 'items').flatMap((item) => {
+    const group = isJson(item['metadata']) ? textIn(item['metadata'], 'name') : ''
+    return jsonsIn(item, 'versions').map((it): ServedVersion => {
+      const version = textIn(it, 'version')
+      const resources = it['freshness'] === 'Stale' ? null : jsonsIn(it, 'resources')
+      return {
+        ...{ group, version, name: apiVersionOf(group, version) },
+        resources: resources?.flatMap(readAggregatedResource) ?? null,
+      }
+    })
+  })
+}
+
+function readAggregatedResource(raw: Json): ServedResource[] {
+  const kind = isJson(raw['responseKind']) ? textIn(raw['responseKind'], 'kind') : ''
+  const scope = raw['scope'] === 'Namespaced' ? 'Namespaced' : 'Cluster'
+  return resourceOf(textIn(raw, 'resource'), kind, scope, raw)
+}
+
+/** `v1`, or `apps/v1` and so on. */
+function namesIn(body: Json, path: string): string[] {
+  if (body['kind'] === 'APIVersions') return textsIn(body, 'versions')
+  if (body['kind'] !== 'APIGroupList') throw unreadable(path, 'it is no discovery')
+  return jsonsIn(body, 'groups').flatMap((group) => {
+    const preferred = isJson(group['preferredVersion'])
+      ? textIn(group['preferredVersion'], 'groupVersion')
+      : ''
+    const names = jsonsIn(group, 'versions').map((it) => textIn(it, 'groupVersion'))
+    return names.includes(preferred)
+      ? [preferred, ...names.filter((it) => it !== preferred)]
+      : names
+  })
+}
+
+async function discoverEach(
+  reading: Reading,
+  root: string,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<ServedVersion[]> {
+  const versions: ServedVersion[] = []
+  for (let start = 0; start < names.length; start += CALLS_AT_ONCE) {
+    const some = names.slice(start, start + CALLS_AT_ONCE)
+    versions.push(...(await Promise.all(some.map((it) => discoverOne(reading, root, it, signal)))))
+  }
+  return versions
+}
+
+async function discoverOne(
+  reading: Reading,
+  root: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<ServedVersion> {
+  const version = { name, group: groupOf(name), version: versionOf(name) }
+  try {
+    const body = await ask(reading, `${root}/${name}`, PLAIN, signal)
+    if (body['kind'] !== 'APIResourceList') return { ...version, resources: null }
+    const resources = jsonsIn(body, 'resources').flatMap((raw) =>
+      resourceOf(
+        textIn(raw, 'name'),
+        textIn(raw, 'kind'),
+        raw['namespaced'] === true ? 'Namespaced' : 'Cluster',
+        raw,
+      ),
+    )
+    return { ...version, resources }
+  } catch (error) {
+    if (error instanceof ClusterError) return { ...version, resources: null }
+    throw error
+  }
+}
+
+/** None for a subresource, or for what answers with no kind of its own. */
+function resourceOf(resource: string, kind: string, scope: Scope, raw: Json): ServedResource[] {
+  if (resource === '' || kind === '' || resource.includes('/')) return []
+  return [
+    { resource, kind, scope, verbs: textsIn(raw, 'verbs'), shortNames: textsIn(raw, 'shortNames') },
+  ]
+}
+
+/** Group versions that another server answers for. Where that may not be read, none counts as such. */
+async function aggregatedVersions(reading: Reading, signal: AbortSignal): Promise<Set<string>> {
+  try {
+    const body = await ask(reading, API_SERVICES, PLAIN, signal)
+    const specs = jsonsIn(body, 'items').map((item) => (isJson(item['spec']) ? item['spec'] : {}))
+    const remote = specs.filter((spec) => isJson(spec['service']))
+    return new Set(
+      remote.map((spec) => apiVersionOf(textIn(spec, 'group'), textIn(spec, 'version'))),
+    )
+  } catch (error) {
+    const isHidden = error instanceof ClusterError && HIDDEN.includes(error.code)
+    if (isHidden) return new Set()
+    throw error
+  }
+}
+
+const HIDDEN: readonly string[] = ['FORBIDDEN', 'NOT_SERVED']
+
+type Building = { -readonly [Key in keyof DiscoveredKind]: DiscoveredKind[Key] }
+
+function kindsOf(
+  served: readonly ServedVersion[],
+  aggregated: ReadonlySet<string>,
+): DiscoveredKind[] {
+  const kinds = new Map<string, Building>()
+  for (const { name, group, version, resources } of served) {
+    for (const { kind, ...rest } of resources ?? []) {
+      const known = kinds.get(`${group}/${kind}`)
+      const isRemote = aggregated.has(name)
+      if (known === undefined) {
+        const first = { group, kind, versions: [version], aggregated: isRemote, ambiguous: false }
+        kinds.set(`${group}/${kind}`, { ...first, ...rest })
+      } else if (known.resource === rest.resource) {
+        known.versions = [...known.versions, version]
+        known.aggregated ||= isRemote
+      } else {
+        known.ambiguous = true
+      }
+    }
+  }
+  return [...kinds.values()]
+}
+
+function jsonsIn(body: Json, key: string): Json[] {
+  const value = body[key]
+  return Array.isArray(value) ? value.filter(isJson) : []
+}
+
+function textIn(body: Json, key: string): string {
+  const value = body[key]
+  return typeof value === 'string' ? value : ''
+}
+
+function textsIn(body: Json, key: string): string[] {
+  const value = body[key]
+  return Array.isArray(value) ? value.filter((it) => typeof it === 'string') : []
+}

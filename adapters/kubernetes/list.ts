@@ -1,0 +1,81 @@
+/**
+ * Lists the metadata of a collection, page by page.
+ *
+ * What must stay true: a list is complete and of one version, or it throws; so what is missing from it was not there. Lists are consistent:
+ * no resourceVersion is ever asked for, since `0` would give what some cache still has.
+ *
+ * Not here: what becomes of a list (services/watcher).
+ */
+import type { ObjectMeta } from '../../core/object.ts'
+import { ClusterError, type ListPage, type Resource } from '../../ports/cluster.ts'
+import { ask, type Reading, unreadable } from './call.ts'
+import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
+import { collectionPath } from './path.ts'
+
+/** Whole objects from a server that knows no better; they are stripped at once. */
+const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
+
+export async function* listPages(
+  reading: Reading,
+  resource: Resource,
+  pageSize: number,
+  signal: AbortSignal,
+): AsyncGenerator<ListPage> {
+  let token = ''
+  let version: string | undefined
+  do {
+    const query = new URLSearchParams({ limit: String(pageSize) })
+    if (token !== '') query.set('continue', token)
+    const path = `${collectionPath(resource)}?${query}`
+    const body = await ask(reading, path, METADATA, signal)
+    const page = readPage(body, resource, reading.allow, path)
+    version ??= page.resourceVersion
+    if (page.resourceVersion !== version) {
+      const text = `The pages of GET ${path} are of different versions; list again`
+      throw new ClusterError('EXPIRED', text)
+    }
+    yield page
+    token = continueOf(body)
+  } while (token !== '')
+}
+
+export async function versionOfList(
+  reading: Reading,
+  resource: Resource,
+  signal: AbortSignal,
+): Promise<string> {
+  const path = `${collectionPath(resource)}?limit=1`
+  const body = await ask(reading, path, METADATA, signal)
+  return readPage(body, resource, reading.allow, path).resourceVersion
+}
+
+function readPage(body: Json, resource: Resource, allow: AllowList, path: string): ListPage {
+  if (!isListOf(body, resource)) throw unreadable(path, 'it is no list of what was asked for')
+  const metadata = isJson(body['metadata']) ? body['metadata'] : {}
+  const { resourceVersion, remainingItemCount } = metadata
+  if (typeof resourceVersion !== 'string' || resourceVersion === '') {
+    throw unreadable(path, 'the list has no resourceVersion')
+  }
+  const items = body['items'] === null ? [] : body['items']
+  if (!Array.isArray(items)) throw unreadable(path, 'the list has no items')
+  const objects = items.map((item): ObjectMeta => {
+    const object = readMeta(item, resource, allow)
+    if (object === null) throw unreadable(path, 'an item is no object of this kind')
+    return object
+  })
+  const remaining = typeof remainingItemCount === 'number' ? remainingItemCount : null
+  return { objects, resourceVersion, more: continueOf(body) !== '', remaining }
+}
+
+/** A custom resource may call its list as it likes, but in its own group and version. */
+function isListOf(body: Json, { group, version }: Resource): boolean {
+  const { kind, apiVersion } = body
+  if (kind === 'PartialObjectMetadataList') return apiVersion === 'meta.k8s.io/v1'
+  const own = group === '' ? version : `${group}/${version}`
+  return typeof kind === 'string' && kind.endsWith('List') && apiVersion === own
+}
+
+function continueOf(body: Json): string {
+  const token = isJson(body['metadata']) ? body['metadata']['continue'] : undefined
+  return typeof token === 'string' ? token : ''
+}

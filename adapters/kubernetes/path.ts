@@ -1,0 +1,39 @@
+/**
+ * Paths of resources and objects in an API server.
+ *
+ * What must stay true: a path names one object or there is none. Names come from what users typed: an empty one would make a DELETE of an
+ * object one of the whole collection, a slash would name a subresource. Case is kept.
+ */
+import type { Target } from '../../core/command.ts'
+import type { Resource } from '../../ports/cluster.ts'
+
+type Served = Pick<Resource, 'group' | 'version' | 'resource'>
+
+export function collectionPath({ group, version, resource }: Served): string {
+  return `${root(group, version)}/${encodeURIComponent(resource)}`
+}
+
+/** Null when no object can be there. */
+export function objectPath(target: Target): string | null {
+  const { group, version, namespace, resource, name } = target
+  const segments =
+    namespace === '' ? [version, resource, name] : [version, namespace, resource, name]
+  if (!segments.every(isSegment) || (group !== '' && !isSegment(group))) return null
+  const [, ...below] = segments
+  const place = namespace === '' ? below : ['namespaces', ...below]
+  return `${root(group, version)}/${place.map(encodeURIComponent).join('/')}`
+}
+
+export function namespacePath(namespace: string, resource: string): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/${resource}`
+}
+
+function root(group: string, version: string): string {
+  const api = encodeURIComponent(version)
+  return group === '' ? `/api/${api}` : `/apis/${encodeURIComponent(group)}/${api}`
+}
+
+/** As the API server checks names of path segments, and no half of a surrogate pair, which has no UTF-8. */
+function isSegment(text: string): boolean {
+  return text !== '' && text !== '.' && text !== '..' && !/[/%]/.test(text) && text.isWellFormed()
+}

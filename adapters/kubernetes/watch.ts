@@ -1,0 +1,132 @@
+/**
+ * Watches the metadata of a collection.
+ *
+ * What must stay true: events come in the server's order and none is skipped: what cannot be read throws, what was read before it has been
+ * given. Only the server's own end of the stream is an end.
+ *
+ * Not here: whether a silent watch is still alive (services/watcher has the timers).
+ */
+import type { ResourceVersion } from '../../core/object.ts'
+import type { Resource, WatchEvent } from '../../ports/cluster.ts'
+import type { ExchangeResponse } from '../../ports/exchange.ts'
+import { isObjectOf, isStatus } from './answer.ts'
+import { failed, PLAIN, type Reading, refusal, refused, textOf, unreadable } from './call.ts'
+import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
+import { collectionPath } from './path.ts'
+import { linesOf } from './stream.ts'
+
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
+
+export async function* watchEvents(
+  reading: Reading,
+  resource: Resource,
+  from: ResourceVersion,
+  timeoutSeconds: number,
+  signal: AbortSignal,
+): AsyncGenerator<readonly WatchEvent[]> {
+  const query = new URLSearchParams({
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    resourceVersion: from,
+    timeoutSeconds: String(timeoutSeconds),
+  })
+  const path = `${collectionPath(resource)}?${query}`
+  try {
+    const { body } = await open(reading, path, METADATA, signal)
+    for await (const lines of linesOf(body)) {
+      yield* batchOf(lines, resource, reading.allow, path)
+    }
+  } catch (error) {
+    throw failed(error, path)
+  }
+}
+
+async function open(
+  reading: Reading,
+  path: string,
+  accept: string,
+  signal: AbortSignal,
+): Promise<ExchangeResponse> {
+  const headers = { accept }
+  const response = await reading.exchange.request(
+    { method: 'GET', path, headers, body: null, purpose: 'watch' },
+    signal,
+  )
+  const { status } = response
+  if (status === 200 && /^application\/json\b/i.test(response.headers['content-type'] ?? '')) {
+    return response
+  }
+  const text = await textOf(response)
+  if (status === 406 && accept !== PLAIN) return await open(reading, path, PLAIN, signal)
+  if (status === 200) throw unreadable(path, 'it is no JSON')
+  throw refused({ status, headers: response.headers, text }, path, reading.now())
+}
+
+/** One batch; what precedes an event that cannot be read is given before that throws. */
+function* batchOf(
+  lines: readonly string[],
+  resource: Resource,
+  allow: AllowList,
+  path: string,
+): Generator<readonly WatchEvent[]> {
+  const events: WatchEvent[] = []
+  try {
+    for (const line of lines) events.push(readEvent(line, resource, allow, path))
+  } catch (error) {
+    if (events.length > 0) yield events
+    throw error
+  }
+  yield events
+}
+
+function readEvent(line: string, resource: Resource, allow: AllowList, path: string): WatchEvent {
+  const event = parsedLine(line, path)
+  const { object } = event
+  if (!isJson(object)) throw unreadable(path, 'an event has no object')
+  switch (event['type']) {
+    case 'ADDED':
+      return { type: 'Added', object: metaIn(object, resource, allow, path) }
+    case 'MODIFIED':
+      return { type: 'Modified', object: metaIn(object, resource, allow, path) }
+    case 'DELETED':
+      return { type: 'Deleted', object: metaIn(object, resource, allow, path) }
+    case 'BOOKMARK':
+      return { type: 'Bookmark', resourceVersion: versionIn(object, resource, path) }
+    case 'ERROR':
+      throw refusalIn(object, path)
+    default:
+      throw unreadable(path, 'an event is of no known type')
+  }
+}
+
+function parsedLine(line: string, path: string): Json {
+  let event: unknown
+  try {
+    event = JSON.parse(line)
+  } catch (error) {
+    throw unreadable(path, 'a line is no JSON', error)
+  }
+  if (!isJson(event)) throw unreadable(path, 'a line is no event')
+  return event
+}
+
+function metaIn(object: Json, resource: Resource, allow: AllowList, path: string) {
+  const meta = isObjectOf(object, resource) ? readMeta(object, resource, allow) : null
+  if (meta === null) throw unreadable(path, 'an event is about no object of this kind')
+  return meta
+}
+
+function versionIn(object: Json, resource: Resource, path: string): ResourceVersion {
+  const { metadata } = object
+  const version = isJson(metadata) ? metadata['resourceVersion'] : undefined
+  if (!isObjectOf(object, resource) || typeof version !== 'string' || version === '') {
+    throw unreadable(path, 'a bookmark has no version')
+  }
+  return version
+}
+
+function refusalIn(object: Json, path: string): Error {
+  const code = isStatus(object) ? object['code'] : undefined
+  if (typeof code !== 'number') return unreadable(path, 'an error has no code')
+  return refusal(code, object, path, null)
+}

@@ -1,0 +1,116 @@
+/**
+ * X4 of the fault catalogue: LevelDB acknowledges writes after a failed one and loses them. The store ends at the first failure instead, and what
+ * it acknowledged before is there when it is opened again.
+ */
+import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Store, StoreError, type StoreErrorCode } from '../../ports/store.ts'
+import { openLevelStore } from './store.ts'
+
+const VALUE = new Uint8Array(1_000).fill(9)
+
+test('a store on a full disk ends with FULL, also after room was made, and keeps what it acknowledged: X4', async (t) => {
+  const disk = await mkdtemp(join(tmpdir(), 'kinfold-full-'))
+  const isMounted = mountSmall(disk)
+  t.after(async () => {
+    if (isMounted) execFileSync('umount', [disk])
+    await rm(disk, { recursive: true })
+  })
+  if (!isMounted) return t.skip('needs root and mount; the next test fills no disk but a file')
+  const directory = join(disk, 'store')
+  const ballast = join(disk, 'ballast')
+  await writeFile(ballast, new Uint8Array(350 * 1024))
+
+  const store = await openLevelStore({ directory, identity: 'log/0' })
+  const acknowledged = await writeUntil(store, 'FULL')
+  await rm(ballast)
+  await assertEnded(store, 'FULL')
+  await store[Symbol.asyncDispose]()
+  await assertKept(directory, acknowledged)
+})
+
+test('a store whose log file cannot grow ends with IO, and keeps what it acknowledged', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const program = `
+    import { openLevelStore } from '${new URL('./store.ts', import.meta.url).href}'
+    const store = await openLevelStore({ directory: process.argv[1], identity: 'log/0' })
+    let acknowledged = 0
+    const write = () => store.write(
+      [['k/' + String(acknowledged).padStart(6, '0'), new Uint8Array(1000)]],
+      { changelog: BigInt(acknowledged + 1), position: 0n },
+    )
+    const failed = () => write().then(() => 'NONE', (error) => error.code)
+    while ((await failed()) === 'NONE') acknowledged++
+    console.log(acknowledged, await failed(), await failed())`
+  // bash counts -f in KiB. Node ignores the signal that goes with it, so writing fails with EFBIG.
+  const script = 'ulimit -f 300; exec "$0" --input-type=module --eval "$1" "$2"'
+  const child = spawnSync('bash', ['-c', script, process.execPath, program, directory], {
+    encoding: 'utf8',
+  })
+  const [acknowledged, ...codes] = child.stdout.trim().split(' ')
+  deepEqual(codes, ['IO', 'IO'], child.stderr)
+  ok(Number(acknowledged) > 100)
+  await assertKept(directory, Number(acknowledged))
+})
+
+async function writeUntil(store: Store, code: StoreErrorCode): Promise<number> {
+  for (let n = 0; n < 10_000; n++) {
+    try {
+      await store.write([[`k/${String(n).padStart(6, '0')}`, VALUE]], {
+        changelog: BigInt(n + 1),
+        position: 0n,
+      })
+    } catch (error) {
+      ok(has(code)(error), String(error))
+      return n
+    }
+  }
+  throw new Error('no write failed')
+}
+
+async function assertEnded(store: Store, code: StoreErrorCode): Promise<void> {
+  for (let n = 0; n < 5; n++) {
+    await rejects(store.write([['late', VALUE]], { changelog: 0n, position: 0n }), has(code))
+  }
+  await rejects(store.page({ gte: 'k', lt: 'l', limit: 1 }), has(code))
+  throws(() => store.get('k/000000'), has(code))
+}
+
+/** The write that failed may be there as well; it is whole then. */
+async function assertKept(directory: string, acknowledged: number): Promise<void> {
+  await using store = await openLevelStore({ directory, identity: 'log/0' })
+  const held = Number(store.checkpoint()?.changelog)
+  ok(
+    held === acknowledged || held === acknowledged + 1,
+    `${held} held, ${acknowledged} acknowledged`,
+  )
+  const page = await store.page({ gte: '!', lt: '~', limit: 20_000 })
+  equal(page.length, held)
+  equal(page.at(-1)?.[0], `k/${String(held - 1).padStart(6, '0')}`)
+  await store.verify()
+}
+
+function mountSmall(directory: string): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=600k', 'none', directory], {
+      stdio: 'ignore',
+    })
+  } catch {
+    return false
+  }
+  return true
+}
+
+function has(code: StoreErrorCode): (error: unknown) => boolean {
+  return (error) => error instanceof StoreError && error.code === code
+}
+
+async function temporaryDirectory(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'kinfold-full-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}

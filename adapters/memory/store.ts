@@ -1,0 +1,83 @@
+/**
+ * A Store in memory, for the playground, the simulator and tests.
+ *
+ * What must stay true: it keeps the whole contract (ports/store.contract.ts), so what runs on it runs on a disk. Its content outlives it:
+ * a new store over the same `MemoryStoreContent` is the old one, opened again.
+ *
+ * Not here: damage; memory has none that a program could notice.
+ */
+import {
+  type Checkpoint,
+  type KeyRange,
+  type Store,
+  type StoreChange,
+  type StoreEntry,
+  StoreError,
+} from '../../ports/store.ts'
+import { SortedMap } from './sorted-map.ts'
+
+/** What a disk would hold. */
+export interface MemoryStoreContent {
+  readonly entries: SortedMap
+  checkpoint: Checkpoint | undefined
+}
+
+export class MemoryStore implements Store {
+  readonly content: MemoryStoreContent
+  #closed = false
+
+  constructor(content: MemoryStoreContent = { entries: new SortedMap(), checkpoint: undefined }) {
+    this.content = content
+  }
+
+  checkpoint(): Checkpoint | undefined {
+    this.#assertOpen()
+    return this.content.checkpoint
+  }
+
+  get(key: string): Uint8Array | undefined {
+    this.#assertOpen()
+    return this.content.entries.get(key)
+  }
+
+  async page(range: KeyRange): Promise<readonly StoreEntry[]> {
+    this.#assertOpen()
+    return this.content.entries.page(range.gte, range.lt, range.limit)
+  }
+
+  async write(changes: readonly StoreChange[], checkpoint: Checkpoint): Promise<void> {
+    this.#assertOpen()
+    for (const [key] of changes) assertNotOwn(key)
+    for (const [key, value] of changes) {
+      if (value === null) this.content.entries.delete(key)
+      else this.content.entries.set(key, value)
+    }
+    this.content.checkpoint = checkpoint
+  }
+
+  async wipe(): Promise<void> {
+    this.#assertOpen()
+    this.content.entries.clear()
+    this.content.checkpoint = undefined
+  }
+
+  async verify(signal?: AbortSignal): Promise<void> {
+    this.#assertOpen()
+    signal?.throwIfAborted()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError('CLOSED', 'the memory store is closed; open another one')
+  }
+}
+
+/** The same rule as a store on a disk has: it keeps its own books under these keys. */
+function assertNotOwn(key: string): void {
+  if (key.startsWith('~')) {
+    throw new RangeError(`store key ${key} is the store's own; use one that does not begin with ~`)
+  }
+}

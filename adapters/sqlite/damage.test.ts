@@ -1,0 +1,288 @@
+/** F51: a flipped bit or a cut file is named at open or read as it was; never altered content, never a hole. */
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { type Log, LogError, type Produced, TOPICS } from '../../ports/log.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { openSqliteLog, type SqliteLog } from './log.ts'
+
+const clock = systemClock()
+const MAIN = 'log.sqlite'
+const WAL = 'log.sqlite-wal'
+
+/** The files of a log as a crash (or a clean end) left them, and what is in them. */
+interface Image {
+  readonly files: Readonly<Record<string, Uint8Array>>
+  readonly content: Content
+  /** The ends of all lanes after each write: a cut may only lead back to one of these. */
+  readonly moments: ReadonlySet<string>
+}
+
+type Content = Readonly<
+  Record<string, { readonly end: bigint; readonly entries: readonly string[] }>
+>
+
+type Outcome = 'identical' | 'prefix' | 'DAMAGED' | 'FORMAT'
+
+test('a flipped bit anywhere in a closed file is named, or touched nothing', async (t) => {
+  const image = await closedImage(t)
+  const counts = await damageEach(t, image, MAIN, flips(image.files[MAIN]!, 240))
+  t.diagnostic(JSON.stringify(counts))
+  equal(counts.prefix, 0)
+  ok(counts.DAMAGED + counts.FORMAT > 120, 'most of this file is in use')
+})
+
+test('a closed file cut anywhere is named', async (t) => {
+  const image = await closedImage(t)
+  const counts = await damageEach(t, image, MAIN, cuts(image.files[MAIN]!, 40))
+  t.diagnostic(JSON.stringify(counts))
+  deepEqual([counts.prefix, counts.identical], [0, 0])
+})
+
+test('a flipped bit in the files of a crash is named, or loses a tail that the bounds tell of', async (t) => {
+  const image = await crashImage(t)
+  for (const name of [MAIN, WAL]) {
+    const counts = await damageEach(t, image, name, flips(image.files[name]!, 80))
+    t.diagnostic(`${name} ${JSON.stringify(counts)}`)
+  }
+})
+
+test('a write-ahead log cut anywhere loses a tail that the bounds tell of, or is named', async (t) => {
+  const image = await crashImage(t)
+  const counts = await damageEach(t, image, WAL, cuts(image.files[WAL]!, 120))
+  t.diagnostic(JSON.stringify(counts))
+  ok(counts.prefix > 0)
+})
+
+test('damage that comes while the log is open is named at the read that meets it', async (t) => {
+  const directory = temporary(t)
+  const log = await openSqliteLog({ directory, partitions: 1, clock })
+  t.after(() => log[Symbol.asyncDispose]())
+  await log.append('events', 0, records('e', 50))
+  for (const [sql, from] of [
+    ["UPDATE record SET value = x'00' WHERE id = (SELECT id FROM record LIMIT 1 OFFSET 9)", 9n],
+    ['DELETE FROM record WHERE id = (SELECT id FROM record LIMIT 1 OFFSET 20)', 15n],
+    ['DELETE FROM record WHERE id = (SELECT max(id) FROM record)', 40n],
+  ] as const) {
+    vandalize(directory, sql)
+    const reading = log.read('events', 0, from, { limit: 20, waitMs: 0 })
+    await rejects(reading, { code: 'DAMAGED', remedy: 'stop' })
+  }
+  await rejects(log.append('events', 0, records('late', 1)), /partition 0 of events .* at offset 9/)
+})
+
+for (const [what, sql] of [
+  ['a position that is gone', 'DELETE FROM position'],
+  ['a position that was changed', 'UPDATE position SET offset = 9'],
+  ['a head that was set back', "UPDATE head SET next = next - 1 WHERE topic = 'events'"],
+  [
+    'a record behind the end',
+    'INSERT INTO record SELECT id + 1000, timestamp, key, value, prev, sum FROM record',
+  ],
+  ['another schema', 'CREATE INDEX extra ON record (key)'],
+] as const) {
+  test(`${what} is named at open`, async (t) => {
+    const directory = temporary(t)
+    const log = await openSqliteLog({ directory, partitions: 1, clock })
+    await log.append('events', 0, records('e', 5))
+    await log.savePosition('reaper', 'commands', 0, { offset: 3n, detail: '' })
+    await log[Symbol.asyncDispose]()
+    vandalize(directory, sql)
+    await rejects(openSqliteLog({ directory, partitions: 1, clock }), { code: 'DAMAGED' })
+  })
+}
+
+test('a file that went, leaving its write-ahead log, is named', async (t) => {
+  const image = await crashImage(t)
+  const { [MAIN]: _gone, ...files } = image.files
+  const directory = restored(t, files)
+  await rejects(openSqliteLog({ directory, partitions: 2, clock }), { code: 'DAMAGED' })
+})
+
+/** Applies each damage to a copy of its own and checks what comes of it. */
+async function damageEach(
+  t: TestContext,
+  image: Image,
+  name: string,
+  damaged: Iterable<readonly [what: string, bytes: Uint8Array]>,
+): Promise<Record<Outcome, number>> {
+  const counts = { identical: 0, prefix: 0, DAMAGED: 0, FORMAT: 0 }
+  for (const [what, bytes] of damaged) {
+    const outcome = await outcomeOf(t, { ...image.files, [name]: bytes }, image)
+    ok(outcome !== undefined, `${name} with ${what} reads as something else`)
+    counts[outcome]++
+  }
+  return counts
+}
+
+async function outcomeOf(
+  t: TestContext,
+  files: Image['files'],
+  { content, moments }: Image,
+): Promise<Outcome | undefined> {
+  const directory = restored(t, files)
+  try {
+    const log = await openSqliteLog({ directory, partitions: 2, clock })
+    try {
+      const found = await contentOf(log)
+      return moments.has(endsOf(found)) ? comparison(found, content) : undefined
+    } finally {
+      await log[Symbol.asyncDispose]()
+    }
+  } catch (error) {
+    if (!(error instanceof LogError)) throw error
+    ok(error.code === 'DAMAGED' || error.code === 'FORMAT', `${error.code}: ${error.message}`)
+    return error.code
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+function comparison(found: Content, expected: Content): Outcome | undefined {
+  let shorter = false
+  for (const [name, { end, entries }] of Object.entries(expected)) {
+    const lane = found[name]!
+    const prefix = entries.slice(0, lane.entries.length)
+    if (lane.entries.some((entry, index) => entry !== prefix[index])) return undefined
+    if (lane.entries.length < entries.length && lane.end >= end) return undefined
+    if (lane.end > end) return undefined
+    shorter ||= lane.end < end
+  }
+  return shorter ? 'prefix' : 'identical'
+}
+
+async function contentOf(log: Log, what: 'all' | 'ends' = 'all'): Promise<Content> {
+  const content: Record<string, { end: bigint; entries: string[] }> = {}
+  for (const topic of TOPICS) {
+    for (let partition = 0; partition < log.partitions(topic); partition++) {
+      const { start, end } = await log.bounds(topic, partition)
+      const entries: string[] = []
+      for (let at = start; what === 'all' && at < end; ) {
+        const page = await log.read(topic, partition, at, { limit: 500, waitMs: 0 })
+        for (const { offset, timestamp, key, value } of page.entries) {
+          entries.push(
+            `${offset} ${timestamp} ${key} ${value && Buffer.from(value).toString('hex')}`,
+          )
+        }
+        at = page.next
+      }
+      content[`${topic}/${partition}`] = { end, entries }
+      // A position is overwritten in place, so of a cut tail it may be any that was ever saved.
+      const position = await log.loadPosition('reaper', topic, partition)
+      if (position !== undefined) equal(position.detail, 'x'.repeat(Number(position.offset)))
+    }
+  }
+  return content
+}
+
+async function closedImage(t: TestContext): Promise<Image> {
+  const directory = temporary(t)
+  await using log = await openSqliteLog({ directory, partitions: 2, clock })
+  await fill(log, 200)
+  await log.append('events', 1, [{ key: 'large', value: new Uint8Array(60_000).fill(7) }])
+  await log.trim('events', 0, 100n)
+  await log.compact('changelog', 0)
+  const content = await contentOf(log)
+  await log[Symbol.asyncDispose]()
+  const files = { [MAIN]: readFileSync(join(directory, MAIN)) }
+  return { files, content, moments: new Set([endsOf(content)]) }
+}
+
+/** A reader keeps the write-ahead log from starting over, so main file and log both hold versions of the same pages. */
+async function crashImage(t: TestContext): Promise<Image> {
+  const directory = temporary(t)
+  await using log = await openSqliteLog({ directory, partitions: 2, clock })
+  const moments = new Set<string>()
+  await fill(log, 60, moments)
+  const auditor = new DatabaseSync(join(directory, MAIN), { readOnly: true })
+  auditor.exec('BEGIN; SELECT count(*) FROM entry')
+  await fill(log, 60, moments)
+  auditor.exec('COMMIT')
+  auditor.exec('BEGIN; SELECT count(*) FROM entry')
+  const owner = new DatabaseSync(join(directory, MAIN))
+  owner.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  await fill(log, 20, moments)
+  const image = { files: filesOf(directory), content: await contentOf(log), moments }
+  auditor.close()
+  owner.close()
+  return image
+}
+
+/** Notes the ends of all lanes after each write. */
+async function fill(log: SqliteLog, rounds: number, moments?: Set<string>): Promise<void> {
+  const note = async (): Promise<unknown> => moments?.add(endsOf(await contentOf(log, 'ends')))
+  await note()
+  const task = await log.openTask(0)
+  await note()
+  for (let round = 0; round < rounds; round++) {
+    await log.append('events', 0, records(`e${round}`, 5))
+    await note()
+    await log.append('events', 1, records(`f${round}`, 2))
+    await note()
+    const outputs = [{ topic: 'commands', partition: 0, records: records(`c${round}`, 2) }] as const
+    await task.commit({ outputs, changelog: records(`k${round % 20}`, 4) })
+    await note()
+    const detail = 'x'.repeat(round)
+    await log.savePosition('reaper', 'commands', 0, { offset: BigInt(round), detail })
+  }
+}
+
+function endsOf(content: Content): string {
+  return Object.entries(content)
+    .map(([name, { end }]) => `${name}:${end}`)
+    .join(' ')
+}
+
+function records(prefix: string, count: number): Produced[] {
+  return Array.from({ length: count }, (_, index) => {
+    const key = `${prefix}/${index}`
+    return { key, value: new TextEncoder().encode(`${key} `.repeat(8)) }
+  })
+}
+
+/** All of the header, where each bit means something else, then one place in each of many stretches; each at another bit. */
+function* flips(bytes: Uint8Array, count: number): Generator<[string, Uint8Array]> {
+  const header = Array.from({ length: 25 }, (_, index) => index * 4)
+  const stride = (bytes.length - 100) / (count - header.length)
+  for (let index = 0; index < count; index++) {
+    const position = header[index] ?? Math.floor(100 + (index - header.length + 0.37) * stride)
+    const damaged = Uint8Array.from(bytes)
+    damaged[position]! ^= 1 << ((index * 5) % 8)
+    yield [`bit ${(index * 5) % 8} of byte ${position} flipped`, damaged]
+  }
+}
+
+function* cuts(bytes: Uint8Array, count: number): Generator<[string, Uint8Array]> {
+  for (let index = 0; index < count; index++) {
+    const length =
+      index % 2 === 0
+        ? Math.floor((bytes.length * index) / count)
+        : 4096 * Math.floor((bytes.length * index) / count / 4096)
+    yield [`its first ${length} bytes`, bytes.slice(0, length)]
+  }
+}
+
+function vandalize(directory: string, sql: string): void {
+  const db = new DatabaseSync(join(directory, MAIN))
+  equal(db.exec(sql), undefined)
+  db.close()
+}
+
+function filesOf(directory: string): Record<string, Uint8Array> {
+  return { [MAIN]: readFileSync(join(directory, MAIN)), [WAL]: readFileSync(join(directory, WAL)) }
+}
+
+function restored(t: TestContext, files: Image['files']): string {
+  const directory = temporary(t)
+  for (const [name, bytes] of Object.entries(files)) writeFileSync(join(directory, name), bytes)
+  return directory
+}
+
+function temporary(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'log-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}

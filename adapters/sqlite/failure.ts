@@ -1,0 +1,71 @@
+/**
+ * What SQLite and the file system say, as errors of the port.
+ *
+ * What must stay true: nothing that may be damage is called anything milder, and no code says `retry` after a write that may have happened.
+ */
+import { LogError, type LogErrorCode } from '../../ports/log.ts'
+import { type Head, nameOf } from './head.ts'
+
+export type Doing = 'opened' | 'read' | 'written'
+
+/** Primary result codes of SQLite. */
+const BUSY = 5
+const LOCKED = 6
+const IOERR = 10
+const FULL = 13
+const READONLY = 8
+const CANTOPEN = 14
+
+const ADVICE: Readonly<Record<'DAMAGED' | 'FULL' | 'UNAVAILABLE' | 'INVALID', string>> = {
+  DAMAGED:
+    'keep the file for a diagnosis and restore its directory from a backup, or start over with an empty one',
+  FULL: 'make room on its disk and start again; what was acknowledged is safe',
+  UNAVAILABLE: 'another program holds it, so close that or try again',
+  INVALID: 'check that its directory exists and belongs to this user',
+}
+
+/** An error that is neither SQLite's nor the file system's is a mistake of ours and stays what it is. */
+export function failureOf(error: unknown, doing: Doing, path: string): Error {
+  if (!(error instanceof Error) || error instanceof LogError) return error as Error
+  const code = codeOf(error, doing)
+  if (code === undefined) return error
+  const message = `The log ${path} cannot be ${doing} (${error.message}): ${ADVICE[code]}`
+  return new LogError(code, message, { cause: error })
+}
+
+export function isLogError(error: unknown, code: LogErrorCode): boolean {
+  return error instanceof LogError && error.code === code
+}
+
+export function damagedAt(head: Head, offset: number, path: string, what: string): LogError {
+  const place = `${nameOf(head)} is damaged at offset ${offset} in ${path} (${what})`
+  return new LogError('DAMAGED', `The log's ${place}: ${ADVICE.DAMAGED}`)
+}
+
+export function damagedFile(path: string, what: string): LogError {
+  return new LogError('DAMAGED', `The log ${path} is damaged (${what}): ${ADVICE.DAMAGED}`)
+}
+
+export function invalid(message: string): LogError {
+  return new LogError('INVALID', message)
+}
+
+function codeOf(error: Error, doing: Doing): keyof typeof ADVICE | undefined {
+  if ('errcode' in error && typeof error.errcode === 'number') {
+    return codeOfSqlite(error.errcode & 0xff, doing)
+  }
+  if (!('code' in error)) return undefined
+  // An integer that no one of ours would have written.
+  if (error.code === 'ERR_OUT_OF_RANGE' && doing !== 'written') return 'DAMAGED'
+  if (error.code === 'ENOSPC' || error.code === 'EDQUOT') return 'FULL'
+  return 'syscall' in error ? 'INVALID' : undefined
+}
+
+/** `code` is a primary result code. */
+function codeOfSqlite(code: number, doing: Doing): keyof typeof ADVICE {
+  if (code === BUSY || code === LOCKED) return 'UNAVAILABLE'
+  if (code === CANTOPEN) return doing === 'written' ? 'FULL' : 'INVALID'
+  if (code === FULL || code === READONLY) return 'FULL'
+  if (code === IOERR) return doing === 'written' ? 'FULL' : 'DAMAGED'
+  return 'DAMAGED'
+}

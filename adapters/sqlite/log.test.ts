@@ -1,0 +1,27 @@
+/** The embedded log against its contract, and what only it does. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { type LogFixture, logContract } from '../../ports/log.contract.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { openSqliteLog } from './log.ts'
+
+async function fixture(directory: string, t: TestContext): Promise<LogFixture> {
+  const log = await openSqliteLog({ directory, partitions: 2, clock: systemClock() })
+  t.after(() => log[Symbol.asyncDispose]())
+  return {
+    log,
+    reopen: async () => {
+      await log[Symbol.asyncDispose]()
+      return fixture(directory, t)
+    },
+    compact: (topic, partition) => log.compact(topic, partition),
+  }
+}
+
+logContract('sqlite log', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'log-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  return fixture(directory, t)
+})

@@ -1,0 +1,110 @@
+/**
+ * Keeps the file from growing without bound: deletes what was trimmed and compacts what is compacted, a slice at a time between other work.
+ *
+ * What must stay true: no slice holds up the process for long, and readers notice none of it. Freed pages are used again; the file itself never gets
+ * smaller (a smaller one needs VACUUM, with the log closed).
+ */
+import { setImmediate } from 'node:timers/promises'
+import { COMPACTED } from '../../ports/log.ts'
+import type { Compaction } from './compaction.ts'
+import type { Head } from './head.ts'
+import type { LogFile } from './log-file.ts'
+
+/** A lane is compacted when it has grown by this many records and has doubled since the last time. */
+const COMPACT_RECORDS = 10_000
+/** A slice of trimming deletes so many records at a time until so many milliseconds are over. */
+const TRIM_RECORDS = 50
+const TRIM_MS = 5
+
+export class Maintenance {
+  readonly #file: LogFile
+  readonly #compaction: Compaction
+  readonly #monotonicMs: () => number
+  /** Lanes with records before their start. */
+  readonly #trimmed = new Set<number>()
+  /** Lanes to compact whether that is due or not. */
+  readonly #asked = new Set<number>()
+  #phase: 'idle' | 'working' | 'stopped' = 'idle'
+  #working: Promise<void> = Promise.resolve()
+
+  constructor(file: LogFile, compaction: Compaction, monotonicMs: () => number) {
+    this.#file = file
+    this.#compaction = compaction
+    this.#monotonicMs = monotonicMs
+    for (const { lane, start } of file.heads) {
+      if (file.records.hasAny(lane, 0, start)) this.#trimmed.add(lane)
+    }
+  }
+
+  trimmed(lane: number): void {
+    this.#trimmed.add(lane)
+  }
+
+  /** Begins what has become due, if nothing is under way. */
+  look(): void {
+    if (this.#phase !== 'idle' || !this.#isDue()) return
+    this.#phase = 'working'
+    this.#working = this.#work()
+  }
+
+  async compact(lane: number): Promise<void> {
+    this.#asked.add(lane)
+    this.look()
+    await this.#working
+  }
+
+  stop(): void {
+    this.#phase = 'stopped'
+  }
+
+  async #work(): Promise<void> {
+    try {
+      await setImmediate()
+      for (let work = this.#due(); work !== undefined; work = this.#due()) {
+        while (this.#phase !== 'stopped' && !work.next().done) await setImmediate()
+        if (this.#phase === 'stopped') return
+      }
+    } catch {
+      // The file remembers why it takes no more writes and tells the next writer; if it is only busy, the next write looks again.
+    }
+    if (this.#phase === 'working') this.#phase = 'idle'
+  }
+
+  #isDue(): boolean {
+    if (this.#trimmed.size > 0 || this.#asked.size > 0) return true
+    for (const head of this.#file.heads) if (isCompactionDue(head)) return true
+    return false
+  }
+
+  #due(): Generator<void> | undefined {
+    for (const lane of this.#trimmed) return this.#trim(lane)
+    for (const lane of this.#asked) {
+      this.#asked.delete(lane)
+      return this.#compaction.walk(lane)
+    }
+    for (const head of this.#file.heads) {
+      if (isCompactionDue(head)) return this.#compaction.walk(head.lane)
+    }
+    return undefined
+  }
+
+  *#trim(lane: number): Generator<void> {
+    for (let more = true; more; ) {
+      const until = this.#monotonicMs() + TRIM_MS
+      more = this.#file.write(0, (transaction) => {
+        const head = transaction.head(lane)
+        let removed = TRIM_RECORDS
+        while (removed === TRIM_RECORDS && this.#monotonicMs() < until) {
+          removed = this.#file.records.removeTrimmed(head, TRIM_RECORDS)
+        }
+        return removed === TRIM_RECORDS
+      })
+      yield
+    }
+    this.#trimmed.delete(lane)
+  }
+}
+
+function isCompactionDue({ topic, records, kept }: Head): boolean {
+  return COMPACTED.has(topic) && records - kept > Math.max(COMPACT_RECORDS, kept)
+}

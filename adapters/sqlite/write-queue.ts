@@ -1,0 +1,105 @@
+/**
+ * Writes made in one turn of the event loop share a transaction, so that they share its fsync.
+ *
+ * What must stay true: writes happen in the order they were asked for; a write that its own check refuses fails alone; a transaction that fails takes
+ * with it all writes it holds, and each is told.
+ *
+ * Not here: what a write does (log.ts).
+ */
+import type { LogFile, Transaction } from './log-file.ts'
+
+export interface Write<T> {
+  /** Roughly, for the bounds. */
+  readonly bytes: number
+  /** Refuses by throwing, before anything is written. */
+  check?(transaction: Transaction): void
+  write(transaction: Transaction): T
+}
+
+interface Pending {
+  readonly bytes: number
+  /** Answers how to tell the caller, once the transaction is durable. */
+  run(transaction: Transaction): () => void
+  fail(error: unknown): void
+}
+
+/** A transaction holds up the process: at these bounds for some 50 ms. A single larger write goes alone. */
+const MAX_TRANSACTION_BYTES = 8 * 1024 * 1024
+const MAX_TRANSACTION_WRITES = 5_000
+/** More than this waiting, and whoever asks for one more pays for a transaction on the spot. */
+const MAX_PENDING_BYTES = 64 * 1024 * 1024
+
+export class WriteQueue {
+  readonly #file: LogFile
+  readonly #now: () => number
+  readonly #written: () => void
+  #pending: Pending[] = []
+  #pendingBytes = 0
+  #scheduled = false
+
+  /** `written` is called after each transaction, before the callers know. */
+  constructor(file: LogFile, now: () => number, written: () => void) {
+    this.#file = file
+    this.#now = now
+    this.#written = written
+  }
+
+  add<T>(write: Write<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const run = (transaction: Transaction): (() => void) => {
+        try {
+          write.check?.(transaction)
+        } catch (error) {
+          return () => reject(error)
+        }
+        const result = write.write(transaction)
+        return () => resolve(result)
+      }
+      this.#pending.push({ bytes: write.bytes, run, fail: reject })
+      this.#pendingBytes += write.bytes
+      if (this.#pendingBytes > MAX_PENDING_BYTES) this.#flush()
+      this.#schedule()
+    })
+  }
+
+  /** Writes all that is pending now. */
+  drain(): void {
+    while (this.#pending.length > 0) this.#flush()
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#pending.length === 0) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      this.#flush()
+      this.#schedule()
+    })
+  }
+
+  #flush(): void {
+    const batch = this.#take()
+    if (batch.length === 0) return
+    try {
+      const answers = this.#file.write(this.#now(), (transaction) =>
+        batch.map((pending) => pending.run(transaction)),
+      )
+      this.#written()
+      for (const answer of answers) answer()
+    } catch (error) {
+      for (const pending of batch) pending.fail(error)
+    }
+  }
+
+  #take(): Pending[] {
+    let bytes = 0
+    let count = 0
+    for (const pending of this.#pending) {
+      bytes += pending.bytes
+      if (count > 0 && (bytes > MAX_TRANSACTION_BYTES || count >= MAX_TRANSACTION_WRITES)) break
+      count++
+      this.#pendingBytes -= pending.bytes
+    }
+    return this.#pending.splice(0, count)
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Asks a running Kinfold. What must stay true: what it answers is passed on whole; that there is none, or that it knows no such object,
+ * is a sentence that says what to do.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import { defaultDataDirectory } from './config.ts'
+
+export interface ClientFlags {
+  readonly server?: string
+  readonly data?: string
+}
+
+export interface ObjectFlags extends ClientFlags {
+  readonly namespace: string
+  readonly cluster?: string
+}
+
+const DEFAULT_SERVER = 'http://127.0.0.1:7070'
+
+export function withServer(command: Command): Command {
+  return command
+    .option('--server <url>', 'endpoint of a running kinfold (default: as its data directory says)')
+    .option('--data <dir>', 'data directory of the running kinfold')
+}
+
+export function withObject(command: Command): Command {
+  return withServer(command)
+    .option('-n, --namespace <ns>', 'namespace of the object', 'default')
+    .option('--cluster <c>', 'name or id of the cluster, where several have such an object')
+}
+
+/** Flag, environment, what a running process wrote into its data directory, the default port. */
+export function serverOf(flags: ClientFlags): string {
+  const named = flags.server ?? process.env['KINFOLD_SERVER']
+  if (named !== undefined) return named.replace(/\/+$/, '')
+  const file = join(flags.data ?? defaultDataDirectory(), 'http.json')
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as { url: string }).url
+  } catch {
+    return DEFAULT_SERVER
+  }
+}
+
+/** `KIND/NAME`, `KIND NAME` or `uid:UID`. */
+export function selectorParams(words: readonly string[], flags: ObjectFlags): URLSearchParams {
+  const params = new URLSearchParams({ namespace: flags.namespace })
+  if (flags.cluster !== undefined) params.set('cluster', flags.cluster)
+  const [first = '', second] = words
+  if (first.startsWith('uid:') && second === undefined) {
+    params.set('uid', first.slice('uid:'.length))
+    return params
+  }
+  const [kind = '', name = '', more] = second === undefined ? first.split('/') : [first, second]
+  if (kind === '' || name === '' || more !== undefined || words.length > 2) {
+    throw new ExitError(EXIT.input, `${words.join(' ')}: expected KIND/NAME, KIND NAME or uid:UID`)
+  }
+  params.set('kind', SHORT_NAMES[kind.toLowerCase()] ?? kind)
+  params.set('name', name)
+  return params
+}
+
+/** kubectl's, for the kinds that every cluster has. */
+const SHORT_NAMES: Readonly<Record<string, string>> = {
+  cm: 'configmap',
+  cj: 'cronjob',
+  crd: 'customresourcedefinition',
+  deploy: 'deployment',
+  ds: 'daemonset',
+  ep: 'endpoints',
+  ing: 'ingress',
+  no: 'node',
+  ns: 'namespace',
+  po: 'pod',
+  pv: 'persistentvolume',
+  pvc: 'persistentvolumeclaim',
+  rc: 'replicationcontroller',
+  rs: 'replicaset',
+  sa: 'serviceaccount',
+  sts: 'statefulset',
+  svc: 'service',
+}
+
+export async function ask(server: string, path: string): Promise<Response> {
+  let response: Response
+  try {
+    response = await fetch(`${server}${path}`)
+  } catch {
+    throw new ExitError(
+      EXIT.failure,
+      `no kinfold answers at ${server}; start one with "kinfold up" or "kinfold playground", or name it with --server`,
+    )
+  }
+  if (response.ok) return response
+  const body = (await response.json().catch(() => ({}))) as { detail?: string }
+  const exit = response.status < 500 ? EXIT.input : EXIT.failure
+  throw new ExitError(exit, body.detail ?? `${server} answered ${response.status}`)
+}

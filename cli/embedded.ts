@@ -1,0 +1,191 @@
+/**
+ * A whole Kinfold in one process on the embedded log: watchers, graph, reaper and endpoint.
+ *
+ * What must stay true: what is opened is closed in reverse order, also after a failure; the endpoint's address stands in the data directory
+ * while it is served.
+ */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { avroCodec } from '../adapters/avro/codec.ts'
+import { openSqliteLog } from '../adapters/sqlite/log.ts'
+import type { Policy } from '../core/policy.ts'
+import { FOLD_VERSION } from '../core/policy.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Cluster } from '../ports/cluster.ts'
+import { ClusterError } from '../ports/cluster.ts'
+import type { Log } from '../ports/log.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { EXIT, ExitError, together } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { createMetrics } from '../runtime/metrics.ts'
+import { systemRandom } from '../runtime/random.ts'
+import { ensurePolicy } from '../services/graph/graph.ts'
+import { parseAddress, serveHttp } from '../services/graph/http.ts'
+import { openGraph } from '../services/graph/main.ts'
+import { openReaper } from '../services/reaper/main.ts'
+import type { ConnectedCluster } from '../services/reaper/reaper.ts'
+import { openWatcher } from '../services/watcher/main.ts'
+import type { UpConfig } from './config.ts'
+import { readinessOf } from './readiness.ts'
+import { registerMetrics } from './up-metrics.ts'
+import { VERSION } from './version.ts'
+
+export type EmbeddedConfig = Pick<
+  UpConfig,
+  'data' | 'mode' | 'preset' | 'partitions' | 'http' | 'keepMs' | 'keepEvents' | 'snapshotEvents'
+>
+
+/** How long a cluster may take to say who it is before the start is given up. */
+const IDENTIFY_MS = 15_000
+/** How often retention is looked at. */
+const RETENTION_EVERY_MS = 60_000
+
+/** Runs until the signal aborts. `clusters` are closed by the caller. */
+export async function runEmbedded(
+  config: EmbeddedConfig,
+  clusters: readonly Cluster[],
+  logger: Logger,
+  signal: AbortSignal,
+  onServing: (url: string) => void = () => undefined,
+): Promise<void> {
+  parseAddress(config.http)
+  const clock = systemClock()
+  const random = systemRandom()
+  const codec = avroCodec()
+  makeDirectory(config.data)
+  await using log = await openLog(config, clock)
+  const connected = await identifyAll(clusters, signal)
+  await using metrics = createMetrics()
+  const latency = metrics.meter.createHistogram('kinfold_decision_latency_seconds', {
+    description: 'Append of an event to the commit of the commands that follow from it.',
+  })
+  await using parts = await openGraph({
+    log,
+    codec,
+    clock,
+    logger,
+    directory: config.data,
+    retention: {
+      keepMs: config.keepMs,
+      keepEvents: config.keepEvents,
+      snapshotEvents: config.snapshotEvents,
+      everyMs: RETENTION_EVERY_MS,
+    },
+    observe: {
+      folded: (_event, at, outcome) => {
+        if (outcome.commands.length > 0) latency.record((clock.now() - at.timestamp) / 1_000)
+      },
+    },
+  })
+  const watchers = clusters.map((cluster) =>
+    openWatcher({ cluster, log, codec, clock, random, logger }),
+  )
+  const reaper = openReaper({ log, codec, clock, random, logger, clusters: connected })
+  const { graph, index, query } = parts
+  registerMetrics(metrics.meter, { watchers, graph, reaper, version: VERSION })
+  const { url, server } = await serveHttp(
+    {
+      query,
+      log,
+      codec,
+      version: VERSION,
+      checks: () => readinessOf(watchers, graph),
+      scrape: metrics.scrape,
+    },
+    config.http,
+  )
+  const addressFile = join(config.data, 'http.json')
+  writeFileSync(addressFile, `${JSON.stringify({ url, pid: process.pid })}\n`)
+  try {
+    onServing(url)
+    logger.log('info', 'serving', {
+      url,
+      data: config.data,
+      mode: config.mode,
+      preset: config.preset,
+    })
+    await together(
+      [
+        (either) => graph.run(either),
+        async (either) => {
+          await untilFolding(graph.tasks, log.partitions('events'), clock, either)
+          if (either.aborted) return
+          await ensurePolicy(log, codec, graph.tasks, policyOf(config), 'command line')
+        },
+        ...watchers.map((watcher) => (either: AbortSignal) => watcher.run(either)),
+        (either) => reaper.run(either),
+        (either) => index.run(either),
+      ],
+      signal,
+    )
+  } finally {
+    rmSync(addressFile, { force: true })
+    await server.close()
+  }
+}
+
+function policyOf({ mode, preset }: EmbeddedConfig): Policy {
+  return { mode, preset, foldVersion: FOLD_VERSION }
+}
+
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ExitError(EXIT.failure, `the data directory ${path} cannot be made: ${why}`)
+  }
+}
+
+async function openLog(config: EmbeddedConfig, clock: Clock): Promise<Log> {
+  const directory = join(config.data, 'log')
+  return await openSqliteLog({ directory, partitions: config.partitions, clock })
+}
+
+async function untilFolding(
+  tasks: readonly { status(): { state: string } }[],
+  partitions: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const folding = tasks.filter((task) => task.status().state === 'folding')
+    if (folding.length === partitions) return
+    await clock.sleep(20, signal)
+  }
+}
+
+/** Each cluster says who it is; one that cannot, or two that are one, end the start with a sentence. */
+async function identifyAll(
+  clusters: readonly Cluster[],
+  signal: AbortSignal,
+): Promise<ConnectedCluster[]> {
+  const connected = await Promise.all(clusters.map((cluster) => identify(cluster, signal)))
+  for (const { id, cluster } of connected) {
+    const twin = connected.find((other) => other.id === id && other.cluster !== cluster)
+    if (twin === undefined) continue
+    throw new ExitError(
+      EXIT.input,
+      `contexts ${cluster.name} and ${twin.cluster.name} are one cluster (${id}): name it once`,
+    )
+  }
+  return connected
+}
+
+async function identify(cluster: Cluster, signal: AbortSignal): Promise<ConnectedCluster> {
+  try {
+    const either = AbortSignal.any([signal, AbortSignal.timeout(IDENTIFY_MS)])
+    return { id: await cluster.identify(either), cluster }
+  } catch (error) {
+    if (signal.aborted) throw error
+    const why = error instanceof Error ? error.message : String(error)
+    const hint =
+      error instanceof ClusterError && error.code === 'FORBIDDEN'
+        ? 'its account needs "get" on the namespace kube-system; kinfold doctor lists all it needs'
+        : 'check the context and that the server runs'
+    throw new ExitError(
+      EXIT.failure,
+      `cluster ${cluster.name} does not say who it is: ${why}; ${hint}`,
+    )
+  }
+}

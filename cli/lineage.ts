@@ -1,0 +1,53 @@
+/**
+ * `kinfold lineage tail`: follows the public lineage stream. An example of a consumer: it uses nothing that another program could not.
+ */
+import type { Command } from 'commander'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import type { ClientFlags } from './client.ts'
+import { ask, serverOf, withServer } from './client.ts'
+
+interface Line {
+  readonly partition: number
+  readonly offset: number
+  readonly key: string
+  readonly value: {
+    readonly clusterName: string
+    readonly kind: string
+    readonly namespace: string
+    readonly name: string
+    readonly phase: string
+    readonly why: string
+  } | null
+}
+
+export function addLineage(program: Command): void {
+  const lineage = program.command('lineage').description('the public stream of who owns what')
+  withServer(lineage.command('tail'))
+    .description('every object as it stands now, then every change, as it comes')
+    .option('--from <where>', 'start: from what is known now; end: only what is new', 'start')
+    .option('--no-follow', 'stop at the end')
+    .option('-o, --output <format>', 'text or json (a record a line)', 'text')
+    .action(async (flags: ClientFlags & { from: string; follow: boolean; output: string }) => {
+      if (flags.from !== 'start' && flags.from !== 'end') {
+        throw new ExitError(EXIT.input, `--from ${flags.from} is neither start nor end`)
+      }
+      const path = `/v1/lineage?follow=${flags.follow}&from=${flags.from}`
+      const response = await ask(serverOf(flags), path)
+      let rest = ''
+      for await (const chunk of response.body ?? []) {
+        const lines = (rest + Buffer.from(chunk).toString()).split('\n')
+        rest = lines.pop() ?? ''
+        for (const line of lines)
+          process.stdout.write(`${flags.output === 'json' ? line : show(line)}\n`)
+      }
+    })
+}
+
+function show(text: string): string {
+  const { key, value, partition, offset } = JSON.parse(text) as Line
+  const position = `${partition}-${offset}`.padEnd(12)
+  if (value === null) return `${position} ${key} forgotten`
+  const at = value.namespace === '' ? '' : ` -n ${value.namespace}`
+  const why = value.why === '' ? '' : `  ${value.why}`
+  return `${position} ${value.clusterName} ${value.kind}/${value.name}${at} ${value.phase}${why}`
+}

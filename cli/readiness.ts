@@ -1,0 +1,33 @@
+/** What `/readyz` checks: every kind synced, every task folding and caught up. */
+import type { Check } from '../runtime/health.ts'
+import type { Graph } from '../services/graph/graph.ts'
+import type { Watcher } from '../services/watcher/watcher.ts'
+
+/** A task that is further behind is not caught up. */
+const LAG_LIMIT_ENTRIES = 10_000n
+
+export function readinessOf(watchers: readonly Watcher[], graph: Graph): Check[] {
+  return [...watchers.flatMap(checksOfWatcher), ...checksOfTasks(graph)]
+}
+
+function checksOfWatcher(watcher: Watcher): Check[] {
+  const { name, connected, reason, kinds } = watcher.status()
+  const connection = {
+    name: `cluster/${name}`,
+    failure: connected && kinds.length > 0 ? '' : reason || 'not connected yet',
+  }
+  const synced = kinds.map(({ group, resource, synced: isSynced, reason: why, state }) => ({
+    name: `synced/${name}/${resource}${group === '' ? '' : `.${group}`}`,
+    failure: isSynced ? '' : why || state,
+  }))
+  return [connection, ...synced]
+}
+
+function checksOfTasks({ tasks }: Graph): Check[] {
+  if (tasks.length === 0) return [{ name: 'tasks', failure: 'no task is running yet' }]
+  return tasks.map((task) => {
+    const { state, lagEntries } = task.status()
+    const late = lagEntries > LAG_LIMIT_ENTRIES ? `${lagEntries} entries behind` : ''
+    return { name: `task/${task.partition}`, failure: state === 'folding' ? late : state }
+  })
+}

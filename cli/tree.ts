@@ -1,0 +1,121 @@
+/** `kinfold tree`: what hangs on an object, or what it hangs on. */
+import type { Command } from 'commander'
+import { stringify } from 'yaml'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import type { TreeNode } from '../services/graph/query.ts'
+import type { ObjectFlags } from './client.ts'
+import { ask, selectorParams, serverOf, withObject } from './client.ts'
+
+const OUTPUTS = ['tree', 'json', 'yaml', 'dot', 'mermaid'] as const
+type Output = (typeof OUTPUTS)[number]
+
+export function addTree(program: Command): void {
+  withObject(program.command('tree'))
+    .description('dependents of an object to any depth, or its owners')
+    .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
+    .option('--owners', 'upwards: its owners, and theirs')
+    .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
+    .action(async (words: string[], flags: ObjectFlags & { owners?: boolean; output: string }) => {
+      const output = OUTPUTS.find((each) => each === flags.output)
+      if (output === undefined) {
+        throw new ExitError(EXIT.input, `-o ${flags.output} is none of ${OUTPUTS.join(', ')}`)
+      }
+      const params = selectorParams(words, flags)
+      if (flags.owners) params.set('owners', 'true')
+      const response = await ask(serverOf(flags), `/v1/tree?${params}`)
+      const { answer, partial } = (await response.json()) as { answer: TreeNode; partial: string }
+      if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
+      process.stdout.write(render(answer, output, flags.owners === true))
+    })
+}
+
+export function render(root: TreeNode, output: Output, owners: boolean): string {
+  switch (output) {
+    case 'json':
+      return `${JSON.stringify(envelope(root), null, 2)}\n`
+    case 'yaml':
+      return stringify(envelope(root))
+    case 'tree':
+      return `${lines(root).join('\n')}\n`
+    case 'dot':
+      return dot(root, owners)
+    case 'mermaid':
+      return mermaid(root, owners)
+  }
+}
+
+function envelope(root: TreeNode): unknown {
+  return { apiVersion: 'kinfold/v1', kind: 'Tree', root }
+}
+
+/** Iterative: a chain may be ten thousand deep. */
+function lines(root: TreeNode): string[] {
+  const out: string[] = []
+  const stack: { node: TreeNode; prefix: string; head: string }[] = [
+    { node: root, prefix: '', head: '' },
+  ]
+  for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+    out.push(at.head + label(at.node))
+    const last = at.node.children.length - 1
+    for (let i = last; i >= 0; i--) {
+      const node = at.node.children[i]
+      if (node === undefined) continue
+      const head = `${at.prefix}${i === last ? '└─ ' : '├─ '}`
+      stack.push({ node, head, prefix: `${at.prefix}${i === last ? '   ' : '│  '}` })
+    }
+  }
+  return out
+}
+
+function label(node: TreeNode): string {
+  const at = node.namespace === '' ? '' : ` -n ${node.namespace}`
+  const notes = [
+    node.phase === 'observed' ? '' : node.phase,
+    node.edge === null || node.edge.standing === 'solid' ? '' : node.edge.standing,
+    node.repeated ? 'told above' : '',
+    node.verdict.startsWith('keep') ? '' : node.verdict,
+  ].filter((note) => note !== '')
+  return `${node.kind}/${node.name}${at}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`
+}
+
+function walk(root: TreeNode, visit: (node: TreeNode, above: TreeNode | null) => void): void {
+  const queue: [TreeNode, TreeNode | null][] = [[root, null]]
+  for (const [node, above] of queue) {
+    visit(node, above)
+    for (const child of node.children) queue.push([child, node])
+  }
+}
+
+/** Edges point from dependent to owner, as in the dump of kube-controller-manager's collector. */
+function dot(root: TreeNode, owners: boolean): string {
+  const nodes: string[] = []
+  const edges: string[] = []
+  walk(root, (node, above) => {
+    if (!node.repeated)
+      nodes.push(`  ${quote(node.uid)} [label=${quote(`${node.kind}/${node.name}`)}];`)
+    if (above === null) return
+    const [from, to] = owners ? [above, node] : [node, above]
+    edges.push(`  ${quote(from.uid)} -> ${quote(to.uid)};`)
+  })
+  return ['strict digraph full {', ...nodes, ...edges, '}', ''].join('\n')
+}
+
+function mermaid(root: TreeNode, owners: boolean): string {
+  const ids = new Map<string, string>()
+  const out = ['graph TD']
+  walk(root, (node, above) => {
+    if (!ids.has(node.uid)) {
+      ids.set(node.uid, `n${ids.size}`)
+      const text = `${node.kind}/${node.name}`.replace(/["&<>]/g, (c) => `#${c.charCodeAt(0)};`)
+      out.push(`  ${ids.get(node.uid)}["${text}"]`)
+    }
+    if (above === null) return
+    const [owner, dependent] = owners ? [node, above] : [above, node]
+    out.push(`  ${ids.get(owner.uid)} --> ${ids.get(dependent.uid)}`)
+  })
+  return `${out.join('\n')}\n`
+}
+
+function quote(text: string): string {
+  return `"${text.replace(/[\\"]/g, '\\$&')}"`
+}

@@ -1,0 +1,207 @@
+/**
+ * Checks a whole partition's state: what must hold between its keys whenever its agenda is empty.
+ *
+ * What must stay true: it reads every key and changes none, so an audit can run it on a snapshot. It names each complaint and never
+ * stops at the first.
+ *
+ * Not here: damage to bytes (ports/store.ts), whether the log folds to this state (audits).
+ */
+import type { StateReader } from './graph.ts'
+import { agendaOf, clusterOf, kindOf, nodeOf, policyOf } from './graph.ts'
+import type { SetHash } from './hash.ts'
+import { EMPTY_SET, isSameSet, withMember } from './hash.ts'
+import { relistsAwaited } from './judge.ts'
+import {
+  coordinatesPart,
+  dueKey,
+  edgeKey,
+  kindKey,
+  lastPart,
+  ownerKey,
+  seenKey,
+  timeOfDueKey,
+  waitKey,
+} from './key.ts'
+import { linksOf } from './link.ts'
+import type { Node } from './node.ts'
+import type { ClusterId } from './object.ts'
+import { projectionHash } from './object.ts'
+import { kindOfReference, placeOf } from './standing.ts'
+import type { StateValue } from './state.ts'
+import { decide } from './verdict.ts'
+
+type Entries = ReadonlyMap<string, StateValue>
+
+/** One sentence for each thing that does not hold; empty when all is well. */
+export function check(entries: Entries): readonly string[] {
+  const graph: StateReader = { get: (key) => entries.get(key) }
+  const agenda = agendaOf(graph)
+  if (agenda.head !== agenda.tail) return [`the agenda holds ${agenda.tail - agenda.head} works`]
+  const timers = timersOf(entries)
+  const expected: Expected = { edges: new Map(), counts: new Map(), held: new Map() }
+  const complaints: string[] = []
+  for (const [key, value] of entries) {
+    complaints.push(...checkOne(graph, timers, expected, key, value).map((it) => `${key}: ${it}`))
+  }
+  return [...complaints, ...checkAll(entries, expected)]
+}
+
+/** What the nodes say that the rest must be. */
+interface Expected {
+  /** Blocking or not, by the edge's key. */
+  readonly edges: Map<string, boolean>
+  /** Dependents and blocking ones, by owner and coordinates. */
+  readonly counts: Map<string, readonly [number, number]>
+  /** By the kind's key. */
+  readonly held: Map<string, SetHash>
+}
+
+/** The subjects that have a timer, and each cluster's earliest. */
+interface Timers {
+  readonly subjects: ReadonlySet<string>
+  readonly earliest: ReadonlyMap<string, number>
+}
+
+function timersOf(entries: Entries): Timers {
+  const subjects = new Set<string>()
+  const earliest = new Map<string, number>()
+  for (const [key, value] of entries) {
+    if (value.type !== 'Due') continue
+    const [, cluster = '', , what = '', subject = ''] = key.split('/')
+    subjects.add(`${cluster}/${what}/${subject}`)
+    const time = timeOfDueKey(key)
+    earliest.set(cluster, Math.min(earliest.get(cluster) ?? time, time))
+  }
+  return { subjects, earliest }
+}
+
+/** Whether a timer of any time looks after the subject. */
+function hasTimer(timers: Timers, cluster: ClusterId, what: string, subject: string): boolean {
+  const key = dueKey(cluster, 0, what, subject)
+  const [, encoded = '', , , part = ''] = key.split('/')
+  return timers.subjects.has(`${encoded}/${what}/${part}`)
+}
+
+function checkOne(
+  graph: StateReader,
+  timers: Timers,
+  expected: Expected,
+  key: string,
+  value: StateValue,
+): string[] {
+  switch (value.type) {
+    case 'Node': {
+      const cluster = clusterInKey(key)
+      expect(expected, cluster, value)
+      return checkNode(graph, timers, cluster, value)
+    }
+    case 'Seen':
+    case 'Wait':
+      return nodeOf(graph, clusterInKey(key), lastPart(key)) === undefined ? ['its node left'] : []
+    case 'Owner': {
+      const [, , uid = '', place = ''] = key.split('/')
+      const cluster = clusterInKey(key)
+      const owner = decodeURIComponent(uid)
+      const node = nodeOf(graph, cluster, owner)
+      const complaints: string[] = []
+      if (node !== undefined && coordinatesPart(node.object) === place) {
+        complaints.push('it is a node at these coordinates, too')
+      }
+      if (!hasTimer(timers, cluster, 'owner', `${owner}/${place}`)) complaints.push('no timer')
+      return complaints
+    }
+    case 'ClusterState': {
+      const earliest = timers.earliest.get(key.slice(key.indexOf('/') + 1))
+      return earliest !== undefined && earliest < value.nextDue ? ['a timer is due before'] : []
+    }
+    case 'Work':
+      return ['work that no agenda holds']
+    default:
+      return []
+  }
+}
+
+function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node: Node): string[] {
+  const { object } = node
+  const complaints: string[] = []
+  if (projectionHash(object) !== node.hash) complaints.push('its hash is of another content')
+  if (graph.get(seenKey(cluster, object, object.uid)) === undefined) complaints.push('no version')
+  const { attempt } = node
+  const isAwaited = attempt !== null && attempt.state !== 'would-go'
+  if (isAwaited && !hasTimer(timers, cluster, 'node', object.uid)) {
+    complaints.push('its command has no timer')
+  }
+  complaints.push(...checkPlaces(graph, cluster, node), ...checkVerdict(graph, cluster, node))
+  return complaints
+}
+
+/** Places may only lag behind what is known of a kind for as long as the node waits for that kind. */
+function checkPlaces(graph: StateReader, cluster: ClusterId, node: Node): string[] {
+  const { object, places } = node
+  if (places.length !== object.ownerReferences.length) return ['a place for each reference']
+  return object.ownerReferences.flatMap((reference, index) => {
+    const group = kindOfReference(reference)
+    const place = placeOf(kindOf(graph, cluster, group), object, reference)?.namespace ?? null
+    const isWaiting = graph.get(waitKey(cluster, group, object.uid)) !== undefined
+    return place === places[index] || isWaiting ? [] : [`reference ${index} leads elsewhere`]
+  })
+}
+
+/** No trigger was lost: judged now, the node would get the verdict it has. */
+function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): string[] {
+  const state = clusterOf(graph, cluster)
+  if (state === undefined || policyOf(graph).position < 0n) return []
+  if (relistsAwaited(graph, state, cluster, node)?.length !== 0) return []
+  const now = decide(graph, cluster, node).verdict
+  const { verdict } = node
+  // A relist of its kind weakens E1 to E2 for whoever is judged after it, and judges nobody.
+  const isWeakened = verdict?.evidence === 'E1' && now?.evidence === 'E2'
+  if (isWeakened || (verdict?.type === now?.type && verdict?.evidence === now?.evidence)) return []
+  return [`its verdict is ${verdict?.type ?? 'none'}, judged now ${now?.type ?? 'none'}`]
+}
+
+function expect({ edges, counts, held }: Expected, cluster: ClusterId, node: Node): void {
+  const { object } = node
+  const kind = kindKey(cluster, object)
+  held.set(kind, withMember(held.get(kind) ?? EMPTY_SET, object.uid))
+  for (const [key, { owner, place, blocking }] of linksOf(cluster, object.uid, node)) {
+    edges.set(key, blocking)
+    const counted = `${ownerKey(cluster, owner, place)}`
+    const [dependents, blockers] = counts.get(counted) ?? [0, 0]
+    counts.set(counted, [dependents + 1, blockers + (blocking ? 1 : 0)])
+  }
+}
+
+function checkAll(entries: Entries, expected: Expected): string[] {
+  const complaints: string[] = []
+  const counted = new Map<string, readonly [number, number]>()
+  let edges = 0
+  for (const [key, value] of entries) {
+    if (value.type === 'Edge') {
+      edges += 1
+      if (expected.edges.get(key) !== value.blocking) complaints.push(`${key}: no node says so`)
+    } else if (value.type === 'Kind') {
+      if (!isSameSet(value.held, expected.held.get(key) ?? EMPTY_SET)) {
+        complaints.push(`${key}: it holds other uids than its nodes`)
+      }
+    } else if (value.type === 'Count') {
+      const owner = key.slice('count/'.length)
+      for (const place of value.places) {
+        counted.set(`owner/${owner}/${place.coordinates}`, [place.dependents, place.blocking])
+      }
+    }
+  }
+  if (edges !== expected.edges.size) complaints.push('a node lacks an edge')
+  for (const key of new Set([...counted.keys(), ...expected.counts.keys()])) {
+    const [count, blocking] = expected.counts.get(key) ?? [0, 0]
+    const [told, toldBlocking] = counted.get(key) ?? [0, 0]
+    if (count !== told || blocking !== toldBlocking) {
+      complaints.push(`${key}: ${told} dependents counted, there are ${count}`)
+    }
+  }
+  return complaints
+}
+
+function clusterInKey(key: string): ClusterId {
+  return decodeURIComponent(key.split('/')[1] ?? '')
+}

@@ -1,0 +1,41 @@
+/**
+ * The kubeconfig of a playground: a context per cluster, the first one current, no credentials.
+ *
+ * What must stay true: it lies in the playground's own directory; nobody's kubeconfig is touched.
+ */
+import { writeFile } from 'node:fs/promises'
+
+export interface KubeconfigCluster {
+  /** Name of the context and of the cluster. */
+  readonly name: string
+  readonly url: string
+}
+
+export async function writeKubeconfig(
+  file: string,
+  clusters: readonly [KubeconfigCluster, ...KubeconfigCluster[]],
+): Promise<void> {
+  await writeFile(file, kubeconfigText(clusters), { mode: 0o600 })
+}
+
+export function kubeconfigText(
+  clusters: readonly [KubeconfigCluster, ...KubeconfigCluster[]],
+): string {
+  const lines = ['apiVersion: v1', 'kind: Config', `current-context: ${quoted(clusters[0].name)}`]
+  lines.push('clusters:')
+  for (const { name, url } of clusters) {
+    lines.push(`- name: ${quoted(name)}`, '  cluster:', `    server: ${quoted(url)}`)
+  }
+  lines.push('contexts:')
+  for (const { name } of clusters) {
+    lines.push(`- name: ${quoted(name)}`, '  context:')
+    lines.push(`    cluster: ${quoted(name)}`, '    user: playground', '    namespace: default')
+  }
+  lines.push('users:', '- name: playground', '  user: {}')
+  return `${lines.join('\n')}\n`
+}
+
+/** A JSON string is a YAML string. */
+function quoted(text: string): string {
+  return JSON.stringify(text)
+}

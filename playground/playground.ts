@@ -1,0 +1,73 @@
+/**
+ * The playground: clusters of our own within this process, reachable by kubectl, with something going on in them.
+ *
+ * What must stay true: it listens on 127.0.0.1 alone and writes nothing but a kubeconfig into the directory that it is given. Each start
+ * makes new clusters with identities of their own; nothing outlives the process.
+ *
+ * Not here: Kinfold itself, which is pointed at the kubeconfig like at any other (cli/playground.ts).
+ */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ApiServer } from '../adapters/memory/api-server.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { systemRandom } from '../runtime/random.ts'
+import { serveHttp } from './http.ts'
+import { writeKubeconfig } from './kubeconfig.ts'
+import { runWorkload } from './workload.ts'
+
+export interface PlaygroundOptions {
+  /** Made if it is not there. */
+  readonly directory: string
+  /** Names of the clusters, and of their contexts. */
+  readonly clusters: readonly [string, ...string[]]
+  /** In the order of the clusters; any free one where none is given. */
+  readonly ports?: readonly number[]
+  readonly workload: boolean
+}
+
+export interface PlaygroundServer {
+  readonly name: string
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string
+  readonly api: ApiServer
+}
+
+export interface Playground extends AsyncDisposable {
+  /** Path of the kubeconfig: a context per cluster. */
+  readonly kubeconfig: string
+  readonly servers: readonly PlaygroundServer[]
+}
+
+export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
+  const { directory, clusters, ports = [], workload } = options
+  const clock = systemClock()
+  const random = systemRandom()
+  await mkdir(directory, { recursive: true })
+  await using starting = new AsyncDisposableStack()
+  const start = async (name: string, port: number): Promise<PlaygroundServer> => {
+    const api = new ApiServer({ clock, random, name })
+    const { url } = starting.use(await serveHttp(api, port))
+    if (workload) starting.use(startWorkload(api))
+    return { name, url, api }
+  }
+  const [first, ...others] = clusters
+  const servers: [PlaygroundServer, ...PlaygroundServer[]] = [await start(first, ports[0] ?? 0)]
+  for (const [index, name] of others.entries()) {
+    servers.push(await start(name, ports[index + 1] ?? 0))
+  }
+  const kubeconfig = join(directory, 'kubeconfig')
+  await writeKubeconfig(kubeconfig, servers)
+  const running = starting.move()
+  return { kubeconfig, servers, [Symbol.asyncDispose]: () => running.disposeAsync() }
+
+  function startWorkload(api: ApiServer): AsyncDisposable {
+    const stop = new AbortController()
+    const ended = runWorkload({ api, clock }, stop.signal)
+    return {
+      async [Symbol.asyncDispose]() {
+        stop.abort()
+        await ended
+      },
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * How a process ends: by a signal, by the end of its work, or by an error that says what to do.
+ *
+ * What must stay true: exit codes mean the same in every command: 0 done, 1 findings, 2 bad input, 3 refused by policy, 4 failure.
+ */
+export const EXIT = { ok: 0, findings: 1, input: 2, refused: 3, failure: 4 } as const
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** An end that a person is told about in one sentence. */
+export class ExitError extends Error {
+  override readonly name = 'ExitError'
+  readonly exitCode: ExitCode
+
+  constructor(exitCode: ExitCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.exitCode = exitCode
+  }
+}
+
+/** Aborts on the first SIGINT or SIGTERM; a second one ends the process at once. */
+export function stopSignal(): AbortSignal {
+  const controller = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(128 + (name === 'SIGINT' ? 2 : 15))
+      controller.abort(new Error(`stopped by ${name}`))
+    })
+  }
+  return controller.signal
+}
+
+/** Runs loops side by side until one fails or all end; a failure stops the others, and is thrown once they have stopped. */
+export async function together(
+  loops: readonly ((signal: AbortSignal) => Promise<void>)[],
+  signal: AbortSignal,
+): Promise<void> {
+  const failed = new AbortController()
+  const either = AbortSignal.any([signal, failed.signal])
+  const errors: unknown[] = []
+  await Promise.all(
+    loops.map(async (loop) => {
+      try {
+        await loop(either)
+      } catch (error) {
+        if (!either.aborted || !(error instanceof Error && error === either.reason))
+          errors.push(error)
+        failed.abort(error)
+      }
+    }),
+  )
+  if (errors.length > 0) throw errors[0]
+}

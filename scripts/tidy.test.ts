@@ -1,0 +1,41 @@
+/** The house is in order: types, format, lint, walls, and one schema for each record. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { importComplaint, tidy } from './tidy.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+function run(command: string, ...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(`${root}node_modules/.bin/${command}`, args, {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  return status === 0 ? '' : `${stdout}${stderr}`
+}
+
+test('types are right', () => equal(run('tsc', '-p', '.'), ''))
+test('format and lint are right', () =>
+  equal(run('biome', 'check', '--error-on-warnings', '.'), ''))
+test('every file keeps to its room', () => deepEqual(tidy(root), []))
+
+const walls = [
+  ['core/fold.ts', './graph.ts', ''],
+  ['core/fold.ts', 'node:fs', 'may not import node:fs'],
+  ['core/fold.ts', '../ports/log.ts', 'may not import ../ports/log.ts'],
+  ['adapters/level/store.ts', '../memory/store.ts', 'may not import ../memory/store.ts'],
+  ['services/graph/task.ts', '../reaper/gate.ts', 'may not import ../reaper/gate.ts'],
+  [
+    'services/graph/task.ts',
+    '../../adapters/level/store.ts',
+    'may not import ../../adapters/level/store.ts',
+  ],
+  ['services/graph/main.ts', '../../adapters/level/store.ts', ''],
+  ['playground/http.ts', '../adapters/memory/exchange.ts', ''],
+  ['playground/http.ts', '../adapters/sqlite/log.ts', 'may not import ../adapters/sqlite/log.ts'],
+] as const
+
+for (const [file, specifier, complaint] of walls) {
+  test(`a wall: ${file} and ${specifier}`, () => equal(importComplaint(file, specifier), complaint))
+}

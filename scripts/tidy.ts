@@ -1,0 +1,144 @@
+/**
+ * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, nothing dead.
+ *
+ * What must stay true: the table below is the table in ARCHITECTURE.md; a wall is moved here first.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+
+export interface Complaint {
+  readonly file: string
+  readonly text: string
+}
+
+/** Folder of a file → what it may import: folders of ours, `node:*`, or `npm`. The longest matching prefix counts. */
+export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  core: ['core'],
+  ports: ['core', 'ports'],
+  adapters: ['core', 'ports', 'node', 'npm', 'self'],
+  runtime: ['ports', 'runtime', 'node', 'npm'],
+  services: ['core', 'ports', 'runtime', 'node', 'npm', 'self'],
+  playground: ['core', 'ports', 'runtime', 'playground', 'adapters/memory', 'node'],
+  cli: ['core', 'ports', 'runtime', 'cli', 'services', 'node', 'npm'],
+  testing: ['*'],
+  bench: ['*'],
+  scripts: ['*'],
+}
+
+/** These put whole processes together, or open the log themselves: they may import adapters. */
+export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
+  'cli/up.ts',
+  'cli/embedded.ts',
+  'cli/playground.ts',
+  'cli/audit.ts',
+  'cli/doctor.ts',
+  'services/graph/main.ts',
+  'services/watcher/main.ts',
+  'services/reaper/main.ts',
+])
+
+const ROOTS = Object.keys(MAY_IMPORT)
+const IMPORT =
+  /^\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|^\s*import\s+['"]([^'"]+)['"]/gm
+/** In the core: no clock, chance, process or output. */
+const OUTSIDE =
+  /\b(Date\.now|new Date|Math\.random|process\.|console\.|performance\.|setTimeout|setInterval|structuredClock)\b/
+/** In service loops: ports give time and chance. */
+const CLOCKS =
+  /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|randomUUID)\b/
+const UNDONE = new RegExp(['FIX', 'ME'].join('') + '|' + ['XX', 'X'].join(''))
+
+export function sourceFiles(root: string): string[] {
+  return ROOTS.flatMap((folder) => {
+    try {
+      return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
+        .map((name) => join(folder, name))
+    } catch {
+      return []
+    }
+  }).sort()
+}
+
+export function tidy(root: string): Complaint[] {
+  const files = sourceFiles(root)
+  const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
+  return [
+    ...files.flatMap((file) => complaintsOf(file, texts.get(file) ?? '')),
+    ...deadFiles(root, texts),
+  ]
+}
+
+function complaintsOf(file: string, text: string): Complaint[] {
+  const found: string[] = []
+  const code = withoutComments(text)
+  if (!text.replace(/^#!.*\n/, '').startsWith('/**'))
+    found.push('has no header that says what it is for')
+  if (UNDONE.test(text)) found.push('has a mark for work undone')
+  const isTest = /\.(test|contract)\.ts$/.test(file)
+  if (!isTest && file.startsWith('core/') && OUTSIDE.test(code))
+    found.push('reaches outside of the core')
+  if (!isTest && isLoop(file) && CLOCKS.test(code))
+    found.push('takes time or chance from elsewhere than the ports')
+  if (!isTest) {
+    for (const [, from, bare] of text.matchAll(IMPORT)) {
+      const complaint = importComplaint(file, from ?? bare ?? '')
+      if (complaint !== '') found.push(complaint)
+    }
+  }
+  return found.map((what) => ({ file, text: what }))
+}
+
+function isLoop(file: string): boolean {
+  return file.startsWith('services/') && !file.endsWith('/main.ts')
+}
+
+export function importComplaint(file: string, specifier: string): string {
+  const folder = file.split('/')[0] ?? ''
+  const allowed = MAY_IMPORT[folder] ?? []
+  if (allowed.includes('*')) return ''
+  const target = targetOf(file, specifier)
+  const isOwn = roomOf(target) === roomOf(file)
+  const isAllowed =
+    allowed.some((each) => target === each || target.startsWith(`${each}/`)) ||
+    (allowed.includes('self') && isOwn) ||
+    (target.startsWith('adapters/') && MAY_IMPORT_ADAPTERS.has(file))
+  const isForeignService = file.startsWith('services/') && target.startsWith('services/') && !isOwn
+  if (isAllowed && !isForeignService) return ''
+  return `may not import ${specifier}`
+}
+
+/** `adapters/x` and `services/x` are rooms of their own. */
+function roomOf(path: string): string {
+  const [folder = '', room = ''] = path.split('/')
+  return folder === 'adapters' || folder === 'services' ? `${folder}/${room}` : folder
+}
+
+function targetOf(file: string, specifier: string): string {
+  if (specifier.startsWith('node:')) return 'node'
+  if (specifier.startsWith('.')) return normalize(join(dirname(file), specifier))
+  return 'npm'
+}
+
+/** Nobody imports it, it is no test, and no command starts it. */
+function deadFiles(root: string, texts: ReadonlyMap<string, string>): Complaint[] {
+  const used = new Set<string>(['cli/main.ts'])
+  for (const [file, text] of texts) {
+    for (const [, from, bare] of text.matchAll(IMPORT)) used.add(targetOf(file, from ?? bare ?? ''))
+    for (const [, from] of text.matchAll(/import\(\s*['"]([^'"]+)['"]/g))
+      used.add(targetOf(file, from ?? ''))
+    // Started as a process of its own, by its path.
+    for (const [, from] of text.matchAll(/['"]([\w./-]+\.ts)['"]/g)) {
+      used.add(targetOf(file, from ?? ''))
+      used.add(from ?? '')
+    }
+  }
+  const scripts = readFileSync(join(root, 'package.json'), 'utf8')
+  return [...texts.keys()]
+    .filter((file) => !/\.test\.ts$/.test(file) && !used.has(file) && !scripts.includes(file))
+    .map((file) => ({ file, text: 'is imported by nothing' }))
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
+}

@@ -1,0 +1,73 @@
+/**
+ * Puts the graph service together: stores in directories, all tasks of the log in this process, the index, the endpoint.
+ *
+ * Not here: what it runs beside (cli/up.ts), which log it reads (the caller's).
+ */
+import { join } from 'node:path'
+import { openLevelStore } from '../../adapters/level/store.ts'
+import { placeAll } from '../../adapters/memory/placement.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Graph } from './graph.ts'
+import { createGraph } from './graph.ts'
+import type { HistoryIndex } from './history-index.ts'
+import { createHistoryIndex } from './history-index.ts'
+import type { Query } from './query.ts'
+import { createQuery } from './query.ts'
+import type { RetentionConfig } from './retention.ts'
+import type { TaskObserver } from './task.ts'
+
+export interface GraphMainOptions {
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+  readonly directory: string
+  readonly retention: RetentionConfig
+  readonly logger: Logger
+  readonly observe?: TaskObserver
+}
+
+export interface GraphMain extends AsyncDisposable {
+  readonly graph: Graph
+  readonly index: HistoryIndex
+  readonly query: Query
+}
+
+export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
+  const { log, codec, clock, directory, retention, logger, observe } = options
+  const open = async (name: string): Promise<Store> =>
+    await openLevelStore({
+      directory: join(directory, name),
+      identity: `${name} of ${log.partitions('events')}`,
+      rebuild: true,
+      onRebuild: (error) =>
+        logger.log('warn', 'a store is rebuilt from the log', {
+          store: name,
+          reason: error.message,
+        }),
+    })
+  const graph = createGraph({
+    log,
+    codec,
+    clock,
+    retention,
+    placement: placeAll(log.partitions('events')),
+    openStore: async (partition) => await open(`store-${partition}`),
+    observe: {
+      takenOver: (why) => logger.log('warn', 'a task is taken over again', { reason: why }),
+      ...observe,
+    },
+  })
+  const indexStore = await open('index')
+  const index = createHistoryIndex(log, codec, clock, indexStore)
+  const query = createQuery(() => graph.tasks, codec, index)
+  return {
+    graph,
+    index,
+    query,
+    [Symbol.asyncDispose]: async () => await indexStore[Symbol.asyncDispose](),
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * Snapshots of a partition's store, and the trimming of `events` behind them.
+ *
+ * What must stay true: events are trimmed only behind a whole snapshot, so that what is left can always be folded again; a snapshot is the
+ * store's content at one position, with the digests it had there.
+ *
+ * Not here: taking one while folding (task.ts gives the moment).
+ */
+import { POSITION_KEY } from '../../core/key.ts'
+import type { Snapshot } from '../../core/record.ts'
+import type { Position } from '../../core/state.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Task } from './task.ts'
+
+export interface RetentionConfig {
+  /** Events younger than this are kept. */
+  readonly keepMs: number
+  /** At most so many events are kept behind the last snapshot, whatever their age. */
+  readonly keepEvents: number
+  /** A snapshot after so many events. */
+  readonly snapshotEvents: number
+  /** How often it is looked at. */
+  readonly everyMs: number
+}
+
+export const DEFAULT_RETENTION: RetentionConfig = {
+  keepMs: 30 * 24 * 3_600_000,
+  keepEvents: 20_000_000,
+  snapshotEvents: 500_000,
+  everyMs: 60_000,
+}
+
+/** Snapshots kept of a partition. */
+const SNAPSHOTS_KEPT = 3
+/** Keys of one chunk, and bytes after which it is closed: a record stays below 1 MiB. */
+const CHUNK_KEYS = 2_000
+const CHUNK_BYTES = 512 * 1024
+
+export interface RetentionParts {
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+  readonly task: Task
+  readonly retention: RetentionConfig
+}
+
+export async function keepTrimmed(parts: RetentionParts, signal: AbortSignal): Promise<void> {
+  const { clock, retention } = parts
+  while (!signal.aborted) {
+    await clock.sleep(retention.everyMs, signal)
+    if (signal.aborted || parts.task.status().state !== 'folding') continue
+    await snapshotIfDue(parts, signal)
+    await trim(parts)
+  }
+}
+
+async function snapshotIfDue(parts: RetentionParts, signal: AbortSignal): Promise<void> {
+  const last = await lastSnapshot(parts.log, parts.codec, parts.task.partition)
+  const { position } = parts.task.status()
+  if (position - (last?.position ?? 0n) < BigInt(parts.retention.snapshotEvents)) return
+  await parts.task.pausedForSnapshot(() => takeSnapshot(parts, signal))
+}
+
+/** Appends the store's whole content; the last chunk makes it count. The task must stand still meanwhile. */
+export async function takeSnapshot(
+  { log, codec, task }: Pick<RetentionParts, 'log' | 'codec' | 'task'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const bytes = task.store.get(POSITION_KEY)
+  if (bytes === undefined) return
+  const { partition, position, state, outputs } = codec.decode(bytes) as Position
+  let chunk = 0
+  const write = async (keys: string[], values: Uint8Array[], last: boolean): Promise<void> => {
+    const record: Snapshot = {
+      type: 'Snapshot',
+      partition,
+      position,
+      state,
+      outputs,
+      chunk,
+      last,
+      keys,
+      values,
+    }
+    chunk += 1
+    const produced = { key: `${partition}/${position}`, value: codec.encode(record) }
+    await log.append('snapshots', partition, [produced])
+  }
+  let after = ''
+  for (;;) {
+    signal.throwIfAborted()
+    const page = await task.store.page({ gte: `${after}\0`, lt: '~', limit: CHUNK_KEYS })
+    let keys: string[] = []
+    let values: Uint8Array[] = []
+    let size = 0
+    for (const [key, value] of page) {
+      keys.push(key)
+      values.push(value)
+      size += key.length + value.length
+      if (size < CHUNK_BYTES) continue
+      await write(keys, values, false)
+      keys = []
+      values = []
+      size = 0
+    }
+    const isLast = page.length < CHUNK_KEYS
+    if (keys.length > 0 || isLast) await write(keys, values, isLast)
+    if (isLast) return
+    after = page[page.length - 1]?.[0] ?? ''
+  }
+}
+
+export interface SnapshotPlace {
+  readonly position: bigint
+  readonly state: string
+  readonly outputs: string
+  /** Offset of its first chunk. */
+  readonly offset: bigint
+}
+
+/** Whole snapshots of a partition, oldest first. */
+export async function snapshots(
+  log: Log,
+  codec: Codec,
+  partition: number,
+): Promise<SnapshotPlace[]> {
+  const { start, end } = await log.bounds('snapshots', partition)
+  const found: SnapshotPlace[] = []
+  let first: bigint | undefined
+  for (let next = start; next < end; ) {
+    const page = await log.read('snapshots', partition, next, { limit: 64, waitMs: 0 })
+    for (const entry of page.entries) {
+      if (entry.value === null) continue
+      const record = codec.decode(entry.value) as Snapshot
+      if (record.chunk === 0) first = entry.offset
+      const { position, state, outputs } = record
+      if (record.last && first !== undefined)
+        found.push({ position, state, outputs, offset: first })
+    }
+    next = page.next
+  }
+  return found
+}
+
+async function lastSnapshot(
+  log: Log,
+  codec: Codec,
+  partition: number,
+): Promise<SnapshotPlace | undefined> {
+  return (await snapshots(log, codec, partition)).at(-1)
+}
+
+async function trim({ log, codec, clock, task, retention }: RetentionParts): Promise<void> {
+  const all = await snapshots(log, codec, task.partition)
+  const kept = all.slice(-SNAPSHOTS_KEPT)
+  const oldest = kept[0]
+  const last = kept.at(-1)
+  if (oldest === undefined || last === undefined) return
+  const { start } = await log.bounds('events', task.partition)
+  const byCount = task.status().position - BigInt(retention.keepEvents)
+  const byAge = await firstSince(log, task.partition, clock.now() - retention.keepMs)
+  const wanted = byAge > byCount ? byAge : byCount
+  // Something must be left to fold again from: never beyond the last snapshot.
+  const before = wanted < last.position ? wanted : last.position
+  if (before > start) await log.trim('events', task.partition, before)
+  if (all.length > kept.length) await log.trim('snapshots', task.partition, oldest.offset)
+}
+
+/** Offset of the first event appended at or after a time, by halving. */
+async function firstSince(log: Log, partition: number, time: number): Promise<bigint> {
+  let { start: low, end: high } = await log.bounds('events', partition)
+  while (low < high) {
+    const middle = (low + high) / 2n
+    const page = await log.read('events', partition, middle, { limit: 1, waitMs: 0 })
+    const entry = page.entries[0]
+    if (entry === undefined || entry.timestamp >= time) high = middle
+    else low = entry.offset + 1n
+  }
+  return low
+}

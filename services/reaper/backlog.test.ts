@@ -1,0 +1,153 @@
+/** Which command goes next, and which never goes. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Command } from '../../core/command.ts'
+import {
+  deleteObject,
+  orphanDependent,
+  POD,
+  verifyOwner,
+  warnObject,
+} from '../../testing/reaper.ts'
+import { type Backlog, createBacklog, type Job } from './backlog.ts'
+
+function job(command: Command, onSettled: () => void = () => {}): Job {
+  return { command, appendedAt: 0, onSettled: [onSettled] }
+}
+
+function of(uid: string, id: string): Job {
+  return job(deleteObject({ id, target: { ...POD, uid } }))
+}
+
+/** Ids of what goes, each finished before the next. */
+function drain(backlog: Backlog): string[] {
+  const ids: string[] = []
+  for (let next = backlog.next(); next !== undefined; next = backlog.next()) {
+    ids.push(next.command.id)
+    backlog.finished(next)
+  }
+  return ids
+}
+
+test('keeps the order of the log', () => {
+  const backlog = createBacklog()
+  for (const [uid, id] of [
+    ['a', '0-1-0'],
+    ['b', '0-2-0'],
+    ['c', '0-3-0'],
+  ] as const) {
+    equal(backlog.add(of(uid, id)), undefined)
+  }
+  equal(backlog.size(), 3)
+  deepEqual(drain(backlog), ['0-1-0', '0-2-0', '0-3-0'])
+  equal(backlog.size(), 0)
+})
+
+test('lets a newer decision about a uid replace one that was not sent, whichever its verb', () => {
+  const backlog = createBacklog()
+  const old = of('u-pod', '0-1-0')
+  backlog.add(old)
+  equal(backlog.add(job(orphanDependent({ id: '0-2-0' }))), old)
+  deepEqual(drain(backlog), ['0-2-0'])
+})
+
+test('drops an older decision that comes late, sent or not', () => {
+  const backlog = createBacklog()
+  backlog.add(of('a', '0-20-0'))
+  const late = of('a', '0-3-0')
+  equal(backlog.add(late), late)
+  const sent = backlog.next() as Job
+  equal(backlog.add(late), late)
+  backlog.finished(sent)
+  deepEqual(drain(backlog), [])
+})
+
+test('sends one command of a uid at a time', () => {
+  const backlog = createBacklog()
+  backlog.add(of('a', '0-1-0'))
+  const sent = backlog.next() as Job
+  equal(backlog.add(of('a', '0-2-0')), undefined)
+  equal(backlog.next(), undefined)
+  backlog.finished(sent)
+  equal(backlog.next()?.command.id, '0-2-0')
+})
+
+test('takes a command that is read twice for one, waiting or sent, and settles it for both', () => {
+  const backlog = createBacklog()
+  let settled = 0
+  const again = (): Job => job(deleteObject(), () => settled++)
+  backlog.add(again())
+  equal(backlog.add(again()), undefined)
+  const sent = backlog.next() as Job
+  equal(backlog.add(again()), undefined)
+  for (const settle of sent.onSettled) settle()
+  equal(settled, 3)
+  backlog.finished(sent)
+  deepEqual(drain(backlog), [])
+})
+
+test('lets looks at other places, looks for other partitions and warnings stand beside a change', () => {
+  const backlog = createBacklog()
+  const all = [
+    warnObject({ id: '0-1-0' }),
+    deleteObject({ id: '0-1-1' }),
+    verifyOwner({ id: '0-2-0' }),
+    verifyOwner({ id: '0-3-0', target: { ...POD, name: 'elsewhere' } }),
+    verifyOwner({ id: '1-3-0', partition: 1 }),
+  ]
+  for (const command of all) equal(backlog.add(job(command)), undefined)
+  deepEqual(
+    drain(backlog),
+    all.map(({ id }) => id),
+  )
+})
+
+test('replaces a look by a later one at the same place', () => {
+  const backlog = createBacklog()
+  const first = job(verifyOwner({ id: '0-1-0' }))
+  backlog.add(first)
+  equal(backlog.add(job(verifyOwner({ id: '0-2-0' }))), first)
+})
+
+test('sends or names as superseded every command exactly once, never two of a uid at once', () => {
+  const steps = fc.array(
+    fc.oneof(
+      fc.record({ add: fc.constantFrom('a', 'b', 'c') }),
+      fc.constant('next' as const),
+      fc.constant('finish' as const),
+    ),
+    { maxLength: 200, size: 'max' },
+  )
+  fc.assert(
+    fc.property(steps, (all) => {
+      const backlog = createBacklog()
+      const underWay: Job[] = []
+      const ended: Job[] = []
+      let added = 0
+      const send = (next: Job | undefined): void => {
+        if (next === undefined) return
+        ok(!underWay.some((other) => other.command.target.uid === next.command.target.uid))
+        underWay.push(next)
+        ended.push(next)
+      }
+      for (const step of all) {
+        if (step === 'next') send(backlog.next())
+        else if (step === 'finish') {
+          const first = underWay.shift()
+          if (first !== undefined) backlog.finished(first)
+        } else {
+          const superseded = backlog.add(of(step.add, `0-${added++}-0`))
+          if (superseded !== undefined) ended.push(superseded)
+        }
+      }
+      while (underWay.length > 0 || backlog.size() > 0) {
+        const first = underWay.shift()
+        if (first !== undefined) backlog.finished(first)
+        send(backlog.next())
+      }
+      deepEqual([...new Set(ended.map(({ command }) => command.id))].length, added)
+      equal(ended.length, added)
+    }),
+  )
+})

@@ -1,0 +1,83 @@
+/**
+ * Every bound and wait of the reaper, with its reason.
+ *
+ * What must stay true: nothing here can make a call less guarded; it changes only how many, how soon and for how long.
+ *
+ * Not here: where the values come from (main.ts), the time limit of one HTTP exchange (the cluster's adapter).
+ */
+import type { Mode } from '../../core/policy.ts'
+
+export interface ReaperConfig {
+  /** The stricter of this and a command's own mode counts. */
+  readonly mode: Mode
+  /** A command counts from its append time; the fold waits this long, and a margin, before it asks again. */
+  readonly commandLifeMs: number
+  /** An owner that waits is looked up again for commands older than this: it may have been turned to orphan since. */
+  readonly waitingProofAfterMs: number
+  /** One look at an owner serves all commands within this time, counted from when the GET was sent. */
+  readonly ownerProofMs: number
+  /** Looks at owners that are remembered; the oldest are forgotten. */
+  readonly ownerProofs: number
+  /** That an endpoint is the cluster it should be was proven within 30 s of any call (I7); looks at owners come in between. */
+  readonly identityProofMs: number
+  /** A failed proof of identity stands this long, so a backlog does not ask once per command. */
+  readonly identityRetryMs: number
+  /** Calls in flight per cluster: where it begins, and where it ends growing. 32 saturate a server on two cores. */
+  readonly startConcurrency: number
+  readonly maxConcurrency: number
+  /** Latency holds while at least half of the answers take less than this. Not a mean: a few hanging webhooks say nothing of the server. */
+  readonly slowMs: number
+  /** Further tries after 429, 5xx, a cut or a timeout. */
+  readonly retries: number
+  /** Wait before the first of them, then doubling, each cut by up to half at random. */
+  readonly retryBaseMs: number
+  /** A server that asks for a longer wait gets it: the command settles as blocked. */
+  readonly retryAfterCapMs: number
+  /** How often a command goes through the gate again with a newer version of an unchanged object. */
+  readonly conflicts: number
+  /** Commands per partition between the oldest unsettled one and the newest read. */
+  readonly window: number
+  /** Bytes of a saved position's note. Ranges beyond it are left out, and those commands carried out twice. The log takes 64 KiB. */
+  readonly detailBytes: number
+  /** Entries per read. */
+  readonly page: number
+  /** How long a read waits for the first entry. */
+  readonly pollMs: number
+  /** Results are gathered this long, so a cascade costs few appends; nobody waits for one result. */
+  readonly gatherMs: number
+  /** Results per append. */
+  readonly resultsPerAppend: number
+  readonly saveEveryMs: number
+  /** At a stop, how long calls in flight and results not yet appended may take. What is cut is carried out again later. */
+  readonly drainMs: number
+  /** Wait after a failed call to the log, doubling up to the second figure. */
+  readonly logRetryMs: number
+  readonly logRetryMaxMs: number
+}
+
+export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
+  mode: 'enforce',
+  commandLifeMs: 600_000,
+  waitingProofAfterMs: 2_000,
+  ownerProofMs: 2_000,
+  ownerProofs: 10_000,
+  identityProofMs: 25_000,
+  identityRetryMs: 1_000,
+  startConcurrency: 8,
+  maxConcurrency: 32,
+  slowMs: 250,
+  retries: 3,
+  retryBaseMs: 100,
+  retryAfterCapMs: 5_000,
+  conflicts: 2,
+  window: 10_000,
+  detailBytes: 60_000,
+  page: 1_000,
+  pollMs: 5_000,
+  gatherMs: 2,
+  resultsPerAppend: 500,
+  saveEveryMs: 1_000,
+  drainMs: 3_000,
+  logRetryMs: 100,
+  logRetryMaxMs: 5_000,
+}

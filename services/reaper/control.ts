@@ -1,0 +1,106 @@
+/**
+ * What `control` says now about each cluster: paused, connected, its epoch. Followed by the reaper itself, so that a pause does not queue
+ * behind commands.
+ *
+ * What must stay true: a directive that cannot be read counts against acting: a pause as pressed, a cluster as not connected.
+ *
+ * Not here: requests to relist (the watcher reads those), what is done about a pause (gate.ts).
+ */
+import type { ClusterId } from '../../core/object.ts'
+import type { Codec } from '../../ports/codec.ts'
+import { type Entry, type Log, LogError } from '../../ports/log.ts'
+import type { LogRetry } from './log-retry.ts'
+
+export interface Control {
+  isPaused(cluster: ClusterId): boolean
+  isConnected(cluster: ClusterId): boolean
+  clusterEpoch(cluster: ClusterId): number | undefined
+}
+
+export interface FollowedControl extends Control {
+  /** Reads what stands now; `follow` goes on from there. */
+  load(signal: AbortSignal): Promise<void>
+  follow(signal: AbortSignal): Promise<void>
+}
+
+interface Connection {
+  readonly isConnected: boolean
+  readonly clusterEpoch: number | undefined
+}
+
+const PAUSE = 'pause/'
+const CLUSTER = 'cluster/'
+
+export function createControl(
+  log: Log,
+  codec: Codec,
+  retry: LogRetry,
+  bounds: { readonly page: number; readonly pollMs: number },
+): FollowedControl {
+  const paused = new Set<ClusterId>()
+  const connections = new Map<ClusterId, Connection>()
+  let next = 0n
+
+  function apply(entry: Entry): void {
+    if (entry.key.startsWith(PAUSE)) {
+      const cluster = entry.key.slice(PAUSE.length)
+      if (isPause(codec, entry)) paused.add(cluster)
+      else paused.delete(cluster)
+    } else if (entry.key.startsWith(CLUSTER)) {
+      connections.set(entry.key.slice(CLUSTER.length), connectionOf(codec, entry))
+    }
+  }
+
+  async function load(signal: AbortSignal): Promise<void> {
+    // The end first: what is appended in between is applied twice, never left out.
+    const end = (await retry(() => log.bounds('control', 0), signal)).end
+    const entries = await retry(() => log.latest('control', 0), signal)
+    paused.clear()
+    connections.clear()
+    for (const entry of entries) apply(entry)
+    next = end
+  }
+
+  return {
+    load,
+    async follow(signal) {
+      const options = { limit: bounds.page, waitMs: bounds.pollMs }
+      while (!signal.aborted) {
+        try {
+          const page = await retry(() => log.read('control', 0, next, options, signal), signal)
+          for (const entry of page.entries) apply(entry)
+          
+        } catch (error) {
+          if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
+          await load(signal) // Compacted beyond us: what stands now is all we need.
+        }
+      }
+    },
+    isPaused: (cluster) => paused.has(cluster),
+    isConnected: (cluster) => connections.get(cluster)?.isConnected === true,
+    clusterEpoch: (cluster) => connections.get(cluster)?.clusterEpoch,
+  }
+}
+
+function isPause(codec: Codec, entry: Entry): boolean {
+  if (entry.value === null) return false
+  try {
+    const record = codec.decode(entry.value)
+    return record.type !== 'Control' || record.verb !== 'resume'
+  } catch {
+    return true
+  }
+}
+
+const UNKNOWN: Connection = { isConnected: false, clusterEpoch: undefined }
+
+function connectionOf(codec: Codec, entry: Entry): Connection {
+  if (entry.value === null) return UNKNOWN
+  try {
+    const record = codec.decode(entry.value)
+    if (record.type !== 'Control' || record.verb !== 'epoch') return UNKNOWN
+    return { isConnected: record.connected, clusterEpoch: record.number }
+  } catch {
+    return UNKNOWN
+  }
+}

@@ -1,0 +1,171 @@
+/** The gate's rules, one row each: facts that block, owners that are looked at, looks that disprove. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Command } from '../../core/command.ts'
+import {
+  CLAIM,
+  deleteObject,
+  object,
+  orphanDependent,
+  POD,
+  removeFinalizer,
+  verifyOwner,
+  warnObject,
+} from '../../testing/reaper.ts'
+import { DEFAULT_REAPER_CONFIG as BOUNDS } from './config.ts'
+import { claimsToProve, disproof, type Facts, judge } from './gate.ts'
+
+const FINE: Facts = {
+  ageMs: 0,
+  isReachable: true,
+  clusterEpoch: 1,
+  isConnected: true,
+  isPaused: false,
+  mode: 'enforce',
+}
+
+const verbs = [deleteObject(), orphanDependent(), removeFinalizer(), verifyOwner(), warnObject()]
+
+for (const command of verbs) {
+  test(`lets a ${command.type} go when nothing is against it`, () => {
+    deepEqual(judge(command, FINE, BOUNDS), { type: 'Go', dryRun: false })
+  })
+}
+
+const facts: readonly (readonly [string, Partial<Facts>, string])[] = [
+  ['too old', { ageMs: 600_001 }, 'expired'],
+  ['paused', { isPaused: true }, 'paused'],
+  [
+    'of a cluster out of reach',
+    { isReachable: false },
+    'this reaper has no connection to the cluster',
+  ],
+  ['of a cluster never heard of', { clusterEpoch: undefined }, 'the watcher is not connected'],
+  ['without a watcher', { isConnected: false }, 'the watcher is not connected'],
+  ['of an older epoch', { clusterEpoch: 2 }, "the cluster's epoch is 2, the command's 1"],
+  ['of a newer epoch', { clusterEpoch: 0 }, "the cluster's epoch is 0, the command's 1"],
+  ['where nothing may be done', { mode: 'observe' }, 'this reaper only observes'],
+]
+
+for (const [what, more, reason] of facts) {
+  test(`blocks every command that is ${what}`, () => {
+    for (const command of verbs) {
+      deepEqual(judge(command, { ...FINE, ...more }, BOUNDS), { type: 'Blocked', reason })
+    }
+  })
+}
+
+const faulty: readonly (readonly [string, Command, string])[] = [
+  ['E4', deleteObject({ evidence: 'E4' }), 'needs approval'],
+  ['E4, orphaning', orphanDependent({ evidence: 'E4' }), 'needs approval'],
+  ['no uid', deleteObject({ target: { ...POD, uid: '' } }), 'the command names no uid'],
+  [
+    'no version',
+    deleteObject({ target: { ...POD, resourceVersion: '' } }),
+    'the command names no resourceVersion',
+  ],
+  ['no references', deleteObject({ references: [] }), 'the object had no owner references'],
+  [
+    'E2 without an owner',
+    deleteObject({ evidence: 'E2', owners: [] }),
+    'the command names no absent owner to prove',
+  ],
+  [
+    'E3 with none absent',
+    orphanDependent({ evidence: 'E3', owners: [{ ...CLAIM, claim: 'waiting' }] }),
+    'the command names no absent owner to prove',
+  ],
+  [
+    'nothing to drop',
+    orphanDependent({ drop: [] }),
+    'the command drops no reference, or one that it does not list',
+  ],
+  [
+    'a drop of nothing',
+    orphanDependent({ drop: [2] }),
+    'the command drops no reference, or one that it does not list',
+  ],
+  ['a finalizer not listed', removeFinalizer({ finalizers: [] }), 'no such finalizer listed'],
+]
+
+for (const [what, command, reason] of faulty) {
+  test(`blocks a command with ${what}`, () => {
+    deepEqual(judge(command, FINE, BOUNDS), { type: 'Blocked', reason })
+  })
+}
+
+const modes = [
+  ['enforce', 'enforce', false],
+  ['enforce', 'dry-run', true],
+  ['dry-run', 'enforce', true],
+  ['dry-run', 'dry-run', true],
+] as const
+
+for (const [mode, own, dryRun] of modes) {
+  test(`takes the stricter of ${mode} here and ${own} in the command`, () => {
+    const pass = judge(deleteObject({ mode: own }), { ...FINE, mode }, BOUNDS)
+    deepEqual(pass, { type: 'Go', dryRun })
+  })
+}
+
+const absent = CLAIM
+const waiting = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
+
+// Evidence, what is looked at for a young command, and for one older than two seconds.
+const proofs = [
+  ['O', '', ''],
+  ['E1', '', ''],
+  ['W', '', 'waits'],
+  ['E2', 'rs', 'rs waits'],
+  ['E3', 'rs', 'rs waits'],
+] as const
+
+for (const [evidence, young, old] of proofs) {
+  test(`looks at the owners that ${evidence} asks for`, () => {
+    for (const command of [
+      deleteObject({ evidence, owners: [absent, waiting] }),
+      orphanDependent({ evidence, owners: [absent, waiting] }),
+    ]) {
+      const names = (ageMs: number) =>
+        claimsToProve(command, ageMs, BOUNDS)
+          .map(({ name }) => name)
+          .join(' ')
+      equal(names(2_000), young)
+      equal(names(2_001), old)
+    }
+  })
+}
+
+const unknown = {
+  type: 'Unknown',
+  code: 403,
+  reason: 'forbidden',
+  transient: false,
+  retryAfterMs: null,
+} as const
+const found = (more: Parameters<typeof object>[0]) =>
+  ({ type: 'Found', object: object({ uid: CLAIM.uid, ...more }), code: 200 }) as const
+
+// A look, then whether it bears out that the owner is absent, and that it waits.
+const looks = [
+  ['nothing', { type: 'Absent', code: 404 }, true, true],
+  ['another uid', found({ uid: 'u-2' }), true, true],
+  ['no uid', found({ uid: '' }), false, false],
+  ['no answer', unknown, false, false],
+  ['the owner', found({}), false, false],
+  ['the owner, going', found({ deletedAt: 1 }), false, false],
+  ['the owner, waiting', found({ deletedAt: 1, finalizers: ['foregroundDeletion'] }), false, true],
+  [
+    'the owner, orphaning',
+    found({ deletedAt: 1, finalizers: ['foregroundDeletion', 'orphan'] }),
+    false,
+    false,
+  ],
+] as const
+
+for (const [what, look, provesAbsent, provesWaiting] of looks) {
+  test(`is told by ${what}`, () => {
+    equal(disproof(absent, look) === undefined, provesAbsent)
+    equal(disproof(waiting, look) === undefined, provesWaiting)
+  })
+}

@@ -1,0 +1,125 @@
+/**
+ * Whether a command may go now: a decision over facts, and which owners have to be looked at before.
+ *
+ * What must stay true: what is not known blocks. The gate never waits and has no third answer: what may not go now settles as blocked
+ * (an expired command too), and the fold asks again.
+ *
+ * Not here: getting the facts and the looks (proof.ts, control.ts), the guard inside the call itself (guard.ts).
+ */
+import type { Command, OrphanDependent, OwnerClaim } from '../../core/command.ts'
+import { phaseOf } from '../../core/node.ts'
+import type { Mode } from '../../core/policy.ts'
+import type { GetAnswer } from '../../ports/cluster.ts'
+
+export interface Facts {
+  /** Since the command was appended. */
+  readonly ageMs: number
+  /** This process has a connection to the command's cluster. */
+  readonly isReachable: boolean
+  /** The cluster's epoch now; undefined while no watcher has told any. */
+  readonly clusterEpoch: number | undefined
+  /** A watcher is connected to it, or has resumed. */
+  readonly isConnected: boolean
+  readonly isPaused: boolean
+  /** The strictest that this reaper may do. */
+  readonly mode: Mode
+}
+
+export interface GateBounds {
+  readonly commandLifeMs: number
+  readonly waitingProofAfterMs: number
+}
+
+export type Pass =
+  | { readonly type: 'Go'; readonly dryRun: boolean }
+  | { readonly type: 'Blocked'; readonly reason: string }
+
+const GO: Pass = { type: 'Go', dryRun: false }
+const GO_DRY: Pass = { type: 'Go', dryRun: true }
+
+/** All that can be said without asking the cluster. */
+export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass {
+  const reason = hindrance(command, facts, bounds)
+  if (reason !== undefined) return { type: 'Blocked', reason }
+  return facts.mode === 'dry-run' || command.mode === 'dry-run' ? GO_DRY : GO
+}
+
+function hindrance(command: Command, facts: Facts, bounds: GateBounds): string | undefined {
+  if (facts.ageMs > bounds.commandLifeMs) return 'expired'
+  if (facts.isPaused) return 'paused'
+  if (!facts.isReachable) return 'this reaper has no connection to the cluster'
+  if (facts.clusterEpoch === undefined || !facts.isConnected) return 'the watcher is not connected'
+  if (facts.clusterEpoch !== command.clusterEpoch) {
+    return `the cluster's epoch is ${facts.clusterEpoch}, the command's ${command.clusterEpoch}`
+  }
+  if (facts.mode === 'observe') return 'this reaper only observes'
+  if (command.evidence === 'E4' && command.type !== 'VerifyOwner') return 'needs approval'
+  return missingGuard(command)
+}
+
+/** An empty precondition is none to an API server, so a command without its guard is refused here (I2, I4). */
+function missingGuard(command: Command): string | undefined {
+  const { target } = command
+  if (command.type === 'VerifyOwner' || command.type === 'WarnObject') return undefined
+  if (target.uid === '') return 'the command names no uid'
+  if (command.type === 'RemoveFinalizer') {
+    return command.finalizers.includes(command.finalizer) ? undefined : 'no such finalizer listed'
+  }
+  if (command.type === 'DeleteObject' && target.resourceVersion === '') {
+    return 'the command names no resourceVersion'
+  }
+  if (command.type === 'OrphanDependent' && !dropsListed(command)) {
+    return 'the command drops no reference, or one that it does not list'
+  }
+  if (command.references.length === 0) return 'the object had no owner references'
+  const needsProof = command.evidence === 'E2' || command.evidence === 'E3'
+  if (needsProof && !command.owners.some((owner) => owner.claim === 'absent')) {
+    return 'the command names no absent owner to prove'
+  }
+  return undefined
+}
+
+function dropsListed({ drop, references }: OrphanDependent): boolean {
+  return drop.length > 0 && drop.every((index) => references[index] !== undefined)
+}
+
+/** Owners to be looked at before the call. */
+export function claimsToProve(
+  command: Command,
+  ageMs: number,
+  bounds: GateBounds,
+): readonly OwnerClaim[] {
+  if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return NONE
+  const isOld = ageMs > bounds.waitingProofAfterMs
+  switch (command.evidence) {
+    case 'O':
+    case 'E1':
+      return NONE
+    case 'W':
+      return isOld ? command.owners.filter((owner) => owner.claim === 'waiting') : NONE
+    case 'E2':
+    case 'E3':
+    case 'E4':
+      return command.owners.filter((owner) => owner.claim === 'absent' || isOld)
+  }
+}
+
+const NONE: readonly OwnerClaim[] = []
+
+/** Why this look does not bear the claim out; undefined when it does. */
+export function disproof(claim: OwnerClaim, look: GetAnswer): string | undefined {
+  const owner = `owner ${claim.kind}/${claim.name}`
+  switch (look.type) {
+    case 'Absent':
+      return undefined // Of a waiting owner too: it is gone by now.
+    case 'Unknown':
+      return `${owner} could not be looked up: ${look.reason}`
+    case 'Found':
+      if (look.object.uid === '') return `${owner} was found without a uid`
+      if (look.object.uid !== claim.uid) return undefined
+      if (claim.claim === 'absent') return `${owner} exists`
+      return phaseOf(look.object) === 'waiting'
+        ? undefined
+        : `${owner} does not wait for its dependents`
+  }
+}

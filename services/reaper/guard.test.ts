@@ -1,0 +1,65 @@
+/** The guard of each change, as it is sent. */
+import { deepEqual } from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  deleteObject,
+  OTHER_OWNER,
+  OWNER,
+  orphanDependent,
+  removeFinalizer,
+} from '../../testing/reaper.ts'
+import { deleteGuard, patchGuard } from './guard.ts'
+
+test('gives a DELETE both preconditions and a policy', () => {
+  deepEqual(deleteGuard(deleteObject({ propagationPolicy: 'Foreground' }), '8', true), {
+    uid: 'u-pod',
+    resourceVersion: '8',
+    propagationPolicy: 'Foreground',
+    dryRun: true,
+  })
+})
+
+test('tests the uid and every entry before it removes the first, the last entry first', () => {
+  deepEqual(patchGuard(orphanDependent({ drop: [0, 1] })), [
+    { op: 'test', path: '/metadata/uid', value: 'u-pod' },
+    {
+      op: 'test',
+      path: '/metadata/ownerReferences/1',
+      value: {
+        apiVersion: 'apps/v1',
+        kind: 'ReplicaSet',
+        name: 'rs',
+        uid: 'u-rs',
+        controller: true,
+      },
+    },
+    {
+      op: 'test',
+      path: '/metadata/ownerReferences/0',
+      value: {
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        name: 'job',
+        uid: 'u-job',
+        blockOwnerDeletion: false,
+      },
+    },
+    { op: 'remove', path: '/metadata/ownerReferences/1' },
+    { op: 'remove', path: '/metadata/ownerReferences/0' },
+  ])
+})
+
+test('removes a reference that is named twice once', () => {
+  const paths = patchGuard(orphanDependent({ references: [OWNER, OTHER_OWNER], drop: [0, 0] }))
+    .filter(({ op }) => op === 'remove')
+    .map(({ path }) => path)
+  deepEqual(paths, ['/metadata/ownerReferences/0'])
+})
+
+test('tests and removes a finalizer at its place', () => {
+  deepEqual(patchGuard(removeFinalizer()), [
+    { op: 'test', path: '/metadata/uid', value: 'u-pod' },
+    { op: 'test', path: '/metadata/finalizers/1', value: 'orphan' },
+    { op: 'remove', path: '/metadata/finalizers/1' },
+  ])
+})

@@ -1,0 +1,64 @@
+/**
+ * The guard of each change: what a call must carry so that it takes effect only on the object the command was judged for.
+ *
+ * What must stay true: a DELETE has both preconditions and a policy; a patch tests the uid and every entry it removes, all tests before
+ * the first removal (I4). The gate has refused commands that lack what is needed here. A field that the stored entry lacks is lacking in the test too: absent and false differ.
+ */
+import type { DeleteObject, OrphanDependent, RemoveFinalizer } from '../../core/command.ts'
+import { invariant } from '../../core/invariant.ts'
+import type { OwnerReference, ResourceVersion } from '../../core/object.ts'
+import type { DeleteOptions, PatchOperation } from '../../ports/cluster.ts'
+
+/** `resourceVersion` is the command's, or that of a later look at an unchanged object. */
+export function deleteGuard(
+  command: DeleteObject,
+  resourceVersion: ResourceVersion,
+  dryRun: boolean,
+): DeleteOptions {
+  const { target, propagationPolicy } = command
+  return { uid: target.uid, resourceVersion, propagationPolicy, dryRun }
+}
+
+export function patchGuard(command: OrphanDependent | RemoveFinalizer): readonly PatchOperation[] {
+  const entries =
+    command.type === 'OrphanDependent' ? droppedEntries(command) : finalizerEntry(command)
+  return [
+    { op: 'test', path: '/metadata/uid', value: command.target.uid },
+    ...entries.map(({ path, value }) => ({ op: 'test', path, value }) as const),
+    ...entries.map(({ path }) => ({ op: 'remove', path }) as const),
+  ]
+}
+
+interface GuardedEntry {
+  readonly path: string
+  readonly value: unknown
+}
+
+/** Descending, so that no removal moves an entry still to be removed. */
+function droppedEntries(command: OrphanDependent): readonly GuardedEntry[] {
+  return [...new Set(command.drop)]
+    .sort((a, b) => b - a)
+    .map((index) => {
+      const reference = command.references[index]
+      invariant(reference !== undefined, `${command.id} drops reference ${index}, which it lacks`)
+      return { path: `/metadata/ownerReferences/${index}`, value: storedEntry(reference) }
+    })
+}
+
+function finalizerEntry(command: RemoveFinalizer): readonly GuardedEntry[] {
+  const index = command.finalizers.indexOf(command.finalizer)
+  invariant(index >= 0, `${command.id} removes finalizer ${command.finalizer}, which it lacks`)
+  return [{ path: `/metadata/finalizers/${index}`, value: command.finalizer }]
+}
+
+function storedEntry(reference: OwnerReference): Record<string, string | boolean> {
+  const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = reference
+  return {
+    apiVersion,
+    kind,
+    name,
+    uid,
+    ...(controller === null ? {} : { controller }),
+    ...(blockOwnerDeletion === null ? {} : { blockOwnerDeletion }),
+  }
+}

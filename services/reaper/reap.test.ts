@@ -1,0 +1,294 @@
+/**
+ * The life of one command, each verb end to end: over the Kubernetes adapter, on an API server in memory.
+ */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Command, OwnerClaim } from '../../core/command.ts'
+import type { CommandSettled } from '../../core/event.ts'
+import { verifyOwner, warnObject } from '../../testing/reaper.ts'
+import { configMap, GONE, GONE_CLAIM, World } from '../../testing/reaper-world.ts'
+import type { ReaperConfig } from './config.ts'
+import type { Result } from './result.ts'
+
+/** Carries the commands out and gives what became of them, and the requests it took beside the proof of identity. */
+async function reapAll(
+  world: World,
+  commands: readonly Command[],
+  config: Partial<ReaperConfig> = {},
+): Promise<{ results: readonly Result[]; calls: Readonly<Record<string, number>> }> {
+  world.calls()
+  await world.command(...commands)
+  const running = world.start(config)
+  const results = await world.settled(commands.length)
+  await running.stop()
+  return { results, calls: world.calls() }
+}
+
+function show(result: Result | undefined): string {
+  if (result === undefined) return 'nothing'
+  if (result.type === 'OwnerFound') return `found ${result.uid}`
+  if (result.type === 'OwnerAbsent') return `absent ${result.how} ${result.otherUid}`
+  const object = result.object === null ? '' : ' +object'
+  const reason = result.reason === '' ? '' : ` ${result.reason}`
+  return `${result.outcome} ${result.code}${reason}${object}`
+}
+
+test('deletes a dependent with one call', async () => {
+  const world = await World.open(2)
+  const pod = await world.dependent('pod')
+  await world.command(world.deleteOf(pod, { partition: 1 }))
+  const running = world.start()
+  world.calls()
+  const [result] = await world.settled(1, 1)
+  await running.stop()
+
+  equal(show(result), 'done 200')
+  equal(world.exists('pod'), false)
+  deepEqual(world.calls(), { DELETE: 1 })
+  const { calls, uid, verb } = result as CommandSettled
+  deepEqual([calls, uid, verb], [2, pod.uid, 'DeleteObject'], 'the identity was this one to ask')
+  deepEqual(
+    (await world.entries(1)).map(({ key }) => key),
+    [`${world.id}/default`],
+  )
+})
+
+test('settles a delete that waits for finalizers as done, with the object', async () => {
+  const world = await World.open()
+  const pod = await world.dependent('pod', ['example.com/keep'])
+  const { results } = await reapAll(world, [world.deleteOf(pod)])
+  equal(show(results[0]), 'done 200 +object')
+  equal(typeof (results[0] as CommandSettled).object?.deletedAt, 'number')
+})
+
+test('takes the policy of the command', async () => {
+  const world = await World.open()
+  const pod = await world.dependent('pod')
+  await reapAll(world, [world.deleteOf(pod, { propagationPolicy: 'Foreground' })])
+  deepEqual((await world.read('pod')).finalizers, ['foregroundDeletion'])
+})
+
+test('drops the references named and no other', async () => {
+  const world = await World.open()
+  const solid = await world.create('solid')
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'solid', uid: solid.uid }
+  const other = { ...GONE, uid: 'u-2', name: 'gone-2', controller: false, blockOwnerDeletion: true }
+  const pod = await world.create('pod', { owners: [GONE, owner, other] })
+  const { results, calls } = await reapAll(world, [world.orphanOf(pod, [2, 0])])
+  equal(show(results[0]), 'done 200 +object')
+  deepEqual(
+    (await world.read('pod')).ownerReferences.map(({ name }) => name),
+    ['solid'],
+  )
+  equal(calls['PATCH'], 1)
+})
+
+test('removes one finalizer', async () => {
+  const world = await World.open()
+  const owner = await world.create('owner', { finalizers: ['example.com/keep', 'orphan'] })
+  const { results } = await reapAll(world, [world.releaseOf(owner, 'orphan')])
+  equal(show(results[0]), 'done 200 +object')
+  deepEqual((await world.read('owner')).finalizers, ['example.com/keep'])
+})
+
+test('verifies owners: there, gone, and another one in the place', async () => {
+  const world = await World.open()
+  const { uid } = await world.create('here')
+  const about = { cluster: world.id }
+  const { results } = await reapAll(world, [
+    verifyOwner({ ...about, id: '0-1-0', target: configMap('here', uid) }),
+    verifyOwner({ ...about, id: '0-2-0', target: configMap('gone', 'u-gone') }),
+    verifyOwner({ ...about, id: '0-3-0', target: configMap('here', 'u-before') }),
+  ])
+  deepEqual(results.map(show), [`found ${uid}`, 'absent NotFound null', `absent OtherUid ${uid}`])
+})
+
+test('does not take an address that is not served for an absent owner', async () => {
+  const world = await World.open()
+  const target = { ...configMap('gone'), resource: 'configmap' }
+  const { results } = await reapAll(world, [verifyOwner({ cluster: world.id, target })])
+  equal((results[0] as CommandSettled).outcome, 'blocked')
+})
+
+test('warns once, however often it is asked', async () => {
+  const world = await World.open()
+  const pod = await world.dependent('pod')
+  const target = configMap('pod', pod.uid)
+  const warn = (id: string) => warnObject({ cluster: world.id, id, target })
+  const { results } = await reapAll(world, [warn('0-1-0')])
+  const again = world.start()
+  await world.command(warn('0-2-0'))
+  await world.settled(2)
+  await again.stop()
+  equal((results[0] as CommandSettled).outcome, 'done')
+  equal((results[0] as CommandSettled).object, null)
+  deepEqual([...world.server.objects('', 'events')].length, 1)
+})
+
+test('changes nothing in a dry run', async () => {
+  for (const [own, here] of [
+    ['dry-run', 'enforce'],
+    ['enforce', 'dry-run'],
+  ] as const) {
+    const world = await World.open()
+    const pod = await world.dependent('pod', ['orphan'])
+    let effects = 0
+    world.server.observe(() => effects++)
+    const commands = [
+      world.deleteOf(pod),
+      world.orphanOf(await world.dependent('pod-2'), [0]),
+      world.releaseOf(await world.dependent('pod-3', ['orphan']), 'orphan'),
+      warnObject({ cluster: world.id, target: configMap('pod-4') }),
+    ]
+    effects = 0
+    const { results } = await reapAll(
+      world,
+      commands.map((one) => ({ ...one, mode: own })),
+      {
+        mode: here,
+      },
+    )
+    deepEqual(results.map(show).sort(), Array(4).fill('would-go 200'))
+    equal(effects, 0)
+  }
+})
+
+// What somebody else does after the verdict, what became of the DELETE, and how many calls that took.
+const conflicts: readonly (readonly [string, (world: World) => Promise<void>, string, number])[] = [
+  ['nothing', async () => {}, 'done 200', 1],
+  ['a label', (world) => world.patch('pod', { labels: { a: 'b' } }), 'done 200', 3],
+  [
+    'a new owner',
+    (world) => world.patch('pod', { ownerReferences: [GONE, { ...GONE, uid: 'u-2' }] }),
+    'stale 200 changed since it was judged +object',
+    2,
+  ],
+  [
+    'a finalizer',
+    (world) => world.patch('pod', { finalizers: ['example.com/keep'] }),
+    'stale 200 changed since it was judged +object',
+    2,
+  ],
+  ['a delete', (world) => world.delete('pod'), 'absent 404 not found', 1],
+  [
+    'a delete that waits',
+    async (world) => {
+      await world.delete('pod', { propagationPolicy: 'Foreground' })
+    },
+    'absent 200 already being deleted +object',
+    2,
+  ],
+  [
+    'another in its place',
+    async (world) => {
+      await world.delete('pod')
+      await world.dependent('pod')
+    },
+    'absent 200 another object is there',
+    2,
+  ],
+]
+
+for (const [what, meanwhile, expected, calls] of conflicts) {
+  test(`deletes what it was judged for, after ${what}`, async () => {
+    const world = await World.open()
+    const pod = await world.dependent('pod')
+    await meanwhile(world)
+    const { results } = await reapAll(world, [world.deleteOf(pod)])
+    equal(show(results[0]), expected)
+    equal((results[0] as CommandSettled).calls - 1, calls)
+  })
+}
+
+test('gives an object up that is written again and again', async () => {
+  const world = await World.open()
+  const pod = await world.dependent('pod')
+  let writes = 0
+  world.server.inject(async (request) => {
+    if (request.method === 'DELETE') await world.patch('pod', { labels: { n: String(writes++) } })
+    return undefined
+  })
+  const { results, calls } = await reapAll(world, [world.deleteOf(pod)])
+  equal(show(results[0]), 'stale 200 keeps being written +object')
+  equal(calls['DELETE'], 3)
+})
+
+// What somebody else does after the verdict, and what became of dropping the second of two references.
+const moved: readonly (readonly [string, (world: World) => Promise<void>, string])[] = [
+  ['a label', (world) => world.patch('pod', { labels: { a: 'b' } }), 'done 200 +object'],
+  [
+    'the drop itself',
+    (world) => world.patch('pod', { ownerReferences: [{ ...GONE, uid: 'u-1' }] }),
+    'done 200 already so +object',
+  ],
+  [
+    'a change of the other',
+    (world) =>
+      world.patch('pod', { ownerReferences: [{ ...GONE, uid: 'u-1', controller: true }, GONE] }),
+    'done 200 +object',
+  ],
+  [
+    'a change of their order',
+    (world) => world.patch('pod', { ownerReferences: [GONE, { ...GONE, uid: 'u-1' }] }),
+    'stale 200 changed since it was judged +object',
+  ],
+  ['a delete', (world) => world.delete('pod'), 'absent 404 not found'],
+]
+
+for (const [what, meanwhile, expected] of moved) {
+  test(`drops the reference it was judged by, after ${what}`, async () => {
+    const world = await World.open()
+    const pod = await world.create('pod', { owners: [{ ...GONE, uid: 'u-1' }, GONE] })
+    await meanwhile(world)
+    const { results } = await reapAll(world, [world.orphanOf(pod, [1])])
+    equal(show(results[0]), expected)
+  })
+}
+
+test('proves an absent owner once for all that name it', async () => {
+  const world = await World.open()
+  const commands: Command[] = []
+  for (let i = 0; i < 100; i++) {
+    const pod = await world.dependent(`pod-${i}`)
+    commands.push(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+  }
+  const { results, calls } = await reapAll(world, commands)
+  deepEqual(new Set(results.map(show)), new Set(['done 200']))
+  deepEqual(calls, { GET: 1, DELETE: 100 })
+})
+
+test('blocks when an owner that was never seen turns out to be there', async () => {
+  const world = await World.open()
+  const owner = await world.create('gone')
+  const pod = await world.dependent('pod')
+  const claim: OwnerClaim = { ...GONE_CLAIM, uid: owner.uid }
+  const { results } = await reapAll(world, [
+    world.deleteOf(pod, { evidence: 'E3', owners: [claim] }),
+  ])
+  equal(show(results[0]), 'blocked null owner ConfigMap/gone exists')
+  equal(world.exists('pod'), true)
+})
+
+test('looks at a waiting owner again when the command is old', async () => {
+  const world = await World.open()
+  const owner = await world.create('gone', { finalizers: ['example.com/keep'] })
+  await world.delete('gone', { propagationPolicy: 'Orphan' })
+  const pod = await world.dependent('pod')
+  const claim: OwnerClaim = { ...GONE_CLAIM, uid: owner.uid, claim: 'waiting' }
+  await world.command(world.deleteOf(pod, { evidence: 'W', owners: [claim] }))
+  await world.clock.advance(2_001)
+  const running = world.start()
+  const [result] = await world.settled(1)
+  await running.stop()
+  equal(show(result), 'blocked null owner ConfigMap/gone does not wait for its dependents')
+})
+
+test('looks before it deletes behind an aggregated server', async () => {
+  const world = await World.open()
+  const pod = await world.dependent('pod')
+  const command = world.deleteOf(pod)
+  const target = { ...command.target, aggregated: true }
+  const { results, calls } = await reapAll(world, [{ ...command, target }])
+  equal(show(results[0]), 'done 200')
+  deepEqual(calls, { GET: 1, DELETE: 1 })
+})

@@ -1,0 +1,172 @@
+/**
+ * The life of one command that may go: gate, one guarded call, what follows from its answer, until it is settled.
+ *
+ * What must stay true: no call of a command goes out but straight from the gate, and each way back to it is counted, so every command
+ * ends. Carrying a command out twice has one effect.
+ *
+ * Not here: which command comes next (backlog.ts), what the answers mean (settle.ts), appending the result (outbox.ts).
+ */
+import type { Command, VerifyOwner } from '../../core/command.ts'
+import type { Cluster, ReapAnswer } from '../../ports/cluster.ts'
+import type { Caller, CallVerb } from './call.ts'
+import type { ReaperConfig } from './config.ts'
+import { claimsToProve, disproof, type Facts, judge, type Pass } from './gate.ts'
+import { deleteGuard, patchGuard } from './guard.ts'
+import type { Proofs } from './proof.ts'
+import { type Result, settled, verified } from './result.ts'
+import {
+  type Again,
+  beforeDelete,
+  type Effect,
+  onAnswer,
+  onLook,
+  type Retry,
+  readBack,
+  type Settle,
+  type Tried,
+} from './settle.ts'
+
+/** What a command needs of its cluster. */
+export interface Reaping {
+  readonly caller: Caller
+  readonly proofs: Proofs
+  readonly config: ReaperConfig
+  /** As they are now. */
+  facts(appendedAt: number): Facts
+}
+
+/** One command on its way. */
+interface Life {
+  readonly appendedAt: number
+  readonly site: Reaping
+  readonly signal: AbortSignal
+  readonly onCall: () => void
+}
+
+/** Rejects with the signal's reason when it aborts; then the command is not settled. */
+export async function reap(
+  command: Command,
+  appendedAt: number,
+  site: Reaping,
+  signal: AbortSignal,
+): Promise<Result> {
+  let calls = 0
+  const onCall = (): void => {
+    calls++
+  }
+  const life = { appendedAt, site, signal, onCall }
+  const end =
+    command.type === 'VerifyOwner' ? await verify(command, life) : await effect(command, life)
+  return end.type === 'Settle' ? settled(command, end, calls) : end
+}
+
+async function verify(command: VerifyOwner, life: Life): Promise<Settle | Result> {
+  const { site, signal, onCall } = life
+  for (let retries = 0; ; retries++) {
+    const pass = await gate(command, life)
+    if (pass.type === 'Blocked') return blocked(pass.reason)
+    onCall()
+    const look = await site.caller.send('GET', (to) => to.get(command.target, signal))
+    const step = onLook(command, look, { ...FRESH, retries }, site.config)
+    if (step.type === 'Settle') return step
+    if (step.type !== 'Retry') return verified(command, step)
+    await site.caller.wait(retries, step.afterMs, signal)
+  }
+}
+
+async function effect(command: Effect, life: Life): Promise<Settle> {
+  let { resourceVersion } = command.target
+  let tried: Tried = FRESH
+  for (;;) {
+    const pass = await gate(command, life)
+    if (pass.type === 'Blocked') return blocked(pass.reason)
+    tried = { ...tried, dryRun: pass.dryRun }
+    const step = await attempt(command, resourceVersion, tried, life)
+    switch (step.type) {
+      case 'Settle':
+        return step
+      case 'Retry':
+        await life.site.caller.wait(tried.retries, step.afterMs, life.signal)
+        tried = { ...tried, retries: tried.retries + 1 }
+        break
+      case 'Again':
+        resourceVersion = step.resourceVersion
+        tried = { ...tried, conflicts: tried.conflicts + 1 }
+        break
+    }
+  }
+}
+
+const FRESH: Tried = { dryRun: false, retries: 0, conflicts: 0 }
+
+/** Facts, then proofs, then the facts as they are after the proofs: a pause may have been pressed meanwhile. */
+async function gate(command: Command, { appendedAt, site, signal, onCall }: Life): Promise<Pass> {
+  const facts = site.facts(appendedAt)
+  const pass = judge(command, facts, site.config)
+  if (pass.type === 'Blocked') return pass
+  const impostor = await site.proofs.identity(onCall, signal)
+  if (impostor !== undefined) return { type: 'Blocked', reason: impostor }
+  const claims = claimsToProve(command, facts.ageMs, site.config)
+  const looks = await Promise.all(claims.map((one) => site.proofs.owner(one, onCall, signal)))
+  for (const [i, claim] of claims.entries()) {
+    const reason = disproof(claim, looks[i] as (typeof looks)[number])
+    if (reason !== undefined) return { type: 'Blocked', reason }
+  }
+  return judge(command, site.facts(appendedAt), site.config)
+}
+
+async function attempt(
+  command: Effect,
+  resourceVersion: string,
+  tried: Tried,
+  life: Life,
+): Promise<Settle | Retry | Again> {
+  const { site, signal, onCall } = life
+  const answer = await call(command, resourceVersion, tried.dryRun, life)
+  const step = onAnswer(command, answer, tried, site.config)
+  if (step.type !== 'ReadBack') return step
+  const read = await site.caller.look(command.target, onCall, signal)
+  return readBack(command, answer, read, tried, site.config)
+}
+
+async function call(
+  command: Effect,
+  resourceVersion: string,
+  dryRun: boolean,
+  { site, signal, onCall }: Life,
+): Promise<ReapAnswer> {
+  const { target } = command
+  const send = (
+    verb: CallVerb,
+    to: (cluster: Cluster) => Promise<ReapAnswer>,
+  ): Promise<ReapAnswer> => {
+    onCall()
+    return site.caller.send(verb, to)
+  }
+  switch (command.type) {
+    case 'DeleteObject': {
+      if (target.aggregated) {
+        const read = await site.caller.look(target, onCall, signal)
+        const answer = beforeDelete(command, resourceVersion, read)
+        if (answer !== undefined) return answer
+      }
+      const options = deleteGuard(command, resourceVersion, dryRun)
+      return send('DELETE', (to) => to.delete(target, options, signal))
+    }
+    case 'OrphanDependent':
+    case 'RemoveFinalizer':
+      return send('PATCH', (to) => to.patch(target, patchGuard(command), dryRun, signal))
+    case 'WarnObject': {
+      if (dryRun) return WOULD_WARN
+      const { reason, message } = command
+      return send('WARN', (to) => to.warn(target, { reason, message }, signal))
+    }
+  }
+}
+
+/** An Event has no dry run, so none is sent. */
+const WOULD_WARN: ReapAnswer = { type: 'WouldGo', code: 200 }
+
+function blocked(reason: string): Settle {
+  return { type: 'Settle', outcome: 'blocked', reason, code: null, object: null }
+}

@@ -1,0 +1,50 @@
+/**
+ * The event that a command's result is.
+ *
+ * What must stay true: it carries the epoch the command was judged in, never a later one, so a result from before a restore is
+ * refused by the fold.
+ */
+import type { Command, VerifyOwner } from '../../core/command.ts'
+import type { CommandSettled, OwnerAbsent, OwnerFound } from '../../core/event.ts'
+import type { Settle, Verified } from './settle.ts'
+
+export type Result = CommandSettled | OwnerFound | OwnerAbsent
+
+export function settled(command: Command, how: Settle, calls: number): CommandSettled {
+  const { cluster, clusterEpoch, target } = command
+  const { group, kind, namespace, name } = target
+  const { outcome, reason, code, object } = how
+  return {
+    type: 'CommandSettled',
+    cluster,
+    clusterEpoch,
+    command: command.id,
+    verb: command.type,
+    uid: target.uid,
+    place: { group, kind, namespace, name },
+    outcome,
+    reason,
+    code,
+    object,
+    calls,
+  }
+}
+
+/** Not sent, and it will not be. */
+export function unsent(
+  command: Command,
+  outcome: 'stale' | 'blocked',
+  reason: string,
+): CommandSettled {
+  return settled(command, { type: 'Settle', outcome, reason, code: null, object: null }, 0)
+}
+
+export function verified(command: VerifyOwner, look: Verified): OwnerFound | OwnerAbsent {
+  const { cluster, clusterEpoch, id, target } = command
+  const { group, kind, namespace, name, uid } = target
+  const owner = { group, kind, namespace, name }
+  const about = { cluster, clusterEpoch, owner, uid, command: id }
+  if (look.type === 'Found') return { type: 'OwnerFound', ...about, object: look.object }
+  const otherUid = look.how === 'OtherUid' ? look.otherUid : null
+  return { type: 'OwnerAbsent', ...about, how: look.how, otherUid }
+}

@@ -1,0 +1,250 @@
+/**
+ * What follows from an answer of the cluster: settle, read the object again, go through the gate again, or try again shortly.
+ *
+ * What must stay true: every answer has its row, nothing unknown settles as `done` or `absent`, and each way back to the gate is counted.
+ * Trying a DELETE or a patch again is safe, since its guard makes a second one change nothing.
+ *
+ * Not here: the calls themselves and the waits (reap.ts), how bytes become an answer (adapters/kubernetes).
+ */
+import type {
+  DeleteObject,
+  OrphanDependent,
+  RemoveFinalizer,
+  VerifyOwner,
+  WarnObject,
+} from '../../core/command.ts'
+import type { Outcome } from '../../core/event.ts'
+import type { ObjectMeta, OwnerReference, ResourceVersion } from '../../core/object.ts'
+import type { GetAnswer, ReapAnswer, UnknownAnswer } from '../../ports/cluster.ts'
+
+/** A command that asks for a call with an effect. */
+export type Effect = DeleteObject | OrphanDependent | RemoveFinalizer | WarnObject
+
+/** What has been tried for a command so far. */
+export interface Tried {
+  readonly dryRun: boolean
+  readonly retries: number
+  readonly conflicts: number
+}
+
+export interface SettleBounds {
+  readonly retries: number
+  readonly retryAfterCapMs: number
+  readonly conflicts: number
+}
+
+export interface Settle {
+  readonly type: 'Settle'
+  readonly outcome: Outcome
+  readonly reason: string
+  readonly code: number | null
+  readonly object: ObjectMeta | null
+}
+
+/** Through the gate again after a short wait, as long as the server asked for if it did. */
+export interface Retry {
+  readonly type: 'Retry'
+  readonly afterMs: number | null
+}
+
+/** GET the target, then `readBack`. */
+export interface ReadBack {
+  readonly type: 'ReadBack'
+}
+
+/** Through the gate again at once: the object is as judged, its version has moved. */
+export interface Again {
+  readonly type: 'Again'
+  readonly resourceVersion: ResourceVersion
+}
+
+export type Verified =
+  | { readonly type: 'Found'; readonly object: ObjectMeta }
+  | { readonly type: 'Gone'; readonly how: 'NotFound' }
+  | { readonly type: 'Gone'; readonly how: 'OtherUid'; readonly otherUid: string }
+
+/** First look at the answer to a DELETE, a patch or a warning. */
+export function onAnswer(
+  command: Effect,
+  answer: ReapAnswer,
+  tried: Tried,
+  bounds: SettleBounds,
+): Settle | Retry | ReadBack {
+  const isWarning = command.type === 'WarnObject'
+  switch (answer.type) {
+    case 'Removed':
+      return taken(tried, answer.code, null)
+    case 'Changed':
+      // What a warning returns is the Event, not its object.
+      return taken(tried, answer.code, isWarning ? null : answer.object)
+    case 'WouldGo':
+      if (tried.dryRun) return settle('would-go', '', answer.code)
+      return settle('blocked', 'the server answered as if it were a dry run', answer.code)
+    case 'Absent':
+      return settle('absent', 'not found', answer.code)
+    case 'Conflict':
+      return isWarning ? settle('done', 'already so', answer.code) : { type: 'ReadBack' }
+    case 'Refused':
+      return settle('blocked', answer.reason, answer.code)
+    case 'Unknown':
+      if (mayRetry(answer, tried, bounds)) return { type: 'Retry', afterMs: answer.retryAfterMs }
+      if (mayHaveTaken(answer) && !isWarning && !tried.dryRun) return { type: 'ReadBack' }
+      return settle('blocked', answer.reason, answer.code)
+  }
+}
+
+/** What the object looks like after a conflict, or after an answer that leaves open whether the call took effect. */
+export function readBack(
+  command: Effect,
+  cause: ReapAnswer,
+  read: GetAnswer,
+  tried: Tried,
+  bounds: SettleBounds,
+): Settle | Again {
+  switch (read.type) {
+    case 'Absent':
+      return settle('absent', 'not found', read.code)
+    case 'Unknown':
+      return settle('blocked', read.reason, read.code)
+    case 'Found':
+      break
+  }
+  const { object, code } = read
+  if (object.uid === '') return settle('blocked', 'the object was found without a uid', code)
+  if (object.uid !== command.target.uid) return settle('absent', 'another object is there', code)
+  if (command.type === 'DeleteObject' && object.deletedAt !== null) {
+    return settle('absent', 'already being deleted', code, object)
+  }
+  if (isAlreadySo(command, object)) return settle('done', 'already so', code, object)
+  if (!isAsJudged(command, object)) {
+    return settle('stale', 'changed since it was judged', code, object)
+  }
+  if (cause.type !== 'Conflict') {
+    const reason = cause.type === 'Unknown' ? cause.reason : cause.type
+    return settle('blocked', `it did not take effect: ${reason}`, cause.code, object)
+  }
+  if (tried.conflicts < bounds.conflicts) {
+    return { type: 'Again', resourceVersion: object.resourceVersion }
+  }
+  return settle('stale', 'keeps being written', code, object)
+}
+
+/** The GET before the DELETE of an object behind an aggregated server, which may ignore preconditions. Undefined: send it. */
+export function beforeDelete(
+  command: Effect,
+  resourceVersion: ResourceVersion,
+  read: GetAnswer,
+): ReapAnswer | undefined {
+  if (read.type !== 'Found') return read
+  const { object, code } = read
+  if (object.uid === '')
+    return { type: 'Refused', code, reason: 'the object was found without a uid' }
+  if (object.uid !== command.target.uid) return { type: 'Absent', code }
+  if (object.resourceVersion === resourceVersion) return undefined
+  return { type: 'Conflict', code, reason: 'another resourceVersion' }
+}
+
+/** The answer to a `VerifyOwner`. */
+export function onLook(
+  command: VerifyOwner,
+  look: GetAnswer,
+  tried: Tried,
+  bounds: SettleBounds,
+): Settle | Retry | Verified {
+  switch (look.type) {
+    case 'Absent':
+      return { type: 'Gone', how: 'NotFound' }
+    case 'Unknown':
+      if (mayRetry(look, tried, bounds)) return { type: 'Retry', afterMs: look.retryAfterMs }
+      return settle('blocked', look.reason, look.code)
+    case 'Found': {
+      const { object, code } = look
+      if (object.uid === '') return settle('blocked', 'the owner was found without a uid', code)
+      if (object.uid === command.target.uid) return { type: 'Found', object }
+      return { type: 'Gone', how: 'OtherUid', otherUid: object.uid }
+    }
+  }
+}
+
+export function mayRetry(
+  answer: UnknownAnswer,
+  tried: Pick<Tried, 'retries'>,
+  bounds: SettleBounds,
+): boolean {
+  if (!answer.transient || tried.retries >= bounds.retries) return false
+  return answer.retryAfterMs === null || answer.retryAfterMs <= bounds.retryAfterCapMs
+}
+
+/** A 4xx says that nothing was done; a missing answer, a timeout on the way (408), a 5xx or an unreadable 2xx does not. */
+function mayHaveTaken({ code }: UnknownAnswer): boolean {
+  return code === null || code < 300 || code === 408 || code >= 500
+}
+
+function taken({ dryRun }: Tried, code: number, object: ObjectMeta | null): Settle {
+  return dryRun ? settle('would-go', '', code) : settle('done', '', code, object)
+}
+
+/**
+ * A patch's effect is there already: ours, of a try whose answer was lost, or somebody else's. By uid alone, so that a reference that was
+ * only rewritten counts as still there.
+ */
+function isAlreadySo(command: Effect, object: ObjectMeta): boolean {
+  switch (command.type) {
+    case 'DeleteObject':
+    case 'WarnObject':
+      return false
+    case 'RemoveFinalizer':
+      return !object.finalizers.includes(command.finalizer)
+    case 'OrphanDependent':
+      return !command.drop.some((index) =>
+        object.ownerReferences.some(({ uid }) => uid === command.references[index]?.uid),
+      )
+  }
+}
+
+/** In all that the command was judged by and carries. */
+function isAsJudged(command: Effect, object: ObjectMeta): boolean {
+  switch (command.type) {
+    case 'DeleteObject':
+      return hasReferences(object, command.references) && hasFinalizers(object, command.finalizers)
+    case 'OrphanDependent':
+      return hasReferences(object, command.references)
+    case 'RemoveFinalizer':
+      return hasFinalizers(object, command.finalizers)
+    case 'WarnObject':
+      return true
+  }
+}
+
+function hasReferences(object: ObjectMeta, references: readonly OwnerReference[]): boolean {
+  const held = object.ownerReferences
+  return (
+    held.length === references.length && held.every((one, i) => isSameReference(one, references[i]))
+  )
+}
+
+function hasFinalizers(object: ObjectMeta, finalizers: readonly string[]): boolean {
+  const held = object.finalizers
+  return held.length === finalizers.length && held.every((one, i) => one === finalizers[i])
+}
+
+function isSameReference(a: OwnerReference, b: OwnerReference | undefined): boolean {
+  return (
+    b !== undefined &&
+    a.uid === b.uid &&
+    a.apiVersion === b.apiVersion &&
+    a.kind === b.kind &&
+    a.name === b.name &&
+    a.controller === b.controller &&
+    a.blockOwnerDeletion === b.blockOwnerDeletion
+  )
+}
+
+function settle(
+  outcome: Outcome,
+  reason: string,
+  code: number | null,
+  object: ObjectMeta | null = null,
+): Settle {
+  return { type: 'Settle', outcome, reason, code, object }
+}

@@ -1,0 +1,115 @@
+/**
+ * Which kinds a cluster serves, and what of that changed between two answers of its discovery.
+ *
+ * What must stay true: a group that failed to answer changes nothing (F20, B51); a kind missing from one answer is only missing, never yet gone.
+ *
+ * Not here: monitors (session.ts).
+ */
+import type { GroupKind, Scope } from '../../core/object.ts'
+import { groupOf } from '../../core/object.ts'
+import type { DiscoveredKind, Discovery } from '../../ports/cluster.ts'
+
+export interface ServedKind extends GroupKind {
+  readonly resource: string
+  readonly scope: Scope
+  readonly versions: readonly string[]
+  readonly monitored: boolean
+  readonly reason: string
+  readonly ambiguous: boolean
+  readonly aggregated: boolean
+}
+
+/** `group/kind`. */
+export type KindKey = string
+
+export type Catalog = ReadonlyMap<KindKey, ServedKind>
+
+export function kindKey(kind: GroupKind): KindKey {
+  return `${kind.group}/${kind.kind}`
+}
+
+/** What an earlier watcher knew of a kind. */
+export interface KnownKind extends GroupKind {
+  readonly resource: string
+}
+
+export interface CatalogChange {
+  /** New, or anything of it changed. */
+  readonly served: readonly ServedKind[]
+  /** Known before and not in the answer, its group having answered. */
+  readonly missing: readonly KnownKind[]
+}
+
+/** Undefined: an answer without any kind is an error of the server, not a cluster without kinds. */
+export function compareCatalog(
+  known: ReadonlyMap<KindKey, ServedKind | KnownKind>,
+  discovery: Discovery,
+): CatalogChange | undefined {
+  if (discovery.kinds.length === 0) return undefined
+  const failed = new Set(discovery.failed.map(groupOf))
+  const answered = catalogOf(discovery)
+  const served = [...answered].flatMap(([key, kind]) => {
+    const before = known.get(key)
+    if (before === undefined) return [kind]
+    // Of a group that answered in part only, versions may be missing: what is known stays.
+    if (failed.has(kind.group) && 'versions' in before) return []
+    return isSameKind(before, kind) ? [] : [kind]
+  })
+  const missing = [...known].flatMap(([key, kind]) =>
+    answered.has(key) || failed.has(kind.group) ? [] : [kind],
+  )
+  return { served, missing }
+}
+
+export function catalogOf(discovery: Discovery): Catalog {
+  const catalog = new Map<KindKey, ServedKind>()
+  for (const kind of discovery.kinds) {
+    const key = kindKey(kind)
+    const other = catalog.get(key)
+    // Two resources of one kind: one entry, always the same one, whatever the order of the answer.
+    const isFirst = other === undefined || kind.resource < other.resource
+    const entry = isFirst ? servedKind(kind, kind.ambiguous) : other
+    catalog.set(key, other === undefined ? entry : { ...entry, ...AMBIGUOUS })
+  }
+  return catalog
+}
+
+const AMBIGUOUS = { ambiguous: true, monitored: false, reason: 'several resources have this kind' }
+
+function servedKind(kind: DiscoveredKind, ambiguous: boolean): ServedKind {
+  const reason = whyNotMonitored(kind)
+  return {
+    group: kind.group,
+    kind: kind.kind,
+    resource: kind.resource,
+    scope: kind.scope,
+    versions: kind.versions,
+    monitored: reason === '',
+    reason,
+    aggregated: kind.aggregated,
+    ...(ambiguous ? AMBIGUOUS : { ambiguous }),
+  }
+}
+
+const NEEDED_VERBS = ['list', 'watch', 'delete'] as const
+
+function whyNotMonitored(kind: DiscoveredKind): string {
+  if (kind.kind === 'Event' && (kind.group === '' || kind.group === 'events.k8s.io')) {
+    return 'events are not collected'
+  }
+  const lacking = NEEDED_VERBS.filter((verb) => !kind.verbs.includes(verb))
+  return lacking.length === 0 ? '' : `it does not offer ${lacking.join(', ')}`
+}
+
+function isSameKind(a: ServedKind | KnownKind, b: ServedKind): boolean {
+  return (
+    'versions' in a &&
+    a.resource === b.resource &&
+    a.scope === b.scope &&
+    a.versions.join() === b.versions.join() &&
+    a.monitored === b.monitored &&
+    a.reason === b.reason &&
+    a.ambiguous === b.ambiguous &&
+    a.aggregated === b.aggregated
+  )
+}

@@ -1,0 +1,112 @@
+/**
+ * Every bound and period of the watcher, named.
+ *
+ * What must stay true: nothing in this service waits, retries, gathers or remembers without a bound that stands here.
+ */
+export interface WatcherConfig {
+  /** Objects asked for at once: some 0.5 MB of answer, and some 10 ms of work without a pause. */
+  readonly listPageSize: number
+  /** Kinds listed at the same time: more would only wait for each other in the server's priority levels. */
+  readonly concurrentLists: number
+  /** A list that brings no page for so long is given up. */
+  readonly listStallMs: number
+  /** A watch without event or bookmark for so long is dead, whatever the connection says (F1). Servers send bookmarks each minute. */
+  readonly watchSilenceMs: number
+  /** A watch that ends sooner is not opened again at once (F2). */
+  readonly watchShortMs: number
+  /** So many watches in a row without a word, and the kind is relisted: some servers never say 410 (F4). */
+  readonly fruitlessWatches: number
+  /** First wait after a failure; it doubles, with jitter, up to the longest. The same as the collector's own reflectors. */
+  readonly backoffMinMs: number
+  readonly backoffMaxMs: number
+  /** Without failures for so long, waits begin at the shortest again. */
+  readonly backoffResetMs: number
+  /** A Retry-After is honoured up to here. */
+  readonly retryAfterMaxMs: number
+  /** A list is taken twice if it misses more than this share of what was held, and more than this many objects; or is empty (F14). */
+  readonly shrinkShare: number
+  readonly shrinkObjects: number
+  /** Between two looks at discovery. */
+  readonly discoveryMs: number
+  /** A kind is gone when it is missing from two answers at least so far apart (F22). */
+  readonly confirmGoneMs: number
+  /** How long a kind that goes may still deliver what its open watch holds. */
+  readonly drainMs: number
+  /** Between two heartbeats; each one begins with a look at the cluster's identity. */
+  readonly heartbeatMs: number
+  readonly identifyTimeoutMs: number
+  /** Without contact for so long the cluster counts as not connected. */
+  readonly contactLostMs: number
+  /** Each kind is relisted once in this time, in turn (F5). */
+  readonly antiEntropyMs: number
+  /** Between two looks at the relist requests. */
+  readonly controlPollMs: number
+  /** Requests read at once. */
+  readonly controlPage: number
+  /** How long entries of `Touched` are gathered. */
+  readonly touchedMs: number
+  /** Entries in one `Touched`: some 40 KB. */
+  readonly touchedEntries: number
+  /** Between two writings of watermarks. */
+  readonly watermarkMs: number
+  /** Records and bytes in one append. */
+  readonly appendRecords: number
+  readonly appendBytes: number
+  /** Appends under way at once, over all partitions; one for each partition, so order holds. */
+  readonly appendsInFlight: number
+  /** What may wait to be appended before watches and lists are no longer read. */
+  readonly queuedRecords: number
+  readonly queuedBytes: number
+  /** First and longest wait before an append that did not get through is made again. */
+  readonly appendRetryMinMs: number
+  readonly appendRetryMaxMs: number
+  /** Deleted uids remembered for each cluster, oldest forgotten first: some 15 MB. */
+  readonly deletedUids: number
+  /** Beyond this many references, or characters in them, an object is told by its identity only (F27). */
+  readonly references: number
+  readonly referenceChars: number
+  /** What a stopping watcher takes at most to put what it holds on the log. */
+  readonly stopMs: number
+}
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const KIB = 1_024
+
+export const DEFAULT_CONFIG: WatcherConfig = {
+  listPageSize: 500,
+  concurrentLists: 4,
+  listStallMs: MINUTE,
+  watchSilenceMs: 3 * MINUTE,
+  watchShortMs: 5 * SECOND,
+  fruitlessWatches: 3,
+  backoffMinMs: 800,
+  backoffMaxMs: 30 * SECOND,
+  backoffResetMs: 2 * MINUTE,
+  retryAfterMaxMs: 5 * MINUTE,
+  shrinkShare: 0.3,
+  shrinkObjects: 100,
+  discoveryMs: 30 * SECOND,
+  confirmGoneMs: 3 * SECOND,
+  drainMs: 2 * SECOND,
+  heartbeatMs: 5 * SECOND,
+  identifyTimeoutMs: 4 * SECOND,
+  contactLostMs: 15 * SECOND,
+  antiEntropyMs: 60 * MINUTE,
+  controlPollMs: 500,
+  controlPage: 200,
+  touchedMs: 1_500,
+  touchedEntries: 500,
+  watermarkMs: 5 * SECOND,
+  appendRecords: 500,
+  appendBytes: 512 * KIB,
+  appendsInFlight: 8,
+  queuedRecords: 10_000,
+  queuedBytes: 16 * KIB * KIB,
+  appendRetryMinMs: 100,
+  appendRetryMaxMs: 5 * SECOND,
+  deletedUids: 100_000,
+  references: 1_024,
+  referenceChars: 256 * KIB,
+  stopMs: 5 * SECOND,
+}

@@ -1,0 +1,59 @@
+/** Relist requests, from where the last reader was. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { avroCodec } from '../../adapters/avro/codec.ts'
+import { ManualClock } from '../../adapters/memory/clock.ts'
+import { MemoryLog } from '../../adapters/memory/log.ts'
+import { DEFAULT_CONFIG } from './config.ts'
+import { ControlReader } from './control-reader.ts'
+
+const codec = avroCodec()
+const never = new AbortController().signal
+
+function newLog(): MemoryLog {
+  return new MemoryLog({ partitions: 1, clock: new ManualClock() })
+}
+
+async function ask(log: MemoryLog, cluster: string, kind: string, number = 1): Promise<void> {
+  const value = codec.encode({
+    ...{ type: 'Control', verb: 'relist', cluster, kind: { group: '', kind }, number },
+    ...{ connected: false, who: 'graph', why: '' },
+  })
+  await log.append('control', 0, [{ key: `relist/${cluster}//${kind}`, value }])
+}
+
+async function asked(reader: ControlReader): Promise<readonly string[]> {
+  return (await reader.poll(DEFAULT_CONFIG, never)).map(({ kind }) => kind?.kind ?? '')
+}
+
+test('the first reader begins at the end, the next one where the last one saved', async () => {
+  const log = newLog()
+  await ask(log, 'c', 'Old')
+  const first = await ControlReader.open(log, codec, 'c')
+  await ask(log, 'c', 'Pod')
+  await ask(log, 'other', 'Pod')
+  deepEqual(await asked(first), ['Pod'])
+  await ask(log, 'c', 'Job')
+  deepEqual(await asked(await ControlReader.open(log, codec, 'c')), ['Pod', 'Job'])
+  await first.save(first.position)
+  deepEqual(await asked(await ControlReader.open(log, codec, 'c')), ['Job'])
+})
+
+test('what cannot be read asks for nothing', async () => {
+  const log = newLog()
+  const reader = await ControlReader.open(log, codec, 'c')
+  await log.append('control', 0, [{ key: 'relist/c//Pod', value: new Uint8Array([1, 2, 3]) }])
+  await ask(log, 'c', 'Job')
+  deepEqual(await asked(reader), ['Job'])
+})
+
+test('a place that is no longer on the log is given up for the latest requests', async () => {
+  const log = newLog()
+  await log.savePosition('watcher/c', 'control', 0, { offset: 900n, detail: '' })
+  const reader = await ControlReader.open(log, codec, 'c')
+  await ask(log, 'c', 'Old')
+  deepEqual(await asked(reader), [])
+  equal(reader.position, 1n)
+  await ask(log, 'c', 'Pod')
+  deepEqual(await asked(reader), ['Pod'])
+})

@@ -1,0 +1,100 @@
+/**
+ * Follows `control` for the relists that are asked of one cluster's watcher.
+ *
+ * What must stay true: a request is done once: its place is passed only when the relist that answers it is finished and acknowledged.
+ */
+import type { ClusterId } from '../../core/object.ts'
+import type { Control } from '../../core/record.ts'
+import type { Codec } from '../../ports/codec.ts'
+import { CodecError } from '../../ports/codec.ts'
+import type { Entry, Log } from '../../ports/log.ts'
+import { LogError } from '../../ports/log.ts'
+import type { WatcherConfig } from './config.ts'
+
+export interface RelistAsked {
+  /** Null for all kinds. */
+  readonly kind: Control['kind']
+  readonly offset: bigint
+}
+
+export class ControlReader {
+  readonly #log: Log
+  readonly #codec: Codec
+  readonly #cluster: ClusterId
+  readonly #reader: string
+  #next: bigint
+  #saved: bigint
+
+  private constructor(log: Log, codec: Codec, cluster: ClusterId, reader: string, from: bigint) {
+    this.#log = log
+    this.#codec = codec
+    this.#cluster = cluster
+    this.#reader = reader
+    this.#next = from
+    this.#saved = from
+  }
+
+  /** Goes on where the last watcher of the cluster was; the first one lists everything anyway and begins at the end. */
+  static async open(log: Log, codec: Codec, cluster: ClusterId): Promise<ControlReader> {
+    const reader = `watcher/${cluster}`
+    const saved = await log.loadPosition(reader, 'control', 0)
+    const from = saved?.offset ?? (await log.bounds('control', 0)).end
+    const opened = new ControlReader(log, codec, cluster, reader, from)
+    if (saved === undefined) await opened.#save(from)
+    return opened
+  }
+
+  async poll(config: WatcherConfig, signal: AbortSignal): Promise<readonly RelistAsked[]> {
+    try {
+      const options = { limit: config.controlPage, waitMs: 0 }
+      const page = await this.#log.read('control', 0, this.#next, options, signal)
+      this.#next = page.next
+      return page.entries.flatMap((entry) => this.#relistIn(entry))
+    } catch (error) {
+      if (!(error instanceof LogError)) throw error
+      if (error.remedy === 'retry') return []
+      if (error.code !== 'OUT_OF_RANGE') throw error
+      return await this.#startOver()
+    }
+  }
+
+  /** Next to be read. */
+  get position(): bigint {
+    return this.#next
+  }
+
+  /** Everything before it is settled. */
+  async save(position: bigint): Promise<void> {
+    if (position !== this.#saved) await this.#save(position)
+  }
+
+  async #save(offset: bigint): Promise<void> {
+    await this.#log.savePosition(this.#reader, 'control', 0, { offset, detail: '' })
+    this.#saved = offset
+  }
+
+  /** What was between is compacted away: the last request of each kind stands for all. */
+  async #startOver(): Promise<readonly RelistAsked[]> {
+    const { end } = await this.#log.bounds('control', 0)
+    const latest = await this.#log.latest('control', 0)
+    this.#next = end
+    return latest
+      .filter((entry) => entry.offset >= this.#saved)
+      .flatMap((entry) => this.#relistIn(entry))
+  }
+
+  #relistIn(entry: Entry): readonly RelistAsked[] {
+    if (entry.value === null) return []
+    try {
+      const control = this.#codec.decode(entry.value)
+      const isOurs = control.type === 'Control' && control.cluster === this.#cluster
+      return isOurs && control.verb === 'relist'
+        ? [{ kind: control.kind, offset: entry.offset }]
+        : []
+    } catch (error) {
+      // A newer program's directive, or damage: it asks nothing of us that we could do.
+      if (error instanceof CodecError) return []
+      throw error
+    }
+  }
+}

@@ -1,0 +1,388 @@
+/**
+ * Watches one kind: does what its machine says, and tells it how that ended.
+ *
+ * What must stay true: a failure of this kind ends in this kind's own wait. Only what concerns the whole cluster leaves here: another identity, a
+ * cluster that went back in time, a log that is lost.
+ *
+ * Not here: the moves (monitor.ts), what is told (telling.ts).
+ */
+import type { SyncId } from '../../core/event.ts'
+import type { ResourceVersion } from '../../core/object.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Cluster, Resource, WatchEvent } from '../../ports/cluster.ts'
+import { ClusterError } from '../../ports/cluster.ts'
+import { CodecError } from '../../ports/codec.ts'
+import type { Random } from '../../ports/random.ts'
+import type { ServedKind } from './catalog.ts'
+import type { IdentityGuard } from './identity.ts'
+import type { Listing, MonitorInput, MonitorState, Watching } from './monitor.ts'
+import { isShrunken, startOf, step } from './monitor.ts'
+import type { Slots } from './slots.ts'
+import type { KindStatus, WatcherObserver } from './status.ts'
+import type { TellingDeps } from './telling.ts'
+import { isOlder, Telling } from './telling.ts'
+
+export interface KindMonitorDeps extends TellingDeps {
+  readonly server: Cluster
+  readonly clock: Clock
+  readonly random: Random
+  readonly identity: IdentityGuard
+  readonly lists: Slots
+  readonly observer: WatcherObserver
+  readonly nextSync: () => SyncId
+  /** The kind answers as if it were not served: time to ask discovery. */
+  readonly notServed: () => void
+}
+
+/** Somebody wants this kind listed anew. */
+export interface RelistRequest {
+  /** Every object in full, whatever is remembered. */
+  readonly full: boolean
+  /** Its place in `control`; null when it is our own. */
+  readonly offset: bigint | null
+}
+
+/** `rewound`: the cluster went back in time. */
+export type MonitorEnd = 'stopped' | 'rewound'
+
+/** Why an activity was broken off by ourselves. */
+const INTERRUPTED = new Error('Something else is to be done first.')
+const SILENT = new Error('Nothing came for too long.')
+
+/** After so many a list is tried with another served version, in turn. */
+const FAILURES_OF_A_VERSION = 3
+
+type Ending = MonitorInput | 'rewound' | 'interrupted'
+
+export class KindMonitor {
+  readonly #deps: KindMonitorDeps
+  readonly #telling: Telling
+  #kind: ServedKind
+  #state: MonitorState
+  #since: number
+  #reason = ''
+  #synced: boolean
+  #lastSync: SyncId = 0
+  #asked: RelistRequest | null = null
+  /** What the list under way settles once it is finished. */
+  #covering: RelistRequest | null = null
+  #activity = new AbortController()
+  #finishing = false
+  readonly #done = Promise.withResolvers<void>()
+  /** Last event, bookmark or page. */
+  #proofMs: number
+  /** The same, or the beginning of what goes on; and whether there was proof since that. */
+  #wordMs: number
+  #proved = false
+  /** Which of the served versions is used. */
+  #versionTurn = 0
+  #listedMs = Number.NEGATIVE_INFINITY
+
+  constructor(deps: KindMonitorDeps, kind: ServedKind, resumeFrom: ResourceVersion | null) {
+    this.#deps = deps
+    this.#kind = kind
+    this.#telling = new Telling(deps, kind, resumeFrom)
+    this.#state = startOf(resumeFrom)
+    this.#synced = resumeFrom !== null
+    this.#since = deps.clock.now()
+    this.#proofMs = deps.clock.monotonicMs()
+    this.#wordMs = this.#proofMs
+  }
+
+  get kind(): ServedKind {
+    return this.#kind
+  }
+
+  /** Other versions, say; the next call uses them. */
+  set kind(kind: ServedKind) {
+    this.#kind = kind
+    this.#versionTurn = 0
+  }
+
+  get isWatching(): boolean {
+    return this.#state.phase === 'watching'
+  }
+
+  get isListing(): boolean {
+    return this.#state.phase === 'listing' || this.#state.phase === 'expired'
+  }
+
+  /** Monotonic; when it was last listed by this watcher. */
+  get listedMs(): number {
+    return this.#listedMs
+  }
+
+  get proofAgeMs(): number {
+    return this.#deps.clock.monotonicMs() - this.#proofMs
+  }
+
+  /** Place in `control` of the oldest request that no finished list has settled. */
+  get unsettledRequest(): bigint | null {
+    return merged(this.#asked, this.#covering)?.offset ?? null
+  }
+
+  status(): KindStatus {
+    return {
+      group: this.#kind.group,
+      kind: this.#kind.kind,
+      resource: this.#kind.resource,
+      state: this.#state.phase,
+      reason: this.#reason,
+      since: this.#since,
+      synced: this.#synced,
+      objects: this.#telling.objects,
+      resourceVersion: this.#telling.position,
+      lastProofOfLifeAgeMs: Math.round(this.proofAgeMs),
+    }
+  }
+
+  /** Asks for a relist that begins after this call. */
+  relist(request: RelistRequest): void {
+    this.#asked = merged(this.#asked, request)
+    if (this.#isGoingOn()) this.#activity.abort(INTERRUPTED)
+  }
+
+  flush(): void {
+    this.#telling.flush()
+  }
+
+  /** What is told once everything told until now is acknowledged; empty before the first list is finished. */
+  checkpoint(): { readonly resourceVersion: ResourceVersion; readonly sync: SyncId } {
+    this.#telling.flush()
+    return { resourceVersion: this.#telling.position ?? '', sync: this.#lastSync }
+  }
+
+  /** The kind goes: takes what the open watch still brings, and stops. Resolves when all is told. */
+  async finish(): Promise<void> {
+    this.#finishing = true
+    if (this.isWatching) {
+      const { clock, config } = this.#deps
+      const drained = clock.sleep(config.drainMs, this.#activity.signal)
+      await Promise.race([drained, this.#done.promise])
+    }
+    this.#activity.abort(INTERRUPTED)
+    await this.#done.promise
+    this.#telling.flush()
+  }
+
+  async run(signal: AbortSignal): Promise<MonitorEnd> {
+    try {
+      while (!signal.aborted && !(this.#finishing && !this.isWatching)) {
+        const ending = await this.#act(signal)
+        if (ending === 'rewound') return 'rewound'
+        if (this.#finishing) break
+        if (ending !== 'interrupted') this.#move(ending)
+      }
+      return 'stopped'
+    } finally {
+      this.#done.resolve()
+    }
+  }
+
+  #move(input: MonitorInput): void {
+    const { clock, random, config } = this.#deps
+    const before = this.#state
+    const moment = { nowMs: clock.monotonicMs(), chance: random.next() }
+    this.#state = step(before, input, moment, config)
+    if (this.#state.phase !== before.phase) this.#since = clock.now()
+  }
+
+  /** Whether what goes on has to give way to a relist that is asked for. */
+  #isGoingOn(): boolean {
+    const state = this.#state
+    return state.phase === 'waiting' ? state.next.phase === 'watching' : state.phase === 'watching'
+  }
+
+  async #act(signal: AbortSignal): Promise<Ending> {
+    if (this.#asked !== null && this.#isGoingOn()) return { type: 'RelistAsked' }
+    const activity = new AbortController()
+    this.#activity = activity
+    try {
+      return await this.#perform(this.#state, AbortSignal.any([signal, activity.signal]))
+    } catch (error) {
+      if (signal.aborted) return 'interrupted'
+      if (activity.signal.reason === INTERRUPTED) return 'interrupted'
+      if (activity.signal.reason === SILENT) return this.#wentSilent()
+      if (error instanceof ClusterError) return this.#failed(error)
+      if (error instanceof CodecError) return this.#failed(unreadable(error))
+      throw error
+    } finally {
+      activity.abort(INTERRUPTED)
+    }
+  }
+
+  async #perform(state: MonitorState, signal: AbortSignal): Promise<Ending> {
+    switch (state.phase) {
+      case 'listing':
+        return this.#deps.lists.use(() => this.#list(state, signal), signal)
+      case 'watching':
+        return this.#watch(state, signal)
+      case 'expired':
+        this.#telling.flush()
+        return { type: 'SentOff' }
+      case 'waiting': {
+        const { clock } = this.#deps
+        await clock.sleep(state.untilMs - clock.monotonicMs(), signal)
+        return signal.aborted ? 'interrupted' : { type: 'Woke' }
+      }
+    }
+  }
+
+  async #list(state: Listing, signal: AbortSignal): Promise<Ending> {
+    const { server, identity, publisher, clock, config, counters, nextSync } = this.#deps
+    this.#guard(config.listStallMs)
+    await identity.check(signal)
+    this.#covering = merged(this.#covering, this.#asked)
+    this.#asked = null
+    counters.lists++
+    let version: ResourceVersion | null = null
+    for await (const page of server.list(this.#resource(), config.listPageSize, signal)) {
+      this.#proof()
+      if (this.#telling.isBehind(page.resourceVersion)) return 'rewound'
+      if (version === null) this.#telling.beginSync(nextSync(), this.#covering?.full ?? false)
+      version = page.resourceVersion
+      for (const object of page.objects) {
+        if (this.#telling.listed(object) === 'rewound') return 'rewound'
+      }
+      await publisher.room()
+      await clock.sleep(0, signal)
+    }
+    signal.throwIfAborted()
+    if (version === null) throw new ClusterError('UNREADABLE', 'The list ended before it began.')
+    const { held, listed } = this.#telling.compared
+    if (!state.confirming && isShrunken(held, listed, config)) {
+      this.#note('warn', 'a list is taken twice: it misses much of what was there', {
+        held,
+        listed,
+      })
+      return { type: 'Shrunken' }
+    }
+    await identity.check(signal)
+    this.#finishList(version)
+    return { type: 'Listed', version }
+  }
+
+  #finishList(version: ResourceVersion): void {
+    this.#lastSync = this.#telling.finishSync(version)
+    this.#covering = null
+    this.#listedMs = this.#deps.clock.monotonicMs()
+    this.#synced = true
+    this.#reason = ''
+  }
+
+  async #watch(state: Watching, signal: AbortSignal): Promise<Ending> {
+    const { server, identity, clock, config, counters } = this.#deps
+    this.#guard(config.watchSilenceMs)
+    await identity.check(signal)
+    if (state.check) {
+      const current = await server.currentVersion(this.#resource(), signal)
+      if (isOlder(current, state.from)) return 'rewound'
+      // Nothing has happened since.
+      if (current === state.from) this.#proof()
+    }
+    counters.watches++
+    const openedMs = clock.monotonicMs()
+    for await (const events of server.watch(this.#resource(), state.from, signal)) {
+      if (events.length > 0) this.#proof()
+      if ((await this.#take(events, signal)) === 'doubted') return { type: 'Doubted' }
+    }
+    signal.throwIfAborted()
+    const livedMs = clock.monotonicMs() - openedMs
+    return { type: 'Ended', at: this.#at(), proved: this.#proved, livedMs }
+  }
+
+  async #take(events: readonly WatchEvent[], signal: AbortSignal): Promise<'fine' | 'doubted'> {
+    const { publisher, clock, config } = this.#deps
+    for (const [index, event] of events.entries()) {
+      if (this.#telling.watched(event) !== 'fine') return 'doubted'
+      // A burst that was buffered must not hold up everything else.
+      if ((index + 1) % config.listPageSize === 0) await clock.sleep(0, signal)
+    }
+    await publisher.room()
+    return 'fine'
+  }
+
+  #failed(error: ClusterError): MonitorInput {
+    const { counters, notServed } = this.#deps
+    counters.failures++
+    this.#reason = `${error.code}: ${error.message}`
+    this.#note('warn', 'a monitor failed', { code: error.code, error: error.message })
+    if (error.remedy === 'give-up') notServed()
+    // A dead conversion webhook breaks the lists of one version only.
+    const { phase, trouble } = this.#state
+    if (phase === 'listing' && trouble.failures >= FAILURES_OF_A_VERSION) this.#versionTurn++
+    const at = this.isWatching ? this.#at() : null
+    return { type: 'Failed', at, code: error.code, retryAfterMs: error.retryAfterMs }
+  }
+
+  #wentSilent(): MonitorInput {
+    this.#note('warn', 'a monitor went silent', {})
+    if (this.isWatching) {
+      return { type: 'Silent', at: this.#at(), proved: this.#proved }
+    }
+    return this.#failed(new ClusterError('UNREACHABLE', 'The list brought no page for too long.'))
+  }
+
+  #at(): ResourceVersion {
+    return this.#telling.position ?? ''
+  }
+
+  #resource(): Resource {
+    const { group, kind, resource, scope, versions } = this.#kind
+    const version = versions[this.#versionTurn % versions.length] ?? ''
+    return { group, kind, resource, scope, version }
+  }
+
+  #proof(): void {
+    this.#proofMs = this.#deps.clock.monotonicMs()
+    this.#wordMs = this.#proofMs
+    this.#proved = true
+    this.#reason = ''
+  }
+
+  /** Breaks the current activity off when nothing comes for so long. */
+  #guard(limitMs: number): void {
+    const { clock } = this.#deps
+    const activity = this.#activity
+    this.#wordMs = clock.monotonicMs()
+    this.#proved = false
+    const watchdog = async (): Promise<void> => {
+      while (!activity.signal.aborted) {
+        const quietMs = clock.monotonicMs() - this.#wordMs
+        if (quietMs >= limitMs) activity.abort(SILENT)
+        else await clock.sleep(limitMs - quietMs, activity.signal)
+      }
+    }
+    void watchdog()
+  }
+
+  #note(
+    level: 'info' | 'warn',
+    message: string,
+    fields: Readonly<Record<string, string | number>>,
+  ): void {
+    const { group, kind } = this.#kind
+    this.#deps.observer.note(level, message, {
+      cluster: this.#deps.server.name,
+      group,
+      kind,
+      ...fields,
+    })
+  }
+}
+
+/** An object that no record can hold: its kind waits, the others go on. */
+function unreadable(error: CodecError): ClusterError {
+  return new ClusterError('UNREADABLE', error.message, { cause: error })
+}
+
+/** In full if either is; as old as the older one. */
+export function merged(a: RelistRequest | null, b: RelistRequest | null): RelistRequest | null {
+  if (a === null || b === null) return a ?? b
+  return { full: a.full || b.full, offset: older(a.offset, b.offset) }
+}
+
+export function older(a: bigint | null, b: bigint | null): bigint | null {
+  if (a === null || b === null) return a ?? b
+  return a < b ? a : b
+}

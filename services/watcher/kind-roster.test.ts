@@ -1,0 +1,173 @@
+/** Kinds that come and go. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import { answered, WatcherRig } from '../../testing/watcher-rig.ts'
+
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+const WIDGETS = '/apis/x.io/v1/namespaces/default/widgets'
+
+const definition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  spec: {
+    group: 'x.io',
+    scope: 'Namespaced',
+    names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object' } },
+      },
+    ],
+  },
+}
+const widget = { apiVersion: 'x.io/v1', kind: 'Widget' }
+
+let rig: WatcherRig
+afterEach(() => rig.stop())
+
+async function started(): Promise<void> {
+  rig = new WatcherRig()
+  rig.start()
+  await rig.synced()
+}
+
+async function defined(): Promise<void> {
+  await rig.create(DEFINITIONS, 'widgets.x.io', definition)
+  for (const name of ['w1', 'w2']) await rig.create(WIDGETS, name, widget)
+  await rig.until(() => rig.kind('Widget')?.state === 'watching', 'the new kind is watched')
+}
+
+test('a kind that is defined is watched from then on', async () => {
+  await started()
+  await defined()
+  deepEqual(await rig.told('Widget'), [
+    'KindServed',
+    'SyncStarted',
+    'ObjectAdded w1',
+    'ObjectAdded w2',
+    'SyncFinished',
+  ])
+})
+
+test('a kind that goes is told gone after all it had, and relisted when it comes again', async () => {
+  await started()
+  await defined()
+  await rig.remove(`${DEFINITIONS}/widgets.x.io`)
+  await rig.until(() => rig.kind('Widget') === undefined, 'the kind is gone')
+  await rig.clock.advance(10_000)
+  deepEqual((await rig.told('Widget')).slice(5), [
+    'ObjectDeleted w1',
+    'ObjectDeleted w2',
+    'KindGone',
+  ])
+  ok(!(await rig.watermarks()).some((mark) => mark.kind === 'Widget'))
+  await defined()
+  deepEqual((await rig.told('Widget')).slice(8), [
+    'KindServed',
+    'SyncStarted',
+    'ObjectAdded w1',
+    'ObjectAdded w2',
+    'SyncFinished',
+  ])
+})
+
+test('a kind that went while nobody watched is told gone at the next start', async () => {
+  await started()
+  await defined()
+  await rig.clock.advance(10_000)
+  await rig.stop()
+  await rig.remove(`${DEFINITIONS}/widgets.x.io`)
+  rig.start()
+  await rig.synced()
+  await rig.clock.advance(10_000)
+  equal((await rig.told('Widget')).at(-1), 'KindGone')
+})
+
+test('where one version cannot be listed another one is', async () => {
+  await started()
+  const [v1] = definition.spec.versions
+  const versions = [v1, { ...v1, name: 'v2', storage: false }]
+  const spec = { ...definition.spec, versions }
+  let dead = ''
+  rig.broken = ({ path }) => {
+    const [, version = ''] = /^\/apis\/x.io\/(v[12])\/widgets\?limit/.exec(path) ?? []
+    if (dead === '') dead = version
+    return version !== '' && version === dead ? answered(429, { kind: 'Status' }) : undefined
+  }
+  await rig.create(DEFINITIONS, 'widgets.x.io', { ...definition, spec })
+  await rig.create(WIDGETS, 'w1', widget)
+  await rig.until(() => rig.kind('Widget')?.state === 'watching', 'it is watched all the same')
+  ok((await rig.told('Widget')).includes('ObjectAdded w1'))
+  ok(rig.watcher.status().counters.failures > 0)
+})
+
+test('one answer that misses a kind is not enough', async () => {
+  await started()
+  await defined()
+  let misses = 0
+  rig.broken = async ({ path }) => {
+    if (path !== '/apis' || misses > 0) return undefined
+    misses++
+    const response = await rig.cluster().discover(new AbortController().signal)
+    ok(response.kinds.some((kind) => kind.group === 'x.io'))
+    return answered(200, {
+      kind: 'APIGroupDiscoveryList',
+      apiVersion: 'apidiscovery.k8s.io/v2',
+      metadata: {},
+      items: [
+        {
+          metadata: { name: 'apps' },
+          versions: [
+            {
+              version: 'v1',
+              freshness: 'Current',
+              resources: [
+                {
+                  resource: 'deployments',
+                  responseKind: { group: '', version: '', kind: 'Deployment' },
+                  scope: 'Namespaced',
+                  singularResource: 'deployment',
+                  verbs: ['delete', 'get', 'list', 'watch'],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    })
+  }
+  await rig.until(() => misses === 1, 'discovery is asked')
+  await rig.clock.advance(60_000)
+  ok(!(await rig.told('Widget')).includes('KindGone'))
+  ok(!(await rig.told('ReplicaSet')).includes('KindGone'))
+})
+
+const broken = [
+  ['fails', () => answered(503, {})],
+  [
+    'is empty',
+    () =>
+      answered(200, {
+        kind: 'APIGroupDiscoveryList',
+        apiVersion: 'apidiscovery.k8s.io/v2',
+        metadata: {},
+        items: [],
+      }),
+  ],
+] as const
+
+for (const [how, answer] of broken) {
+  test(`a discovery that ${how} changes nothing`, async () => {
+    await started()
+    const kinds = rig.watcher.status().kinds.length
+    rig.broken = ({ path }) =>
+      path.startsWith('/api') && path.split('/').length === 2 ? answer() : undefined
+    await rig.clock.advance(120_000)
+    equal(rig.watcher.status().kinds.length, kinds)
+    ok(rig.watcher.status().reason.startsWith('Discovery failed'))
+    ok(!(await rig.events()).some((event) => event.type === 'KindGone'))
+  })
+}

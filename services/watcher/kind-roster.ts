@@ -1,0 +1,225 @@
+/**
+ * Keeps a monitor for each kind that the cluster serves and lets us watch, as its discovery changes.
+ *
+ * What must stay true: `KindServed` stands before anything of its kind, `KindGone` after everything its monitor had; a kind goes only when two answers,
+ * some time apart, miss it.
+ *
+ * Not here: what a monitor does (kind-monitor.ts), how answers are compared (catalog.ts).
+ */
+import type { ResourceVersion } from '../../core/object.ts'
+import type { Discovery } from '../../ports/cluster.ts'
+import { ClusterError } from '../../ports/cluster.ts'
+import type { KindKey, KnownKind, ServedKind } from './catalog.ts'
+import { compareCatalog, kindKey } from './catalog.ts'
+import type { KindMonitorDeps, MonitorEnd, RelistRequest } from './kind-monitor.ts'
+import { KindMonitor, merged, older } from './kind-monitor.ts'
+import type { KindMark } from './marks.ts'
+import { backoffMs } from './monitor.ts'
+import type { Scope } from './scope.ts'
+
+export type RosterDeps = Omit<KindMonitorDeps, 'notServed'>
+
+export class KindRoster {
+  readonly #deps: RosterDeps
+  readonly #scope: Scope
+  readonly #onEnd: (end: MonitorEnd) => void
+  /** Kinds told of, now or by an earlier watcher. */
+  readonly #known = new Map<KindKey, ServedKind | KnownKind>()
+  readonly #resume = new Map<KindKey, ResourceVersion>()
+  readonly #monitors = new Map<KindKey, KindMonitor>()
+  /** Gone since watermarks were last written. */
+  readonly #gone = new Set<KindKey>()
+  /** Relists asked of kinds that have no monitor yet. */
+  readonly #askedEarly = new Map<KindKey, RelistRequest>()
+  #soon = new AbortController()
+  #failures = 0
+  #hasAnswer = false
+  #reason = ''
+
+  constructor(
+    deps: RosterDeps,
+    scope: Scope,
+    marks: Iterable<KindMark>,
+    onEnd: (end: MonitorEnd) => void,
+  ) {
+    this.#deps = deps
+    this.#scope = scope
+    this.#onEnd = onEnd
+    for (const mark of marks) {
+      const { group, kind, resource, resourceVersion } = mark
+      this.#known.set(kindKey(mark), { group, kind, resource })
+      if (resourceVersion !== '') this.#resume.set(kindKey(mark), resourceVersion)
+    }
+  }
+
+  get monitors(): readonly KindMonitor[] {
+    return [...this.#monitors.values()]
+  }
+
+  /** What discovery lacks, or why it fails; empty otherwise. */
+  get reason(): string {
+    return this.#reason
+  }
+
+  /** Whether discovery has answered yet. */
+  get hasAnswer(): boolean {
+    return this.#hasAnswer
+  }
+
+  /** Null for all kinds. */
+  relist(key: KindKey | null, request: RelistRequest): void {
+    const keys = key === null ? [...this.#known.keys()] : [key]
+    for (const each of keys) {
+      const monitor = this.#monitors.get(each)
+      if (monitor !== undefined) monitor.relist(request)
+      // Known of old and not answered for now: its group is down.
+      else if (this.#isOfOld(each)) {
+        this.#askedEarly.set(each, merged(this.#askedEarly.get(each) ?? null, request) ?? request)
+      }
+    }
+  }
+
+  /** Place in `control` of the oldest request that no finished list has settled. */
+  get oldestRequest(): bigint | null {
+    const requests = [
+      ...[...this.#askedEarly.values()].map((request) => request.offset),
+      ...this.monitors.map((monitor) => monitor.unsettledRequest),
+    ]
+    return requests.reduce((oldest, offset) => older(oldest, offset), null)
+  }
+
+  /** Where every served kind stands; what is gathered of it is sent off first. */
+  checkpoints(): readonly KindMark[] {
+    return [...this.#known].flatMap(([key, { group, kind, resource }]) => {
+      const stand = this.#monitors.get(key)?.checkpoint() ?? this.#stand(key)
+      return [{ group, kind, resource, ...stand }]
+    })
+  }
+
+  takeGone(): readonly KindKey[] {
+    const gone = [...this.#gone]
+    this.#gone.clear()
+    return gone
+  }
+
+  /** Looks at discovery, at once and then in turn, sooner when a kind answers as if it were gone. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { clock, config } = this.#deps
+    while (!signal.aborted) {
+      await this.#look(signal)
+      const pauseMs =
+        this.#failures === 0
+          ? config.discoveryMs
+          : Math.min(
+              backoffMs(this.#failures, this.#deps.random.next(), config),
+              config.discoveryMs,
+            )
+      const shortestMs = Math.min(pauseMs, config.confirmGoneMs)
+      await clock.sleep(shortestMs, signal)
+      await clock.sleep(pauseMs - shortestMs, AbortSignal.any([signal, this.#soon.signal]))
+      this.#soon = new AbortController()
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const { clock, config } = this.#deps
+    const first = await this.#discover(signal)
+    const change = first && compareCatalog(this.#known, first)
+    if (change === undefined) return
+    for (const kind of change.served) await this.#serve(kind)
+    this.#hasAnswer = true
+    if (change.missing.length === 0) return
+    await clock.sleep(config.confirmGoneMs, signal)
+    const second = await this.#discover(signal)
+    const again = second && compareCatalog(this.#known, second)
+    const missing = new Set(change.missing.map(kindKey))
+    for (const kind of again?.missing ?? []) {
+      if (missing.has(kindKey(kind))) await this.#drop(kind)
+    }
+  }
+
+  async #discover(signal: AbortSignal): Promise<Discovery | undefined> {
+    const { server, counters, observer } = this.#deps
+    try {
+      const discovery = await server.discover(signal)
+      counters.discoveries++
+      if (discovery.kinds.length > 0) {
+        this.#failures = 0
+        this.#reason =
+          discovery.failed.length === 0 ? '' : `Discovery lacks ${discovery.failed.join(', ')}.`
+        return discovery
+      }
+      this.#reason = 'Discovery was answered without any kind.'
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error
+      counters.failures++
+      this.#reason = `Discovery failed: ${error.message}`
+    }
+    this.#failures++
+    observer.note('warn', 'discovery failed', { cluster: server.name, error: this.#reason })
+    return undefined
+  }
+
+  async #serve(kind: ServedKind): Promise<void> {
+    const key = kindKey(kind)
+    const former = this.#known.get(key)
+    // Another plural or scope is another resource under the same name.
+    const isOther =
+      former !== undefined &&
+      (former.resource !== kind.resource || ('scope' in former && former.scope !== kind.scope))
+    if (isOther) await this.#drop(former)
+    const running = this.#monitors.get(key)
+    if (running !== undefined && !kind.monitored) await this.#finish(key, running)
+    this.#known.set(key, kind)
+    this.#gone.delete(key)
+    const { publisher, cluster, epoch } = this.#deps
+    publisher.broadcast(cluster, { type: 'KindServed', cluster, epoch, ...kind })
+    await publisher.room()
+    const monitor = this.#monitors.get(key)
+    if (monitor !== undefined) monitor.kind = kind
+    else if (kind.monitored) this.#start(key, kind)
+  }
+
+  #start(key: KindKey, kind: ServedKind): void {
+    const notServed = (): void => this.#soon.abort()
+    const resumeFrom = this.#resume.get(key) ?? null
+    // Where it stood is good for one start: a kind that went and came again is listed.
+    this.#resume.delete(key)
+    const monitor = new KindMonitor({ ...this.#deps, notServed }, kind, resumeFrom)
+    this.#monitors.set(key, monitor)
+    const asked = this.#askedEarly.get(key)
+    if (asked !== undefined) monitor.relist(asked)
+    this.#askedEarly.delete(key)
+    this.#scope.start(async (signal) => this.#onEnd(await monitor.run(signal)))
+  }
+
+  async #drop(kind: KnownKind): Promise<void> {
+    const key = kindKey(kind)
+    const monitor = this.#monitors.get(key)
+    if (monitor !== undefined) await this.#finish(key, monitor)
+    const { publisher, cluster, epoch, observer, server } = this.#deps
+    const { group, kind: name, resource } = kind
+    publisher.broadcast(cluster, { type: 'KindGone', cluster, epoch, group, kind: name, resource })
+    this.#known.delete(key)
+    this.#resume.delete(key)
+    this.#askedEarly.delete(key)
+    this.#gone.add(key)
+    observer.note('info', 'a kind is no longer served', { cluster: server.name, group, kind: name })
+    await publisher.room()
+  }
+
+  async #finish(key: KindKey, monitor: KindMonitor): Promise<void> {
+    await monitor.finish()
+    this.#monitors.delete(key)
+  }
+
+  #isOfOld(key: KindKey): boolean {
+    const kind = this.#known.get(key)
+    return kind !== undefined && !('versions' in kind)
+  }
+
+  /** Of a kind that has no monitor now: where it was found to stand, as long as nothing else is known. */
+  #stand(key: KindKey): { readonly resourceVersion: ResourceVersion; readonly sync: number } {
+    return { resourceVersion: this.#resume.get(key) ?? '', sync: 0 }
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * What earlier watchers of a cluster left on the log: how often there was one, how often the cluster went back in time, and where each kind's
+ * watch stood.
+ *
+ * What must stay true: a kind's watermark is believed only if it bears the epoch of the cluster's own: one that a watcher wrote after it was
+ * succeeded covers events that nobody took.
+ */
+import type { ClusterId, ResourceVersion } from '../../core/object.ts'
+import type { Control, Watermark } from '../../core/record.ts'
+import type { Codec } from '../../ports/codec.ts'
+import { CodecError } from '../../ports/codec.ts'
+import type { Entry, Log, Produced } from '../../ports/log.ts'
+import type { KindKey } from './catalog.ts'
+import { kindKey } from './catalog.ts'
+import { WatcherError } from './identity.ts'
+
+export interface Marks {
+  /** Of the last watcher; 0 if there was none. */
+  readonly epoch: number
+  readonly clusterEpoch: number
+  /** Every kind that was served then. */
+  readonly kinds: ReadonlyMap<KindKey, KindMark>
+}
+
+export interface KindMark {
+  readonly group: string
+  readonly kind: string
+  readonly resource: string
+  /** Empty: nothing to go on from. */
+  readonly resourceVersion: ResourceVersion
+  readonly sync: number
+}
+
+const FIRST_CLUSTER_EPOCH = 1
+
+export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Promise<Marks> {
+  const watermarks = await readWatermarks(log, codec, cluster)
+  const control = await readEpoch(log, codec, cluster)
+  const own = watermarks.find((mark) => mark.kind === '')
+  const clusterEpoch = Math.max(
+    FIRST_CLUSTER_EPOCH,
+    control,
+    ...watermarks.map((mark) => mark.clusterEpoch),
+  )
+  const kinds = new Map<KindKey, KindMark>()
+  for (const mark of watermarks) {
+    if (mark.kind === '') continue
+    const isBelieved = mark.epoch === own?.epoch && mark.clusterEpoch === clusterEpoch
+    kinds.set(kindKey(mark), { ...mark, resourceVersion: isBelieved ? mark.resourceVersion : '' })
+  }
+  return { epoch: Math.max(0, ...watermarks.map((mark) => mark.epoch)), clusterEpoch, kinds }
+}
+
+async function readWatermarks(log: Log, codec: Codec, cluster: ClusterId): Promise<Watermark[]> {
+  const marks: Watermark[] = []
+  for (const entry of await log.latest('watermarks', 0)) {
+    if (!entry.key.startsWith(`${cluster}/`)) continue
+    const record = decodeMark(codec, entry, clusterMarkKey(cluster))
+    if (record !== undefined) marks.push(record)
+  }
+  return marks
+}
+
+/** A kind's unreadable watermark costs a relist; without the cluster's own nobody knows which epoch is free. */
+function decodeMark(codec: Codec, entry: Entry, ownKey: string): Watermark | undefined {
+  try {
+    const record = entry.value === null ? undefined : codec.decode(entry.value)
+    return record?.type === 'Watermark' ? record : undefined
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error
+    if (entry.key !== ownKey) return undefined
+    throw new WatcherError(
+      'DAMAGED_WATERMARK',
+      `The watermark "${ownKey}" at offset ${entry.offset} cannot be read: run a newer Kinfold, or start with an empty log.`,
+      { cause: error },
+    )
+  }
+}
+
+async function readEpoch(log: Log, codec: Codec, cluster: ClusterId): Promise<number> {
+  const key = connectionKey(cluster)
+  const entry = (await log.latest('control', 0)).find((latest) => latest.key === key)
+  if (entry?.value == null) return 0
+  try {
+    const record = codec.decode(entry.value)
+    return record.type === 'Control' ? record.number : 0
+  } catch (error) {
+    // The watermarks know it too.
+    if (error instanceof CodecError) return 0
+    throw error
+  }
+}
+
+export function clusterMarkKey(cluster: ClusterId): string {
+  return `${cluster}//`
+}
+
+export function kindMarkKey(cluster: ClusterId, kind: KindKey): string {
+  return `${cluster}/${kind}`
+}
+
+export function connectionKey(cluster: ClusterId): string {
+  return `cluster/${cluster}`
+}
+
+export function connectionRecord(
+  codec: Codec,
+  control: Pick<Control, 'cluster' | 'number' | 'connected' | 'why'>,
+): Produced {
+  const record: Control = { type: 'Control', verb: 'epoch', kind: null, who: 'watcher', ...control }
+  return { key: connectionKey(control.cluster), value: codec.encode(record) }
+}
+
+export interface Reign {
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly clusterEpoch: number
+}
+
+export function clusterMark(codec: Codec, reign: Reign): Produced {
+  const own = { group: '', kind: '', resource: '', resourceVersion: '', sync: 0 }
+  const value = codec.encode({ type: 'Watermark', ...reign, ...own })
+  return { key: clusterMarkKey(reign.cluster), value }
+}
+
+export function kindMark(codec: Codec, reign: Reign, mark: KindMark): Produced {
+  const { group, kind, resource, resourceVersion, sync } = mark
+  const value = codec.encode({
+    type: 'Watermark',
+    ...reign,
+    group,
+    kind,
+    resource,
+    resourceVersion,
+    sync,
+  })
+  return { key: kindMarkKey(reign.cluster, kindKey(mark)), value }
+}

@@ -1,0 +1,162 @@
+/**
+ * Puts events on the log: gathered into appends, one append at a time for each partition.
+ *
+ * What must stay true: in each partition records stand in the order they were told; `settled` resolves only when all that was told before is
+ * acknowledged. Callers wait for `room` between pages and batches, so what is queued stays bounded.
+ *
+ * Not here: which partition an object belongs to (core/partition.ts), what is told (telling.ts).
+ */
+import type { Event, Unreadable } from '../../core/event.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Produced } from '../../ports/log.ts'
+import type { LogDeps } from './log-retry.ts'
+import { appendUntilDone } from './log-retry.ts'
+import { Slots } from './slots.ts'
+
+export interface PublisherDeps extends LogDeps {
+  readonly codec: Codec
+}
+
+export type Tellable = Exclude<Event, Unreadable>
+
+interface Lane {
+  readonly partition: number
+  queue: Produced[]
+  told: number
+  acked: number
+  pumping: boolean
+}
+
+export class Publisher {
+  readonly partitions: number
+  readonly #deps: PublisherDeps
+  readonly #signal: AbortSignal
+  readonly #lanes: readonly Lane[]
+  readonly #slots: Slots
+  #queuedRecords = 0
+  #queuedBytes = 0
+  #ackedRecords = 0
+  /** Those who wait for room or acknowledgement look again whenever something was acknowledged. */
+  #progress = progress()
+  /** Once the log is lost to us nothing more is expected of it. */
+  #lost: { readonly reason: unknown } | undefined
+
+  /** `signal` ends what is still queued. */
+  constructor(deps: PublisherDeps, signal: AbortSignal) {
+    this.#deps = deps
+    this.#signal = signal
+    this.partitions = deps.log.partitions('events')
+    this.#slots = new Slots(deps.config.appendsInFlight)
+    this.#lanes = Array.from({ length: this.partitions }, (_, partition) => ({
+      partition,
+      queue: [],
+      told: 0,
+      acked: 0,
+      pumping: false,
+    }))
+    signal.addEventListener('abort', () => this.#lose(signal.reason), { once: true })
+  }
+
+  get acknowledged(): number {
+    return this.#ackedRecords
+  }
+
+  get queued(): number {
+    return this.#queuedRecords
+  }
+
+  tell(partition: number, key: string, event: Tellable): void {
+    this.#enqueue(partition, { key, value: this.#deps.codec.encode(event) })
+  }
+
+  /** To every partition. */
+  broadcast(key: string, event: Tellable): void {
+    const record: Produced = { key, value: this.#deps.codec.encode(event) }
+    for (let partition = 0; partition < this.partitions; partition++) {
+      this.#enqueue(partition, record)
+    }
+  }
+
+  /** Resolves when more may be told. Rejects when the log is lost to us. */
+  async room(): Promise<void> {
+    const { queuedRecords, queuedBytes } = this.#deps.config
+    this.#throwIfLost()
+    while (this.#queuedRecords > queuedRecords || this.#queuedBytes > queuedBytes) {
+      await this.#progress.promise
+    }
+  }
+
+  /** Resolves when all that was told until now is acknowledged. */
+  async settled(): Promise<void> {
+    this.#throwIfLost()
+    const told = this.#lanes.map((lane) => lane.told)
+    while (this.#lanes.some((lane, partition) => lane.acked < (told[partition] ?? 0))) {
+      await this.#progress.promise
+    }
+  }
+
+  #enqueue(partition: number, record: Produced): void {
+    const lane = this.#lanes[partition]
+    if (lane === undefined) throw new RangeError(`The log has no partition ${partition}.`)
+    lane.queue.push(record)
+    lane.told++
+    this.#queuedRecords++
+    this.#queuedBytes += sizeOf(record)
+    if (lane.pumping) return
+    lane.pumping = true
+    this.#pump(lane).catch((error: unknown) => this.#lose(error))
+  }
+
+  #lose(reason: unknown): void {
+    this.#lost ??= { reason }
+    this.#progress.reject(this.#lost.reason)
+  }
+
+  #throwIfLost(): void {
+    if (this.#lost !== undefined) throw this.#lost.reason
+  }
+
+  async #pump(lane: Lane): Promise<void> {
+    // Whatever is told in the same turn goes into the same append.
+    await Promise.resolve()
+    while (lane.queue.length > 0) {
+      await this.#slots.use(async () => {
+        const batch = this.#take(lane)
+        await appendUntilDone(this.#deps, 'events', lane.partition, batch.records, this.#signal)
+        lane.acked += batch.records.length
+        this.#ackedRecords += batch.records.length
+        this.#queuedRecords -= batch.records.length
+        this.#queuedBytes -= batch.bytes
+      }, this.#signal)
+      this.#throwIfLost()
+      const before = this.#progress
+      this.#progress = progress()
+      before.resolve()
+    }
+    lane.pumping = false
+  }
+
+  #take(lane: Lane): { readonly records: readonly Produced[]; readonly bytes: number } {
+    const { appendRecords, appendBytes } = this.#deps.config
+    let count = 0
+    let bytes = 0
+    for (const record of lane.queue) {
+      const size = sizeOf(record)
+      if (count === appendRecords || (count > 0 && bytes + size > appendBytes)) break
+      count++
+      bytes += size
+    }
+    return { records: lane.queue.splice(0, count), bytes }
+  }
+}
+
+/** Nobody may be waiting when it is rejected. */
+function progress(): PromiseWithResolvers<void> {
+  const next = Promise.withResolvers<void>()
+  next.promise.catch(() => undefined)
+  return next
+}
+
+function sizeOf(record: Produced): number {
+  return record.key.length + (record.value?.byteLength ?? 0)
+}

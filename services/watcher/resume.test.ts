@@ -1,0 +1,263 @@
+/** Starts, restarts and rewinds: which epochs they have, and where they go on. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import type { WatcherStarted } from '../../core/event.ts'
+import { ExchangeError } from '../../ports/exchange.ts'
+import { WatcherRig } from '../../testing/watcher-rig.ts'
+import { WatcherError } from './identity.ts'
+
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
+
+let rig: WatcherRig
+afterEach(() => rig.stop())
+
+async function started(options: ConstructorParameters<typeof WatcherRig>[0] = {}): Promise<void> {
+  rig = new WatcherRig(options)
+  await rig.create(CONFIG_MAPS, 'a')
+  rig.start()
+  await rig.synced()
+}
+
+async function restarted(): Promise<void> {
+  rig.forget()
+  rig.start()
+  await rig.synced()
+}
+
+async function reigns(): Promise<readonly WatcherStarted[]> {
+  const events = await rig.events()
+  return events.filter((event): event is WatcherStarted => event.type === 'WatcherStarted')
+}
+
+/** Lists of collections that are watched; discovery lists APIServices by itself. */
+function lists(): readonly string[] {
+  return rig.requests.filter((request) => /^LIST (?!apiservices)/.test(request))
+}
+
+test('a restart in quiet makes no list', async () => {
+  await started()
+  await rig.clock.advance(10_000)
+  await rig.stop()
+  await restarted()
+  deepEqual(lists(), [])
+  const kinds = rig.watcher.status().kinds.length
+  equal(rig.requests.filter((request) => request.startsWith('CHECK ')).length, kinds)
+})
+
+for (const how of ['stop', 'crash'] as const) {
+  test(`what happened after a ${how} is told by the watch that goes on`, async () => {
+    await started()
+    await rig.clock.advance(10_000)
+    await rig[how]()
+    await rig.create(CONFIG_MAPS, 'b')
+    await rig.remove(`${CONFIG_MAPS}/a`)
+    await restarted()
+    deepEqual(lists(), [])
+    deepEqual((await rig.told('ConfigMap')).slice(-3), [
+      'KindServed',
+      'ObjectAdded b',
+      'ObjectDeleted a',
+    ])
+  })
+}
+
+test('a watermark covers only what the log has acknowledged', async () => {
+  await started()
+  await rig.clock.advance(10_000)
+  // From here on the log is gone for this watcher, so nothing of this may count as told.
+  const { log } = rig
+  rig.log = log.reopen()
+  await rig.create(CONFIG_MAPS, 'b')
+  await rig.clock.advance(10_000)
+  await rig.stop()
+  await restarted()
+  ok((await rig.told('ConfigMap')).includes('ObjectAdded b'))
+})
+
+test('versions that the server has forgotten are listed anew', async () => {
+  await started()
+  await rig.clock.advance(10_000)
+  await rig.stop()
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.create(CONFIG_MAPS, 'b')
+  rig.server.compact()
+  await restarted()
+  equal(lists().filter((request) => request === 'LIST configmaps').length, 1)
+  deepEqual((await rig.told('ConfigMap')).slice(-3), [
+    'SyncStarted',
+    'ObjectAdded b',
+    'SyncFinished',
+  ])
+  equal((await reigns()).at(-1)?.clusterEpoch, 1)
+})
+
+test('each start has a higher epoch, whatever became of the one before', async () => {
+  rig = new WatcherRig()
+  for (let round = 0; round < 3; round++) {
+    rig.start()
+    await rig.until(async () => (await reigns()).length > round, 'it has started')
+    await rig.crash()
+  }
+  rig.start()
+  await rig.synced()
+  const epochs = (await reigns()).map((reign) => reign.epoch)
+  deepEqual(
+    epochs,
+    [...epochs].sort((a, b) => a - b),
+  )
+  equal(new Set(epochs).size, 4)
+  const ofLast = (await rig.events()).filter((event) => 'epoch' in event).at(-1)
+  equal(ofLast !== undefined && 'epoch' in ofLast && ofLast.epoch, epochs.at(-1))
+})
+
+test('nothing is told before every partition knows who watches', async () => {
+  rig = new WatcherRig({ partitions: 3 })
+  rig.start()
+  await rig.synced()
+  await rig.stop()
+  await restarted()
+  for (const partition of [0, 1, 2]) {
+    let epoch = 0
+    for (const event of await rig.events(partition)) {
+      if (event.type === 'WatcherStarted') epoch = event.epoch
+      else if ('epoch' in event) equal(event.epoch, epoch)
+    }
+    ok(epoch > 0)
+  }
+})
+
+test('a mark that a succeeded watcher wrote later is not believed', async () => {
+  await started()
+  await rig.stop()
+  const [mark] = (await rig.watermarks()).filter((each) => each.kind === 'ConfigMap')
+  ok(mark)
+  const late = { ...mark, epoch: mark.epoch - 1, resourceVersion: '999' }
+  const key = `${mark.cluster}//ConfigMap`
+  await rig.log.append('watermarks', 0, [{ key, value: rig.codec.encode(late) }])
+  await restarted()
+  deepEqual(lists(), ['LIST configmaps'])
+  equal((await reigns()).at(-1)?.clusterEpoch, 1)
+})
+
+test('a watcher that loses its lease stops telling and takes it again with a higher epoch', async () => {
+  await started()
+  const { clusterId, epoch } = rig.watcher.status()
+  rig.lease.revoke(clusterId ?? '')
+  await rig.until(() => rig.watcher.status().epoch > epoch, 'it reigns again')
+  await rig.synced()
+  equal((await reigns()).length, 2)
+})
+
+/** As after a restore of etcd: the same cluster, some writes ago. */
+async function restored(writes: readonly string[]): Promise<void> {
+  rig.server = rig.newServer(1)
+  for (const name of writes) await rig.create(CONFIG_MAPS, name)
+}
+
+test('a version below where a watch stood is a restore: a new epoch of the cluster, and lists', async () => {
+  await started()
+  for (const name of ['b', 'c', 'd']) await rig.create(CONFIG_MAPS, name)
+  await rig.clock.advance(10_000)
+  await rig.stop()
+  await restored(['a', 'b'])
+  await restarted()
+  const [before, , after] = await reigns()
+  equal(before?.clusterEpoch, 1)
+  equal(after?.clusterEpoch, 2)
+  ok(after !== undefined && before !== undefined && after.epoch > before.epoch)
+  ok(lists().includes('LIST configmaps'))
+  deepEqual((await rig.told('ConfigMap')).slice(-4), [
+    'SyncStarted',
+    'ObjectAdded a',
+    'ObjectAdded b',
+    'SyncFinished',
+  ])
+  equal(rig.watcher.status().counters.rewinds, 1)
+  await rig.stop()
+  await restarted()
+  equal((await reigns()).at(-1)?.clusterEpoch, 2)
+  deepEqual(lists(), [])
+})
+
+test('a restore under a running watcher is noticed when its watches break', async () => {
+  await started()
+  for (const name of ['b', 'c', 'd']) await rig.create(CONFIG_MAPS, name)
+  await rig.clock.advance(10_000)
+  await restored(['a'])
+  rig.cut()
+  await rig.until(() => rig.watcher.status().clusterEpoch === 2, 'the restore is noticed')
+  await rig.synced()
+  deepEqual((await rig.told('ConfigMap')).slice(-3), [
+    'SyncStarted',
+    'ObjectAdded a',
+    'SyncFinished',
+  ])
+})
+
+test('a list that holds a uid whose deletion was seen is a restore, however far its version is', async () => {
+  await started()
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(10_000)
+  await restored(['a', 'b', 'c', 'd', 'e', 'f'])
+  const { clusterId } = rig.watcher.status()
+  await rig.askRelist(clusterId ?? '', { group: '', kind: 'ConfigMap' }, 1)
+  await rig.until(() => rig.watcher.status().clusterEpoch === 2, 'the restore is noticed')
+  await rig.synced()
+  equal(rig.kind('ConfigMap')?.objects, 6)
+})
+
+test('another cluster behind the same name ends the watcher, and the log is told', async () => {
+  await started()
+  rig.server = rig.newServer(2)
+  await rig.until(() => rig.failure !== undefined, 'the watcher ends')
+  ok(rig.failure instanceof WatcherError)
+  equal(rig.failure.code, 'IDENTITY_CHANGED')
+  equal(rig.watcher.status().connected, false)
+  const last = (await rig.control()).at(-1)
+  equal(last?.connected, false)
+  const clusterIds = new Set(
+    (await rig.events()).flatMap((e) => ('cluster' in e ? [e.cluster] : [])),
+  )
+  equal(clusterIds.size, 1)
+})
+
+test('a cluster that cannot be seen has no heartbeat, and the log is told until it can again', async () => {
+  await started()
+  rig.broken = () => {
+    throw new ExchangeError('UNREACHABLE', 'No route.')
+  }
+  rig.cut()
+  await rig.clock.advance(20_000)
+  equal(rig.watcher.status().connected, false)
+  equal((await rig.control()).at(-1)?.connected, false)
+  const beats = rig.watcher.status().counters.heartbeats
+  await rig.clock.advance(60_000)
+  equal(rig.watcher.status().counters.heartbeats, beats)
+  rig.broken = () => undefined
+  await rig.until(() => rig.watcher.status().connected, 'it is back')
+  equal((await rig.control()).at(-1)?.connected, true)
+})
+
+test('a cluster that cannot be reached at first is waited for', async () => {
+  rig = new WatcherRig()
+  rig.broken = () => {
+    throw new ExchangeError('UNREACHABLE', 'No route.')
+  }
+  rig.start()
+  await rig.clock.advance(60_000)
+  equal(rig.watcher.status().clusterId, null)
+  ok(rig.watcher.status().reason.includes('No route'))
+  rig.broken = () => undefined
+  await rig.synced()
+})
+
+test('a heartbeat tells how long ago each kind was heard of', async () => {
+  await started()
+  await rig.clock.advance(12_000)
+  const beats = (await rig.events()).filter((event) => event.type === 'Heartbeat')
+  const ages = beats.map((beat) => beat.kinds.find(({ kind }) => kind === 'Pod')?.ageMs ?? 0)
+  const last = ages.at(-1) ?? 0
+  ok(last >= 5_000)
+  equal(last - (ages.at(-2) ?? 0), 5_000)
+  equal(beats.at(-1)?.kinds.length, rig.watcher.status().kinds.length)
+})

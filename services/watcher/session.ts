@@ -1,0 +1,245 @@
+/**
+ * One reign over a cluster: from `WatcherStarted` with a new epoch until the end, the loss of the lease, or a cluster that went back in time.
+ *
+ * What must stay true: nothing is told before every partition has acknowledged `WatcherStarted`, and the epoch is on the log before that, so no later
+ * watcher takes it again.
+ *
+ * Not here: which epoch it is (watcher.ts), the watch of a kind (kind-monitor.ts).
+ */
+import type { Cluster } from '../../ports/cluster.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Produced } from '../../ports/log.ts'
+import { kindKey } from './catalog.ts'
+import { Connection } from './connection.ts'
+import { ControlReader } from './control-reader.ts'
+import { IdentityGuard, WatcherError } from './identity.ts'
+import type { KindMonitor, MonitorEnd } from './kind-monitor.ts'
+import { KindRoster } from './kind-roster.ts'
+import type { LogDeps } from './log-retry.ts'
+import { appendUntilDone, untilDone } from './log-retry.ts'
+import { MarkWriter } from './mark-writer.ts'
+import type { KindMark, Reign } from './marks.ts'
+import { connectionRecord } from './marks.ts'
+import { Deletions } from './memory.ts'
+import { Publisher } from './publisher.ts'
+import { Scope } from './scope.ts'
+import { Slots } from './slots.ts'
+import type { Counters, KindStatus, WatcherObserver } from './status.ts'
+
+export interface SessionDeps extends LogDeps {
+  readonly server: Cluster
+  readonly codec: Codec
+  readonly observer: WatcherObserver
+  readonly counters: Counters
+}
+
+export type SessionEnd = 'stopped' | 'rewound'
+
+type Loop = (signal: AbortSignal) => Promise<void>
+
+/** A sync's number is its epoch times this, plus a counter. */
+const SYNCS_PER_EPOCH = 1_000_000
+
+export class Session {
+  readonly reign: Reign
+  readonly #deps: SessionDeps
+  readonly #read: readonly KindMark[]
+  readonly #signal: AbortSignal
+  readonly #scope: Scope
+  /** Ends what is still on its way to the log. */
+  readonly #cut = new AbortController()
+  readonly #publisher: Publisher
+  readonly #roster: KindRoster
+  readonly #connection: Connection
+  readonly #marks: MarkWriter
+  #syncs = 0
+  #end: SessionEnd = 'stopped'
+
+  /** `read`: what earlier watchers left. */
+  constructor(deps: SessionDeps, reign: Reign, read: readonly KindMark[], signal: AbortSignal) {
+    this.reign = reign
+    this.#deps = deps
+    this.#read = read
+    this.#signal = signal
+    this.#scope = new Scope(signal)
+    const publisher = new Publisher(deps, this.#cut.signal)
+    const identity = new IdentityGuard(deps.server, reign.cluster)
+    const shared = { ...deps, reign, publisher, identity }
+    this.#publisher = publisher
+    this.#roster = this.#newRoster(publisher, identity)
+    this.#connection = new Connection({
+      ...shared,
+      monitors: () => this.#roster.monitors,
+      write: (connected, why) => this.#writeConnection(connected, why),
+    })
+    this.#marks = new MarkWriter({
+      ...shared,
+      append: (records) => this.#append('watermarks', records),
+    })
+  }
+
+  get connected(): boolean {
+    return this.#connection.connected
+  }
+
+  get reason(): string {
+    return this.connected ? this.#roster.reason : this.#connection.reason
+  }
+
+  kinds(): readonly KindStatus[] {
+    return this.#roster.monitors.map((monitor) => monitor.status())
+  }
+
+  /** `abandon`: the lease is lost, so nothing more is to be written. */
+  async run(abandon: AbortSignal): Promise<SessionEnd> {
+    const closed = new AbortController()
+    const cut = (): void => void this.#cutAfterGrace(closed.signal, abandon)
+    this.#signal.addEventListener('abort', cut, { once: true })
+    if (this.#signal.aborted) cut()
+    try {
+      const control = await this.#begin()
+      for (const loop of this.#loops(control)) this.#scope.start(loop)
+      await this.#scope.ended()
+      if (!abandon.aborted) await this.#close(control)
+      return this.#end
+    } catch (error) {
+      if (this.#signal.aborted) return 'stopped'
+      // Nobody may act on a cluster that is another one now: the log is told while it still can be.
+      if (error instanceof WatcherError) await this.#connection.tell(false, error.message)
+      throw error
+    } finally {
+      closed.abort()
+      this.#scope.end()
+      this.#cut.abort(new Error('This reign of the watcher is over.'))
+      this.#signal.removeEventListener('abort', cut)
+    }
+  }
+
+  async #begin(): Promise<ControlReader> {
+    const { log, codec, server } = this.#deps
+    const { cluster, epoch, clusterEpoch } = this.reign
+    const open = (): Promise<ControlReader> => ControlReader.open(log, codec, cluster)
+    const control = await untilDone(this.#deps, open, this.#cut.signal)
+    await this.#connection.tell(false, 'its watcher is starting')
+    await this.#marks.begin(this.#read)
+    this.#publisher.broadcast(cluster, {
+      type: 'WatcherStarted',
+      cluster,
+      name: server.name,
+      epoch,
+      clusterEpoch,
+    })
+    await this.#publisher.settled()
+    return control
+  }
+
+  #loops(control: ControlReader): readonly Loop[] {
+    const { config } = this.#deps
+    return [
+      this.#every(config.heartbeatMs, (signal) => this.#connection.beat(signal)),
+      (signal) => this.#roster.follow(signal),
+      this.#every(config.touchedMs, () => this.#sendTouched()),
+      this.#every(config.watermarkMs, () => this.#writeMarks(control)),
+      this.#every(config.controlPollMs, (signal) => this.#heed(control, signal)),
+      (signal) => this.#relistInTurn(signal),
+    ]
+  }
+
+  /** What is left is told, and where it stands. After a rewind nothing stands. */
+  async #close(control: ControlReader): Promise<void> {
+    await this.#publisher.settled()
+    if (this.#end === 'rewound') return
+    await this.#writeMarks(control)
+    await this.#connection.tell(false, 'its watcher stopped')
+  }
+
+  async #cutAfterGrace(closed: AbortSignal, abandon: AbortSignal): Promise<void> {
+    if (!abandon.aborted) await this.#deps.clock.sleep(this.#deps.config.stopMs, closed)
+    this.#cut.abort(new Error('The log took too long to take what was left.'))
+  }
+
+  #every(periodMs: number, work: Loop): Loop {
+    const { clock } = this.#deps
+    return async (signal) => {
+      while (!signal.aborted) {
+        const begunMs = clock.monotonicMs()
+        await work(signal)
+        await clock.sleep(Math.max(0, periodMs - (clock.monotonicMs() - begunMs)), signal)
+      }
+    }
+  }
+
+  async #sendTouched(): Promise<void> {
+    for (const monitor of this.#roster.monitors) monitor.flush()
+    await this.#publisher.room()
+  }
+
+  async #writeMarks(control: ControlReader): Promise<void> {
+    const write = (): Promise<void> => this.#marks.write(this.#roster, control)
+    await untilDone(this.#deps, write, this.#cut.signal)
+  }
+
+  /** Requests for kinds that nobody knows yet wait for discovery. */
+  async #heed(control: ControlReader, signal: AbortSignal): Promise<void> {
+    if (!this.#roster.hasAnswer) return
+    for (const { kind, offset } of await control.poll(this.#deps.config, signal)) {
+      this.#roster.relist(kind === null ? null : kindKey(kind), { full: true, offset })
+    }
+  }
+
+  /** One kind at a time, spread over the time in which each is to be listed once. */
+  async #relistInTurn(signal: AbortSignal): Promise<void> {
+    const { clock, config, random } = this.#deps
+    while (!signal.aborted) {
+      const { monitors } = this.#roster
+      const pauseMs =
+        monitors.length === 0 ? config.discoveryMs : config.antiEntropyMs / monitors.length
+      await clock.sleep(pauseMs, signal)
+      if (signal.aborted || this.#roster.monitors.some((monitor) => monitor.isListing)) continue
+      const watching = this.#roster.monitors.filter((monitor) => monitor.isWatching)
+      listedLongestAgo(watching, random.next())?.relist({ full: false, offset: null })
+    }
+  }
+
+  #monitorEnded(end: MonitorEnd): void {
+    if (end !== 'rewound') return
+    this.#deps.counters.rewinds++
+    this.#end = 'rewound'
+    this.#scope.end()
+  }
+
+  #newRoster(publisher: Publisher, identity: IdentityGuard): KindRoster {
+    const { cluster, epoch } = this.reign
+    const deps = {
+      ...this.#deps,
+      cluster,
+      epoch,
+      publisher,
+      identity,
+      deletions: new Deletions(this.#deps.config.deletedUids),
+      lists: new Slots(this.#deps.config.concurrentLists),
+      nextSync: () => epoch * SYNCS_PER_EPOCH + ++this.#syncs,
+    }
+    return new KindRoster(deps, this.#scope, this.#read, (end) => this.#monitorEnded(end))
+  }
+
+  async #writeConnection(connected: boolean, why: string): Promise<void> {
+    const { cluster, clusterEpoch } = this.reign
+    const control = { cluster, number: clusterEpoch, connected, why }
+    await this.#append('control', [connectionRecord(this.#deps.codec, control)])
+  }
+
+  #append(topic: 'control' | 'watermarks', records: readonly Produced[]): Promise<void> {
+    return appendUntilDone(this.#deps, topic, 0, records, this.#cut.signal)
+  }
+}
+
+/** Those that were never listed come first, in no order: a watcher that restarts often must not begin with the same one each time. */
+function listedLongestAgo(
+  monitors: readonly KindMonitor[],
+  chance: number,
+): KindMonitor | undefined {
+  const oldestMs = Math.min(...monitors.map((monitor) => monitor.listedMs))
+  const oldest = monitors.filter((monitor) => monitor.listedMs === oldestMs)
+  return oldest[Math.floor(chance * oldest.length)]
+}

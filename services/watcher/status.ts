@@ -1,0 +1,86 @@
+/**
+ * What a watcher shows of itself: a snapshot for readiness and metrics, and the lines it has to say.
+ *
+ * What must stay true: a snapshot is plain data, taken at once.
+ */
+import type { ClusterId, GroupKind, ResourceVersion } from '../../core/object.ts'
+
+export interface WatcherStatus {
+  /** Null until the cluster has said who it is. */
+  readonly clusterId: ClusterId | null
+  readonly name: string
+  readonly epoch: number
+  readonly clusterEpoch: number
+  readonly connected: boolean
+  /** Why it is not connected, or what went wrong last; empty otherwise. */
+  readonly reason: string
+  /** All kinds that are monitored; empty until discovery has answered. */
+  readonly kinds: readonly KindStatus[]
+  readonly counters: Readonly<Counters>
+}
+
+export interface KindStatus extends GroupKind {
+  readonly resource: string
+  readonly state: 'listing' | 'watching' | 'expired' | 'waiting'
+  /** Of the last failure while it lasts; empty otherwise. */
+  readonly reason: string
+  /** Wall time in milliseconds. */
+  readonly since: number
+  /** Finished a list, or went on from a watermark, in this session. */
+  readonly synced: boolean
+  /** Objects remembered. */
+  readonly objects: number
+  /** Told up to here. */
+  readonly resourceVersion: ResourceVersion | null
+  readonly lastProofOfLifeAgeMs: number
+}
+
+/** Only ever grow, over the life of the process. */
+export interface Counters {
+  added: number
+  updated: number
+  deleted: number
+  /** Entries, not records. */
+  touched: number
+  /** Older than what is held. */
+  ignored: number
+  bookmarks: number
+  /** Complete relists. */
+  syncs: number
+  /** Lists begun. */
+  lists: number
+  watches: number
+  /** Calls that failed. */
+  failures: number
+  heartbeats: number
+  discoveries: number
+  /** How often a cluster was seen to have gone back in time. */
+  rewinds: number
+}
+
+export function noCounters(): Counters {
+  return {
+    added: 0,
+    updated: 0,
+    deleted: 0,
+    touched: 0,
+    ignored: 0,
+    bookmarks: 0,
+    syncs: 0,
+    lists: 0,
+    watches: 0,
+    failures: 0,
+    heartbeats: 0,
+    discoveries: 0,
+    rewinds: 0,
+  }
+}
+
+export type Fields = Readonly<Record<string, string | number | boolean | null>>
+
+export interface WatcherObserver {
+  /** The message is constant; what varies is in the fields. */
+  note(level: 'info' | 'warn' | 'error', message: string, fields: Fields): void
+}
+
+export const SILENT: WatcherObserver = { note: () => undefined }

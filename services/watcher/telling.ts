@@ -1,0 +1,274 @@
+/**
+ * Tells the log what is seen of one kind: what is new or changed in full, what only moved its version as `Touched`, and each relist from its
+ * start to its finish.
+ *
+ * What must stay true: no event moves a version without vouching for the content; versions only move forward within a cluster epoch; whatever
+ * cannot be so on one line of time is told to the caller as `rewound` or `doubted`, and not to the log.
+ *
+ * Not here: when to list or watch (monitor.ts), the order and bounds of appends (publisher.ts).
+ */
+import type { SyncId } from '../../core/event.ts'
+import type { SetHash } from '../../core/hash.ts'
+import { EMPTY_SET, withMember } from '../../core/hash.ts'
+import type { ClusterId, GroupKind, ObjectMeta, ResourceVersion } from '../../core/object.ts'
+import { compareVersions, projectionHash } from '../../core/object.ts'
+import { homeOf, partitionOf } from '../../core/partition.ts'
+import type { WatchEvent } from '../../ports/cluster.ts'
+import type { WatcherConfig } from './config.ts'
+import type { Deletions } from './memory.ts'
+import { hasHash, Sightings } from './memory.ts'
+import type { Publisher } from './publisher.ts'
+import type { Counters } from './status.ts'
+import { TouchedBatch } from './touched.ts'
+
+export interface TellingDeps {
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly publisher: Publisher
+  readonly deletions: Deletions
+  readonly counters: Counters
+  readonly config: WatcherConfig
+}
+
+/** `rewound`: the cluster went back in time. `doubted`: only a list can settle it. */
+export type Verdict = 'fine' | 'rewound' | 'doubted'
+
+interface OpenSync {
+  readonly id: SyncId
+  /** Everything is told in full: somebody doubts what is held. */
+  readonly full: boolean
+  /** By partition. */
+  readonly listed: SetHash[]
+  count: number
+}
+
+export class Telling {
+  readonly #deps: TellingDeps
+  readonly #kind: GroupKind
+  readonly #kindKey: string
+  readonly #sightings = new Sightings()
+  readonly #touched = new TouchedBatch()
+  #sync: OpenSync | undefined
+  #position: ResourceVersion | null
+  #heldBefore = 0
+
+  /** `position`: where an earlier watcher stood, null if nowhere. */
+  constructor(deps: TellingDeps, kind: GroupKind, position: ResourceVersion | null) {
+    this.#deps = deps
+    this.#kind = { group: kind.group, kind: kind.kind }
+    this.#kindKey = `${kind.group}/${kind.kind}`
+    this.#position = position
+  }
+
+  /** Everything up to it is told, once `flush` was called. */
+  get position(): ResourceVersion | null {
+    return this.#position
+  }
+
+  get objects(): number {
+    return this.#sightings.count
+  }
+
+  /** Objects held before the open relist, and listed by it. */
+  get compared(): { readonly held: number; readonly listed: number } {
+    return { held: this.#heldBefore, listed: this.#sync?.count ?? 0 }
+  }
+
+  /** Opens a relist; one that was open is dropped, here as in the fold. */
+  beginSync(id: SyncId, full: boolean): void {
+    const { publisher, cluster, epoch } = this.#deps
+    this.flush()
+    this.#heldBefore = this.#sightings.count
+    const listed = Array.from({ length: publisher.partitions }, () => EMPTY_SET)
+    this.#sync = { id, full, listed, count: 0 }
+    this.#broadcast({ type: 'SyncStarted', cluster, epoch, ...this.#kind, sync: id })
+  }
+
+  /** One object of the open relist. */
+  listed(seen: ObjectMeta): Verdict {
+    const sync = this.#sync
+    if (sync === undefined) throw new Error('An object was listed outside of any relist.')
+    const object = withinBounds(seen, this.#deps.config)
+    const known = this.#sightings.get(object.uid)
+    if (this.#deps.deletions.get(this.#kindKey, object.uid) !== undefined) return 'rewound'
+    if (known !== undefined && isOlder(object.resourceVersion, known.version)) return 'rewound'
+    const partition = this.#partitionOf(object)
+    sync.count++
+    sync.listed[partition] = withMember(sync.listed[partition] ?? EMPTY_SET, object.uid)
+    this.#tell(object, partition, sync, known === undefined)
+    return 'fine'
+  }
+
+  /** Closes the relist: what it did not list is forgotten, and the watch goes on from its version. */
+  finishSync(version: ResourceVersion): SyncId {
+    const sync = this.#sync
+    if (sync === undefined) throw new Error('A relist was finished that never began.')
+    const { cluster, epoch, counters } = this.#deps
+    this.flush()
+    this.#broadcast({
+      type: 'SyncFinished',
+      cluster,
+      epoch,
+      ...this.#kind,
+      sync: sync.id,
+      resourceVersion: version,
+      listed: sync.listed,
+    })
+    this.#sync = undefined
+    this.#position = version
+    counters.syncs++
+    return sync.id
+  }
+
+  /** Whether a list's version can be of the same line of time as what was told before. */
+  isBehind(version: ResourceVersion): boolean {
+    return this.#position !== null && isOlder(version, this.#position)
+  }
+
+  /** One event of a live watch. */
+  watched(event: WatchEvent): Verdict {
+    switch (event.type) {
+      case 'Added':
+      case 'Modified':
+        return this.#sighted(event.object, event.type === 'Added')
+      case 'Deleted':
+        this.#deleted(event.object)
+        return 'fine'
+      case 'Bookmark':
+        this.#deps.counters.bookmarks++
+        this.#advance(event.resourceVersion)
+        return 'fine'
+    }
+  }
+
+  /** Sends off what was gathered. */
+  flush(): void {
+    for (const partition of this.#touched.partitions) this.#flushPartition(partition)
+  }
+
+  #sighted(seen: ObjectMeta, added: boolean): Verdict {
+    const object = withinBounds(seen, this.#deps.config)
+    const { uid, resourceVersion } = object
+    const known = this.#sightings.get(uid)
+    const deleted = this.#deps.deletions.get(this.#kindKey, uid)
+    if (deleted !== undefined) {
+      // A deletion is final: something newer of the same object is a restore, which a list will show.
+      return this.#ignoreOlder(isOlder(deleted, resourceVersion) ? 'doubted' : 'fine')
+    }
+    if (known !== undefined && isOlder(resourceVersion, known.version)) {
+      return this.#ignoreOlder('fine')
+    }
+    this.#tell(object, this.#partitionOf(object), null, added && known === undefined)
+    this.#advance(resourceVersion)
+    return 'fine'
+  }
+
+  #deleted(seen: ObjectMeta): void {
+    const object = withinBounds(seen, this.#deps.config)
+    const { uid, resourceVersion } = object
+    const known = this.#sightings.get(uid)
+    if (known !== undefined && isOlder(resourceVersion, known.version)) {
+      this.#ignoreOlder('fine')
+      return
+    }
+    const { deletions, publisher, cluster, epoch, counters } = this.#deps
+    const partition = this.#partitionOf(object)
+    this.#touched.drop(partition, uid)
+    this.#sightings.forget(uid)
+    deletions.add(this.#kindKey, uid, resourceVersion)
+    publisher.tell(partition, homeOf(cluster, object.namespace), {
+      type: 'ObjectDeleted',
+      cluster,
+      epoch,
+      object,
+    })
+    counters.deleted++
+    this.#advance(resourceVersion)
+  }
+
+  #tell(object: ObjectMeta, partition: number, sync: OpenSync | null, isNew: boolean): void {
+    const { publisher, cluster, epoch, counters } = this.#deps
+    const { uid, resourceVersion } = object
+    const hash = projectionHash(object)
+    const known = this.#sightings.get(uid)
+    const isSame = known !== undefined && hasHash(known, hash)
+    // A repeat (an equal version, from a watch) tells nothing at all.
+    if (isSame && sync === null && known.version === resourceVersion) return
+    this.#sightings.set(uid, hash, resourceVersion, sync?.id ?? null)
+    if (isSame && sync?.full !== true) {
+      this.#touch(partition, { uid, hash, resourceVersion })
+      return
+    }
+    this.#touched.drop(partition, uid)
+    publisher.tell(partition, homeOf(cluster, object.namespace), {
+      type: isNew ? 'ObjectAdded' : 'ObjectUpdated',
+      cluster,
+      epoch,
+      sync: sync?.id ?? null,
+      object,
+    })
+    if (isNew) counters.added++
+    else counters.updated++
+  }
+
+  #touch(
+    partition: number,
+    entry: { readonly uid: string; readonly hash: string; readonly resourceVersion: string },
+  ): void {
+    this.#deps.counters.touched++
+    const gathered = this.#touched.add(partition, entry)
+    if (gathered >= this.#deps.config.touchedEntries) this.#flushPartition(partition)
+  }
+
+  #flushPartition(partition: number): void {
+    const entries = this.#touched.takePartition(partition)
+    if (entries.length === 0) return
+    const { publisher, cluster, epoch } = this.#deps
+    const sync = this.#sync?.id ?? null
+    publisher.tell(partition, cluster, {
+      type: 'Touched',
+      cluster,
+      epoch,
+      ...this.#kind,
+      sync,
+      entries,
+    })
+  }
+
+  #broadcast(event: Parameters<Publisher['broadcast']>[1]): void {
+    this.#deps.publisher.broadcast(this.#deps.cluster, event)
+  }
+
+  #partitionOf(object: ObjectMeta): number {
+    return partitionOf(
+      homeOf(this.#deps.cluster, object.namespace),
+      this.#deps.publisher.partitions,
+    )
+  }
+
+  #ignoreOlder(verdict: Verdict): Verdict {
+    this.#deps.counters.ignored++
+    return verdict
+  }
+
+  #advance(version: ResourceVersion): void {
+    if (this.#position === null || !isOlder(version, this.#position)) this.#position = version
+  }
+}
+
+/** Versions that cannot be compared prove nothing. */
+export function isOlder(version: ResourceVersion, than: ResourceVersion): boolean {
+  return (compareVersions(version, than) ?? 0) < 0
+}
+
+/** Hostile sizes are told by identity only: no references, so nothing is ever concluded from what was cut. */
+function withinBounds(object: ObjectMeta, config: WatcherConfig): ObjectMeta {
+  const { ownerReferences } = object
+  if (ownerReferences.length < 2) return object
+  let chars = 0
+  for (const reference of ownerReferences) {
+    chars += reference.name.length + reference.uid.length + reference.kind.length
+  }
+  if (ownerReferences.length <= config.references && chars <= config.referenceChars) return object
+  return { ...object, ownerReferences: [], labels: [], annotations: [] }
+}

@@ -1,0 +1,146 @@
+/** The watcher over a real API and a real log: what a live watch tells. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import type { Touched } from '../../core/event.ts'
+import { EMPTY_SET, withMember } from '../../core/hash.ts'
+import { partitionOfObject } from '../../core/partition.ts'
+import { WatcherRig } from '../../testing/watcher-rig.ts'
+
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
+
+let rig: WatcherRig
+afterEach(() => rig.stop())
+
+async function started(options: ConstructorParameters<typeof WatcherRig>[0] = {}): Promise<void> {
+  rig = new WatcherRig(options)
+  rig.start()
+  await rig.synced()
+}
+
+test('a first start tells who watches, then each kind from its start to its finish', async () => {
+  rig = new WatcherRig()
+  await rig.create(CONFIG_MAPS, 'a')
+  rig.start()
+  await rig.synced()
+  const [first] = await rig.events()
+  equal(first?.type, 'WatcherStarted')
+  deepEqual(await rig.told('ConfigMap'), [
+    'KindServed',
+    'SyncStarted',
+    'ObjectAdded a',
+    'SyncFinished',
+  ])
+  deepEqual(await rig.told('Event'), ['KindServed', 'KindServed'])
+  ok(rig.watcher.status().connected)
+})
+
+test('a live watch tells what is added, changed and deleted', async () => {
+  await started()
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(0)
+  await rig.patch(`${CONFIG_MAPS}/a`, { metadata: { finalizers: ['x.io/y'] } })
+  await rig.patch(`${CONFIG_MAPS}/a`, { metadata: { finalizers: null } })
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(0)
+  deepEqual((await rig.told('ConfigMap')).slice(3), [
+    'ObjectAdded a',
+    'ObjectUpdated a',
+    'ObjectUpdated a',
+    'ObjectDeleted a',
+  ])
+  equal(rig.kind('ConfigMap')?.objects, 0)
+})
+
+test('writes that change nothing we read are told as touched, once for many', async () => {
+  await started()
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.create(CONFIG_MAPS, 'b')
+  await rig.clock.advance(2_000)
+  for (const value of ['1', '2', '3']) await rig.patch(`${CONFIG_MAPS}/a`, { data: { value } })
+  await rig.patch(`${CONFIG_MAPS}/b`, { data: { value: '1' } })
+  await rig.clock.advance(2_000)
+  deepEqual((await rig.told('ConfigMap')).slice(3), ['ObjectAdded a', 'ObjectAdded b', 'Touched 2'])
+  const touched = (await rig.events()).filter((event): event is Touched => event.type === 'Touched')
+  const versions = touched[0]?.entries.map((entry) => entry.resourceVersion)
+  deepEqual(versions, [String(Number(rig.server.resourceVersion) - 1), rig.server.resourceVersion])
+})
+
+test('what was gathered of an object is dropped when something later of it is told', async () => {
+  await started()
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(2_000)
+  await rig.patch(`${CONFIG_MAPS}/a`, { data: { value: '1' } })
+  await rig.patch(`${CONFIG_MAPS}/a`, { metadata: { finalizers: ['x.io/y'] } })
+  await rig.clock.advance(2_000)
+  await rig.patch(`${CONFIG_MAPS}/a`, { data: { value: '2' } })
+  await rig.patch(`${CONFIG_MAPS}/a`, { metadata: { finalizers: null } })
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(2_000)
+  deepEqual((await rig.told('ConfigMap')).slice(3), [
+    'ObjectAdded a',
+    'ObjectUpdated a',
+    'ObjectUpdated a',
+    'ObjectDeleted a',
+  ])
+})
+
+test('an object is told to its home, what concerns all to every partition', async () => {
+  rig = new WatcherRig({ partitions: 2 })
+  const namespaces = ['n0', 'n1', 'n2', 'n3', 'n4']
+  for (const name of namespaces) {
+    await rig.create('/api/v1/namespaces', name)
+    await rig.create(`/api/v1/namespaces/${name}/configmaps`, `in-${name}`)
+  }
+  rig.start()
+  await rig.synced()
+  const { clusterId } = rig.watcher.status()
+  const sets = [EMPTY_SET, EMPTY_SET]
+  for (const { metadata } of rig.server.objects('', 'configmaps')) {
+    const partition = partitionOfObject(clusterId ?? '', metadata.namespace ?? '', 2)
+    sets[partition] = withMember(sets[partition] ?? EMPTY_SET, metadata.uid)
+  }
+  ok(sets.every((set) => set.count > 0))
+  for (const partition of [0, 1]) {
+    const events = await rig.events(partition)
+    const finished = events.find(
+      (event) => event.type === 'SyncFinished' && event.kind === 'ConfigMap',
+    )
+    deepEqual(finished?.type === 'SyncFinished' && finished.listed, sets)
+    const added = events.filter(
+      (event) => event.type === 'ObjectAdded' && event.object.kind === 'ConfigMap',
+    )
+    equal(added.length, sets[partition]?.count)
+    for (const type of ['WatcherStarted', 'KindServed', 'SyncStarted', 'Heartbeat'] as const) {
+      ok(
+        events.some((event) => event.type === type),
+        `${type} is in partition ${partition}`,
+      )
+    }
+  }
+})
+
+test('appends that do not get through are made again, in order', async () => {
+  await started()
+  for (const name of ['a', 'b', 'c']) {
+    for (let refusals = 0; refusals < 3; refusals++) rig.log.refuseNextAppend()
+    await rig.create(CONFIG_MAPS, name)
+    await rig.clock.advance(5_000)
+  }
+  deepEqual((await rig.told('ConfigMap')).slice(3), [
+    'ObjectAdded a',
+    'ObjectAdded b',
+    'ObjectAdded c',
+  ])
+})
+
+test('an object with more references than any has is told without them', async () => {
+  await started({ config: { references: 2 } })
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' }
+  const ownerReferences = ['1', '2', '3'].map((uid) => ({ ...owner, uid }))
+  await rig.create(CONFIG_MAPS, 'a', { metadata: { ownerReferences } })
+  await rig.clock.advance(0)
+  const added = (await rig.events()).find(
+    (event) => event.type === 'ObjectAdded' && event.object.name === 'a',
+  )
+  deepEqual(added?.type === 'ObjectAdded' && added.object.ownerReferences, [])
+})

@@ -1,0 +1,174 @@
+/**
+ * Watches one cluster and tells the log what it sees.
+ *
+ * What must stay true: one process tells of a cluster at a time as far as a lease can see to it, and each reign has an epoch above all before it,
+ * so the fold can tell them apart where a lease cannot.
+ *
+ * Not here: sockets, files, signals (main.ts), one reign (session.ts).
+ */
+import type { ClusterId } from '../../core/object.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Cluster } from '../../ports/cluster.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { HeldLease, Lease } from '../../ports/lease.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Random } from '../../ports/random.ts'
+import type { WatcherConfig } from './config.ts'
+import { DEFAULT_CONFIG } from './config.ts'
+import { within } from './deadline.ts'
+import { IdentityGuard, isPassing } from './identity.ts'
+import { untilDone } from './log-retry.ts'
+import type { Marks } from './marks.ts'
+import { readMarks } from './marks.ts'
+import { backoffMs } from './monitor.ts'
+import type { SessionDeps, SessionEnd } from './session.ts'
+import { Session } from './session.ts'
+import type { Counters, WatcherObserver, WatcherStatus } from './status.ts'
+import { noCounters, SILENT } from './status.ts'
+
+export interface WatcherDeps {
+  readonly cluster: Cluster
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+  readonly random: Random
+  readonly lease: Lease
+  /** What differs from `DEFAULT_CONFIG`. */
+  readonly config?: Partial<WatcherConfig>
+  readonly observe?: WatcherObserver
+}
+
+export interface Watcher {
+  /**
+   * Until `signal` aborts, then quietly. Rejects with `WatcherError` when the cluster is another one or its watermark is damaged, and with
+   * `LogError` when only a person can help the log; a cluster that cannot be reached is waited for.
+   */
+  run(signal: AbortSignal): Promise<void>
+  status(): WatcherStatus
+}
+
+export function createWatcher(deps: WatcherDeps): Watcher {
+  return new ClusterWatcher(deps)
+}
+
+class ClusterWatcher implements Watcher {
+  readonly #deps: SessionDeps
+  readonly #lease: Lease
+  readonly #counters: Counters = noCounters()
+  #clusterId: ClusterId | null = null
+  #session: Session | undefined
+  #reason = 'It has not been reached yet.'
+
+  constructor({ cluster, config, observe, lease, ...ports }: WatcherDeps) {
+    this.#lease = lease
+    this.#deps = {
+      ...ports,
+      server: cluster,
+      config: { ...DEFAULT_CONFIG, ...config },
+      observer: observe ?? SILENT,
+      counters: this.#counters,
+    }
+  }
+
+  status(): WatcherStatus {
+    const session = this.#session
+    return {
+      clusterId: this.#clusterId,
+      name: this.#deps.server.name,
+      epoch: session?.reign.epoch ?? 0,
+      clusterEpoch: session?.reign.clusterEpoch ?? 0,
+      connected: session?.connected ?? false,
+      reason: session?.reason ?? this.#reason,
+      kinds: session?.kinds() ?? [],
+      counters: { ...this.#counters },
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      while (!signal.aborted) await this.#holdLease(signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+
+  async #holdLease(signal: AbortSignal): Promise<void> {
+    const cluster = await this.#identify(signal)
+    const { epoch } = await this.#readMarks(cluster, signal)
+    await using held = await this.#lease.acquire(cluster, epoch, signal)
+    let rewinds = 0
+    while (!signal.aborted && !held.lost.aborted) {
+      const begunMs = this.#deps.clock.monotonicMs()
+      const end = await this.#reign(cluster, held, rewinds > 0, signal)
+      if (end === 'stopped') continue
+      this.#note('warn', 'the cluster went back in time', {
+        clusterEpoch: this.status().clusterEpoch,
+      })
+      const isNews = this.#deps.clock.monotonicMs() - begunMs > this.#deps.config.backoffResetMs
+      rewinds = isNews ? 1 : rewinds + 1
+      if (rewinds > 1) await this.#pause(rewinds - 1, AbortSignal.any([signal, held.lost]))
+    }
+  }
+
+  /** Marks are read once nobody else writes any: an earlier holder may have had something to say still. */
+  async #reign(
+    cluster: ClusterId,
+    held: HeldLease,
+    rewound: boolean,
+    signal: AbortSignal,
+  ): Promise<SessionEnd> {
+    const marks = await this.#readMarks(cluster, signal)
+    const epoch = Math.max(held.epoch, marks.epoch) + 1
+    const clusterEpoch = marks.clusterEpoch + (rewound ? 1 : 0)
+    const reign = { cluster, epoch, clusterEpoch }
+    // In another epoch of the cluster no version of before says where to go on.
+    const kinds = [...marks.kinds.values()].map((mark) =>
+      rewound ? { ...mark, resourceVersion: '' } : mark,
+    )
+    const session = new Session(this.#deps, reign, kinds, AbortSignal.any([signal, held.lost]))
+    this.#session = session
+    this.#note('info', 'a reign begins', { epoch, clusterEpoch })
+    return await session.run(held.lost)
+  }
+
+  async #identify(signal: AbortSignal): Promise<ClusterId> {
+    const { server, clock, config } = this.#deps
+    for (let failures = 1; ; failures++) {
+      try {
+        return await within(clock, config.identifyTimeoutMs, signal, (limit) =>
+          this.#askIdentity(server, limit),
+        )
+      } catch (error) {
+        if (signal.aborted || !isPassing(error)) throw error
+        this.#reason = error instanceof Error ? error.message : String(error)
+        this.#counters.failures++
+        this.#note('warn', 'the cluster cannot be reached', { error: this.#reason })
+        await this.#pause(failures, signal)
+      }
+    }
+  }
+
+  async #askIdentity(server: Cluster, signal: AbortSignal): Promise<ClusterId> {
+    if (this.#clusterId !== null) await new IdentityGuard(server, this.#clusterId).check(signal)
+    else this.#clusterId = await server.identify(signal)
+    return this.#clusterId
+  }
+
+  #readMarks(cluster: ClusterId, signal: AbortSignal): Promise<Marks> {
+    const { log, codec } = this.#deps
+    return untilDone(this.#deps, () => readMarks(log, codec, cluster), signal)
+  }
+
+  async #pause(failures: number, signal: AbortSignal): Promise<void> {
+    const { clock, random, config } = this.#deps
+    await clock.sleep(backoffMs(failures, random.next(), config), signal)
+  }
+
+  #note(
+    level: 'info' | 'warn',
+    message: string,
+    fields: Readonly<Record<string, string | number>>,
+  ): void {
+    this.#deps.observer.note(level, message, { cluster: this.#deps.server.name, ...fields })
+  }
+}
