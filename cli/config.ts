@@ -17,7 +17,8 @@ export interface UpConfig {
   readonly data: string
   readonly mode: Mode
   readonly preset: Preset
-  readonly partitions: number
+  /** Undefined: as many as the log has; a new one gets one. */
+  readonly partitions: number | undefined
   readonly http: string
   readonly logLevel: Level
   readonly keepMs: number
@@ -64,7 +65,7 @@ export function upConfig(flags: UpFlags): UpConfig {
     data: text(pick('data', flags.data)) ?? defaultDataDirectory(),
     mode: oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run',
     preset: oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded',
-    partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS) ?? 1,
+    partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? '127.0.0.1:7070',
     logLevel: oneOf(pick('logLevel', flags.logLevel), LEVELS) ?? 'info',
     keepMs: duration(pick('keep', undefined)) ?? 30 * 24 * 3_600_000,

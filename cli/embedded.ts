@@ -4,7 +4,7 @@
  * What must stay true: what is opened is closed in reverse order, also after a failure; the endpoint's address stands in the data directory
  * while it is served.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
@@ -139,7 +139,9 @@ function makeDirectory(path: string): void {
 
 async function openLog(config: EmbeddedConfig, clock: Clock): Promise<Log> {
   const directory = join(config.data, 'log')
-  return await openSqliteLog({ directory, partitions: config.partitions, clock })
+  const isNew = !existsSync(directory)
+  const partitions = config.partitions ?? (isNew ? 1 : undefined)
+  return await openSqliteLog({ directory, partitions, clock })
 }
 
 async function untilFolding(

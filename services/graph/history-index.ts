@@ -26,6 +26,8 @@ export interface Named {
   readonly kind: string
   readonly namespace: string
   readonly name: string
+  /** Append time of the last event about it, in milliseconds. */
+  readonly at: number
 }
 
 export interface HistoryIndex {
@@ -119,8 +121,8 @@ function historyChange({ key, offset, value }: Entry): StoreChange {
 
 function nameChanges(codec: Codec, { value }: Entry): StoreChange[] {
   if (value === null) return []
-  const { cluster, uid, group, kind, namespace, name } = codec.decode(value) as Lineage
-  const named: Named = { cluster, uid, group, kind, namespace, name }
+  const { cluster, uid, group, kind, namespace, name, at } = codec.decode(value) as Lineage
+  const named: Named = { cluster, uid, group, kind, namespace, name, at }
   const bytes = Buffer.from(JSON.stringify(named))
   const id = `${part(cluster)}/${part(kind)}.${part(group)}/${part(uid)}`
   return [

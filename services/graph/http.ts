@@ -100,49 +100,30 @@ function addQuestions(server: FastifyInstance, { query }: HttpParts): void {
   })
   server.get('/v1/why', async (request) => {
     const asked = request.query as Record<string, string | undefined>
-    const found = await latestOf(query, selector(asked))
-    return json(await query.why(found))
+    return json(await query.why(await one(query, selector(asked))))
   })
 }
 
 /** What is there now, if anything is; else what was there last. */
-async function latestOf(query: Query, asked: Selector): Promise<Named> {
-  const found = await all(query, asked)
-  const alive: Named[] = []
-  for (const each of found) {
-    const { answer } = await query.why(each)
-    if (answer.phase !== null) alive.push(each)
-  }
-  return single(query, alive.length > 0 ? alive : found.slice(-1), asked)
-}
-
 async function one(query: Query, asked: Selector): Promise<Named> {
   const found = await all(query, asked)
-  const there: Named[] = []
-  for (const each of found) {
-    const { answer } = await query.tree(each, false)
-    if (answer.phase !== 'gone') there.push(each)
-  }
-  return single(query, there.length > 0 ? there : found.slice(-1), asked)
-}
-
-async function all(query: Query, asked: Selector): Promise<readonly Named[]> {
-  const found = await query.find(asked)
-  if (found.length > 0) return found
-  throw new Problem(404, `no ${describe(asked)} was ever seen`)
-}
-
-function single(query: Query, found: readonly Named[], asked: Selector): Named {
-  const [first, second] = found
-  if (first === undefined) throw new Problem(404, `no ${describe(asked)} was ever seen`)
+  const there = found.filter(({ cluster, uid }) => query.isThere(cluster, uid))
+  const newest = found.reduce((a, b) => (b.at > a.at ? b : a))
+  const [first = newest, second] = there
   if (second === undefined) return first
-  const clusters = found.map(
+  const clusters = there.map(
     ({ cluster, group, kind }) => `${query.clusterName(cluster)} ${kind}.${group}`,
   )
   throw new Problem(
     409,
     `${describe(asked)} is ambiguous (${clusters.join(', ')}): say which with --cluster, or kind.group/name`,
   )
+}
+
+async function all(query: Query, asked: Selector): Promise<readonly [Named, ...Named[]]> {
+  const [first, ...others] = await query.find(asked)
+  if (first !== undefined) return [first, ...others]
+  throw new Problem(404, `no ${describe(asked)} was ever seen`)
 }
 
 function describe({ kind, name, namespace, uid }: Selector): string {

@@ -78,6 +78,8 @@ export interface Query {
   tree(root: Named, owners: boolean): Promise<Answer<TreeNode>>
   why(object: Named): Promise<Answer<Why>>
   clusterName(cluster: ClusterId): string
+  /** It is a node now. */
+  isThere(cluster: ClusterId, uid: Uid): boolean
 }
 
 export function createQuery(
@@ -205,6 +207,7 @@ export function createQuery(
 
   return {
     clusterName,
+    isThere: (cluster, uid) => nodeAnywhere(cluster, uid) !== undefined,
     async find({ kind, name, namespace, cluster, uid }) {
       const found =
         uid === undefined

@@ -11,7 +11,7 @@ import type { Snapshot } from '../../core/record.ts'
 import type { Position } from '../../core/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Log } from '../../ports/log.ts'
+import type { Log, Topic } from '../../ports/log.ts'
 import type { Task } from './task.ts'
 
 export interface RetentionConfig {
@@ -160,20 +160,50 @@ async function trim({ log, codec, clock, task, retention }: RetentionParts): Pro
   if (oldest === undefined || last === undefined) return
   const { start } = await log.bounds('events', task.partition)
   const byCount = task.status().position - BigInt(retention.keepEvents)
-  const byAge = await firstSince(log, task.partition, clock.now() - retention.keepMs)
+  const byAge = await firstSince(log, 'events', task.partition, clock.now() - retention.keepMs)
   const wanted = byAge > byCount ? byAge : byCount
   // Something must be left to fold again from: never beyond the last snapshot.
   const before = wanted < last.position ? wanted : last.position
   if (before > start) await log.trim('events', task.partition, before)
   if (all.length > kept.length) await log.trim('snapshots', task.partition, oldest.offset)
+  await trimFollowers(log, task.partition)
 }
 
-/** Offset of the first event appended at or after a time, by halving. */
-async function firstSince(log: Log, partition: number, time: number): Promise<bigint> {
-  let { start: low, end: high } = await log.bounds('events', partition)
+/** What tells of events goes when they go: an audit compares all that is left of them. */
+async function trimFollowers(log: Log, partition: number): Promise<void> {
+  const since = await oldestEvent(log)
+  if (since === undefined) return
+  for (const topic of ['commands', 'history', 'digests', 'dead-letter'] as const) {
+    const { start } = await log.bounds(topic, partition)
+    const before = await firstSince(log, topic, partition, since)
+    if (before > start) await log.trim(topic, partition, before)
+  }
+}
+
+/** Append time of the oldest event that any partition still has; commands lie in the partitions of their targets. */
+async function oldestEvent(log: Log): Promise<number | undefined> {
+  let oldest: number | undefined
+  for (let partition = 0; partition < log.partitions('events'); partition++) {
+    const { start, end } = await log.bounds('events', partition)
+    if (start === end) continue
+    const page = await log.read('events', partition, start, { limit: 1, waitMs: 0 })
+    const time = page.entries[0]?.timestamp
+    if (time !== undefined && (oldest === undefined || time < oldest)) oldest = time
+  }
+  return oldest
+}
+
+/** Offset of the first entry appended at or after a time, by halving. */
+async function firstSince(
+  log: Log,
+  topic: Topic,
+  partition: number,
+  time: number,
+): Promise<bigint> {
+  let { start: low, end: high } = await log.bounds(topic, partition)
   while (low < high) {
     const middle = (low + high) / 2n
-    const page = await log.read('events', partition, middle, { limit: 1, waitMs: 0 })
+    const page = await log.read(topic, partition, middle, { limit: 1, waitMs: 0 })
     const entry = page.entries[0]
     if (entry === undefined || entry.timestamp >= time) high = middle
     else low = entry.offset + 1n

@@ -1,0 +1,86 @@
+/** Runs graph tasks in tests: a story's events on a log, a store, and the wait until all is folded. */
+import { setImmediate } from 'node:timers/promises'
+import { avroCodec } from '../adapters/avro/codec.ts'
+import { MemoryStore } from '../adapters/memory/store.ts'
+import type { Event } from '../core/event.ts'
+import type { Codec } from '../ports/codec.ts'
+import type { Log } from '../ports/log.ts'
+import type { Store } from '../ports/store.ts'
+import { systemClock } from '../runtime/clock.ts'
+import type { TaskObserver } from '../services/graph/task.ts'
+import { Task } from '../services/graph/task.ts'
+import { World } from './story.ts'
+
+export const codec: Codec = avroCodec()
+
+/** The events that a story tells, those it begins with included. */
+export function eventsOf(lines: readonly string[]): Event[] {
+  const events: Event[] = []
+  const world = new World()
+  const tell = world.tell.bind(world)
+  world.tell = (event) => {
+    events.push(event)
+    return tell(event)
+  }
+  world.begin()
+  for (const line of lines) world.step(line)
+  return events
+}
+
+export async function appendAll(log: Log, events: readonly Event[]): Promise<void> {
+  for (const event of events) {
+    if (event.type === 'Unreadable') continue
+    await log.append('events', 0, [{ key: 'c/ns', value: codec.encode(event) }])
+  }
+}
+
+export interface RunningTask extends AsyncDisposable {
+  readonly task: Task
+  readonly ended: Promise<void>
+  /** Until everything on the log is folded, what the fold itself put there included. */
+  caughtUp(): Promise<void>
+}
+
+export function runTask(log: Log, store: Store, observe?: TaskObserver): RunningTask {
+  const stop = new AbortController()
+  const clock = systemClock()
+  const task = new Task({ log, codec, store, partition: 0, clock, ...(observe && { observe }) })
+  const ended = task.run(stop.signal)
+  // Tests that expect a failure await `ended` themselves.
+  ended.catch(() => undefined)
+  return {
+    task,
+    ended,
+    async caughtUp() {
+      for (;;) {
+        await Promise.race([setImmediate(), ended])
+        const { end } = await log.bounds('events', 0)
+        if (task.status().position >= end) return
+        if (task.status().state === 'stopped') return await ended
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await ended.catch(() => undefined)
+    },
+  }
+}
+
+export function emptyStore(): Store {
+  return new MemoryStore()
+}
+
+/** All keys and values, as hexadecimal text. */
+export async function contentOf(store: Store): Promise<Map<string, string>> {
+  const page = await store.page({ gte: ' ', lt: '~', limit: Number.MAX_SAFE_INTEGER })
+  return new Map(page.map(([key, value]) => [key, Buffer.from(value).toString('hex')]))
+}
+
+/** What the changelog says that the store should hold. */
+export async function changelogContent(log: Log): Promise<Map<string, string>> {
+  const latest = await log.latest('changelog', 0)
+  const pairs = latest
+    .filter(({ key }) => !key.startsWith('~'))
+    .map(({ key, value }) => [key, Buffer.from(value ?? []).toString('hex')] as const)
+  return new Map(pairs.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
