@@ -1,36 +1,13 @@
-/**
- * `kinfold doctor`: what is needed and what is missing: permissions kind by kind, clocks, identity, disk, data format.
- *
- * What must stay true: it changes nothing; each finding says what to do.
- */
-import { existsSync, statfsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+/** `kinfold doctor`: what is needed and what is missing. The checks are in checkup.ts. */
 import type { Command } from 'commander'
-import { openSqliteLog } from '../adapters/sqlite/log.ts'
-import type { Cluster, DiscoveredKind } from '../ports/cluster.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { EXIT } from '../runtime/lifecycle.ts'
 import { defaultDataDirectory } from './config.ts'
-import { openClusters } from './up.ts'
-
-interface Finding {
-  readonly ok: boolean
-  readonly text: string
-}
 
 interface DoctorFlags {
   readonly kubeconfig?: string
   readonly context?: readonly string[]
   readonly data: string
 }
-
-/** Beyond this, times in history and in the cluster's objects do not compare. */
-const SKEW_LIMIT_MS = 5_000
-const FREE_BYTES = 1024 ** 3
-const CALL_MS = 10_000
-/** Asked at once. */
-const REVIEWS_AT_ONCE = 8
-const VERBS = ['get', 'list', 'watch', 'delete', 'patch'] as const
 
 export function addDoctor(program: Command): void {
   program
@@ -44,8 +21,10 @@ export function addDoctor(program: Command): void {
     )
     .option('--data <dir>', 'data directory', defaultDataDirectory())
     .action(async (flags: DoctorFlags) => {
+      const { checkCluster, checkData } = await import('./checkup.ts')
+      const { openClusters } = await import('./clusters.ts')
       const clusters = openClusters(flags.kubeconfig, flags.context ?? [])
-      const findings: Finding[] = [...(await checkData(flags.data))]
+      const findings = await checkData(flags.data)
       try {
         for (const cluster of clusters) findings.push(...(await checkCluster(cluster)))
       } finally {
@@ -54,105 +33,4 @@ export function addDoctor(program: Command): void {
       for (const { ok, text } of findings) process.stdout.write(`${ok ? '[+]' : '[-]'} ${text}\n`)
       process.exitCode = findings.every(({ ok }) => ok) ? EXIT.ok : EXIT.findings
     })
-}
-
-async function checkCluster(cluster: Cluster): Promise<Finding[]> {
-  const { name } = cluster
-  const findings: Finding[] = []
-  try {
-    const id = await cluster.identify(limit())
-    findings.push({ ok: true, text: `${name}: identity ${id}` })
-    findings.push(clockFinding(name, await cluster.clockSkewMs(limit())))
-    const { kinds, failed } = await cluster.discover(limit())
-    for (const groupVersion of failed) {
-      findings.push({
-        ok: false,
-        text: `${name}: ${groupVersion} cannot be discovered; its objects will not be judged`,
-      })
-    }
-    const watched = kinds.filter(isWatchable)
-    findings.push(...(await checkPermissions(cluster, watched)))
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    findings.push({ ok: false, text: `${name}: ${why}` })
-  }
-  return findings
-}
-
-function clockFinding(name: string, skewMs: number | null): Finding {
-  if (skewMs === null) return { ok: true, text: `${name}: the server tells no time` }
-  const ok = Math.abs(skewMs) <= SKEW_LIMIT_MS
-  const hint = ok ? '' : '; set the clocks (NTP), or times in history will mislead'
-  return { ok, text: `${name}: its clock is ${skewMs} ms from ours${hint}` }
-}
-
-function isWatchable({ verbs, kind, group }: DiscoveredKind): boolean {
-  const isEvent = kind === 'Event' && (group === '' || group === 'events.k8s.io')
-  return !isEvent && ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb))
-}
-
-async function checkPermissions(
-  cluster: Cluster,
-  kinds: readonly DiscoveredKind[],
-): Promise<Finding[]> {
-  const findings: Finding[] = []
-  for (let i = 0; i < kinds.length; i += REVIEWS_AT_ONCE) {
-    const some = kinds.slice(i, i + REVIEWS_AT_ONCE)
-    findings.push(...(await Promise.all(some.map((kind) => checkKind(cluster, kind)))))
-  }
-  const missing = findings.filter(({ ok }) => !ok)
-  const fine = findings.length - missing.length
-  const summary = {
-    ok: true,
-    text: `${cluster.name}: ${fine} of ${findings.length} kinds have all permissions`,
-  }
-  return [summary, ...missing]
-}
-
-async function checkKind(cluster: Cluster, kind: DiscoveredKind): Promise<Finding> {
-  const resource = { ...kind, version: kind.versions[0] ?? '' }
-  const denied: string[] = []
-  for (const verb of VERBS) {
-    if (!(await cluster.mayI(verb, resource, limit()))) denied.push(verb)
-  }
-  const name = `${kind.resource}${kind.group === '' ? '' : `.${kind.group}`}`
-  if (denied.length === 0) return { ok: true, text: `${cluster.name}: ${name}` }
-  return {
-    ok: false,
-    text: `${cluster.name}: ${name}: may not ${denied.join(', ')}; grant these in a ClusterRole, or its objects are not collected`,
-  }
-}
-
-async function checkData(data: string): Promise<Finding[]> {
-  const findings: Finding[] = []
-  let existing = data
-  while (!existsSync(existing) && existing !== dirname(existing)) existing = dirname(existing)
-  const { bavail, bsize } = statfsSync(existing)
-  const free = bavail * bsize
-  const text = `${existing}: ${Math.round(free / 1024 ** 2)} MiB free`
-  findings.push({
-    ok: free >= FREE_BYTES,
-    text: free >= FREE_BYTES ? text : `${text}; leave at least 1 GiB`,
-  })
-  if (!existsSync(join(data, 'log'))) {
-    return [...findings, { ok: true, text: `${data}: no data yet` }]
-  }
-  try {
-    await using log = await openSqliteLog({
-      directory: join(data, 'log'),
-      clock: systemClock(),
-      readOnly: true,
-    })
-    findings.push({
-      ok: true,
-      text: `${data}: format is known, ${log.partitions('events')} partitions, checksums hold`,
-    })
-  } catch (error) {
-    findings.push({ ok: false, text: `${data}: ${error instanceof Error ? error.message : error}` })
-  }
-  return findings
-}
-
-function limit(): AbortSignal {
-  return AbortSignal.timeout(CALL_MS)
 }

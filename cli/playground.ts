@@ -7,12 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { startPlayground } from '../playground/playground.ts'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
-import { createLogger } from '../runtime/logger.ts'
 import { upConfig } from './config.ts'
-import { runEmbedded } from './embedded.ts'
-import { openClusters } from './up.ts'
 
 interface PlaygroundFlags {
   readonly http?: string
@@ -38,6 +34,10 @@ export function addPlayground(program: Command): void {
 }
 
 async function play({ workload, ...flags }: PlaygroundFlags, signal: AbortSignal): Promise<void> {
+  const { startPlayground } = await import('../playground/playground.ts')
+  const { openClusters } = await import('./clusters.ts')
+  const { runEmbedded } = await import('./embedded.ts')
+  const { createLogger } = await import('../runtime/logger.ts')
   const made = flags.data === undefined ? mkdtempSync(join(tmpdir(), 'kinfold-playground-')) : null
   const data = flags.data ?? made ?? ''
   try {

@@ -1,14 +1,8 @@
 /** `kinfold up`: everything in one process, for one or more contexts of a kubeconfig. */
 import type { Command } from 'commander'
-import { openCluster } from '../adapters/kubernetes/cluster.ts'
-import { openUndiciExchange } from '../adapters/kubernetes/exchange.ts'
-import { KubeconfigError, loadContexts } from '../adapters/kubernetes/kubeconfig.ts'
-import type { Cluster } from '../ports/cluster.ts'
-import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
-import { createLogger } from '../runtime/logger.ts'
+import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { UpFlags } from './config.ts'
 import { upConfig } from './config.ts'
-import { runEmbedded } from './embedded.ts'
 
 export function addUp(program: Command): void {
   program
@@ -25,6 +19,10 @@ export function addUp(program: Command): void {
     .option('--config <file>', 'YAML file with the same settings; flags win')
     .action(async (flags: UpFlags) => {
       const config = upConfig(flags)
+      // Loaded here: a command that only asks must not wait for all of it.
+      const { openClusters } = await import('./clusters.ts')
+      const { runEmbedded } = await import('./embedded.ts')
+      const { createLogger } = await import('../runtime/logger.ts')
       const logger = createLogger('kinfold', config.logLevel)
       const clusters = openClusters(config.kubeconfig, config.contexts)
       try {
@@ -34,20 +32,6 @@ export function addUp(program: Command): void {
       }
       process.exitCode = EXIT.ok
     })
-}
-
-export function openClusters(
-  kubeconfig: string | undefined,
-  contexts: readonly string[],
-): Cluster[] {
-  try {
-    return loadContexts({ kubeconfig, contexts }).map((context) =>
-      openCluster({ name: context.name, exchange: openUndiciExchange(context) }),
-    )
-  } catch (error) {
-    if (error instanceof KubeconfigError) throw new ExitError(EXIT.input, error.message)
-    throw error
-  }
 }
 
 function collect(value: string, former: readonly string[] = []): readonly string[] {

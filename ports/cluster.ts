@@ -85,7 +85,7 @@ export interface UnknownAnswer {
 }
 
 export type ReapAnswer =
-  /** DELETE: 2xx with a Status: the object is removed. */
+  /** DELETE: 2xx with a Status, or with an object that nothing holds any more: it is removed. */
   | { readonly type: 'Removed'; readonly code: number }
   /** 2xx with the object: a patch took, or a DELETE waits for finalizers or grace. */
   | { readonly type: 'Changed'; readonly object: ObjectMeta; readonly code: number }
@@ -96,7 +96,7 @@ export type ReapAnswer =
   | { readonly type: 'Conflict'; readonly code: number; readonly reason: string }
   /** 422 with causes, 403, webhook or policy. */
   | { readonly type: 'Refused'; readonly code: number; readonly reason: string }
-  /** 429, 5xx, cut, timeout: what became of it is unknown unless `sent` is false. */
+  /** 429, 5xx, cut, timeout: what became of it is unknown. */
   | UnknownAnswer
 
 export interface DeleteOptions {

@@ -3,7 +3,7 @@
  *
  * Guarantees: a write is atomic with its checkpoint; after a crash the content is that of some earlier write, whole; damage is told by
  * `DAMAGED` at open, at a read or by `verify`, never by a hole or another value. Assumes: keys are printable ASCII (so all orders
- * agree), and one writer.
+ * agree) and do not begin with `~`, which is the store's own; values are not changed after `write`; one writer.
  *
  * Not here: changes not yet committed (core/graph.ts holds those), what the values mean (codec.ts).
  */

@@ -19,7 +19,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   runtime: ['ports', 'runtime', 'node', 'npm'],
   services: ['core', 'ports', 'runtime', 'node', 'npm', 'self'],
   playground: ['core', 'ports', 'runtime', 'playground', 'adapters/memory', 'node'],
-  cli: ['core', 'ports', 'runtime', 'cli', 'services', 'node', 'npm'],
+  cli: ['core', 'ports', 'runtime', 'cli', 'services', 'playground', 'node', 'npm'],
   testing: ['*'],
   bench: ['*'],
   scripts: ['*'],
@@ -27,11 +27,10 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** These put whole processes together, or open the log themselves: they may import adapters. */
 export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
-  'cli/up.ts',
+  'cli/clusters.ts',
   'cli/embedded.ts',
-  'cli/playground.ts',
-  'cli/audit.ts',
-  'cli/doctor.ts',
+  'cli/verify.ts',
+  'cli/checkup.ts',
   'services/graph/main.ts',
   'services/watcher/main.ts',
   'services/reaper/main.ts',

@@ -146,11 +146,10 @@ class OffsetType extends avro.types.LongType {
   }
 
   _write(tap: Tap, value: unknown): void {
-    if (!this._check(value)) throw new Error('not an offset')
-    const offset = value as bigint
-    const number = Number(offset)
+    const number = typeof value === 'bigint' ? Number(value) : Number.NaN
     if (Math.abs(number) < EXACT_LONG) tap.writeLong(number)
-    else writeLarge(tap, offset)
+    else if (this._check(value)) writeLarge(tap, value as bigint)
+    else throw new Error('not an offset')
   }
 
   _update(resolver: InnerResolver, writer: Type): void {

@@ -1,15 +1,15 @@
 /**
- * The schemas on disk: `schemas/<type>.avsc` for each type, record or shared, and `schemas/history/<type>/<fingerprint>.avsc` for the former
- * versions of records.
+ * The schemas on disk: `schemas/<type>.avsc` for each type, record or shared, and `schemas/history/<type>/<fingerprint>.avsc` for the
+ * versions of records that were ever released.
  *
- * What must stay true: a file's name is its type's name in kebab case, so a named type is found without any list. A former version stands for
- * itself, since the shared types it used have moved on.
+ * What must stay true: a file's name is its type's name in kebab case, so a named type is found without any list. A version in history stands
+ * for itself, since the shared types it used move on.
  *
  * Not here: what the types mean (schemas/README.md).
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ComplexSchema, type Schema, standalone } from './schema.ts'
+import { type ComplexSchema, fingerprintOf, type Schema, standalone } from './schema.ts'
 
 export const NAMESPACE = 'kinfold'
 
@@ -18,18 +18,37 @@ export interface RecordSchema {
   readonly name: string
   /** What is written. */
   readonly current: Schema
+  /** Other versions that may be met: older ones, and newer ones that may not be written yet. */
   readonly former: readonly Schema[]
 }
 
 export function loadRecordSchema(directory: string, name: string): RecordSchema {
   const find = (fullName: string) => read(join(directory, fileName(fullName)))
-  const history = join(directory, 'history', kebab(name))
-  const formerFiles = existsSync(history) ? readdirSync(history).sort() : []
+  const current = standalone(find(`${NAMESPACE}.${name}`), find)
+  const history = historyOf(directory, name)
+  const versions = existsSync(history) ? readdirSync(history).sort() : []
   return {
     name,
-    current: standalone(find(`${NAMESPACE}.${name}`), find),
-    former: formerFiles.map((file) => read(join(history, file))),
+    current,
+    former: versions
+      .filter((file) => file !== `${fingerprintOf(current)}.avsc`)
+      .map((file) => read(join(history, file))),
   }
+}
+
+/** Puts the current version of each record type into history, as every release does. */
+export function keepVersions(directory: string, names: readonly string[]): void {
+  for (const name of names) {
+    const { current } = loadRecordSchema(directory, name)
+    const history = historyOf(directory, name)
+    mkdirSync(history, { recursive: true })
+    const text = JSON.stringify(current, null, 2)
+    writeFileSync(join(history, `${fingerprintOf(current)}.avsc`), `${text}\n`)
+  }
+}
+
+function historyOf(directory: string, name: string): string {
+  return join(directory, 'history', kebab(name))
 }
 
 /** `kinfold.ObjectMeta` lies in `object-meta.avsc`. */

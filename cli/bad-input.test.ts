@@ -1,0 +1,263 @@
+/** Bad input ends with one clear sentence and exit code 2, failure with 4, and data stays whole. */
+import { equal, match, ok } from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openSqliteLog } from '../adapters/sqlite/log.ts'
+import type { Playground } from '../playground/playground.ts'
+import { startPlayground } from '../playground/playground.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { runKinfold, startKinfold } from '../testing/kinfold-command.ts'
+
+function directory(t: TestContext): string {
+  const made = mkdtempSync(join(tmpdir(), 'kinfold-input-'))
+  t.after(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+/** One sentence behind `error: `, and nothing like a stack. */
+function isOneSentence(stderr: string): void {
+  const lines = stderr
+    .trim()
+    .split('\n')
+    .filter((line) => !line.startsWith('{'))
+  const errors = lines.filter((line) => line.startsWith('error: '))
+  equal(errors.length, 1, stderr)
+  ok(!stderr.includes('    at '), stderr)
+}
+
+const bad: readonly [string, readonly string[], RegExp][] = [
+  ['an unknown flag', ['up', '--frobnicate'], /unknown option '--frobnicate'/],
+  ['an unknown command', ['frobnicate'], /unknown command 'frobnicate'/],
+  [
+    'an unknown mode',
+    ['up', '--mode', 'yolo'],
+    /--mode: "yolo" is none of observe, dry-run, enforce/,
+  ],
+  ['an unknown preset', ['up', '--preset', 'x'], /--preset: "x" is none of parity, guarded/],
+  [
+    'a number of partitions',
+    ['up', '--partitions', '0'],
+    /--partitions: expected a whole number from 1/,
+  ],
+  [
+    'a kubeconfig that is not there',
+    ['up', '--kubeconfig', '/nowhere'],
+    /\/nowhere cannot be read/,
+  ],
+  [
+    'a config that is not there',
+    ['up', '--config', '/nowhere.yaml'],
+    /--config \/nowhere.yaml cannot be read/,
+  ],
+  ['an object without a name', ['tree', 'pod'], /pod: expected KIND\/NAME/],
+  [
+    'an output format',
+    ['tree', 'pod/a', '-o', 'svg'],
+    /-o svg is none of tree, json, yaml, dot, mermaid/,
+  ],
+]
+
+for (const [name, args, message] of bad) {
+  test(`${name}: exit code 2 and a sentence`, async (t) => {
+    const { code, stderr } = await runKinfold(args, { XDG_DATA_HOME: directory(t) })
+    equal(code, 2, stderr)
+    match(stderr, message)
+    isOneSentence(stderr)
+  })
+}
+
+const configs: readonly [string, string, RegExp][] = [
+  [
+    'an unknown key',
+    'apiVersion: kinfold/v1alpha1\nkind: Config\nmodus: x\n',
+    /unknown key modus; known are/,
+  ],
+  ['no YAML', 'a: [', /--config .*:/],
+  ['no mapping', '- a\n', /expected a YAML mapping/],
+  [
+    'another kind',
+    'apiVersion: v1\nkind: Pod\n',
+    /expected apiVersion: kinfold\/v1alpha1 and kind: Config/,
+  ],
+  [
+    'a bad duration',
+    'apiVersion: kinfold/v1alpha1\nkind: Config\nkeep: 30x\n',
+    /keep: expected a duration/,
+  ],
+]
+
+for (const [name, content, message] of configs) {
+  test(`a config with ${name}: exit code 2 and a sentence`, async (t) => {
+    const file = join(directory(t), 'kinfold.yaml')
+    writeFileSync(file, content)
+    const { code, stderr } = await runKinfold(['up', '--config', file])
+    equal(code, 2, stderr)
+    match(stderr, message)
+    isOneSentence(stderr)
+  })
+}
+
+test('a kubeconfig that is none, and a context that is not in it', async (t) => {
+  const file = join(directory(t), 'kubeconfig')
+  writeFileSync(file, '{{{')
+  const garbage = await runKinfold(['up', '--kubeconfig', file])
+  equal(garbage.code, 2, garbage.stderr)
+  isOneSentence(garbage.stderr)
+  writeFileSync(file, kubeconfig('http://127.0.0.1:1'))
+  const context = await runKinfold(['up', '--kubeconfig', file, '--context', 'nope'])
+  equal(context.code, 2, context.stderr)
+  match(context.stderr, /nope/)
+  isOneSentence(context.stderr)
+})
+
+test('an endpoint that is not loopback is refused', async (t) => {
+  const file = join(directory(t), 'kubeconfig')
+  writeFileSync(file, kubeconfig('http://127.0.0.1:1'))
+  const data = directory(t)
+  const args = ['up', '--kubeconfig', file, '--data', data, '--http', '0.0.0.0:7070']
+  const { code, stderr } = await runKinfold(args)
+  equal(code, 2, stderr)
+  match(stderr, /only a loopback address/)
+  isOneSentence(stderr)
+})
+
+test('a server that cannot be reached: exit code 4 and a sentence', async (t) => {
+  const file = join(directory(t), 'kubeconfig')
+  writeFileSync(file, kubeconfig('http://127.0.0.1:1'))
+  const { code, stderr } = await runKinfold([
+    'up',
+    '--kubeconfig',
+    file,
+    '--data',
+    directory(t),
+    '--http',
+    '127.0.0.1:0',
+  ])
+  equal(code, 4, stderr)
+  match(stderr, /cluster test does not say who it is/)
+  isOneSentence(stderr)
+})
+
+test('a data directory in use, of other partitions, or that is no log (F52, F61)', async (t) => {
+  await using playground = await startPlayground({
+    directory: directory(t),
+    clusters: ['test'],
+    workload: false,
+  })
+  const data = directory(t)
+  const up = ['up', '--kubeconfig', playground.kubeconfig, '--data', data, '--http', '127.0.0.1:0']
+  {
+    await using _log = await openSqliteLog({
+      directory: join(data, 'log'),
+      partitions: 2,
+      clock: systemClock(),
+    })
+    const inUse = await runKinfold(up)
+    equal(inUse.code, 4, inUse.stderr)
+    match(inUse.stderr, /in use|locked|another process/i)
+    isOneSentence(inUse.stderr)
+  }
+  const other = await runKinfold([...up, '--partitions', '3'])
+  equal(other.code, 4, other.stderr)
+  match(other.stderr, /has 2 partitions, not 3/)
+  isOneSentence(other.stderr)
+  const before = readFileSync(join(data, 'log', 'log.sqlite'))
+  writeFileSync(join(data, 'log', 'log.sqlite'), 'this is no database, and was never one')
+  const garbage = await runKinfold(up)
+  equal(garbage.code, 4, garbage.stderr)
+  isOneSentence(garbage.stderr)
+  writeFileSync(join(data, 'log', 'log.sqlite'), before)
+})
+
+test('no kinfold to ask: exit code 4 and a sentence', async (t) => {
+  const { code, stderr } = await runKinfold(['why', 'pod/a', '--server', 'http://127.0.0.1:1'], {
+    XDG_DATA_HOME: directory(t),
+  })
+  equal(code, 4, stderr)
+  match(stderr, /no kinfold answers at/)
+  isOneSentence(stderr)
+})
+
+test('a full disk ends it with a sentence, and data is intact (F51, X4)', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'kinfold-full-'))
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', data])
+  if (mounted.status !== 0) return t.skip('mounting a small tmpfs needs root')
+  t.after(() => {
+    spawnSync('umount', ['-l', data])
+    rmSync(data, { recursive: true, force: true })
+  })
+  await using playground = await startPlayground({
+    directory: directory(t),
+    clusters: ['test'],
+    workload: false,
+  })
+  const up = ['up', '--kubeconfig', playground.kubeconfig, '--data', data, '--http', '127.0.0.1:0']
+  const running = startKinfold(up)
+  const flood = flooding(playground)
+  const { code, stderr } = await running.ended
+  flood.abort()
+  equal(code, 4, stderr)
+  isOneSentence(stderr)
+  match(stderr, /full|space/i)
+  spawnSync('mount', ['-o', 'remount,size=256m', data])
+  const audit = await runKinfold(['audit', 'verify', '--data', data])
+  equal(audit.code, 0, audit.stdout + audit.stderr)
+  match(audit.stdout, /identical/)
+})
+
+/** Objects without end, until the disk is full. */
+function flooding({ servers }: Playground): AbortController {
+  const stop = new AbortController()
+  const url = `${servers[0]?.url}/api/v1/namespaces/default/configmaps`
+  void (async () => {
+    for (let i = 0; !stop.signal.aborted; i++) {
+      const body = JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: `flood-${i}` },
+      })
+      await fetch(url, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json' },
+      }).catch(() => undefined)
+    }
+  })()
+  return stop
+}
+
+function kubeconfig(server: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'test', cluster: { server } }],
+    users: [{ name: 'test', user: {} }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test' } }],
+    'current-context': 'test',
+  })
+}
+
+test('the data directory is made, with its parents', async (t) => {
+  const data = join(directory(t), 'a', 'b')
+  await using playground = await startPlayground({
+    directory: directory(t),
+    clusters: ['test'],
+    workload: false,
+  })
+  const running = startKinfold([
+    'up',
+    '--kubeconfig',
+    playground.kubeconfig,
+    '--data',
+    data,
+    '--http',
+    '127.0.0.1:0',
+  ])
+  running.child.stderr?.once('data', () => running.child.kill('SIGTERM'))
+  const { code, stderr } = await running.ended
+  equal(code, 0, stderr)
+  mkdirSync(join(data, 'log'), { recursive: true })
+})
