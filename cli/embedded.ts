@@ -37,6 +37,8 @@ export type EmbeddedConfig = Pick<
 
 /** How long a cluster may take to say who it is before the start is given up. */
 const IDENTIFY_MS = 15_000
+/** Bounds of the latency histogram's buckets. */
+const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** How often retention is looked at. */
 const RETENTION_EVERY_MS = 60_000
 
@@ -57,7 +59,8 @@ export async function runEmbedded(
   const connected = await identifyAll(clusters, signal)
   await using metrics = createMetrics()
   const latency = metrics.meter.createHistogram('kinfold_decision_latency_seconds', {
-    description: 'Append of an event to the commit of the commands that follow from it.',
+    description: 'From the append of an event to the fold that issued commands for it.',
+    advice: { explicitBucketBoundaries: LATENCY_SECONDS },
   })
   await using parts = await openGraph({
     log,

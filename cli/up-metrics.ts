@@ -28,6 +28,12 @@ export function registerMetrics(meter: Meter, parts: MetricParts): void {
   observeGauge(meter, 'kinfold_kind_synced', '1 when the kind is in sync.', () =>
     perKind(watchers, ({ synced }) => (synced ? 1 : 0)),
   )
+  observeCounter(meter, 'kinfold_watch_events', 'What watches and relists told.', () =>
+    watchers.flatMap((watcher) => {
+      const { name: cluster, counters } = watcher.status()
+      return WATCH_EVENTS.map((type) => ({ value: counters[type], labels: { cluster, type } }))
+    }),
+  )
   for (const [counter, description] of WATCHER_COUNTERS) {
     observeCounter(meter, `kinfold_watcher_${counter}`, description, () =>
       watchers.map((watcher) => {
@@ -67,6 +73,8 @@ function registerReaper(meter: Meter, reaper: Reaper): void {
     { value: reaper.status().backlog, labels: {} },
   ])
 }
+
+const WATCH_EVENTS = ['added', 'updated', 'deleted', 'touched', 'bookmarks'] as const
 
 const WATCHER_COUNTERS = [
   ['added', 'Objects told for the first time.'],

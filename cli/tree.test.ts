@@ -1,0 +1,60 @@
+/** A tree in each of its forms. */
+import { equal, match } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TreeNode } from '../services/graph/query.ts'
+import { render } from './tree.ts'
+
+function node(kind: string, name: string, ...children: TreeNode[]): TreeNode {
+  return {
+    cluster: 'north',
+    group: '',
+    kind,
+    namespace: 'shop',
+    name,
+    uid: `${kind}-${name}`,
+    phase: 'observed',
+    edge: { standing: 'solid', controller: true, blocking: true },
+    verdict: 'keep: its owner exists',
+    repeated: false,
+    children,
+  }
+}
+
+const root = node('Deployment', 'web', node('ReplicaSet', 'a', node('Pod', '1')), {
+  ...node('Pod', 'x"y'),
+  phase: 'deleting',
+  verdict: 'reap: gone',
+})
+
+test('as a tree', () => {
+  equal(
+    render(root, 'tree', false),
+    `Deployment/web -n shop
+├─ ReplicaSet/a -n shop
+│  └─ Pod/1 -n shop
+└─ Pod/x"y -n shop  (deleting; reap: gone)
+`,
+  )
+})
+
+test('as DOT, from dependent to owner, with quotes escaped', () => {
+  const dot = render(root, 'dot', false)
+  match(dot, /"ReplicaSet-a" -> "Deployment-web";/)
+  match(dot, /label="Pod\/x\\"y"/)
+})
+
+test('as Mermaid, from owner to dependent', () => {
+  match(render(root, 'mermaid', false), /n0 --> n1/)
+  match(render(root, 'mermaid', false), /\["Pod\/x#34;y"\]/)
+})
+
+test('as JSON and YAML, in an envelope', () => {
+  equal((JSON.parse(render(root, 'json', false)) as { kind: string }).kind, 'Tree')
+  match(render(root, 'yaml', false), /^apiVersion: kinfold\/v1\nkind: Tree\n/)
+})
+
+test('a chain of two thousand is no problem', () => {
+  let chain = node('Pod', '0')
+  for (let i = 1; i < 2_000; i++) chain = node('Pod', String(i), chain)
+  equal(render(chain, 'tree', false).split('\n').length, 2_001)
+})
