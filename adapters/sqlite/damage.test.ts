@@ -3,9 +3,9 @@ import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { type Log, LogError, type Produced, TOPICS } from '../../ports/log.ts'
+import { type Log, LogError, type Produced, TOPICS, type Topic } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { openSqliteLog, type SqliteLog } from './log.ts'
 
@@ -94,6 +94,34 @@ for (const [what, sql] of [
     await rejects(openSqliteLog({ directory, partitions: 1, clock }), { code: 'DAMAGED' })
   })
 }
+
+test('a lane set back as a whole, head and records, is named', async (t) => {
+  const directory = temporary(t)
+  const log = await openSqliteLog({ directory, partitions: 1, clock })
+  await log.append('events', 0, records('old', 5))
+  const head = headOf(directory, 'events')
+  await log.append('events', 0, records('new', 5))
+  await log[Symbol.asyncDispose]()
+  const columns = Object.values(head).map((value) =>
+    typeof value === 'string' ? `'${value}'` : value,
+  )
+  vandalize(
+    directory,
+    `REPLACE INTO head VALUES (${columns}); DELETE FROM record WHERE key LIKE 'new%'`,
+  )
+  await rejects(openSqliteLog({ directory, partitions: 1, clock }), /its heads do not fit its root/)
+})
+
+test('a flipped bit in the list of free pages is named before a page is used twice', async (t) => {
+  const image = await closedImage(t)
+  const bytes = Uint8Array.from(image.files[MAIN]!)
+  const header = new DataView(bytes.buffer)
+  const trunk = header.getUint32(32)
+  ok(trunk > 0 && header.getUint32(36) > 1, 'the file has free pages')
+  bytes[(trunk - 1) * 4096 + 8 + 3]! ^= 1
+  const directory = restored(t, { [MAIN]: bytes })
+  await rejects(openSqliteLog({ directory, partitions: 2, clock }), { code: 'DAMAGED' })
+})
 
 test('a file that went, leaving its write-ahead log, is named', async (t) => {
   const image = await crashImage(t)
@@ -269,6 +297,13 @@ function vandalize(directory: string, sql: string): void {
   const db = new DatabaseSync(join(directory, MAIN))
   equal(db.exec(sql), undefined)
   db.close()
+}
+
+function headOf(directory: string, topic: Topic): Record<string, SQLOutputValue> {
+  const db = new DatabaseSync(join(directory, MAIN), { readOnly: true })
+  const head = db.prepare('SELECT * FROM head WHERE topic = ?').get(topic)
+  db.close()
+  return head!
 }
 
 function filesOf(directory: string): Record<string, Uint8Array> {
