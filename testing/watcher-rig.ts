@@ -18,7 +18,8 @@ import type { Cluster } from '../ports/cluster.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Exchange, ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
 import { ExchangeError } from '../ports/exchange.ts'
-import type { Topic } from '../ports/log.ts'
+import type { Log, Topic } from '../ports/log.ts'
+import { LogError } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import type { Fields } from '../services/watcher/status.ts'
@@ -50,6 +51,8 @@ export class WatcherRig {
   /** Which server the wire leads to. */
   server: ApiServer
   broken: Break = () => undefined
+  /** A topic that takes no appends for now. */
+  stuck: Topic | null = null
   #watcher: Watcher | undefined
   #running: Promise<void> | undefined
   #stop = new AbortController()
@@ -75,7 +78,7 @@ export class WatcherRig {
     this.#failure = undefined
     const watcher = createWatcher({
       cluster: this.cluster(),
-      log: this.log,
+      log: this.#stickable(this.log),
       codec: this.codec,
       clock: this.clock,
       random: seeded(99),
@@ -228,6 +231,20 @@ export class WatcherRig {
     const page = await this.log.read(topic, partition, 0n, { limit: 1_000_000, waitMs: 0 })
     return page.entries.flatMap(({ value }) => {
       return value === null ? [] : [this.codec.decode(value) as T]
+    })
+  }
+
+  #stickable(log: MemoryLog): Log {
+    const append: Log['append'] = (topic, partition, records) => {
+      if (topic !== this.stuck) return log.append(topic, partition, records)
+      return Promise.reject(new LogError('UNAVAILABLE', `${topic} takes nothing for now.`))
+    }
+    return new Proxy<Log>(log, {
+      get(target, name) {
+        if (name === 'append') return append
+        const member: unknown = Reflect.get(target, name)
+        return typeof member === 'function' ? member.bind(target) : member
+      },
     })
   }
 

@@ -28,6 +28,7 @@ export interface WatcherConfig {
   readonly shrinkObjects: number
   /** Between two looks at discovery. */
   readonly discoveryMs: number
+  readonly discoveryTimeoutMs: number
   /** A kind is gone when it is missing from two answers at least so far apart (F22). */
   readonly confirmGoneMs: number
   /** How long a kind that goes may still deliver what its open watch holds. */
@@ -87,6 +88,7 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   shrinkShare: 0.3,
   shrinkObjects: 100,
   discoveryMs: 30 * SECOND,
+  discoveryTimeoutMs: 30 * SECOND,
   confirmGoneMs: 3 * SECOND,
   drainMs: 2 * SECOND,
   heartbeatMs: 5 * SECOND,

@@ -95,7 +95,7 @@ export class Connection {
     } catch (error) {
       if (signal.aborted) return false
       if (!isPassing(error)) throw error
-      this.#reason = error instanceof Error ? error.message : String(error)
+      this.#reason = error.message
       return monitors().some((monitor) => monitor.proofAgeMs < config.heartbeatMs)
     }
   }

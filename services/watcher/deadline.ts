@@ -9,13 +9,13 @@ export async function within<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limit = new AbortController()
-  const done = new AbortController()
-  void clock.sleep(limitMs, done.signal).then(() => {
+  void clock.sleep(limitMs, limit.signal).then(() => {
     limit.abort(new DOMException(`It took longer than ${limitMs} ms.`, 'TimeoutError'))
   })
   try {
     return await work(AbortSignal.any([signal, limit.signal]))
   } finally {
-    done.abort()
+    // Ends the sleep, and lets go of whatever listens: `signal` may live as long as the process.
+    limit.abort()
   }
 }

@@ -21,7 +21,7 @@ export class WatcherError extends Error {
 }
 
 /** The cluster cannot be asked just now; anything else that is thrown is no matter of waiting. */
-export function isPassing(error: unknown): boolean {
+export function isPassing(error: unknown): error is Error {
   return (
     error instanceof ClusterError ||
     (error instanceof DOMException && error.name === 'TimeoutError')

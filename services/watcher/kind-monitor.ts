@@ -17,6 +17,8 @@ import type { ServedKind } from './catalog.ts'
 import type { IdentityGuard } from './identity.ts'
 import type { Listing, MonitorInput, MonitorState, Watching } from './monitor.ts'
 import { isShrunken, startOf, step } from './monitor.ts'
+import type { RelistRequest } from './relist-request.ts'
+import { merged } from './relist-request.ts'
 import type { Slots } from './slots.ts'
 import type { KindStatus, WatcherObserver } from './status.ts'
 import type { TellingDeps } from './telling.ts'
@@ -32,14 +34,6 @@ export interface KindMonitorDeps extends TellingDeps {
   readonly nextSync: () => SyncId
   /** The kind answers as if it were not served: time to ask discovery. */
   readonly notServed: () => void
-}
-
-/** Somebody wants this kind listed anew. */
-export interface RelistRequest {
-  /** Every object in full, whatever is remembered. */
-  readonly full: boolean
-  /** Its place in `control`; null when it is our own. */
-  readonly offset: bigint | null
 }
 
 /** `rewound`: the cluster went back in time. */
@@ -374,15 +368,4 @@ export class KindMonitor {
 /** An object that no record can hold: its kind waits, the others go on. */
 function unreadable(error: CodecError): ClusterError {
   return new ClusterError('UNREADABLE', error.message, { cause: error })
-}
-
-/** In full if either is; as old as the older one. */
-export function merged(a: RelistRequest | null, b: RelistRequest | null): RelistRequest | null {
-  if (a === null || b === null) return a ?? b
-  return { full: a.full || b.full, offset: older(a.offset, b.offset) }
-}
-
-export function older(a: bigint | null, b: bigint | null): bigint | null {
-  if (a === null || b === null) return a ?? b
-  return a < b ? a : b
 }

@@ -8,13 +8,16 @@
  */
 import type { ResourceVersion } from '../../core/object.ts'
 import type { Discovery } from '../../ports/cluster.ts'
-import { ClusterError } from '../../ports/cluster.ts'
 import type { KindKey, KnownKind, ServedKind } from './catalog.ts'
 import { compareCatalog, kindKey } from './catalog.ts'
-import type { KindMonitorDeps, MonitorEnd, RelistRequest } from './kind-monitor.ts'
-import { KindMonitor, merged, older } from './kind-monitor.ts'
+import { within } from './deadline.ts'
+import { isPassing } from './identity.ts'
+import type { KindMonitorDeps, MonitorEnd } from './kind-monitor.ts'
+import { KindMonitor } from './kind-monitor.ts'
 import type { KindMark } from './marks.ts'
 import { backoffMs } from './monitor.ts'
+import type { RelistRequest } from './relist-request.ts'
+import { merged, older } from './relist-request.ts'
 import type { Scope } from './scope.ts'
 
 export type RosterDeps = Omit<KindMonitorDeps, 'notServed'>
@@ -139,9 +142,10 @@ export class KindRoster {
   }
 
   async #discover(signal: AbortSignal): Promise<Discovery | undefined> {
-    const { server, counters, observer } = this.#deps
+    const { server, clock, config, counters, observer } = this.#deps
     try {
-      const discovery = await server.discover(signal)
+      const limitMs = config.discoveryTimeoutMs
+      const discovery = await within(clock, limitMs, signal, (limit) => server.discover(limit))
       counters.discoveries++
       if (discovery.kinds.length > 0) {
         this.#failures = 0
@@ -151,7 +155,7 @@ export class KindRoster {
       }
       this.#reason = 'Discovery was answered without any kind.'
     } catch (error) {
-      if (!(error instanceof ClusterError)) throw error
+      if (!isPassing(error)) throw error
       counters.failures++
       this.#reason = `Discovery failed: ${error.message}`
     }

@@ -64,14 +64,31 @@ for (const how of ['stop', 'crash'] as const) {
 test('a watermark covers only what the log has acknowledged', async () => {
   await started()
   await rig.clock.advance(10_000)
-  // From here on the log is gone for this watcher, so nothing of this may count as told.
-  const { log } = rig
-  rig.log = log.reopen()
+  const stood = (await rig.watermarks()).find((mark) => mark.kind === 'ConfigMap')
+  rig.stuck = 'events'
   await rig.create(CONFIG_MAPS, 'b')
-  await rig.clock.advance(10_000)
-  await rig.stop()
+  await rig.clock.advance(70_000)
+  ok(rig.kind('ConfigMap')?.resourceVersion !== stood?.resourceVersion)
+  deepEqual(
+    (await rig.watermarks()).find((mark) => mark.kind === 'ConfigMap'),
+    stood,
+  )
+  await rig.crash()
+  rig.stuck = null
   await restarted()
   ok((await rig.told('ConfigMap')).includes('ObjectAdded b'))
+  deepEqual(lists(), [])
+})
+
+test('nothing is asked or told before it is acknowledged who watches', async () => {
+  rig = new WatcherRig()
+  rig.stuck = 'events'
+  rig.start()
+  await rig.clock.advance(30_000)
+  deepEqual(new Set(rig.requests), new Set(['GET /api/v1/namespaces/kube-system']))
+  equal(rig.watcher.status().connected, false)
+  rig.stuck = null
+  await rig.synced()
 })
 
 test('versions that the server has forgotten are listed anew', async () => {

@@ -114,6 +114,7 @@ export class Telling {
       resourceVersion: version,
       listed: sync.listed,
     })
+    this.#sightings.forgetUnlisted(sync.id)
     this.#sync = undefined
     this.#position = version
     counters.syncs++

@@ -130,6 +130,6 @@ test('the log ends at what the server holds, whatever broke on the way', async (
       deepEqual(new Map([...folded(await rig.events())].sort()), new Map(there.sort()))
       await rig.stop()
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   )
 })

@@ -95,6 +95,7 @@ class ClusterWatcher implements Watcher {
   async #holdLease(signal: AbortSignal): Promise<void> {
     const cluster = await this.#identify(signal)
     const { epoch } = await this.#readMarks(cluster, signal)
+    this.#reason = 'Another watcher holds its lease.'
     await using held = await this.#lease.acquire(cluster, epoch, signal)
     let rewinds = 0
     while (!signal.aborted && !held.lost.aborted) {
@@ -140,7 +141,7 @@ class ClusterWatcher implements Watcher {
         )
       } catch (error) {
         if (signal.aborted || !isPassing(error)) throw error
-        this.#reason = error instanceof Error ? error.message : String(error)
+        this.#reason = error.message
         this.#counters.failures++
         this.#note('warn', 'the cluster cannot be reached', { error: this.#reason })
         await this.#pause(failures, signal)
