@@ -128,12 +128,8 @@ export class Controllers {
     const path = collectionPath('replicasets', namespace)
     if (current === undefined) {
       const metadata = dependentMetadata(deployment, wanted)
-      const answer = await client.create(path, {
-        metadata,
-        spec: { replicas, selector, template },
-      })
-      // One of an earlier owner of this name may still be waiting for the collector.
-      if (answer === 'refused') this.#again('deployments', deployment)
+      // Refused while one of an earlier owner of this name is still there; its going brings us back.
+      await client.create(path, { metadata, spec: { replicas, selector, template } })
       return
     }
     if (specOf(current).replicas !== replicas) {

@@ -2,8 +2,8 @@
  * Turns the protobuf bodies that kubectl's typed commands send (`create configmap`, `auth can-i`) into the JSON that the API server
  * reads. Answers need none of this: those clients take JSON as well.
  *
- * What must stay true: nothing is dropped in silence. A body with anything that is not known here is refused as a media type that is not
- * understood, and the user is told to send a manifest.
+ * What must stay true: nothing is dropped in silence. A body with anything that is not known here is refused, as a media type
+ * that is not understood.
  *
  * Not here: which fields there are (protobuf-message.ts).
  */

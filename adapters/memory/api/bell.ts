@@ -41,8 +41,13 @@ export class Bell implements AsyncDisposable {
     this.#endsAt = clock.monotonicMs() + timeoutMs
     this.#bookmarkMs = isTrue(query.get('allowWatchBookmarks')) ? bookmarkMs : undefined
     this.#bookmarkAt = this.#nextBookmark()
-    signal.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  /** From here on it must be closed. */
+  started(): this {
+    this.#signal.addEventListener('abort', this.#onAbort, { once: true })
     void this.#keepTime()
+    return this
   }
 
   get isOver(): boolean {
@@ -56,10 +61,10 @@ export class Bell implements AsyncDisposable {
     return true
   }
 
+  /** The caller has just seen that its signal is not aborted. */
   rung(collection: Collection): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#wake = resolve
-    if (this.#signal.aborted) resolve()
     collection.whenChanged(resolve)
     return promise
   }

@@ -136,7 +136,7 @@ export function columnsOf(kind: Kind, version: string): readonly Column[] {
 }
 
 /** As kubectl prints spans of time: two units while they are small. */
-export function ago(timestamp: string, nowMs: number): string {
+function ago(timestamp: string, nowMs: number): string {
   const since = Date.parse(timestamp)
   if (Number.isNaN(since)) return '<unknown>'
   const seconds = Math.max(0, Math.floor((nowMs - since) / 1000))

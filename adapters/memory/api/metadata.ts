@@ -6,7 +6,7 @@
  * Not here: spec and status, which are opaque (write.ts).
  */
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../core/object.ts'
-import type { Kind } from './kind.ts'
+import { DEFINITION, type Kind } from './kind.ts'
 import {
   type ApiObject,
   isJsonObject,
@@ -108,7 +108,7 @@ export function checkObject(kind: Kind, object: ApiObject): Checked {
   const causes = [
     ...nameCauses(kind, metadata),
     ...referenceCauses(metadata.ownerReferences ?? []),
-    ...finalizerCauses(metadata.finalizers ?? []),
+    ...finalizerCauses(kind, metadata.finalizers ?? []),
   ]
   if (causes.length > 0) throw invalid(kind, metadata.name ?? '', causes)
   const { ownerReferences = [] } = metadata
@@ -175,10 +175,12 @@ function referenceCauses(references: readonly Reference[]): readonly Cause[] {
   return causes
 }
 
-function finalizerCauses(finalizers: readonly string[]): readonly Cause[] {
+function finalizerCauses(kind: Kind, finalizers: readonly string[]): readonly Cause[] {
   const causes: Cause[] = []
   finalizers.forEach((finalizer, at) => {
     if (finalizer.includes('/') || STANDARD_FINALIZERS.has(finalizer)) return
+    // Definitions and what they define may have finalizers of any name.
+    if (kind.custom || kind === DEFINITION) return
     const message = `Invalid value: "${finalizer}": name is neither a standard finalizer name nor is it fully qualified`
     causes.push({ reason: 'FieldValueInvalid', message, field: `metadata.finalizers[${at}]` })
   })

@@ -7,14 +7,7 @@
  * Not here: how a definition comes and goes (sweep.ts), documents about it (discovery.ts).
  */
 
-import {
-  ALL_VERBS,
-  BUILT_IN,
-  DEFINITION,
-  groupVersion,
-  type Kind,
-  type PrinterColumn,
-} from './kind.ts'
+import { ALL_VERBS, BUILT_IN, DEFINITION, type Kind, type PrinterColumn } from './kind.ts'
 import { type ApiObject, arrayAt, isJsonObject, objectAt } from './object.ts'
 import { type Cause, invalid, noSuchPath, noSuchResource, type Refusal } from './status.ts'
 
@@ -134,10 +127,6 @@ export function versionsOfGroup(kinds: Iterable<Kind>, group: string): readonly 
   for (const kind of kinds)
     if (kind.group === group) for (const it of kind.versions) versions.add(it)
   return [...versions]
-}
-
-export function storedApiVersion(kind: Kind): string {
-  return groupVersion(kind, kind.versions[0] ?? 'v1')
 }
 
 function versionsOf(definition: ApiObject): readonly Readonly<Record<string, unknown>>[] {

@@ -68,7 +68,7 @@ export function verbOf(method: string, address: Address, query: URLSearchParams)
   return method
 }
 
-export function isWatch(query: URLSearchParams): boolean {
+function isWatch(query: URLSearchParams): boolean {
   return isTrue(query.get('watch'))
 }
 

@@ -7,9 +7,10 @@
  * Not here: the history (collection.ts).
  */
 import { Bell, type BellContext } from './bell.ts'
-import { type Change, type Collection, keysOf } from './collection.ts'
+import { type Change, type Collection, keysOf, type Stored } from './collection.ts'
 import { groupVersion } from './kind.ts'
 import type { ApiObject } from './object.ts'
+import type { Snapshot } from './ordered-index.ts'
 import { versionIn } from './read.ts'
 import { type Form, objectText } from './representation.ts'
 import { type Call, isTrue } from './request.ts'
@@ -49,38 +50,41 @@ export function openWatch(
   }
   // Without a version to begin from the present state comes first.
   const isInitial = sendInitial === null ? from === 0 : isTrue(sendInitial)
-  return stream(context, call, form, { from, isInitial, isMarked: isTrue(sendInitial) }, signal)
+  const { storage } = context
+  const collection = storage.collection(call.kind)
+  const teller = new Teller(context, call, form)
+  if (!isInitial && from < collection.oldest) return teller.refusal(tooOld(from, collection.oldest))
+  const present = isInitial ? collection.snapshot() : undefined
+  const version = isInitial ? storage.version : from
+  const cursor = collection.cursorAfter(version)
+  const start = { from: version, cursor, present, isMarked: isTrue(sendInitial) }
+  return stream(context, collection, teller, start, new Bell(context, query, signal), signal)
 }
 
 interface Start {
+  /** Nothing older is told. */
   readonly from: number
-  /** The present state comes first, as additions. */
-  readonly isInitial: boolean
-  /** And its end is marked by a bookmark. */
+  readonly cursor: number
+  /** Told first, as additions. */
+  readonly present: Snapshot<Stored> | undefined
+  /** The end of what is present is marked by a bookmark. */
   readonly isMarked: boolean
 }
 
 async function* stream(
-  context: WatchContext,
-  call: Call,
-  form: Form,
-  { from, isInitial, isMarked }: Start,
+  { storage }: WatchContext,
+  collection: Collection,
+  teller: Teller,
+  { from, cursor: start, present, isMarked }: Start,
+  timing: Bell,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const { storage } = context
-  const collection = storage.collection(call.kind)
-  const teller = new Teller(context, call, form)
-  if (!isInitial && from < collection.oldest) {
-    yield teller.refusal(tooOld(from, collection.oldest))
-    return
+  await using bell = timing.started()
+  let cursor = start
+  if (present !== undefined) yield* teller.present(present)
+  if (present !== undefined && isMarked) {
+    yield teller.bookmark(from, { [INITIAL_EVENTS_END]: 'true' })
   }
-  let cursor = collection.cursorAfter(isInitial ? storage.version : from)
-  if (isInitial) {
-    const present = storage.version
-    yield* teller.present(collection)
-    if (isMarked) yield teller.bookmark(present, { [INITIAL_EVENTS_END]: 'true' })
-  }
-  await using bell = new Bell(context, call.query, signal)
   while (!bell.isOver) {
     signal.throwIfAborted()
     const changes = collection.changesFrom(cursor, BATCH)
@@ -128,10 +132,10 @@ class Teller {
     }
   }
 
-  *present(collection: Collection): Generator<Uint8Array, void, undefined> {
+  *present(snapshot: Snapshot<Stored>): Generator<Uint8Array, void, undefined> {
     let text = ''
     let count = 0
-    for (const { object } of collection.snapshot().range(this.#gte, this.#lt)) {
+    for (const { object } of snapshot.range(this.#gte, this.#lt)) {
       if (!this.#matches(object)) continue
       text += this.#line('ADDED', object)
       if (++count % BATCH > 0) continue
@@ -168,8 +172,8 @@ class Teller {
     return Buffer.from(this.#line('BOOKMARK', object as unknown as ApiObject))
   }
 
-  refusal(refusal: Refusal): Uint8Array {
-    return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: refusal.status() })}\n`)
+  async *refusal(refusal: Refusal): AsyncGenerator<Uint8Array, void, undefined> {
+    yield Buffer.from(`${JSON.stringify({ type: 'ERROR', object: refusal.status() })}\n`)
   }
 
   #line(type: string, object: ApiObject): string {
