@@ -69,7 +69,7 @@ export function createControl(
         try {
           const page = await retry(() => log.read('control', 0, next, options, signal), signal)
           for (const entry of page.entries) apply(entry)
-          
+          next = page.next
         } catch (error) {
           if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
           await load(signal) // Compacted beyond us: what stands now is all we need.

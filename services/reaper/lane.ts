@@ -35,98 +35,111 @@ export interface LaneParts {
     readonly detailBytes: number
   }
   readonly submit: (job: Job) => void
-  readonly onUnreadable: (partition: number, position: bigint, reason: string) => void
-  /** The saved position is outside the log; reading goes on where the log begins. */
-  readonly onPositionLost: (partition: number, from: bigint, to: bigint) => void
+  readonly onUnreadable: (position: bigint, reason: string) => void
+  /** The position to read from is outside the log; reading goes on where the log begins. */
+  readonly onPositionLost: (from: bigint, to: bigint) => void
 }
 
 export function createLane(parts: LaneParts): Lane {
-  const { partition, log, codec, retry, bounds, submit } = parts
-  const results = log.partitions('events')
-  const page = Math.min(bounds.page, bounds.window)
-  let window: Window | undefined
-  let saved: SavedPosition | undefined
-  let onRoom: (() => void) | undefined
+  return new OnePartition(parts)
+}
 
-  async function begin(signal: AbortSignal): Promise<SavedPosition> {
-    saved = await retry(() => log.loadPosition(READER, 'commands', partition), signal)
-    if (saved !== undefined) return saved
+class OnePartition implements Lane {
+  readonly #parts: LaneParts
+  /** How far the window may be filled before the next read: a page must fit, so it is not read on one command at a time. */
+  readonly #fill: number
+  readonly #page: number
+  #window: Window | undefined
+  #saved: SavedPosition | undefined
+  #onRoom: (() => void) | undefined
+
+  constructor(parts: LaneParts) {
+    const { page, window } = parts.bounds
+    this.#parts = parts
+    this.#page = Math.min(page, window)
+    this.#fill = window - this.#page
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { partition, log, retry, bounds } = this.#parts
+    this.#saved = await retry(() => log.loadPosition(READER, 'commands', partition), signal)
+    let from = this.#saved ?? (await this.#start(signal))
+    while (!signal.aborted) {
+      this.#window = openWindow(from, bounds.detailBytes)
+      const lost = await this.#readOn(this.#window, from.offset, signal)
+      from = await this.#start(signal)
+      this.#parts.onPositionLost(lost, from.offset)
+    }
+  }
+
+  async save(signal: AbortSignal): Promise<void> {
+    const { partition, log, retry } = this.#parts
+    const position = this.#window?.position()
+    if (position === undefined) return
+    if (this.#saved?.offset === position.offset && this.#saved.detail === position.detail) return
+    await retry(() => log.savePosition(READER, 'commands', partition, position), signal)
+    this.#saved = position
+  }
+
+  unsettled(): number {
+    return this.#window?.unsettled() ?? 0
+  }
+
+  async #start(signal: AbortSignal): Promise<SavedPosition> {
+    const { partition, log, retry } = this.#parts
     const { start } = await retry(() => log.bounds('commands', partition), signal)
     return { offset: start, detail: '' }
   }
 
-  async function beginAnew(from: bigint, signal: AbortSignal): Promise<SavedPosition> {
-    const { start } = await retry(() => log.bounds('commands', partition), signal)
-    parts.onPositionLost(partition, from, start)
-    return { offset: start, detail: '' }
+  /** Ends with the offset that the log does not hold any more. */
+  async #readOn(window: Window, first: bigint, signal: AbortSignal): Promise<bigint> {
+    const { partition, log, retry, bounds } = this.#parts
+    const options = { limit: this.#page, waitMs: bounds.pollMs }
+    for (let from = first; ; ) {
+      await this.#room(window, signal)
+      try {
+        const page = await retry(
+          () => log.read('commands', partition, from, options, signal),
+          signal,
+        )
+        for (const entry of page.entries) await this.#take(window, entry, signal)
+        window.readTo(page.next)
+        from = page.next
+      } catch (error) {
+        if (error instanceof LogError && error.code === 'OUT_OF_RANGE') return from
+        throw error
+      }
+    }
   }
 
-  /** Room for a whole page, so that a full window is not read on one command at a time. */
-  async function room(of: Window, signal: AbortSignal): Promise<void> {
-    while (of.size() > bounds.window - page && !signal.aborted) {
+  async #room(window: Window, signal: AbortSignal): Promise<void> {
+    while (window.size() > this.#fill && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>()
       const go = (): void => resolve()
-      onRoom = go
+      this.#onRoom = go
       signal.addEventListener('abort', go, { once: true })
       await promise
       signal.removeEventListener('abort', go)
     }
   }
 
-  async function take(of: Window, entry: Entry, signal: AbortSignal): Promise<void> {
-    const ticket = of.take(entry.offset)
+  async #take(window: Window, entry: Entry, signal: AbortSignal): Promise<void> {
+    const { partition, log, codec, retry, submit, onUnreadable } = this.#parts
+    const ticket = window.take(entry.offset)
     if (ticket === undefined) return
     const settle = (): void => {
-      of.settle(ticket)
-      if (of.size() <= bounds.window - page) onRoom?.()
+      window.settle(ticket)
+      if (window.size() <= this.#fill) this.#onRoom?.()
     }
-    const command = readCommand(codec, entry, results)
+    const command = readCommand(codec, entry, log.partitions('events'))
     if (typeof command !== 'string') {
       submit({ command, appendedAt: entry.timestamp, onSettled: [settle] })
       return
     }
     const record = deadLetter(codec, partition, entry, command)
     await retry(() => log.append('dead-letter', partition, [record]), signal)
-    parts.onUnreadable(partition, entry.offset, command)
+    onUnreadable(entry.offset, command)
     settle()
-  }
-
-  async function read(of: Window, from: bigint, signal: AbortSignal): Promise<bigint> {
-    const options = { limit: page, waitMs: bounds.pollMs }
-    await room(of, signal)
-    const { entries, next } = await retry(
-      () => log.read('commands', partition, from, options, signal),
-      signal,
-    )
-    for (const entry of entries) await take(of, entry, signal)
-    of.readTo(next)
-    return next
-  }
-
-  return {
-    async run(signal) {
-      const first = await begin(signal)
-      window = openWindow(first, bounds.detailBytes)
-      let next = first.offset
-      while (!signal.aborted) {
-        try {
-          next = await read(window, next, signal)
-        } catch (error) {
-          if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
-          const anew = await beginAnew(next, signal)
-          window = openWindow(anew, bounds.detailBytes)
-          next = anew.offset
-        }
-      }
-    },
-    async save(signal) {
-      const position = window?.position()
-      if (position === undefined) return
-      if (saved?.offset === position.offset && saved.detail === position.detail) return
-      await retry(() => log.savePosition(READER, 'commands', partition, position), signal)
-      saved = position
-    },
-    unsettled: () => window?.unsettled() ?? 0,
   }
 }
 

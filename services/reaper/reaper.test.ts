@@ -6,8 +6,10 @@ import { test } from 'node:test'
 import type { Command } from '../../core/command.ts'
 import type { CommandSettled } from '../../core/event.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
+import type { LogError } from '../../ports/log.ts'
 import { GONE_CLAIM, World } from '../../testing/reaper-world.ts'
 import { READER } from './lane.ts'
+import { createReaper } from './reaper.ts'
 import type { Result } from './result.ts'
 
 const REFUSED = {
@@ -275,6 +277,24 @@ test('lets a thousand good objects go beside forbidden and hanging ones', async 
   equal((await world.log.loadPosition(READER, 'commands', 0))?.offset, 0n)
 })
 
+test('does not go on when a pause is pressed while it proves something', async () => {
+  const world = await World.open()
+  const [command] = (await dependents(world, 1)) as [Command]
+  const proven = { ...command, evidence: 'E2', owners: [GONE_CLAIM] } as Command
+  world.server.inject(async (request) => {
+    if (request.path.endsWith('/gone')) {
+      await world.control('pause', { verb: 'pause' })
+      await world.clock.sleep(5)
+    }
+    return undefined
+  })
+  await world.command(proven)
+  const running = world.start()
+  deepEqual(outcomes(await world.settled(1)), ['blocked paused'])
+  await running.stop()
+  equal(world.exists('pod-0'), true)
+})
+
 test('makes no more calls than are in flight once it is paused, and none later (F94)', async () => {
   const world = await World.open()
   const commands = await dependents(world, 1_000)
@@ -415,6 +435,25 @@ test('waits for a log that cannot be reached, and loses no result', async () => 
   await running.stop()
 })
 
+test('ends with the error when the log is closed under it', async () => {
+  const world = await World.open()
+  const { log, codec, clock } = world
+  const reaper = createReaper({
+    ...{ log, codec, clock },
+    clusters: () => undefined,
+    random: { next: () => 0.5 },
+  })
+  let code = ''
+  const ended = reaper.run(new AbortController().signal).catch((error: LogError) => {
+    code = error.code
+  })
+  await world.clock.advance(1)
+  await log[Symbol.asyncDispose]()
+  await world.until(() => code !== '')
+  await ended
+  equal(code, 'CLOSED')
+})
+
 test('reads on where the log begins when its position was trimmed away', async () => {
   const world = await World.open()
   const [first, second] = (await dependents(world, 2)) as [Command, Command]
@@ -427,19 +466,23 @@ test('reads on where the log begins when its position was trimmed away', async (
   deepEqual([world.exists('pod-0'), world.exists('pod-1')], [true, false])
 })
 
-test('awaits calls in flight when it is stopped, and saves', async () => {
+test('awaits calls in flight when it is stopped, begins no other, and saves', async () => {
   const world = await World.open()
+  let begun = 0
   world.server.inject(async (request) => {
-    if (request.method === 'DELETE') await world.clock.sleep(500)
+    if (request.method === 'DELETE') {
+      begun++
+      await world.clock.sleep(500)
+    }
     return undefined
   })
   await world.command(...(await dependents(world, 10)))
-  const running = world.start()
-  await world.until(() => running.reaper.status().inFlight > 0)
+  const running = world.start({ startConcurrency: 4 })
+  await world.until(() => begun === 4)
   await running.stop()
-  const results = await world.results()
-  equal(results.length, 8, 'as many as went at once')
-  equal((await world.log.loadPosition(READER, 'commands', 0))?.offset, 8n)
+  equal((await world.results()).length, 4)
+  equal(begun, 4)
+  equal((await world.log.loadPosition(READER, 'commands', 0))?.offset, 4n)
 })
 
 test('counts what it did', async () => {

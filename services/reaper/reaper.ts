@@ -16,12 +16,12 @@ import type { Log, LogError } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Job } from './backlog.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
-import { createControl } from './control.ts'
-import { createLane } from './lane.ts'
+import { createControl, type FollowedControl } from './control.ts'
+import { createLane, type Lane } from './lane.ts'
 import { createLogRetry } from './log-retry.ts'
-import { createOutbox } from './outbox.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
 import type { Result } from './result.ts'
-import { createSite, type Site, type SiteStatus, withoutSite } from './site.ts'
+import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
 import { type CallCount, createTally, type SettledCount } from './tally.ts'
 
 /** The same for as long as the reaper lives. `id` is what the endpoint must prove to be. */
@@ -81,83 +81,151 @@ export interface Reaper {
 }
 
 export function createReaper(parts: ReaperParts): Reaper {
-  const { log, codec, clock, random, clusters } = parts
-  const config: ReaperConfig = { ...DEFAULT_REAPER_CONFIG, ...parts.config }
-  const observe = parts.observe ?? (() => {})
-  const tally = createTally()
-  const sites = new Map<ClusterId, Site>()
+  return new Loop(parts)
+}
+
+class Loop implements Reaper {
+  readonly #parts: ReaperParts
+  readonly #config: ReaperConfig
+  readonly #control: FollowedControl
+  readonly #lanes: readonly Lane[]
+  readonly #outbox: Outbox
+  readonly #sites = new Map<ClusterId, Site>()
+  readonly #tally = createTally()
   /** No new work. */
-  const stop = new AbortController()
+  readonly #stop = new AbortController()
   /** No waiting for work under way either. */
-  const cut = new AbortController()
-  let failure: { readonly error: unknown } | undefined
+  readonly #cut = new AbortController()
+  #failure: { readonly error: unknown } | undefined
 
-  const retry = createLogRetry(clock, config, (error) => observe({ type: 'LogWaits', error }))
-  const control = createControl(log, codec, retry, config)
-  const outbox = createOutbox({
-    log,
-    codec,
-    clock,
-    retry,
-    bounds: config,
-    onFailed: fail,
-    signal: cut.signal,
-  })
-  const lanes = Array.from({ length: log.partitions('commands') }, (_, partition) =>
-    createLane({
-      partition,
-      log,
-      codec,
-      retry,
-      bounds: config,
-      submit,
-      onUnreadable(_partition, position, reason) {
-        tally.unreadable()
-        observe({ type: 'Unreadable', partition, position, reason })
-      },
-      onPositionLost: (_partition, from, to) =>
-        observe({ type: 'PositionLost', partition, from, to }),
-    }),
-  )
-
-  function fail(error: unknown): void {
-    failure ??= { error }
-    stop.abort(error)
+  constructor(parts: ReaperParts) {
+    const { log, codec, clock } = parts
+    const bounds = { ...DEFAULT_REAPER_CONFIG, ...parts.config }
+    const retry = createLogRetry(clock, bounds, (error) => this.#note({ type: 'LogWaits', error }))
+    const signal = this.#cut.signal
+    const onFailed = (error: unknown): void => this.#fail(error)
+    this.#parts = parts
+    this.#config = bounds
+    this.#control = createControl(log, codec, retry, bounds)
+    this.#outbox = createOutbox({ log, codec, clock, retry, bounds, onFailed, signal })
+    this.#lanes = Array.from({ length: log.partitions('commands') }, (_, partition) =>
+      createLane({
+        ...{ partition, log, codec, retry, bounds },
+        submit: (job) => this.#submit(job),
+        onUnreadable: (position, reason) => this.#unreadable(partition, position, reason),
+        onPositionLost: (from, to) => this.#note({ type: 'PositionLost', partition, from, to }),
+      }),
+    )
   }
 
-  function submit(job: Job): void {
-    const site = siteOf(job.command.cluster)
+  async run(signal: AbortSignal): Promise<void> {
+    const onAbort = (): void => this.#stop.abort(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    try {
+      await this.#task((until) => this.#serve(until), this.#stop.signal)
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
+    if (this.#failure !== undefined) throw this.#failure.error
+  }
+
+  status(): ReaperStatus {
+    const clusters = [...this.#sites.values()].map((site) => site.status())
+    return {
+      clusters,
+      inFlight: clusters.reduce((sum, { inFlight }) => sum + inFlight, 0),
+      backlog: this.#lanes.reduce((sum, lane) => sum + lane.unsettled(), 0),
+      ...this.#tally.counts(),
+    }
+  }
+
+  /** The pause is followed until the last call is answered. */
+  async #serve(signal: AbortSignal): Promise<void> {
+    await this.#control.load(signal)
+    const following = this.#task((until) => this.#control.follow(until), this.#cut.signal)
+    const reading = this.#lanes.map((lane) => this.#task((until) => lane.run(until), signal))
+    const saving = this.#task((until) => this.#saveOften(until), signal)
+    await Promise.all([...reading, saving])
+    await this.#drain()
+    await following
+  }
+
+  /** Runs until `signal` aborts; what fails otherwise stops the rest. */
+  async #task(run: (until: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    try {
+      await run(signal)
+    } catch (error) {
+      if (!signal.aborted) this.#fail(error)
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error }
+    this.#stop.abort(error)
+  }
+
+  async #saveOften(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#parts.clock.sleep(this.#config.saveEveryMs, signal)
+      if (!signal.aborted) await this.#save(signal)
+    }
+  }
+
+  async #save(signal: AbortSignal): Promise<void> {
+    for (const lane of this.#lanes) await lane.save(signal)
+  }
+
+  async #drain(): Promise<void> {
+    const done = new AbortController()
+    const late = this.#parts.clock.sleep(this.#config.drainMs, done.signal).then(() => {
+      if (!done.signal.aborted) this.#cut.abort()
+    })
+    await Promise.all([...this.#sites.values()].map((site) => site.stopped()))
+    await this.#outbox.drained()
+    await this.#task((until) => this.#save(until), this.#cut.signal)
+    done.abort()
+    this.#cut.abort()
+    await late
+  }
+
+  #submit(job: Job): void {
+    const site = this.#siteOf(job.command.cluster)
     if (site !== undefined) site.add(job)
-    else onResult(job, withoutSite(job.command, job.appendedAt, { control, clock, config }))
+    else this.#settle(job, withoutSite(job.command, job.appendedAt, this.#facts()))
   }
 
-  function siteOf(id: ClusterId): Site | undefined {
-    const known = sites.get(id)
+  #siteOf(id: ClusterId): Site | undefined {
+    const known = this.#sites.get(id)
     if (known !== undefined) return known
-    const connected = clusters(id)
+    const connected = this.#parts.clusters(id)
     if (connected === undefined) return undefined
     const site = createSite({
+      ...this.#facts(),
       id,
       cluster: connected.cluster,
-      control,
-      clock,
-      random,
-      config,
-      onResult,
-      onAnswer: (verb, code) => tally.answered(id, verb, code),
-      onFailed: fail,
-      signal: cut.signal,
+      random: this.#parts.random,
+      onResult: (job, result) => this.#settle(job, result),
+      onAnswer: (verb, code) => this.#tally.answered(id, verb, code),
+      onFailed: (error) => this.#fail(error),
+      signal: this.#cut.signal,
     })
-    sites.set(id, site)
+    this.#sites.set(id, site)
     return site
   }
 
-  function onResult(job: Job, result: Result): void {
+  #facts(): FactSources {
+    return { control: this.#control, clock: this.#parts.clock, config: this.#config }
+  }
+
+  #settle(job: Job, result: Result): void {
     const { command, appendedAt, onSettled } = job
-    tally.settled(command, result)
-    observe({ type: 'Settled', command, result, ageMs: clock.now() - appendedAt })
-    outbox.put(command.partition, {
-      key: homeOf(command.cluster, command.target.namespace),
+    this.#tally.settled(command, result)
+    const ageMs = this.#parts.clock.now() - appendedAt
+    this.#note({ type: 'Settled', command, result, ageMs })
+    const key = homeOf(command.cluster, command.target.namespace)
+    this.#outbox.put(command.partition, {
+      key,
       result,
       onAppended() {
         for (const settle of onSettled) settle()
@@ -165,70 +233,12 @@ export function createReaper(parts: ReaperParts): Reaper {
     })
   }
 
-  async function saveOften(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await clock.sleep(config.saveEveryMs, signal)
-      if (!signal.aborted) await save(signal)
-    }
+  #unreadable(partition: number, position: bigint, reason: string): void {
+    this.#tally.unreadable()
+    this.#note({ type: 'Unreadable', partition, position, reason })
   }
 
-  async function save(signal: AbortSignal): Promise<void> {
-    for (const lane of lanes) await lane.save(signal)
-  }
-
-  /** Runs until stopped; what fails otherwise stops the rest. */
-  async function task(run: (signal: AbortSignal) => Promise<void>, signal: AbortSignal) {
-    try {
-      await run(signal)
-    } catch (error) {
-      if (!signal.aborted) fail(error)
-    }
-  }
-
-  /** The pause is followed until the last call is answered. */
-  async function drain(): Promise<void> {
-    const done = new AbortController()
-    const late = clock.sleep(config.drainMs, done.signal).then(() => {
-      if (!done.signal.aborted) cut.abort()
-    })
-    await Promise.all([...sites.values()].map((site) => site.stopped()))
-    await outbox.drained()
-    await task(save, cut.signal)
-    done.abort()
-    cut.abort()
-    await late
-  }
-
-  async function serve(): Promise<void> {
-    await control.load(stop.signal)
-    const following = task(control.follow, cut.signal)
-    await Promise.all(
-      [...lanes.map((lane) => lane.run), saveOften].map((run) => task(run, stop.signal)),
-    )
-    await drain()
-    await following
-  }
-
-  return {
-    async run(signal) {
-      const onAbort = (): void => stop.abort(signal.reason)
-      signal.addEventListener('abort', onAbort, { once: true })
-      if (signal.aborted) onAbort()
-      try {
-        await task(serve, stop.signal)
-      } finally {
-        signal.removeEventListener('abort', onAbort)
-      }
-      if (failure !== undefined) throw failure.error
-    },
-    status() {
-      const clustersNow = [...sites.values()].map((site) => site.status())
-      return {
-        clusters: clustersNow,
-        inFlight: clustersNow.reduce((sum, { inFlight }) => sum + inFlight, 0),
-        backlog: lanes.reduce((sum, lane) => sum + lane.unsettled(), 0),
-        ...tally.counts(),
-      }
-    },
+  #note(note: ReaperNote): void {
+    this.#parts.observe?.(note)
   }
 }

@@ -16,9 +16,9 @@ import type { ReaperConfig } from './config.ts'
 import type { Control } from './control.ts'
 import { type Facts, judge } from './gate.ts'
 import { createProofs } from './proof.ts'
-import { reap } from './reap.ts'
+import { type Reaping, reap } from './reap.ts'
 import { type Result, unsent } from './result.ts'
-import { createThrottle } from './throttle.ts'
+import { createThrottle, type Throttle } from './throttle.ts'
 
 export interface Site {
   add(job: Job): void
@@ -35,13 +35,16 @@ export interface SiteStatus {
   readonly waiting: number
 }
 
-export interface SiteParts {
-  readonly id: ClusterId
-  readonly cluster: Cluster
+export interface FactSources {
   readonly control: Control
   readonly clock: Clock
-  readonly random: Random
   readonly config: ReaperConfig
+}
+
+export interface SiteParts extends FactSources {
+  readonly id: ClusterId
+  readonly cluster: Cluster
+  readonly random: Random
   readonly onResult: (job: Job, result: Result) => void
   readonly onAnswer: (verb: CallVerb, code: number | null) => void
   readonly onFailed: (error: unknown) => void
@@ -50,85 +53,93 @@ export interface SiteParts {
 }
 
 export function createSite(parts: SiteParts): Site {
-  const { id, cluster, clock, random, config, signal, onResult, onAnswer } = parts
-  const backlog = createBacklog()
-  const throttle = createThrottle(config)
-  const underWay = new Set<Promise<void>>()
-  let isStopped = false
+  return new OneCluster(parts)
+}
 
-  const caller = createCaller({
-    cluster,
-    throttle,
-    clock,
-    random,
-    bounds: config,
-    onAnswer,
-    onBroken: () => proofs.voidAll(),
-  })
-  const proofs = createProofs(id, cluster, caller, clock, config)
-  const facts = (appendedAt: number): Facts => ({
-    ...factsOf(id, appendedAt, parts),
-    isReachable: true,
-  })
-  const reaping = { caller, proofs, config, facts }
+class OneCluster implements Site {
+  readonly #parts: SiteParts
+  readonly #backlog = createBacklog()
+  readonly #throttle: Throttle
+  readonly #reaping: Reaping
+  readonly #underWay = new Set<Promise<void>>()
+  #isStopped = false
 
-  function pump(): void {
-    while (!isStopped && throttle.hasRoom()) {
-      const job = backlog.next()
-      if (job === undefined) return
-      const pass = judge(job.command, facts(job.appendedAt), config)
-      if (pass.type === 'Blocked') {
-        onResult(job, unsent(job.command, 'blocked', pass.reason))
-        backlog.finished(job)
-        continue
-      }
-      throttle.enter()
-      const carried = carryOut(job)
-      underWay.add(carried)
-      void carried.then(() => underWay.delete(carried)).then(pump)
+  constructor(parts: SiteParts) {
+    const { id, cluster, clock, random, config, onAnswer } = parts
+    const throttle = createThrottle(config)
+    const onBroken = (): void => proofs.voidAll()
+    const rest = { clock, random, bounds: config, onAnswer, onBroken }
+    const caller = createCaller({ cluster, throttle, ...rest })
+    const proofs = createProofs(id, cluster, caller, clock, config)
+    const facts = (appendedAt: number): Facts => factsOf(id, appendedAt, true, parts)
+    this.#parts = parts
+    this.#throttle = throttle
+    this.#reaping = { caller, proofs, config, facts }
+  }
+
+  add(job: Job): void {
+    const superseded = this.#backlog.add(job)
+    if (superseded !== undefined) {
+      this.#parts.onResult(superseded, unsent(superseded.command, 'stale', 'superseded'))
+    }
+    this.#pump()
+  }
+
+  async stopped(): Promise<void> {
+    this.#isStopped = true
+    await Promise.all(this.#underWay)
+  }
+
+  status(): SiteStatus {
+    return {
+      cluster: this.#parts.id,
+      inFlight: this.#throttle.inFlight(),
+      concurrency: this.#throttle.limit(),
+      waiting: this.#backlog.size(),
     }
   }
 
-  async function carryOut(job: Job): Promise<void> {
+  #pump(): void {
+    while (!this.#isStopped && this.#throttle.hasRoom()) {
+      const job = this.#backlog.next()
+      if (job === undefined) return
+      const facts = this.#reaping.facts(job.appendedAt)
+      const pass = judge(job.command, facts, this.#parts.config)
+      if (pass.type === 'Go') {
+        this.#begin(job)
+      } else {
+        this.#parts.onResult(job, unsent(job.command, 'blocked', pass.reason))
+        this.#backlog.finished(job)
+      }
+    }
+  }
+
+  #begin(job: Job): void {
+    this.#throttle.enter()
+    const carried = this.#carryOut(job).then(() => {
+      this.#underWay.delete(carried)
+      this.#pump()
+    })
+    this.#underWay.add(carried)
+  }
+
+  async #carryOut(job: Job): Promise<void> {
+    const { signal, onResult, onFailed } = this.#parts
     try {
-      onResult(job, await reap(job.command, job.appendedAt, reaping, signal))
+      onResult(job, await reap(job.command, job.appendedAt, this.#reaping, signal))
     } catch (error) {
       // Cut: it is not settled, so it is carried out again after the next start.
-      if (!signal.aborted) parts.onFailed(error)
+      if (!signal.aborted) onFailed(error)
     } finally {
-      throttle.leave()
-      backlog.finished(job)
+      this.#throttle.leave()
+      this.#backlog.finished(job)
     }
-  }
-
-  return {
-    add(job) {
-      const superseded = backlog.add(job)
-      if (superseded !== undefined) {
-        onResult(superseded, unsent(superseded.command, 'stale', 'superseded'))
-      }
-      pump()
-    },
-    async stopped() {
-      isStopped = true
-      await Promise.all(underWay)
-    },
-    status: () => ({
-      cluster: id,
-      inFlight: throttle.inFlight(),
-      concurrency: throttle.limit(),
-      waiting: backlog.size(),
-    }),
   }
 }
 
 /** For a command to a cluster that this reaper has no connection to. */
-export function withoutSite(
-  command: Command,
-  appendedAt: number,
-  parts: Pick<SiteParts, 'control' | 'clock' | 'config'>,
-): Result {
-  const facts = { ...factsOf(command.cluster, appendedAt, parts), isReachable: false }
+export function withoutSite(command: Command, appendedAt: number, parts: FactSources): Result {
+  const facts = factsOf(command.cluster, appendedAt, false, parts)
   const pass = judge(command, facts, parts.config)
   return unsent(command, 'blocked', pass.type === 'Blocked' ? pass.reason : 'unreachable')
 }
@@ -136,9 +147,11 @@ export function withoutSite(
 function factsOf(
   id: ClusterId,
   appendedAt: number,
-  { control, clock, config }: Pick<SiteParts, 'control' | 'clock' | 'config'>,
-): Omit<Facts, 'isReachable'> {
+  isReachable: boolean,
+  { control, clock, config }: FactSources,
+): Facts {
   return {
+    isReachable,
     ageMs: clock.now() - appendedAt,
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),

@@ -1,0 +1,82 @@
+/** Results gathered, appended, and only then settled. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LogError } from '../../ports/log.ts'
+import { deleteObject } from '../../testing/reaper.ts'
+import { World } from '../../testing/reaper-world.ts'
+import { createLogRetry } from './log-retry.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
+import { unsent } from './result.ts'
+
+interface Sending {
+  readonly outbox: Outbox
+  readonly settled: string[]
+  readonly waits: LogError[]
+  put(id: string): void
+}
+
+function sending(world: World, signal: AbortSignal = new AbortController().signal): Sending {
+  const { log, codec, clock } = world
+  const settled: string[] = []
+  const waits: LogError[] = []
+  const retry = createLogRetry(clock, { logRetryMs: 100, logRetryMaxMs: 200 }, (error) => {
+    waits.push(error)
+  })
+  const outbox = createOutbox({
+    ...{ log, codec, clock, retry, signal },
+    bounds: { gatherMs: 2, resultsPerAppend: 3 },
+    onFailed(error) {
+      throw error
+    },
+  })
+  return {
+    outbox,
+    settled,
+    waits,
+    put(id) {
+      const result = unsent(deleteObject({ id }), 'blocked', '')
+      outbox.put(0, { key: 'c1/ns', result, onAppended: () => settled.push(id) })
+    },
+  }
+}
+
+test('settles nothing before the log has it', async () => {
+  const world = await World.open()
+  const { put, settled, waits, outbox } = sending(world)
+  for (let i = 0; i < 3; i++) world.log.refuseNextAppend()
+  put('a')
+  await world.clock.advance(2 + 100 + 200 + 199)
+  deepEqual([settled, waits.length], [[], 3])
+  await world.clock.advance(1)
+  await outbox.drained()
+  deepEqual(settled, ['a'])
+  equal((await world.results()).length, 1)
+})
+
+test('keeps the order, in appends of at most so many', async () => {
+  const world = await World.open()
+  const { put, settled, outbox } = sending(world)
+  const ids = ['a', 'b', 'c', 'd', 'e']
+  for (const id of ids) put(id)
+  await world.clock.advance(2)
+  deepEqual(settled, ['a', 'b', 'c'])
+  await world.clock.advance(2)
+  await outbox.drained()
+  deepEqual(settled, ids)
+  deepEqual(
+    (await world.results()).map(({ command }) => command),
+    ids,
+  )
+})
+
+test('gives up what waits for a log that does not come back', async () => {
+  const world = await World.open()
+  const cut = new AbortController()
+  const { put, settled, outbox } = sending(world, cut.signal)
+  world.log.refuseNextAppend()
+  put('a')
+  await world.clock.advance(2)
+  cut.abort()
+  await outbox.drained()
+  deepEqual(settled, [])
+})
