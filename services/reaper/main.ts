@@ -16,7 +16,19 @@ export interface ReaperMainOptions {
   readonly clusters: readonly ConnectedCluster[]
 }
 
+/** The same reason in a cluster is a line once a minute, with how many there were: a pause blocks a whole backlog. */
+const BLOCKED_LINE_MS = 60_000
+const MAX_REASONS = 1_000
+
 export function openReaper({ clusters, logger, ...ports }: ReaperMainOptions): Reaper {
+  const told = new Map<string, { at: number; count: number }>()
+  const isNews = (key: string): number => {
+    const now = ports.clock.monotonicMs()
+    const last = told.get(key) ?? { at: Number.NEGATIVE_INFINITY, count: 0 }
+    const isDue = now - last.at >= BLOCKED_LINE_MS
+    told.set(key, isDue ? { at: now, count: 0 } : { at: last.at, count: last.count + 1 })
+    return isDue ? last.count + 1 : 0
+  }
   return createReaper({
     ...ports,
     clusters: (id) => clusters.find((each) => each.id === id),
@@ -26,6 +38,9 @@ export function openReaper({ clusters, logger, ...ports }: ReaperMainOptions): R
         if (result.type !== 'CommandSettled' || result.outcome !== 'blocked') return
         const { cluster, target } = command
         const { reason, code } = result
+        const times = isNews(`${cluster} ${command.type} ${code} ${reason.slice(0, 64)}`)
+        if (times === 0) return
+        if (told.size > MAX_REASONS) told.clear()
         logger.log('warn', 'a command is blocked', {
           cluster,
           verb: command.type,
@@ -37,6 +52,7 @@ export function openReaper({ clusters, logger, ...ports }: ReaperMainOptions): R
           command_id: command.id,
           reason,
           code,
+          times,
         })
       } else {
         logger.log('warn', `reaper: ${note.type}`, { ...note })
