@@ -14,7 +14,6 @@ import { relistsAwaited } from './judge.ts'
 import {
   coordinatesPart,
   dueKey,
-  edgeKey,
   kindKey,
   lastPart,
   ownerKey,

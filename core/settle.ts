@@ -61,6 +61,8 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       // Gone, says the server; so says the watch soon. The timer of the command looks whether it did.
       const until = state.now + CONFIRM_MS
       const phase = event.verb === 'DeleteObject' ? 'reaped' : node.phase
+      // A dry run that was accepted waits for nothing, so its timer may be gone.
+      if (attempt.state === 'would-go') nodeTimer(step, event.cluster, until, event.uid)
       return put({ phase, attempt: { ...settled, state: 'confirming', until } })
     }
     case 'stale':

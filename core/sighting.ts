@@ -48,10 +48,7 @@ export function sight(
   object: ObjectMeta,
   sync: SyncId | null,
 ): void {
-  if (kindOf(step.graph, cluster, object) === undefined) {
-    drop(step, `${object.kind} was never told to be served`)
-    return
-  }
+  if (!isServed(step, cluster, object)) return
   const owner = ownerOf(step.graph, cluster, object.uid, object)
   // What a GET could not find (E3) may have been created since; what a watch or a relist saw go never comes back under its uid.
   const isFinal = owner?.proof != null && owner.proof.class !== 'E3'
@@ -84,6 +81,14 @@ export function sight(
   if (node === undefined) return appeared(step, cluster, object)
   const isListed = sync !== null
   changed(step, cluster, node, object, { isNewer: order > 0, wasCurrent: isCurrent, isListed })
+}
+
+/** What is told of a kind before it is served, or after it went, is vouched for by nobody. */
+function isServed(step: Step, cluster: ClusterId, kind: GroupKind): boolean {
+  const phase = kindOf(step.graph, cluster, kind)?.phase ?? 'unserved'
+  if (phase !== 'unserved') return true
+  drop(step, `${kind.kind} is not served`)
+  return false
 }
 
 function appeared(step: Step, cluster: ClusterId, object: ObjectMeta): void {
@@ -134,9 +139,9 @@ function changed(
     ...node,
     object,
     hash,
-    phase,
     places,
     position: step.at.position,
+    ...(phase === 'suspect' ? IN_DOUBT : { phase }),
   })
   if (hash !== node.hash) {
     relink(step, cluster, object.uid, node, { object, places })
@@ -277,7 +282,7 @@ export function depart(
 
 export function touched(step: Step, event: Touched): void {
   const state = currentCluster(step, event)
-  if (state === undefined) return
+  if (state === undefined || !isServed(step, event.cluster, event)) return
   for (const entry of event.entries) {
     const seen = seenOf(step.graph, event.cluster, event, entry.uid)
     const node = nodeOf(step.graph, event.cluster, entry.uid)
@@ -321,9 +326,12 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
   judge(step, cluster, node.object.uid)
 }
 
+/** No verdict, and nothing under way, until a relist. */
+const IN_DOUBT = { phase: 'suspect', verdict: null, attempt: null } as const
+
 export function suspect(step: Step, cluster: ClusterId, node: Node, why: string): void {
   if (node.phase === 'suspect') return
-  step.graph.put(nodeKey(cluster, node.object.uid), { ...node, phase: 'suspect', attempt: null })
+  step.graph.put(nodeKey(cluster, node.object.uid), { ...node, ...IN_DOUBT })
   touch(step, cluster, node.object.uid)
   tell(step, { ...node.object, cluster }, 'phase', `${node.phase} → suspect: ${why}`)
   // One that is not served cannot be listed; it is when it is served again.

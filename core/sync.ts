@@ -104,6 +104,7 @@ export function kindGone(step: Step, event: KindGone): void {
     reason: 'no longer served',
   })
   enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })
+  judgeWaiters(step, event.cluster, event)
 }
 
 export function syncStarted(step: Step, event: SyncStarted): void {

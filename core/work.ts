@@ -7,7 +7,13 @@
  * Not here: reading the page, which takes time (services/graph/task.ts).
  */
 import { judgeDependents, judgeWaiters, nodeTimer, ownerTimer } from './agenda.ts'
-import { ABSENT_MEMORY_MS, backoffMs, CONFIRM_MS, KEYS_PER_PAGE } from './constant.ts'
+import {
+  ABSENT_MEMORY_MS,
+  BACKOFF_LAST_MS,
+  backoffMs,
+  CONFIRM_MS,
+  KEYS_PER_PAGE,
+} from './constant.ts'
 import type { Graph, StateReader } from './graph.ts'
 import { agendaOf, clusterOf, dependentsOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
 import { invariant } from './invariant.ts'
@@ -246,7 +252,13 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Du
     if (state.now < owner.attempt.until) {
       return ownerTimer(step, cluster, owner.attempt.until, timer.uid, place)
     }
-    if (isNamed && owner.state !== 'found') return judgeDependents(step, cluster, timer.uid)
+    if (isNamed && owner.state !== 'found') {
+      // Whoever still needs the answer asks again, in growing waits; when nobody has for a while, the question is forgotten.
+      if (state.now < owner.attempt.until + BACKOFF_LAST_MS) {
+        ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
+      } else step.graph.remove(ownerKey(cluster, timer.uid, place))
+      return judgeDependents(step, cluster, timer.uid)
+    }
   }
   if (isNamed && owner.state === 'found') {
     const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''

@@ -2,39 +2,53 @@
  * Stories: a whole life as text, steps and what came of each. `UPDATE=1` writes what is seen now; review it as a diff.
  *
  * A step is a line, and what it brought about stands indented under it: `> COMMAND`, or `dropped: …`. The lines are those of
- * `STEPS` below; objects are written as in notation.ts.
+ * `#eventsOf` below, and `why KIND/NAME`, which tells the verdict that stands; objects are written as in notation.ts.
  */
 import type { Command } from '../core/command.ts'
-import type { Event, Outcome as Result } from '../core/event.ts'
+import type { Event, ObjectAdded, ObjectUpdated, Outcome as Result } from '../core/event.ts'
+import { nodeOf } from '../core/graph.ts'
 import { EMPTY_SET, withMember } from '../core/hash.ts'
 import type { ObjectMeta } from '../core/object.ts'
+import { projectionHash } from '../core/object.ts'
 import type { Mode, Preset } from '../core/policy.ts'
 import { FOLD_VERSION } from '../core/policy.ts'
+import type { EvidenceClass } from '../core/proof.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
 import { KINDS, kindNotation, object, shortKind } from './notation.ts'
 
-const CLUSTER = 'c'
-
-/** The cluster as a story tells it: it gives versions, epochs and what a relist would list. */
-export class World {
-  readonly folder: Folder = folder()
+/** A cluster as a story tells it. */
+class Told {
+  readonly cluster: string
   /** What the server holds; unknown to the fold until it is told. */
   readonly objects: Map<string, ObjectMeta> = new Map()
-  #version = 0
-  #epoch = 1
-  #clusterEpoch = 1
-  #sync = 0
+  version = 0
+  epoch = 1
+  clusterEpoch = 1
+  syncs = 0
+  /** What a relist that has begun has still to tell. */
+  open: Event[] = []
+
+  constructor(cluster: string) {
+    this.cluster = cluster
+  }
+}
+
+/** The clusters as a story tells them: it gives versions, epochs and what a relist would list. */
+export class World {
+  readonly folder: Folder = folder()
+  readonly #clusters: Map<string, Told> = new Map()
+  #at: Told = new Told('c')
   #now = 0
 
   /** Begins as most stories do: in enforce and parity, all kinds served and synced, nothing there. */
   begin(): void {
     this.tell({
       type: 'WatcherStarted',
-      cluster: CLUSTER,
+      cluster: this.#at.cluster,
       name: 'test',
-      epoch: this.#epoch,
-      clusterEpoch: this.#clusterEpoch,
+      epoch: this.#at.epoch,
+      clusterEpoch: this.#at.clusterEpoch,
     })
     for (const short of Object.keys(KINDS)) {
       if (short === 'widget') continue
@@ -63,8 +77,8 @@ export class World {
     const { group, kind, resource, scope, version } = kindNotation(short)
     return {
       type: 'KindServed',
-      cluster: CLUSTER,
-      epoch: this.#epoch,
+      cluster: this.#at.cluster,
+      epoch: this.#at.epoch,
       group,
       kind,
       resource,
@@ -79,47 +93,66 @@ export class World {
 
   gone(short: string): Event {
     const { group, kind, resource } = kindNotation(short)
-    return { type: 'KindGone', cluster: CLUSTER, epoch: this.#epoch, group, kind, resource }
+    return {
+      type: 'KindGone',
+      cluster: this.#at.cluster,
+      epoch: this.#at.epoch,
+      group,
+      kind,
+      resource,
+    }
   }
 
   /** Adds or changes an object on the server, and says what a watch would tell. */
   put(text: string): Event {
-    this.#version += 1
-    const put = object(text, String(this.#version))
-    const type = this.objects.has(put.uid) ? 'ObjectUpdated' : 'ObjectAdded'
-    this.objects.set(put.uid, put)
-    return { type, cluster: CLUSTER, epoch: this.#epoch, sync: null, object: put }
+    const sighting = this.#sighting(text)
+    this.#at.objects.set(sighting.object.uid, sighting.object)
+    return sighting
+  }
+
+  #sighting(text: string): ObjectAdded | ObjectUpdated {
+    this.#at.version += 1
+    const seen = object(text, String(this.#at.version))
+    const type = this.#at.objects.has(seen.uid) ? 'ObjectUpdated' : 'ObjectAdded'
+    return { type, cluster: this.#at.cluster, epoch: this.#at.epoch, sync: null, object: seen }
   }
 
   remove(text: string): Event {
     const { uid } = object(text, '0')
-    const last = this.objects.get(uid) ?? object(text, '0')
-    this.objects.delete(uid)
-    this.#version += 1
-    const removed = { ...last, resourceVersion: String(this.#version) }
-    return { type: 'ObjectDeleted', cluster: CLUSTER, epoch: this.#epoch, object: removed }
+    const last = this.#at.objects.get(uid) ?? object(text, '0')
+    this.#at.objects.delete(uid)
+    this.#at.version += 1
+    const removed = { ...last, resourceVersion: String(this.#at.version) }
+    return {
+      type: 'ObjectDeleted',
+      cluster: this.#at.cluster,
+      epoch: this.#at.epoch,
+      object: removed,
+    }
   }
 
   /** All that a relist of a kind tells. */
   relist(short: string): Event[] {
     const { group, kind } = kindNotation(short)
-    this.#sync += 1
+    this.#at.syncs += 1
     const about = {
-      cluster: CLUSTER,
-      epoch: this.#epoch,
+      cluster: this.#at.cluster,
+      epoch: this.#at.epoch,
       group,
       kind,
-      sync: this.#epoch * 1_000_000 + this.#sync,
+      sync: this.#at.epoch * 1_000_000 + this.#at.syncs,
     }
-    const listed = [...this.objects.values()].filter((o) => o.group === group && o.kind === kind)
+    const listed = [...this.#at.objects.values()].filter(
+      (o) => o.group === group && o.kind === kind,
+    )
     const set = listed.reduce((all, { uid }) => withMember(all, uid), EMPTY_SET)
     return [
       { type: 'SyncStarted', ...about },
       ...listed.map(
         (o): Event => ({
           type: 'ObjectUpdated',
-          cluster: CLUSTER,
-          epoch: this.#epoch,
+          cluster: this.#at.cluster,
+          epoch: this.#at.epoch,
           sync: about.sync,
           object: o,
         }),
@@ -127,32 +160,31 @@ export class World {
       {
         type: 'SyncFinished',
         ...about,
-        resourceVersion: String(this.#version),
+        resourceVersion: String(this.#at.version),
         listed: [set],
       },
     ]
   }
 
-  restart(clusterEpoch: number = this.#clusterEpoch): Event {
-    this.#epoch += 1
-    this.#clusterEpoch = clusterEpoch
-    const epoch = this.#epoch
-    return { type: 'WatcherStarted', cluster: CLUSTER, name: 'test', epoch, clusterEpoch }
+  restart(clusterEpoch: number = this.#at.clusterEpoch): Event {
+    this.#at.epoch += 1
+    this.#at.clusterEpoch = clusterEpoch
+    const epoch = this.#at.epoch
+    return { type: 'WatcherStarted', cluster: this.#at.cluster, name: 'test', epoch, clusterEpoch }
   }
 
   beat(seconds: number): Event {
     this.#now += seconds * 1000
-    return { type: 'Heartbeat', cluster: CLUSTER, epoch: this.#epoch, kinds: [] }
+    return { type: 'Heartbeat', cluster: this.#at.cluster, epoch: this.#at.epoch, kinds: [] }
   }
 
   found(text: string): Event {
     const seen = object(text, '1')
     const { command, uid } = this.#verification(text)
-    const clusterEpoch = this.#clusterEpoch
-    const { cluster } = { cluster: CLUSTER }
+    const clusterEpoch = this.#at.clusterEpoch
     return {
       type: 'OwnerFound',
-      cluster,
+      cluster: this.#at.cluster,
       clusterEpoch,
       owner: place(seen),
       uid,
@@ -166,8 +198,8 @@ export class World {
     const { command, uid } = this.#verification(text)
     return {
       type: 'OwnerAbsent',
-      cluster: CLUSTER,
-      clusterEpoch: this.#clusterEpoch,
+      cluster: this.#at.cluster,
+      clusterEpoch: this.#at.clusterEpoch,
       owner: place(seen),
       uid,
       how: 'NotFound',
@@ -183,8 +215,8 @@ export class World {
     if (command === undefined) throw new Error(`no command about ${text}`)
     return {
       type: 'CommandSettled',
-      cluster: CLUSTER,
-      clusterEpoch: this.#clusterEpoch,
+      cluster: this.#at.cluster,
+      clusterEpoch: this.#at.clusterEpoch,
       command: command.id,
       verb: command.type,
       uid: target.uid,
@@ -207,8 +239,61 @@ export class World {
     const [word = '', ...words] = line.trim().split(/\s+/)
     const rest = line.trim().slice(word.length).trim()
     const [first = '', second = ''] = words
+    if (word === 'why') return [this.#why(first)]
+    if (word === 'cluster') return this.#goTo(first)
     const events = this.#eventsOf(word, rest, first, second)
     return events.flatMap((event) => this.tell(event))
+  }
+
+  /** The verdict that stands about an object. */
+  #why(text: string): string {
+    const node = nodeOf(this.folder.graph, this.#at.cluster, object(text, '0').uid)
+    if (node === undefined) return '= gone'
+    const { phase, verdict } = node
+    if (verdict === null) return `= ${phase}, no verdict`
+    return `= ${phase}, ${verdict.type}${evidenceText(verdict.evidence)}: ${verdict.because}`
+  }
+
+  #goTo(name: string): string[] {
+    this.#clusters.set(this.#at.cluster, this.#at)
+    const known = this.#clusters.get(name)
+    this.#at = known ?? new Told(name)
+    if (known === undefined) this.begin()
+    return []
+  }
+
+  #touched(text: string, isOther: boolean): Event {
+    this.#at.version += 1
+    const meant = object(text, String(this.#at.version))
+    const held = this.#at.objects.get(meant.uid) ?? meant
+    const { group, kind, uid } = meant
+    const hash = isOther ? 'other' : projectionHash(held)
+    return {
+      type: 'Touched',
+      cluster: this.#at.cluster,
+      epoch: this.#at.epoch,
+      sync: null,
+      group,
+      kind,
+      entries: [{ uid, hash, resourceVersion: String(this.#at.version) }],
+    }
+  }
+
+  /** As `put` for each of so many, named by number. */
+  #many(count: number, text: string): Event[] {
+    return Array.from({ length: count }, (_, index) => this.put(text.replaceAll('#', `${index}`)))
+  }
+
+  #finish(): Event[] {
+    const { open } = this.#at
+    this.#at.open = []
+    return open
+  }
+
+  #open(short: string): Event[] {
+    const [first, ...rest] = this.relist(short)
+    this.#at.open = rest
+    return first === undefined ? [] : [first]
   }
 
   #eventsOf(word: string, rest: string, first: string, second: string): readonly Event[] {
@@ -228,6 +313,19 @@ export class World {
       case 'lose':
         this.remove(rest)
         return []
+      case 'many':
+        return this.#many(Number(first), rest.slice(first.length).trim())
+      case 'lose-many':
+        for (let i = 0; i < Number(first); i++) this.remove(second.replaceAll('#', `${i}`))
+        return []
+      case 'touch':
+        return [this.#touched(first, second === 'other')]
+      case 'older':
+        return [{ ...this.#sighting(rest), object: object(rest, '0') }]
+      case 'open':
+        return this.#open(first)
+      case 'finish':
+        return this.#finish()
       case 'hide':
         this.put(rest)
         return []
@@ -236,7 +334,7 @@ export class World {
       case 'restart':
         return [this.restart()]
       case 'rollback':
-        return [this.restart(this.#clusterEpoch + 1)]
+        return [this.restart(this.#at.clusterEpoch + 1)]
       case 'beat':
         return [this.beat(Number(first))]
       case 'found':
@@ -253,6 +351,10 @@ export class World {
   }
 }
 
+function evidenceText(evidence: EvidenceClass | null): string {
+  return evidence === null ? '' : ` ${evidence}`
+}
+
 function place(object: ObjectMeta): Pick<ObjectMeta, 'group' | 'kind' | 'namespace' | 'name'> {
   const { group, kind, namespace, name } = object
   return { group, kind, namespace, name }
@@ -260,7 +362,8 @@ function place(object: ObjectMeta): Pick<ObjectMeta, 'group' | 'kind' | 'namespa
 
 export function show(command: Command): string {
   const { target, evidence } = command
-  const at = `${shortKind(target.group, target.kind)}/${target.name}`
+  const where = command.cluster === 'c' ? '' : `${command.cluster}:`
+  const at = `${where}${shortKind(target.group, target.kind)}/${target.name}`
   switch (command.type) {
     case 'DeleteObject':
       return `DeleteObject ${at} ${command.propagationPolicy} ${evidence}: ${command.because}`

@@ -1,0 +1,158 @@
+/** A record does bounded work: what fans out is continued by records of its own, and nothing recurses on data. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Folder } from '../testing/folder.ts'
+import { folder } from '../testing/folder.ts'
+import { CLUSTER, served } from '../testing/model-cluster.ts'
+import { kindNotation, object } from '../testing/notation.ts'
+import { check } from './check.ts'
+import { KEYS_PER_PAGE, STEPS_PER_RECORD } from './constant.ts'
+import type { Event } from './event.ts'
+import { EMPTY_SET } from './hash.ts'
+import type { Outcome } from './outcome.ts'
+import { DEFAULT_POLICY } from './policy.ts'
+
+const SLICE = STEPS_PER_RECORD * KEYS_PER_PAGE
+
+function begun(batchSize: number): Folder {
+  const begun = folder(batchSize)
+  const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
+  const started = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
+  begun.fold({ type: 'WatcherStarted', ...started })
+  begun.fold({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
+  for (const short of ['cm', 'rs']) {
+    begun.fold(served(short, true))
+    for (const event of emptyRelist(short, 1)) begun.fold(event)
+  }
+  return begun
+}
+
+function emptyRelist(short: string, sync: number): Event[] {
+  const { group, kind } = kindNotation(short)
+  const about = { cluster: CLUSTER, epoch: 1, group, kind, sync }
+  const finished = { resourceVersion: '1000000', listed: [EMPTY_SET] }
+  return [
+    { type: 'SyncStarted', ...about },
+    { type: 'SyncFinished', ...about, ...finished },
+  ]
+}
+
+function added(text: string, version: number): Event {
+  const about = { cluster: CLUSTER, epoch: 1, sync: null }
+  return { type: 'ObjectAdded', ...about, object: object(text, String(version)) }
+}
+
+function deleted(text: string, version: number): Event {
+  const about = { cluster: CLUSTER, epoch: 1 }
+  return { type: 'ObjectDeleted', ...about, object: object(text, String(version)) }
+}
+
+/** Folds a record and every Continue after it; what each of them brought about. */
+function slices(folder: Folder, event: Event, now?: number): readonly Outcome[] {
+  const outcomes = folder.fold(event, now)
+  folder.commit()
+  deepEqual(check(folder.state), [])
+  return outcomes
+}
+
+for (const batchSize of [1, 1000]) {
+  test(`an owner's 5,000 dependents are judged in slices, each once, in batches of ${batchSize}`, () => {
+    const told = begun(batchSize)
+    told.fold(added('rs/web', 1))
+    for (let i = 0; i < 5000; i++) told.fold(added(`cm/d${i} <- rs/web`, i + 2))
+
+    const outcomes = slices(told, deleted('rs/web', 6000))
+
+    deepEqual(
+      outcomes.map(({ commands }) => commands.length),
+      [SLICE, SLICE, 5000 - 2 * SLICE],
+    )
+    deepEqual(
+      outcomes.map(({ notes }) => notes.length),
+      [1, 1, 0],
+    )
+    equal(new Set(told.commands.map(({ target }) => target.uid)).size, 5000)
+    equal(new Set(told.commands.map(({ id }) => id)).size, 5000)
+  })
+}
+
+test('what comes between the slices is seen by those that follow', () => {
+  const told = begun(1000)
+  told.fold(added('rs/web', 1))
+  for (let i = 0; i < 5000; i++) told.fold(added(`cm/d${i} <- rs/web`, i + 2))
+  // By name, the last of all: the slices have not come to it when it drops its reference.
+  told.foldOne(deleted('rs/web', 6000))
+  told.foldOne({ ...added('cm/d999', 6001), type: 'ObjectUpdated' } as Event)
+  for (let left = 1; left > 0; ) left = told.foldOne({ type: 'Continue' }).notes.length
+  told.commit()
+  equal(told.commands.length, 4999)
+  deepEqual(check(told.state), [])
+})
+
+test('a relist that misses 5,000 takes them out in slices', () => {
+  const told = begun(1)
+  for (let i = 0; i < 5000; i++) told.fold(added(`cm/d${i}`, i + 2))
+  const [started, finished] = emptyRelist('cm', 2)
+  told.fold(started as Event)
+  const outcomes = slices(told, finished as Event)
+  ok(outcomes.length >= 3)
+  ok(outcomes.every(({ history }) => history.length <= SLICE))
+  equal([...told.state.values()].filter(({ type }) => type === 'Node').length, 0)
+})
+
+test('5,000 timers due at once fire in slices', () => {
+  const told = begun(1)
+  told.fold(added('rs/web', 1))
+  for (let i = 0; i < 5000; i++) told.fold(added(`cm/d${i} <- rs/web`, i + 2))
+  slices(told, deleted('rs/web', 6000))
+  const heartbeat: Event = { type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] }
+  // Nobody carried the commands out in their life and a margin.
+  const outcomes = slices(told, heartbeat, 12 * 60_000)
+  ok(outcomes.every(({ commands }) => commands.length <= SLICE))
+  equal(told.commands.length, 10_000)
+})
+
+test('a change of policy judges 5,000 in slices', () => {
+  const told = begun(1)
+  told.fold(added('rs/web', 1))
+  for (let i = 0; i < 5000; i++) told.fold(added(`cm/d${i} <- rs/web`, i + 2))
+  slices(told, deleted('rs/web', 6000))
+  const policy = { ...DEFAULT_POLICY, mode: 'dry-run', preset: 'parity' } as const
+  const outcomes = slices(told, { type: 'PolicyChanged', policy, who: 'test', why: 'test' })
+  ok(outcomes.every(({ commands }) => commands.length <= SLICE))
+  equal(told.commands.length, 10_000)
+})
+
+test('a chain 2,000 deep goes link by link', () => {
+  const told = begun(100)
+  told.fold(added('cm/c0', 1))
+  for (let i = 1; i < 2000; i++) told.fold(added(`cm/c${i} <- cm/c${i - 1}`, i + 1))
+  const outcomes = [...told.fold(deleted('cm/c0', 5000))]
+  for (let i = 1; i < 2000; i++) {
+    equal(told.commands.at(-1)?.target.name, `c${i}`)
+    outcomes.push(...told.fold(deleted(`cm/c${i}`, 5000 + i)))
+  }
+  told.commit()
+  equal(told.commands.length, 1999)
+  ok(outcomes.every(({ commands }) => commands.length <= 1))
+  deepEqual(check(told.state), [])
+})
+
+test('a chain 2,000 deep that a relist misses goes in one sweep', () => {
+  const told = begun(100)
+  told.fold(added('rs/top', 1))
+  told.fold(added('cm/c0 <- rs/top', 2))
+  for (let i = 1; i < 2000; i++) told.fold(added(`cm/c${i} <- cm/c${i - 1}`, i + 2))
+  const [started, finished] = emptyRelist('cm', 2)
+  told.fold(started as Event)
+  slices(told, finished as Event)
+  equal([...told.state.values()].filter(({ type }) => type === 'Node').length, 1)
+})
+
+test('a ring of 1,000 keeps itself, and is judged in bounded work', () => {
+  const told = begun(100)
+  for (let i = 0; i < 1000; i++) told.fold(added(`cm/r${i} <- cm/r${(i + 1) % 1000}`, i + 1))
+  told.commit()
+  deepEqual(check(told.state), [])
+  equal(told.commands.filter(({ type }) => type === 'DeleteObject').length, 0)
+})

@@ -1,0 +1,187 @@
+/**
+ * Collecting, the whole loop against a model of an API server: nothing goes that may stay, and nothing stays that must go.
+ *
+ * The server objects to a removal while it takes effect, with full knowledge (I1, I2, I6); when all is quiet the oracle names what is
+ * left over (I16). Watches lag, break and lose what they had to tell; calls are refused; users write in between.
+ */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Folder } from '../testing/folder.ts'
+import { folder } from '../testing/folder.ts'
+import { CLUSTER, MONITORED, ModelCluster, settled } from '../testing/model-cluster.ts'
+import { shortKind } from '../testing/notation.ts'
+import { leftovers, objection } from '../testing/oracle.ts'
+import { type Action, act, life } from '../testing/world-generator.ts'
+import { check } from './check.ts'
+import type { Command } from './command.ts'
+import type { Event } from './event.ts'
+import type { Outcome } from './outcome.ts'
+import { DEFAULT_POLICY } from './policy.ts'
+
+const RUNS = Number(process.env['RUNS'] ?? 400)
+/** Enough for every growing wait to have come to its end several times. */
+const QUIET_BEATS = 200
+const BEAT_MS = 30_000
+/** A relist of all there is, and its consequences, end long before. */
+const BUSY_ROUNDS = 1_000
+
+/** Server, watches, fold and reaper; each `turn` lets one of them go on. */
+class Loop {
+  readonly folder: Folder = folder()
+  readonly objections: string[] = []
+  readonly cluster: ModelCluster = new ModelCluster((object, command) => {
+    if (command === null) return
+    const why = objection(this.cluster.objects.values(), object)
+    if (why !== '') this.objections.push(`${object.uid} goes by ${command.id}: ${why}`)
+  })
+  readonly #commands: Command[] = []
+  readonly #results: Event[] = []
+  #now = 0
+  #waiting = 0
+
+  constructor() {
+    const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
+    const cluster = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
+    this.tell({ type: 'WatcherStarted', ...cluster })
+    this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
+    for (const short of MONITORED) this.cluster.relist(short, 0, false)
+  }
+
+  tell(event: Event): void {
+    this.#gather(this.folder.foldOne(event, this.#now))
+  }
+
+  #gather({ commands, notes, relists }: Outcome): void {
+    this.#commands.push(...commands)
+    this.#waiting += notes.length
+    for (const { kind } of relists) this.cluster.relist(shortKind(kind.group, kind.kind), 0, false)
+    for (const command of commands) this.#object(command)
+  }
+
+  /** A uid never comes back, so what is judged by its absence can be objected to at once. */
+  #object(command: Command): void {
+    if (command.type !== 'DeleteObject') return
+    const { target, references } = command
+    const object = this.cluster.objects.get(target.uid)
+    if (object === undefined) return
+    const why = objection(this.cluster.objects.values(), { ...object, ownerReferences: references })
+    if (why !== '') this.objections.push(`${target.uid} is commanded to go: ${why}`)
+  }
+
+  /** 0 to 4: Continue, a result, a command, time; others let one kind's watch tell something. */
+  turn(choice: number): void {
+    if (choice === 0) return this.#continue()
+    if (choice === 1) return this.#result()
+    if (choice === 2) return this.#carryOut(false)
+    if (choice === 3) return this.#carryOut(true)
+    if (choice === 4) return this.beat(BEAT_MS / 10)
+    const streams = [...this.cluster.streams.values()]
+    const event = streams[choice % streams.length]?.shift()
+    if (event !== undefined) this.tell(event)
+  }
+
+  #continue(): void {
+    if (this.#waiting === 0) return
+    this.#waiting -= 1
+    this.tell({ type: 'Continue' })
+  }
+
+  #result(): void {
+    const event = this.#results.shift()
+    if (event !== undefined) this.tell(event)
+  }
+
+  #carryOut(isRefused: boolean): void {
+    const command = this.#commands.shift()
+    if (command === undefined) return
+    if (isRefused) this.#results.push(settled(command, 'blocked', null))
+    else if (command.type === 'VerifyOwner') this.#results.push(this.cluster.verify(command))
+    else if (command.type === 'DeleteObject' || command.type === 'OrphanDependent') {
+      this.#results.push(this.cluster.carryOut(command))
+    }
+  }
+
+  beat(ms: number): void {
+    this.#now += ms
+    this.tell({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] })
+  }
+
+  quiet(): void {
+    for (let beats = 0; beats < QUIET_BEATS; beats++) {
+      this.beat(BEAT_MS)
+      for (let rounds = 0; this.#isBusy(); rounds++) {
+        if (rounds === BUSY_ROUNDS)
+          throw new Error(
+            `the loop goes round and round: ${JSON.stringify([this.folder.commands.slice(-4).map((c) => [c.type, c.target.uid, c.evidence]), [...this.cluster.streams].map(([k, s]) => [k, s.length, s[0]?.type]), this.#waiting, this.#results.length, this.#commands.length])}`,
+          )
+        for (let choice = 0; choice < 20; choice++)
+          if (choice !== 3 && choice !== 4) this.turn(choice)
+      }
+    }
+  }
+
+  #isBusy(): boolean {
+    const isTelling = [...this.cluster.streams.values()].some((stream) => stream.length > 0)
+    return isTelling || this.#waiting + this.#results.length + this.#commands.length > 0
+  }
+}
+
+function run(actions: readonly Action[], turns: readonly (readonly number[])[]): Loop {
+  const loop = new Loop()
+  for (const [serial, action] of actions.entries()) {
+    act(loop.cluster, action, serial)
+    for (const choice of turns[serial % turns.length] ?? []) loop.turn(choice)
+  }
+  // What the watches lost is found by the hourly relist.
+  for (const short of MONITORED) loop.cluster.relist(short, 0, false)
+  loop.quiet()
+  loop.folder.commit()
+  return loop
+}
+
+const anyLife = life({ hasOrphaning: true, hasKindsGone: false, maxLength: 30 })
+const turns = fc.array(fc.array(fc.nat({ max: 19 }), { maxLength: 12 }), {
+  minLength: 1,
+  maxLength: 12,
+})
+
+test('what goes may go, and what must go goes', () => {
+  fc.assert(
+    fc.property(anyLife, turns, (actions, each) => {
+      const loop = run(actions, each)
+      deepEqual(loop.objections, [])
+      deepEqual(leftovers(loop.cluster.objects), [])
+      deepEqual(check(loop.folder.state), [])
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+test('the graph holds at the end what the server holds', () => {
+  fc.assert(
+    fc.property(anyLife, turns, (actions, each) => {
+      const { cluster, folder } = run(actions, each)
+      const nodes = [...folder.state.values()].filter((value) => value.type === 'Node')
+      const held = nodes.map(({ object, phase }) => `${object.uid} ${phase === 'reaped'}`)
+      const watched = [...cluster.objects.values()].filter(({ kind }) => kind !== 'Deployment')
+      deepEqual(held.sort(), watched.map(({ uid }) => `${uid} false`).sort())
+    }),
+    { numRuns: Math.ceil(RUNS / 3) },
+  )
+})
+
+test('nobody is asked twice what nothing changed', () => {
+  fc.assert(
+    fc.property(anyLife, turns, (actions, each) => {
+      const loop = run(actions, each)
+      const issued = loop.folder.commands.length
+      for (const event of [...loop.folder.state.values()].slice(0, 5)) {
+        if (event.type === 'Node') loop.cluster.touch(event.object.uid)
+      }
+      for (let choice = 0; choice < 40; choice++) if (choice % 20 > 4) loop.turn(choice % 20)
+      equal(loop.folder.commands.length, issued)
+    }),
+    { numRuns: Math.ceil(RUNS / 3) },
+  )
+})

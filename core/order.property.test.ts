@@ -1,0 +1,239 @@
+/** Folding: twice is once, any split of a batch is one, and any order across kinds leads to the same. */
+import { deepEqual } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Folder } from '../testing/folder.ts'
+import { folder } from '../testing/folder.ts'
+import { CLUSTER, ModelCluster, settled } from '../testing/model-cluster.ts'
+import { normalGraph } from '../testing/normal-graph.ts'
+import { type Action, act, life } from '../testing/world-generator.ts'
+import { check } from './check.ts'
+import type { Command } from './command.ts'
+import type { CommandSettled, Event } from './event.ts'
+import type { Outcome } from './outcome.ts'
+import type { Preset } from './policy.ts'
+import { DEFAULT_POLICY } from './policy.ts'
+
+const RUNS = Number(process.env['RUNS'] ?? 400)
+const OUTCOMES: readonly CommandSettled['outcome'][] = [
+  'done',
+  'absent',
+  'would-go',
+  'stale',
+  'blocked',
+]
+
+function beginning(preset: Preset = 'parity', epoch = 1): readonly Event[] {
+  const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset } as const
+  return [
+    { type: 'WatcherStarted', cluster: CLUSTER, name: 'test', epoch, clusterEpoch: 1 },
+    { type: 'PolicyChanged', policy, who: 'test', why: 'test' },
+  ]
+}
+
+/** All that a life makes the watches tell, a stream for each kind. */
+function streamsOf(actions: readonly Action[]): { cluster: ModelCluster; streams: Event[][] } {
+  const cluster = new ModelCluster()
+  for (const [serial, action] of actions.entries()) act(cluster, action, serial)
+  for (const [short, stream] of cluster.streams) {
+    const isTold = stream.some(({ type }) => type === 'SyncFinished' || type === 'KindGone')
+    if (isTold || short === 'deploy') continue
+    cluster.relist(short, 0, false)
+  }
+  return { cluster, streams: [...cluster.streams.values()] }
+}
+
+/** One event after another; each pick says whose turn it is. */
+function mixed(streams: readonly (readonly Event[])[], picks: readonly number[]): Event[] {
+  const left = streams.map((stream) => [...stream])
+  const mix: Event[] = []
+  for (let turn = 0; left.some((stream) => stream.length > 0); turn++) {
+    const ready = left.filter((stream) => stream.length > 0)
+    const event = ready[(picks[turn % picks.length] ?? 0) % ready.length]?.shift()
+    if (event !== undefined) mix.push(event)
+  }
+  return mix
+}
+
+const picks = fc.array(fc.nat({ max: 50 }), { minLength: 1, maxLength: 40 })
+const anyLife = life({ hasOrphaning: true, hasKindsGone: true, maxLength: 25 })
+
+type Beat = { readonly at: number; readonly settle: number; readonly seconds: number }
+const beats = fc.array(
+  fc.record({ at: fc.nat({ max: 60 }), settle: fc.nat({ max: 4 }), seconds: fc.nat({ max: 300 }) }),
+  { maxLength: 10 },
+)
+
+/** What a log may hold between sightings: time goes on, and commands settle. */
+function* woven(
+  events: readonly Event[],
+  pauses: readonly Beat[],
+  commands: () => readonly Command[],
+): Generator<readonly [event: Event, now: number]> {
+  let now = 0
+  for (const [index, event] of events.entries()) {
+    yield [event, now]
+    for (const { settle, seconds } of pauses.filter((pause) => pause.at === index)) {
+      now += seconds * 1000
+      yield [{ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] }, now]
+      const command = commands().at(-1)
+      if (command === undefined) continue
+      yield [settled(command, OUTCOMES[settle] ?? 'stale', null), now]
+    }
+  }
+}
+
+function commandTexts(commands: readonly Command[]): readonly string[] {
+  return commands.map(({ id, basis, ...rest }) => JSON.stringify(rest))
+}
+
+function complaints({ state, commit }: Folder): readonly string[] {
+  commit()
+  return check(state)
+}
+
+test('an event told twice in a row is told once', () => {
+  fc.assert(
+    fc.property(anyLife, picks, beats, (actions, order, pauses) => {
+      const { streams } = streamsOf(actions)
+      const events = [...beginning(), ...mixed(streams, order)]
+      const [once, twice] = [folder(), folder()]
+      for (const [event, now] of woven(events, pauses, () => once.commands)) once.fold(event, now)
+      for (const [event, now] of woven(events, pauses, () => twice.commands)) {
+        twice.fold(event, now)
+        twice.fold(event, now)
+      }
+      deepEqual(normalGraph(twice.state), normalGraph(once.state))
+      deepEqual(commandTexts(twice.commands), commandTexts(once.commands))
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+test('a resumed watch that tells again what it told changes nothing', () => {
+  const cuts = fc.array(fc.nat({ max: 12 }), { minLength: 8, maxLength: 8 })
+  fc.assert(
+    fc.property(anyLife, picks, fc.nat({ max: 80 }), cuts, (actions, order, at, again) => {
+      const { streams } = streamsOf(actions)
+      const events = mixed(streams, order)
+      const told = events.slice(0, at)
+      const rest = events.slice(at)
+      // Syncs that are open are dropped by a new watcher, so the story goes on with one that is not.
+      const isOpen = streams.some((stream) => syncIsOpen(stream.filter((e) => told.includes(e))))
+      fc.pre(!isOpen)
+      const [once, resumed] = [folder(), folder()]
+      for (const event of [...beginning(), ...told]) {
+        once.fold(event)
+        resumed.fold(event)
+      }
+      const issued = once.commands.length
+      const started = { type: 'WatcherStarted', cluster: CLUSTER, name: 'test' } as const
+      for (const each of [once, resumed]) each.fold({ ...started, epoch: 2, clusterEpoch: 1 })
+      streams.forEach((stream, index) => {
+        const live = stream.filter((event) => told.includes(event) && isLive(event))
+        const count = again[index % again.length] ?? 0
+        for (const event of live.slice(Math.max(0, live.length - count))) {
+          resumed.fold(inEpoch(event, 2))
+        }
+      })
+      deepEqual(normalGraph(resumed.state), normalGraph(once.state))
+      deepEqual(commandTexts(resumed.commands).slice(issued), [])
+      for (const event of rest) {
+        once.fold(inEpoch(event, 2))
+        resumed.fold(inEpoch(event, 2))
+      }
+      deepEqual(normalGraph(resumed.state), normalGraph(once.state))
+      deepEqual(commandTexts(resumed.commands), commandTexts(once.commands))
+      deepEqual(complaints(resumed), [])
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+function syncIsOpen(told: readonly Event[]): boolean {
+  const last = told.findLast(({ type }) => type === 'SyncStarted' || type === 'SyncFinished')
+  return last?.type === 'SyncStarted'
+}
+
+function isLive(event: Event): boolean {
+  if (event.type === 'ObjectDeleted') return true
+  const isSighting = event.type === 'ObjectAdded' || event.type === 'ObjectUpdated'
+  return (isSighting || event.type === 'Touched') && event.sync === null
+}
+
+function inEpoch(event: Event, epoch: number): Event {
+  return 'epoch' in event ? { ...event, epoch } : event
+}
+
+test('how records are split into batches changes nothing', () => {
+  const sizes = [1, 2, 7, 1000]
+  const continues = fc.array(fc.boolean(), { minLength: 1, maxLength: 20 })
+  fc.assert(
+    fc.property(anyLife, picks, beats, continues, (actions, order, pauses, lets) => {
+      const { streams } = streamsOf(actions)
+      const events = [...beginning('guarded'), ...mixed(streams, order)]
+      const records: (readonly [Event, number])[] = []
+      const first = folder()
+      const outcomes: Outcome[] = []
+      const feed = (event: Event, now: number): void => {
+        records.push([event, now])
+        outcomes.push(first.foldOne(event, now))
+      }
+      // As on a log: a Continue stands behind whatever was appended before it.
+      let waiting = 0
+      for (const [event, now] of woven(events, pauses, () => first.commands)) {
+        feed(event, now)
+        waiting += outcomes.at(-1)?.notes.length ?? 0
+        while (waiting > 0 && lets[records.length % lets.length]) {
+          feed({ type: 'Continue' }, now)
+          waiting += (outcomes.at(-1)?.notes.length ?? 0) - 1
+        }
+      }
+      while (waiting > 0) {
+        feed({ type: 'Continue' }, 0)
+        waiting += (outcomes.at(-1)?.notes.length ?? 0) - 1
+      }
+      deepEqual(complaints(first), [])
+      for (const size of sizes) {
+        const other = folder(size)
+        const others = records.map(([event, now]) => other.foldOne(event, now))
+        deepEqual(others, outcomes)
+        other.commit()
+        deepEqual(new Map([...other.state].sort()), new Map([...first.state].sort()))
+      }
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+test('any order across kinds leads to the same graph and the same verdicts', () => {
+  // Orphaning is left out: which owner went last decides there, so the order of two kinds' streams is part of the question.
+  const actions = life({ hasOrphaning: false, hasKindsGone: true, maxLength: 30 })
+  const folded = { isEvidenceFolded: true }
+  fc.assert(
+    fc.property(actions, picks, picks, (lived, order, other) => {
+      const { cluster, streams } = streamsOf(lived)
+      const graphs = [order, other].map((each) => {
+        const told = folder()
+        for (const event of [...beginning(), ...mixed(streams, each)]) told.fold(event, 0)
+        answerAll(cluster, told)
+        deepEqual(complaints(told), [])
+        return normalGraph(told.state, folded)
+      })
+      deepEqual(graphs[1], graphs[0])
+    }),
+    { numRuns: RUNS * 2 },
+  )
+})
+
+/** Answers every question by the final truth, and lets the waits for it pass; nothing else is carried out. */
+function answerAll(cluster: ModelCluster, told: Folder): void {
+  let answered = 0
+  for (let seconds = 0; seconds <= 60; seconds += 10) {
+    told.fold({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] }, seconds * 1000)
+    for (; answered < told.commands.length; answered++) {
+      const command = told.commands[answered]
+      if (command?.type === 'VerifyOwner') told.fold(cluster.verify(command))
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * What must be left of a cluster, said naively and without any of the graph's code: for tests of the whole loop.
+ *
+ * What must stay true: it looks at the server's own objects only, and reads each reference at its coordinates, as the API defines
+ * ownership: same namespace or no namespace, right uid, kind and name, a served version.
+ */
+import type { ObjectMeta, OwnerReference } from '../core/object.ts'
+import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../core/object.ts'
+import { UNMONITORED, UNSERVED } from './model-cluster.ts'
+import type { KindNotation } from './notation.ts'
+import { KINDS } from './notation.ts'
+
+type Ground = 'live' | 'waiting' | 'orphaning' | 'absent' | 'unresolvable'
+
+/** All objects of the server. */
+export type Truth = Iterable<ObjectMeta>
+
+export function groundOf(truth: Truth, dependent: ObjectMeta, reference: OwnerReference): Ground {
+  const kind = servedKind(reference)
+  if (kind === undefined) return 'unresolvable'
+  if (kind.scope === 'Namespaced' && dependent.scope === 'Cluster') return 'unresolvable'
+  const namespace = kind.scope === 'Namespaced' ? dependent.namespace : ''
+  for (const owner of truth) {
+    const isIt =
+      owner.uid === reference.uid &&
+      owner.kind === reference.kind &&
+      owner.group === kind.group &&
+      owner.name === reference.name &&
+      owner.namespace === namespace
+    if (isIt) return stateOf(owner)
+  }
+  return 'absent'
+}
+
+function servedKind({ apiVersion, kind }: OwnerReference): KindNotation | undefined {
+  return Object.entries(KINDS).find(
+    ([short, served]) =>
+      !UNSERVED.includes(short) &&
+      served.kind === kind &&
+      (served.group === '' ? served.version : `${served.group}/${served.version}`) === apiVersion,
+  )?.[1]
+}
+
+function stateOf({ deletedAt, finalizers }: ObjectMeta): Ground {
+  if (deletedAt === null) return 'live'
+  if (finalizers.includes(FINALIZER_ORPHAN)) return 'orphaning'
+  return finalizers.includes(FINALIZER_FOREGROUND) ? 'waiting' : 'live'
+}
+
+/** Why the server may not be asked to delete it; empty when it may. */
+export function objection(truth: Truth, object: ObjectMeta): string {
+  if (object.ownerReferences.length === 0) return 'it has no owner references (I2)'
+  for (const reference of object.ownerReferences) {
+    const ground = groundOf(truth, object, reference)
+    if (ground === 'unresolvable') return `${reference.name} cannot be resolved (I6)`
+    if (ground === 'live') return `${reference.name} lives (I1)`
+    if (ground === 'orphaning') return `${reference.name} is orphaning (I1)`
+  }
+  return ''
+}
+
+/** What is left to do when all is quiet; empty when nothing is. */
+export function leftovers(truth: ReadonlyMap<string, ObjectMeta>): readonly string[] {
+  return [...truth.values()].filter(isWatched).flatMap((object) => {
+    const grounds = object.ownerReferences.map((each) => groundOf(truth.values(), object, each))
+    const isBlocked = grounds.includes('unresolvable')
+    // An owner that no watch tells of is asked for only when the answer can decide something.
+    const isAsked = !isBlocked && object.deletedAt === null
+    const isOrphaned = object.ownerReferences.some(
+      (each, index) => grounds[index] === 'orphaning' && (isAsked || isWatched(each)),
+    )
+    if (isOrphaned) return [`${object.uid} still names an orphaning owner`]
+    if (object.deletedAt !== null || grounds.length === 0) return []
+    if (isBlocked) return []
+    if (!grounds.includes('live')) return [`${object.uid} has no owner left (I16)`]
+    const isMixed = grounds.some((ground) => ground !== 'live')
+    return isMixed ? [`${object.uid} names an absent owner beside a live one`] : []
+  })
+}
+
+/** What no watch tells of is nobody's dependent. */
+function isWatched({ kind }: { readonly kind: string }): boolean {
+  return !UNMONITORED.some((short) => KINDS[short]?.kind === kind)
+}
