@@ -43,6 +43,8 @@ export interface Outcome {
   readonly relists: RelistRequest[]
   /** Objects whose lineage may have changed, by `objectKey`. */
   readonly touched: Map<string, Touch>
+  /** Objects, by `objectKey`, that have been gone for longer than is remembered. */
+  readonly forgotten: string[]
   /** Why the record changed nothing; null when it was taken. */
   dropped: string | null
 }
@@ -62,7 +64,15 @@ export interface Step {
 }
 
 export function emptyOutcome(): Outcome {
-  return { commands: [], notes: [], history: [], relists: [], touched: new Map(), dropped: null }
+  return {
+    commands: [],
+    notes: [],
+    history: [],
+    relists: [],
+    touched: new Map(),
+    forgotten: [],
+    dropped: null,
+  }
 }
 
 export function drop(step: Step, reason: string): void {

@@ -39,6 +39,7 @@ import type { ClusterId, GroupKind, Uid } from './object.ts'
 import { compareVersions } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist } from './outcome.ts'
+import { objectKey } from './partition.ts'
 import { depart, proofOf, suspectOfGoneKind } from './sighting.ts'
 import type { ClusterState, Due, Work } from './state.ts'
 
@@ -274,6 +275,9 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Du
     return ownerTimer(step, cluster, next, timer.uid, place)
   }
   step.graph.remove(ownerKey(cluster, timer.uid, place))
+  if (owner.state === 'absent' && nodeOf(step.graph, cluster, timer.uid) === undefined) {
+    step.outcome.forgotten.push(objectKey(cluster, timer.uid))
+  }
 }
 
 function kindOfWork(work: Work): GroupKind {

@@ -18,12 +18,13 @@ import type { At, Outcome } from '../../core/outcome.ts'
 import { objectKey, partitionOf } from '../../core/partition.ts'
 import { FOLD_VERSION } from '../../core/policy.ts'
 import type { Digest } from '../../core/record.ts'
-import type { Position, StateValue } from '../../core/state.ts'
+import type { Position } from '../../core/state.ts'
 import type { PageRequest } from '../../core/work.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Produced, Topic, TopicBatch } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import { prefixRange } from '../../ports/store.ts'
+import { DecodedValues } from './decoded-values.ts'
 import { chained, NO_DIGEST } from './digest.ts'
 
 export interface BatchOptions {
@@ -38,6 +39,7 @@ export interface BatchOptions {
 export class Batch {
   readonly #store: Store
   readonly #codec: Codec
+  readonly #decoded: DecodedValues
   readonly #graph: Graph
   readonly #values = new Map<string, Uint8Array | null>()
   readonly #outputs = new Map<string, { topic: Topic; partition: number; records: Produced[] }>()
@@ -47,7 +49,8 @@ export class Batch {
   constructor({ store, codec, partition, partitions, from }: BatchOptions) {
     this.#store = store
     this.#codec = codec
-    this.#graph = graphOver({ get: (key) => decoded(codec, store.get(key)) })
+    this.#decoded = new DecodedValues(store, codec)
+    this.#graph = graphOver(this.#decoded)
     this.#position = from ?? {
       type: 'Position',
       partition,
@@ -141,6 +144,10 @@ export class Batch {
       const key = objectKey(touch.cluster, touch.uid)
       this.#put('lineage', key, this.#codec.encode(lineage))
     }
+    // The tombstone of a compacted topic: consumers forget it, too.
+    for (const key of outcome.forgotten) {
+      this.#putIn('lineage', partitionOf(key, this.#position.partitions), key, null)
+    }
     for (const entry of outcome.history) {
       this.#put('history', objectKey(entry.cluster, entry.uid), this.#codec.encode(entry))
     }
@@ -169,7 +176,7 @@ export class Batch {
     return value
   }
 
-  #putIn(topic: Topic, partition: number, key: string, value: Uint8Array): void {
+  #putIn(topic: Topic, partition: number, key: string, value: Uint8Array | null): void {
     const name = `${topic}/${partition}`
     const batch = this.#outputs.get(name) ?? { topic, partition, records: [] }
     this.#outputs.set(name, batch)
@@ -191,13 +198,10 @@ export class Batch {
 
   /** Once committed and stored. */
   clear(): void {
+    this.#decoded.stored(this.#graph.changes)
     this.#graph.clear()
     this.#values.clear()
     this.#outputs.clear()
     this.#records = 0
   }
-}
-
-function decoded(codec: Codec, bytes: Uint8Array | undefined): StateValue | undefined {
-  return bytes === undefined ? undefined : (codec.decode(bytes) as StateValue)
 }

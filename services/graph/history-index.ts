@@ -13,9 +13,12 @@ import { LogError } from '../../ports/log.ts'
 import type { Store, StoreChange } from '../../ports/store.ts'
 import { prefixRange, StoreError } from '../../ports/store.ts'
 
-/** Entries taken at once, and the pause behind each page: it must never compete with the fold. */
+/** Entries taken at once, and the pause behind each round. */
 const PAGE_LIMIT = 2_000
 const PAUSE_MS = 200
+/** It must never compete with the fold: while more than so many entries come in a pause it stands back, until so many wait. */
+const BURST_ENTRIES = 200n
+const MOST_WAITING = 200_000n
 /** History entries of one object that an answer holds at most, the newest. */
 const HISTORY_LIMIT = 10_000
 
@@ -59,20 +62,60 @@ export function createHistoryIndex(
     const from = known < start ? start : known
     const page = await log.read(topic, partition, from, { limit: PAGE_LIMIT, waitMs: 0 })
     if (page.next === known) return
-    const changes = page.entries.flatMap((entry) =>
-      topic === 'history' ? [historyChange(entry)] : nameChanges(codec, entry),
-    )
+    const changes: StoreChange[] = []
+    for (const entry of page.entries) {
+      if (topic === 'history') changes.push(historyChange(entry))
+      else if (entry.value === null) changes.push(...(await forgetting(entry.key)))
+      else changes.push(...nameChanges(codec, entry.value))
+    }
     changes.push([`at/${topic}/${partition}`, Buffer.from(page.next.toString())])
     await store.write(changes, { changelog: 0n, position: 0n })
   }
 
+  /** An object that has been gone for longer than is remembered: its names and its history go. */
+  async function forgetting(key: string): Promise<StoreChange[]> {
+    const [cluster = '', uid = ''] = key.split('/')
+    const bytes = store.get(`uid/${part(uid)}/${part(cluster)}`)
+    const names = bytes === undefined ? [] : keysOf(named(bytes))
+    const history = await store.page(prefixRange(`entry/${part(key)}/`, HISTORY_LIMIT))
+    return [...names, ...history.map(([entry]) => entry)].map((gone) => [gone, null])
+  }
+
+  async function followAll(): Promise<void> {
+    for (const topic of topics) {
+      for (let p = 0; p < log.partitions(topic); p++) await follow(topic, p)
+    }
+  }
+
+  async function endOfAll(): Promise<bigint> {
+    let sum = 0n
+    for (const topic of topics) {
+      for (let p = 0; p < log.partitions(topic); p++) sum += (await log.bounds(topic, p)).end
+    }
+    return sum
+  }
+
+  async function lagEntries(): Promise<bigint> {
+    let lag = 0n
+    for (const topic of topics) {
+      for (let p = 0; p < log.partitions(topic); p++) {
+        const { end } = await log.bounds(topic, p)
+        const at = positionOf(topic, p)
+        if (end > at) lag += end - at
+      }
+    }
+    return lag
+  }
+
   return {
     async run(signal) {
+      let end = await endOfAll()
       while (!signal.aborted) {
         try {
-          for (const topic of topics) {
-            for (let p = 0; p < log.partitions(topic); p++) await follow(topic, p)
-          }
+          const before = end
+          end = await endOfAll()
+          const isBurst = end - before > BURST_ENTRIES && (await lagEntries()) < MOST_WAITING
+          if (!isBurst) await followAll()
         } catch (error) {
           // It has read more than the log holds, or is damaged: it is only an index, so it begins again.
           if (!isOutdated(error)) throw error
@@ -84,28 +127,18 @@ export function createHistoryIndex(
     async named(namespace, name) {
       const prefix = `name/${part(namespace)}/${part(name)}/`
       const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return page.map(([, value]) => JSON.parse(Buffer.from(value).toString()) as Named)
+      return page.map(([, value]) => named(value))
     },
     async withUid(uid) {
       const page = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
-      return page.map(([, value]) => JSON.parse(Buffer.from(value).toString()) as Named)
+      return page.map(([, value]) => named(value))
     },
     async history(cluster, uid) {
       const prefix = `entry/${part(objectKey(cluster, uid))}/`
       const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
       return page.map(([, value]) => codec.decode(value) as History)
     },
-    async lagEntries() {
-      let lag = 0n
-      for (const topic of topics) {
-        for (let p = 0; p < log.partitions(topic); p++) {
-          const { end } = await log.bounds(topic, p)
-          const at = positionOf(topic, p)
-          if (end > at) lag += end - at
-        }
-      }
-      return lag
-    },
+    lagEntries,
   }
 }
 
@@ -119,16 +152,20 @@ function historyChange({ key, offset, value }: Entry): StoreChange {
   return [`entry/${part(key)}/${offset.toString().padStart(19, '0')}`, value]
 }
 
-function nameChanges(codec: Codec, { value }: Entry): StoreChange[] {
-  if (value === null) return []
+function nameChanges(codec: Codec, value: Uint8Array): StoreChange[] {
   const { cluster, uid, group, kind, namespace, name, at } = codec.decode(value) as Lineage
   const named: Named = { cluster, uid, group, kind, namespace, name, at }
   const bytes = Buffer.from(JSON.stringify(named))
+  return keysOf(named).map((key) => [key, bytes])
+}
+
+function keysOf({ cluster, uid, group, kind, namespace, name }: Named): string[] {
   const id = `${part(cluster)}/${part(kind)}.${part(group)}/${part(uid)}`
-  return [
-    [`name/${part(namespace)}/${part(name)}/${id}`, bytes],
-    [`uid/${part(uid)}/${part(cluster)}`, bytes],
-  ]
+  return [`name/${part(namespace)}/${part(name)}/${id}`, `uid/${part(uid)}/${part(cluster)}`]
+}
+
+function named(bytes: Uint8Array): Named {
+  return JSON.parse(Buffer.from(bytes).toString()) as Named
 }
 
 /** As in core/key.ts: printable ASCII without a bare separator. */
