@@ -1,6 +1,7 @@
 /**
  * `kinfold lineage tail`: follows the public lineage stream. An example of a consumer: it uses nothing that another program could not.
  */
+import { once } from 'node:events'
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { ClientFlags } from './client.ts'
@@ -33,14 +34,29 @@ export function addLineage(program: Command): void {
       }
       const path = `/v1/lineage?follow=${flags.follow}&from=${flags.from}`
       const response = await ask(serverOf(flags), path)
-      let rest = ''
-      for await (const chunk of response.body ?? []) {
-        const lines = (rest + Buffer.from(chunk).toString()).split('\n')
-        rest = lines.pop() ?? ''
-        for (const line of lines)
-          process.stdout.write(`${flags.output === 'json' ? line : show(line)}\n`)
+      for await (const line of linesOf(response)) {
+        const text = flags.output === 'json' ? line : show(line)
+        if (!process.stdout.write(`${text}\n`)) await once(process.stdout, 'drain')
       }
     })
+}
+
+async function* linesOf(response: Response): AsyncIterable<string> {
+  let rest = ''
+  const decoder = new TextDecoder()
+  try {
+    for await (const chunk of response.body ?? []) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      yield* lines
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ExitError(
+      EXIT.failure,
+      `the stream was cut (${why}); kinfold has stopped, or restarts: begin again`,
+    )
+  }
 }
 
 function show(text: string): string {

@@ -33,6 +33,12 @@ program.addHelpText(
   '\nExit codes: 0 done, 1 differences or findings, 2 bad input, 3 refused by policy, 4 failure.',
 )
 
+// Who reads us may stop, as `head` does: that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(EXIT.ok)
+  throw error
+})
+
 try {
   await program.parseAsync()
 } catch (error) {

@@ -48,26 +48,31 @@ export function registerMetrics(meter: Meter, parts: MetricParts): void {
       labels: { partition: String(task.partition) },
     })),
   )
-  registerReaper(meter, reaper)
+  // The reaper knows clusters by their ids; people by their names.
+  registerReaper(meter, reaper, (id) => {
+    const watcher = watchers.find((each) => each.status().clusterId === id)
+    return watcher?.status().name ?? id
+  })
 }
 
-function registerReaper(meter: Meter, reaper: Reaper): void {
+function registerReaper(meter: Meter, reaper: Reaper, nameOf: (id: string) => string): void {
   observeCounter(meter, 'kinfold_commands', 'Commands settled.', () =>
     reaper.status().settled.map(({ cluster, verb, outcome, code, count }) => ({
       value: count,
-      labels: { cluster, verb, result: outcome, code: String(code ?? '') },
+      labels: { cluster: nameOf(cluster), verb, result: outcome, code: String(code ?? '') },
     })),
   )
   observeCounter(meter, 'kinfold_delete_requests', 'API calls of the reaper.', () =>
     reaper.status().calls.map(({ cluster, verb, code, count }) => ({
       value: count,
-      labels: { cluster, verb, code: String(code ?? '') },
+      labels: { cluster: nameOf(cluster), verb, code: String(code ?? '') },
     })),
   )
   observeGauge(meter, 'kinfold_commands_in_flight', 'Commands under way.', () =>
-    reaper
-      .status()
-      .clusters.map(({ cluster, inFlight }) => ({ value: inFlight, labels: { cluster } })),
+    reaper.status().clusters.map(({ cluster, inFlight }) => ({
+      value: inFlight,
+      labels: { cluster: nameOf(cluster) },
+    })),
   )
   observeGauge(meter, 'kinfold_commands_backlog', 'Commands read and not settled.', () => [
     { value: reaper.status().backlog, labels: {} },
