@@ -61,11 +61,12 @@ suite('kinfold up, on a real API server,', { skip: skip ?? false }, () => {
     await atOnce(tree.leaves, (pod) => writeStatus(plane, pod))
     await atOnce(tree.middles, (set) => annotate(plane, set))
     // Told, in batches: from here on each held version is the server's.
-    await eventually('all writes are on the log', async () => {
+    const look = async (): Promise<boolean | string> => {
       const told = await touchedUids(kinfold.data)
       const left = [...tree.leaves, ...tree.middles].filter(({ uid }) => !told.has(uid))
       return left.length === 0 || `${left.length} left`
-    })
+    }
+    await eventually('all writes are on the log', look, { everyMs: 500 })
     const calls = await callsToCollect(plane, tree)
     ok(calls <= 1.05, `${calls} calls for each object`)
   })

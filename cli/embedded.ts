@@ -83,7 +83,15 @@ export async function runEmbedded(
   const watchers = clusters.map((cluster) =>
     openWatcher({ cluster, log, codec, clock, random, logger }),
   )
-  const reaper = openReaper({ log, codec, clock, random, logger, clusters: connected })
+  const reaper = openReaper({
+    log,
+    codec,
+    clock,
+    random,
+    logger,
+    clusters: connected,
+    mode: config.mode,
+  })
   const { graph, index, query } = parts
   registerMetrics(metrics.meter, { watchers, graph, reaper, version: VERSION })
   const { url, server } = await serveHttp(

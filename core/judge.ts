@@ -25,6 +25,8 @@ import { isSamePlace, versionOf } from './object.ts'
 import type { Step } from './outcome.ts'
 import { nextCommandId, tell, touch } from './outcome.ts'
 import { homeOf } from './partition.ts'
+import type { EvidenceClass } from './proof.ts'
+import { weaker } from './proof.ts'
 import type { Stand } from './standing.ts'
 import { kindOfReference } from './standing.ts'
 import type { ClusterState, Kind, Owner } from './state.ts'
@@ -150,9 +152,11 @@ function commandFor(
   invariant(seen !== undefined, 'a node without its version')
   const aggregated = kindOf(step.graph, cluster, object)?.aggregated ?? false
   const target = { ...targetOf(object, aggregated), resourceVersion: seen.resourceVersion }
+  const acted =
+    action.type === 'drop' ? (_: Stand, i: number) => action.indexes.includes(i) : () => true
   const base: CommandBase = {
     ...baseOf(step, state, cluster, target),
-    evidence: verdict.evidence,
+    evidence: weaker(verdict.evidence, staleness(state, stands.filter(acted))),
     because: verdict.because,
     basis: verdict.basis,
   }
@@ -179,6 +183,15 @@ function commandFor(
     case 'none':
       return invariant(false, `no command carries out ${action.type}`) as never
   }
+}
+
+/**
+ * Between two watchers a cluster may have been restored and written on until no version tells. What was seen to go before is looked at once
+ * more, as if only a relist had told it (E2); its class, and what the policy makes of that, stays.
+ */
+function staleness(state: ClusterState, stands: readonly Stand[]): EvidenceClass {
+  const isOlder = ({ proof }: Stand): boolean => proof !== null && proof.position < state.startedAt
+  return stands.some(isOlder) ? 'E2' : 'O'
 }
 
 function baseOf(

@@ -52,7 +52,8 @@ export function sight(
   const owner = ownerOf(step.graph, cluster, object.uid, object)
   // What a GET could not find (E3) may have been created since; what a watch or a relist saw go never comes back under its uid.
   const isFinal = owner?.proof != null && owner.proof.class !== 'E3'
-  if (isFinal && owner.proof.clusterEpoch === state.clusterEpoch) {
+  const isGone = isFinal && owner.proof.clusterEpoch === state.clusterEpoch
+  if (isGone && !isListedSince(step, cluster, object, sync, owner.proof)) {
     drop(step, 'it was seen deleted in this epoch of the cluster')
     return
   }
@@ -81,6 +82,21 @@ export function sight(
   if (node === undefined) return appeared(step, cluster, object)
   const isListed = sync !== null
   changed(step, cluster, node, object, { isNewer: order > 0, wasCurrent: isCurrent, isListed })
+}
+
+/**
+ * A relist that began after it was seen to go holds it: it came back with a restore that no version tells of, or the list that missed it
+ * lied. What is there counts; at worst something is kept.
+ */
+function isListedSince(
+  step: Step,
+  cluster: ClusterId,
+  kind: GroupKind,
+  sync: SyncId | null,
+  proof: Proof,
+): boolean {
+  const known = kindOf(step.graph, cluster, kind)
+  return sync !== null && known?.openSync === sync && known.relistedAt > proof.position
 }
 
 /** What is told of a kind before it is served, or after it went, is vouched for by nobody. */

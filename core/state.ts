@@ -113,6 +113,8 @@ export interface ClusterState {
   readonly name: string
   readonly epoch: number
   readonly clusterEpoch: number
+  /** Offset of the present watcher's start: nobody watched the cluster in all the time before and after it. */
+  readonly startedAt: bigint
   /** Append time of the last heartbeat, never going back. */
   readonly now: number
   /** No timer is due before. */

@@ -39,6 +39,7 @@ export function watcherStarted(step: Step, event: WatcherStarted): void {
     name: event.name,
     epoch: event.epoch,
     clusterEpoch: event.clusterEpoch,
+    startedAt: step.at.position,
     now: Math.max(state?.now ?? 0, step.at.timestamp),
     nextDue: state?.nextDue ?? Number.MAX_SAFE_INTEGER,
     pulses: state?.pulses ?? [],

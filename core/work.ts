@@ -35,6 +35,7 @@ import {
   workKey,
 } from './key.ts'
 import { placesOf, relink } from './link.ts'
+import type { Node } from './node.ts'
 import type { ClusterId, GroupKind, Uid } from './object.ts'
 import { compareVersions } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -175,9 +176,16 @@ function missing(step: Step, work: Work, uid: Uid): void {
   const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
   const order = compareVersions(seen.resourceVersion, work.resourceVersion)
   if (!isOlderEpoch && (order === undefined || order > 0)) return
-  const evidence = isOlderEpoch ? 'E4' : work.evidence
+  // What we asked to be deleted is no part of a mass cause, however much of it went while no watch could tell.
+  const isOurs = node.phase === 'reaped' || isDeleteAsked(node)
+  const evidence = isOlderEpoch ? 'E4' : isOurs ? 'E2' : work.evidence
   const proof = proofOf(step, state, work.cluster, kind, evidence)
   depart(step, state, work.cluster, node.object, proof, 'it was missing from a complete relist')
+}
+
+/** And not only tried: its answer may have been lost. */
+function isDeleteAsked({ attempt }: Node): boolean {
+  return attempt?.verb === 'DeleteObject' && attempt.state !== 'would-go'
 }
 
 /** Timers that are due; true when none is left that is. */

@@ -128,7 +128,7 @@ function deadFiles(root: string, texts: ReadonlyMap<string, string>): Complaint[
       used.add(targetOf(file, from ?? ''))
     // Started as a process of its own, by its path.
     for (const [, from] of text.matchAll(/['"]([\w./-]+\.ts)['"]/g)) {
-      used.add(targetOf(file, from ?? ''))
+      used.add(normalize(join(dirname(file), from ?? '')))
       used.add(from ?? '')
     }
   }

@@ -434,6 +434,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     name: text,
     epoch: number,
     clusterEpoch: number,
+    startedAt: offset,
     now: number,
     nextDue: number,
     pulses: list(record({ ...groupKind, aliveAt: number })),

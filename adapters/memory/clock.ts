@@ -26,7 +26,8 @@ export class ManualClock implements Clock {
   }
 
   now(): number {
-    return this.#startMs + this.#elapsedMs
+    // Whole milliseconds, as a system's clock: waits with jitter end in between.
+    return Math.floor(this.#startMs + this.#elapsedMs)
   }
 
   monotonicMs(): number {

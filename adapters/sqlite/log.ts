@@ -92,13 +92,14 @@ export class SqliteLog implements Log {
     this.#file = file
     this.#lock = lock
     this.#clock = clock
-    this.#queue = new WriteQueue(
-      file,
-      () => clock.now(),
-      () => this.#written(),
-    )
+    this.#queue = new WriteQueue(file, clock, () => this.#written())
     const compaction = new Compaction(file, clock)
-    this.#maintenance = new Maintenance(file, compaction, () => clock.monotonicMs())
+    this.#maintenance = new Maintenance(
+      file,
+      compaction,
+      () => clock.monotonicMs(),
+      () => this.#queue.isBusy,
+    )
     if (lock !== undefined) this.#maintenance.look()
   }
 

@@ -4,14 +4,17 @@
  * What must stay true: no slice holds up the process for long, and readers notice none of it. Freed pages are used again; the file itself never gets
  * smaller (a smaller one needs VACUUM, with the log closed).
  */
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { COMPACTED } from '../../ports/log.ts'
 import type { Compaction } from './compaction.ts'
 import type { Head } from './head.ts'
 import type { LogFile } from './log-file.ts'
 
-/** A lane is compacted when it has grown by this many records and has doubled since the last time. */
-const COMPACT_RECORDS = 10_000
+/** A lane is compacted when it has grown by this many records and has doubled since the last time: some 10 MB of changelog. */
+const COMPACT_RECORDS = 50_000
+/** While others write, compaction waits, looking again so often; but not for a lane that has grown by so many times what makes it due. */
+const BUSY_MS = 50
+const OVERDUE = 4
 /** A slice of trimming deletes so many records at a time until so many milliseconds are over. */
 const TRIM_RECORDS = 50
 const TRIM_MS = 5
@@ -20,17 +23,27 @@ export class Maintenance {
   readonly #file: LogFile
   readonly #compaction: Compaction
   readonly #monotonicMs: () => number
+  readonly #isBusy: () => boolean
   /** Lanes with records before their start. */
   readonly #trimmed = new Set<number>()
   /** Lanes to compact whether that is due or not. */
   readonly #asked = new Set<number>()
+  /** What is under way was asked for, so it does not wait for quiet. */
+  #isAsked = false
   #phase: 'idle' | 'working' | 'stopped' = 'idle'
   #working: Promise<void> = Promise.resolve()
 
-  constructor(file: LogFile, compaction: Compaction, monotonicMs: () => number) {
+  /** `isBusy` says whether the file is written a lot just now. */
+  constructor(
+    file: LogFile,
+    compaction: Compaction,
+    monotonicMs: () => number,
+    isBusy: () => boolean,
+  ) {
     this.#file = file
     this.#compaction = compaction
     this.#monotonicMs = monotonicMs
+    this.#isBusy = isBusy
     for (const { lane, start } of file.heads) {
       if (file.records.hasAny(lane, 0, start)) this.#trimmed.add(lane)
     }
@@ -61,13 +74,26 @@ export class Maintenance {
     try {
       await setImmediate()
       for (let work = this.#due(); work !== undefined; work = this.#due()) {
-        while (this.#phase !== 'stopped' && !work.next().done) await setImmediate()
+        while (this.#phase !== 'stopped' && !work.next().done) await this.#letOthersGo()
         if (this.#phase === 'stopped') return
       }
     } catch {
       // The file remembers why it takes no more writes and tells the next writer; if it is only busy, the next write looks again.
     }
     if (this.#phase === 'working') this.#phase = 'idle'
+  }
+
+  async #letOthersGo(): Promise<void> {
+    await setImmediate()
+    while (this.#phase !== 'stopped' && this.#isBusy() && !this.#isUrgent()) {
+      await setTimeout(BUSY_MS, undefined, { ref: false })
+    }
+  }
+
+  #isUrgent(): boolean {
+    if (this.#isAsked || this.#asked.size > 0) return true
+    for (const head of this.#file.heads) if (isCompactionDue(head, OVERDUE)) return true
+    return false
   }
 
   #isDue(): boolean {
@@ -77,11 +103,13 @@ export class Maintenance {
   }
 
   #due(): Generator<void> | undefined {
+    this.#isAsked = true
     for (const lane of this.#trimmed) return this.#trim(lane)
     for (const lane of this.#asked) {
       this.#asked.delete(lane)
       return this.#compaction.walk(lane)
     }
+    this.#isAsked = false
     for (const head of this.#file.heads) {
       if (isCompactionDue(head)) return this.#compaction.walk(head.lane)
     }
@@ -105,6 +133,6 @@ export class Maintenance {
   }
 }
 
-function isCompactionDue({ topic, records, kept }: Head): boolean {
-  return COMPACTED.has(topic) && records - kept > Math.max(COMPACT_RECORDS, kept)
+function isCompactionDue({ topic, records, kept }: Head, times = 1): boolean {
+  return COMPACTED.has(topic) && records - kept > Math.max(COMPACT_RECORDS, kept) * times
 }

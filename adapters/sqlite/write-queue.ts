@@ -1,12 +1,14 @@
 /**
- * Writes made in one turn of the event loop share a transaction, so that they share its fsync.
+ * Writes made in one turn of the event loop share a transaction, so that they share its fsync; under load, those of a few milliseconds.
  *
  * What must stay true: writes happen in the order they were asked for; a write that its own check refuses fails alone; a transaction that fails takes
  * with it all writes it holds, and each is told.
  *
  * Not here: what a write does (log.ts).
  */
+import type { Clock } from '../../ports/clock.ts'
 import type { LogFile, Transaction } from './log-file.ts'
+import { Pace } from './pace.ts'
 
 export interface Write<T> {
   /** Roughly, for the bounds. */
@@ -33,15 +35,19 @@ export class WriteQueue {
   readonly #file: LogFile
   readonly #now: () => number
   readonly #written: () => void
+  readonly #monotonicMs: () => number
+  readonly #pace: Pace
   #pending: Pending[] = []
   #pendingBytes = 0
   #scheduled = false
 
   /** `written` is called after each transaction, before the callers know. */
-  constructor(file: LogFile, now: () => number, written: () => void) {
+  constructor(file: LogFile, clock: Pick<Clock, 'now' | 'monotonicMs'>, written: () => void) {
     this.#file = file
-    this.#now = now
+    this.#now = () => clock.now()
     this.#written = written
+    this.#monotonicMs = () => clock.monotonicMs()
+    this.#pace = new Pace(this.#monotonicMs)
   }
 
   add<T>(write: Write<T>): Promise<T> {
@@ -62,6 +68,11 @@ export class WriteQueue {
     })
   }
 
+  /** Whether it was written a lot of late. */
+  get isBusy(): boolean {
+    return this.#pending.length > 0 || this.#pace.isBusy
+  }
+
   /** Writes all that is pending now. */
   drain(): void {
     while (this.#pending.length > 0) this.#flush()
@@ -70,20 +81,25 @@ export class WriteQueue {
   #schedule(): void {
     if (this.#scheduled || this.#pending.length === 0) return
     this.#scheduled = true
-    setImmediate(() => {
+    const go = (): void => {
       this.#scheduled = false
       this.#flush()
       this.#schedule()
-    })
+    }
+    const waitMs = this.#pendingBytes < MAX_TRANSACTION_BYTES ? this.#pace.waitMs() : 0
+    if (waitMs === 0) setImmediate(go)
+    else setTimeout(go, waitMs)
   }
 
   #flush(): void {
     const batch = this.#take()
     if (batch.length === 0) return
+    const began = this.#monotonicMs()
     try {
       const answers = this.#file.write(this.#now(), (transaction) =>
         batch.map((pending) => pending.run(transaction)),
       )
+      this.#pace.spent(this.#monotonicMs() - began)
       this.#written()
       for (const answer of answers) answer()
     } catch (error) {

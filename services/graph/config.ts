@@ -6,8 +6,10 @@ export const READ_LIMIT = 2_000
 export const READ_WAIT_MS = 1_000
 /** A commit holds no more records, changed keys or milliseconds than these: an open transaction holds back readers. */
 export const BATCH_RECORDS = 2_000
-export const BATCH_KEYS = 20_000
+export const BATCH_KEYS = 4_000
 export const BATCH_MS = 40
+/** After folding for so long the event loop gets a turn: calls under way are answered and new ones sent meanwhile. */
+export const TURN_MS = 4
 /** Changelog entries of one write to the store while restoring. */
 export const RESTORE_LIMIT = 2_000
 /** A digest for audits at least every so many records. */

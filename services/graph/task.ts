@@ -27,6 +27,7 @@ import {
   READ_WAIT_MS,
   TAKE_OVER_ATTEMPTS,
   TAKE_OVER_WAIT_MS,
+  TURN_MS,
 } from './config.ts'
 import { restore } from './restore.ts'
 
@@ -149,6 +150,7 @@ export class Task {
   async #foldSome(batch: Batch, entries: readonly Entry[], from: number): Promise<number> {
     const { clock, observe } = this.#options
     const began = clock.monotonicMs()
+    let turnAt = began + TURN_MS
     let index = from
     for (const entry of entries.slice(from)) {
       const event = this.#read(batch, entry)
@@ -163,6 +165,9 @@ export class Task {
       index += 1
       const isFull = batch.records >= BATCH_RECORDS || batch.keys >= BATCH_KEYS
       if (isFull || clock.monotonicMs() - began >= BATCH_MS) break
+      if (clock.monotonicMs() < turnAt) continue
+      await clock.sleep(0)
+      turnAt = clock.monotonicMs() + TURN_MS
     }
     return index
   }

@@ -21,6 +21,7 @@ const FINE: Facts = {
   clusterEpoch: 1,
   isConnected: true,
   isPaused: false,
+  isUnbroken: true,
   mode: 'enforce',
 }
 
@@ -111,27 +112,28 @@ for (const [mode, own, dryRun] of modes) {
 const absent = CLAIM
 const waiting = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
 
-// Evidence, what is looked at for a young command, and for one older than two seconds.
+// Evidence, what is looked at for a young command, for one older than two seconds, and for one from before the connection broke.
 const proofs = [
-  ['O', '', ''],
-  ['E1', '', ''],
-  ['W', '', 'waits'],
-  ['E2', 'rs', 'rs waits'],
-  ['E3', 'rs', 'rs waits'],
+  ['O', '', '', ''],
+  ['E1', '', '', 'rs waits'],
+  ['W', '', 'waits', 'waits'],
+  ['E2', 'rs waits', 'rs waits', 'rs waits'],
+  ['E3', 'rs waits', 'rs waits', 'rs waits'],
 ] as const
 
-for (const [evidence, young, old] of proofs) {
+for (const [evidence, young, old, broken] of proofs) {
   test(`looks at the owners that ${evidence} asks for`, () => {
     for (const command of [
       deleteObject({ evidence, owners: [absent, waiting] }),
       orphanDependent({ evidence, owners: [absent, waiting] }),
     ]) {
-      const names = (ageMs: number) =>
-        claimsToProve(command, ageMs, BOUNDS)
+      const names = (ageMs: number, isUnbroken = true) =>
+        claimsToProve(command, { ageMs, isUnbroken }, BOUNDS)
           .map(({ name }) => name)
           .join(' ')
       equal(names(2_000), young)
       equal(names(2_001), old)
+      equal(names(1, false), broken)
     }
   })
 }

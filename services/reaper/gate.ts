@@ -21,6 +21,8 @@ export interface Facts {
   /** A watcher is connected to it, or has resumed. */
   readonly isConnected: boolean
   readonly isPaused: boolean
+  /** Since the command was appended this reaper has run, and no call to the cluster has failed: nobody can have restored it unseen. */
+  readonly isUnbroken: boolean
   /** The strictest that this reaper may do. */
   readonly mode: Mode
 }
@@ -83,24 +85,29 @@ function dropsListed({ drop, references }: OrphanDependent): boolean {
   return drop.length > 0 && drop.every((index) => references[index] !== undefined)
 }
 
-/** Owners to be looked at before the call. */
+/**
+ * Owners to be looked at before the call. A deletion that was seen (E1) needs no look, unless the cluster may have been restored in between:
+ * a restore brings owner and dependent back with their uids and versions, so the guard inside the call would not notice.
+ */
 export function claimsToProve(
   command: Command,
-  ageMs: number,
+  { ageMs, isUnbroken }: Pick<Facts, 'ageMs' | 'isUnbroken'>,
   bounds: GateBounds,
 ): readonly OwnerClaim[] {
   if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return NONE
-  const isOld = ageMs > bounds.waitingProofAfterMs
+  const isOld = ageMs > bounds.waitingProofAfterMs || !isUnbroken
   switch (command.evidence) {
     case 'O':
-    case 'E1':
       return NONE
+    case 'E1':
+      return isUnbroken ? NONE : command.owners
     case 'W':
       return isOld ? command.owners.filter((owner) => owner.claim === 'waiting') : NONE
     case 'E2':
     case 'E3':
     case 'E4':
-      return command.owners.filter((owner) => owner.claim === 'absent' || isOld)
+      // Where owners are looked up anyway, one that waits is too: nobody knows how old that news is.
+      return command.owners
   }
 }
 

@@ -1,4 +1,5 @@
 /** Puts the reaper together over the clusters of this process. */
+import type { Mode } from '../../core/policy.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
@@ -14,13 +15,15 @@ export interface ReaperMainOptions {
   readonly random: Random
   readonly logger: Logger
   readonly clusters: readonly ConnectedCluster[]
+  /** Commands of an earlier start may still be on the log, judged in another mode: the stricter one counts. */
+  readonly mode: Mode
 }
 
 /** The same reason in a cluster is a line once a minute, with how many there were: a pause blocks a whole backlog. */
 const BLOCKED_LINE_MS = 60_000
 const MAX_REASONS = 1_000
 
-export function openReaper({ clusters, logger, ...ports }: ReaperMainOptions): Reaper {
+export function openReaper({ clusters, logger, mode, ...ports }: ReaperMainOptions): Reaper {
   const told = new Map<string, { at: number; count: number }>()
   const isNews = (key: string): number => {
     const now = ports.clock.monotonicMs()
@@ -31,6 +34,7 @@ export function openReaper({ clusters, logger, ...ports }: ReaperMainOptions): R
   }
   return createReaper({
     ...ports,
+    config: { mode },
     clusters: (id) => clusters.find((each) => each.id === id),
     observe: (note) => {
       if (note.type === 'Settled') {

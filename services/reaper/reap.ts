@@ -106,7 +106,7 @@ async function gate(command: Command, { appendedAt, site, signal, onCall }: Life
   if (pass.type === 'Blocked') return pass
   const impostor = await site.proofs.identity(onCall, signal)
   if (impostor !== undefined) return { type: 'Blocked', reason: impostor }
-  const claims = claimsToProve(command, facts.ageMs, site.config)
+  const claims = claimsToProve(command, facts, site.config)
   const looks = await Promise.all(claims.map((one) => site.proofs.owner(one, onCall, signal)))
   for (const [i, claim] of claims.entries()) {
     const reason = disproof(claim, looks[i] as (typeof looks)[number])

@@ -92,6 +92,7 @@ class Loop implements Reaper {
   readonly #outbox: Outbox
   readonly #sites = new Map<ClusterId, Site>()
   readonly #tally = createTally()
+  readonly #startedAt: number
   /** No new work. */
   readonly #stop = new AbortController()
   /** No waiting for work under way either. */
@@ -105,6 +106,7 @@ class Loop implements Reaper {
     const signal = this.#cut.signal
     const onFailed = (error: unknown): void => this.#fail(error)
     this.#parts = parts
+    this.#startedAt = clock.now()
     this.#config = bounds
     this.#control = createControl(log, codec, retry, bounds)
     this.#outbox = createOutbox({ log, codec, clock, retry, bounds, onFailed, signal })
@@ -215,7 +217,8 @@ class Loop implements Reaper {
   }
 
   #facts(): FactSources {
-    return { control: this.#control, clock: this.#parts.clock, config: this.#config }
+    const startedAt = this.#startedAt
+    return { control: this.#control, startedAt, clock: this.#parts.clock, config: this.#config }
   }
 
   #settle(job: Job, result: Result): void {

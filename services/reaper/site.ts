@@ -37,6 +37,8 @@ export interface SiteStatus {
 
 export interface FactSources {
   readonly control: Control
+  /** Of the reaper, in wall time: what was appended before lived through a time that nobody here saw. */
+  readonly startedAt: number
   readonly clock: Clock
   readonly config: ReaperConfig
 }
@@ -63,15 +65,28 @@ class OneCluster implements Site {
   readonly #reaping: Reaping
   readonly #underWay = new Set<Promise<void>>()
   #isStopped = false
+  /** When a call last went without an answer, or the server said that something is wrong with it. Wall time. */
+  #troubledAt: number
 
   constructor(parts: SiteParts) {
-    const { id, cluster, clock, random, config, onAnswer } = parts
+    const { id, cluster, clock, random, config } = parts
     const throttle = createThrottle(config)
-    const onBroken = (): void => proofs.voidAll()
+    const onBroken = (): void => {
+      this.#troubledAt = clock.now()
+      proofs.voidAll()
+    }
+    const onAnswer: SiteParts['onAnswer'] = (verb, code) => {
+      if (code === null || code >= 500) this.#troubledAt = clock.now()
+      parts.onAnswer(verb, code)
+    }
     const rest = { clock, random, bounds: config, onAnswer, onBroken }
     const caller = createCaller({ cluster, throttle, ...rest })
     const proofs = createProofs(id, cluster, caller, clock, config)
-    const facts = (appendedAt: number): Facts => factsOf(id, appendedAt, true, parts)
+    const facts = (appendedAt: number): Facts => ({
+      ...factsOf(id, appendedAt, true, parts),
+      isUnbroken: appendedAt > this.#troubledAt,
+    })
+    this.#troubledAt = parts.startedAt - 1
     this.#parts = parts
     this.#throttle = throttle
     this.#reaping = { caller, proofs, config, facts }
@@ -156,6 +171,7 @@ function factsOf(
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
     isPaused: control.isPaused(id),
+    isUnbroken: false,
     mode: config.mode,
   }
 }

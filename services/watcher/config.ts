@@ -35,6 +35,8 @@ export interface WatcherConfig {
   readonly drainMs: number
   /** Between two heartbeats; each one begins with a look at the cluster's identity. */
   readonly heartbeatMs: number
+  /** The same while the cluster is not connected. */
+  readonly doubtMs: number
   readonly identifyTimeoutMs: number
   /** Without contact for so long the cluster counts as not connected. */
   readonly contactLostMs: number
@@ -92,6 +94,7 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   confirmGoneMs: 3 * SECOND,
   drainMs: 2 * SECOND,
   heartbeatMs: 5 * SECOND,
+  doubtMs: SECOND,
   identifyTimeoutMs: 4 * SECOND,
   contactLostMs: 15 * SECOND,
   antiEntropyMs: 60 * MINUTE,

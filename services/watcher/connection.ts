@@ -1,9 +1,11 @@
 /**
  * Whether the cluster can be seen, and its heartbeat on the log while it can.
  *
- * What must stay true: no contact, no heartbeat: time of this cluster stands still in the fold. What `control` says of the connection is what is
- * known here.
+ * What must stay true: no contact, no heartbeat: time of this cluster stands still in the fold. After any loss of sight there is none either, and no
+ * connection, before the server's version has been compared with where a watch stood: until then it may be one that was restored. What
+ * `control` says of the connection is what is known here.
  */
+import { compareVersions } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { WatcherConfig } from './config.ts'
 import { within } from './deadline.ts'
@@ -14,6 +16,9 @@ import type { Reign } from './marks.ts'
 import type { Publisher } from './publisher.ts'
 import type { Counters } from './status.ts'
 
+/** A kind whose lists are broken must not keep the cluster from being known. */
+const COMPARED_KINDS = 3
+
 export interface ConnectionDeps {
   readonly clock: Clock
   readonly config: WatcherConfig
@@ -22,6 +27,9 @@ export interface ConnectionDeps {
   readonly identity: IdentityGuard
   readonly publisher: Publisher
   readonly monitors: () => readonly KindMonitor[]
+  /** A watch goes on from where an earlier watcher was. */
+  readonly isResumed: boolean
+  readonly onRewound: () => void
   /** Writes to `control`. */
   readonly write: (connected: boolean, why: string) => Promise<void>
 }
@@ -32,14 +40,25 @@ export class Connection {
   #connected = false
   #reason = 'It has not been reached yet.'
   #isBeatQueued = false
+  /** Monotonic: when the cluster was last out of sight, and since when it is known to be no earlier one. */
+  #lostMs: number
+  #comparedMs: number
+  #isInDoubt = true
 
   constructor(deps: ConnectionDeps) {
     this.#deps = deps
     this.#contactMs = deps.clock.monotonicMs()
+    this.#lostMs = deps.isResumed ? this.#contactMs : Number.NEGATIVE_INFINITY
+    this.#comparedMs = this.#contactMs - 1
   }
 
   get connected(): boolean {
     return this.#connected
+  }
+
+  /** Not to be seen, or perhaps an earlier one: another beat is due soon. */
+  get isInDoubt(): boolean {
+    return this.#isInDoubt
   }
 
   /** Why it is not connected. */
@@ -57,7 +76,10 @@ export class Connection {
     const { clock, config } = this.#deps
     const hasContact = await this.#hasContact(signal)
     if (signal.aborted) return
-    if (!hasContact) {
+    if (!hasContact) this.#lostMs = clock.monotonicMs()
+    this.#isInDoubt = !hasContact || !(await this.#isSame(signal))
+    if (signal.aborted) return
+    if (this.#isInDoubt) {
       const isLost = clock.monotonicMs() - this.#contactMs >= config.contactLostMs
       if (isLost && this.#connected) await this.tell(false, this.#reason)
       return
@@ -65,6 +87,34 @@ export class Connection {
     this.#contactMs = clock.monotonicMs()
     if (!this.#connected) await this.tell(true, '')
     this.#tellBeat()
+  }
+
+  /** Whether it is known to be no earlier one: asked of one kind, the one furthest on, since all share one count of versions. */
+  async #isSame(signal: AbortSignal): Promise<boolean> {
+    const { clock, config, monitors, onRewound } = this.#deps
+    const all = monitors()
+    const brokenMs = Math.max(this.#lostMs, ...all.map((monitor) => monitor.brokenMs))
+    const furthest = furthestOn(all)
+    const comparedMs = Math.max(this.#comparedMs, furthest[0]?.comparedMs ?? this.#comparedMs)
+    if (brokenMs <= comparedMs) return true
+    const askedMs = clock.monotonicMs()
+    for (const monitor of furthest.slice(0, COMPARED_KINDS)) {
+      try {
+        const limitMs = config.identifyTimeoutMs
+        const ask = (limit: AbortSignal): Promise<boolean> => monitor.isRewound(limit)
+        if (await within(clock, limitMs, signal, ask)) {
+          onRewound()
+          return false
+        }
+        this.#comparedMs = askedMs
+        return true
+      } catch (error) {
+        if (signal.aborted) return false
+        if (!isPassing(error)) throw error
+        this.#reason = error.message
+      }
+    }
+    return false
   }
 
   #tellBeat(): void {
@@ -99,4 +149,9 @@ export class Connection {
       return monitors().some((monitor) => monitor.proofAgeMs < config.heartbeatMs)
     }
   }
+}
+
+function furthestOn(monitors: readonly KindMonitor[]): readonly KindMonitor[] {
+  const standing = monitors.filter(({ position }) => position !== null)
+  return standing.sort((a, b) => compareVersions(b.position ?? '', a.position ?? '') ?? 0)
 }

@@ -9,7 +9,7 @@
 import type { SyncId } from '../../core/event.ts'
 import type { ResourceVersion } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Cluster, Resource, WatchEvent } from '../../ports/cluster.ts'
+import type { Cluster, ClusterErrorCode, Resource, WatchEvent } from '../../ports/cluster.ts'
 import { ClusterError } from '../../ports/cluster.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Random } from '../../ports/random.ts'
@@ -46,6 +46,9 @@ const SILENT = new Error('Nothing came for too long.')
 /** After so many a list is tried with another served version, in turn. */
 const FAILURES_OF_A_VERSION = 3
 
+/** These are said by a server that is there and well. */
+const HARMLESS: ReadonlySet<ClusterErrorCode> = new Set(['FORBIDDEN', 'NOT_SERVED', 'THROTTLED'])
+
 type Ending = MonitorInput | 'rewound' | 'interrupted'
 
 export class KindMonitor {
@@ -71,6 +74,10 @@ export class KindMonitor {
   /** Which of the served versions is used. */
   #versionTurn = 0
   #listedMs = Number.NEGATIVE_INFINITY
+  /** When it last lost sight of the server; the beginning of one that goes on from a watermark. */
+  #brokenMs: number
+  /** When it last asked for the server's version and found it no earlier one. */
+  #comparedMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: KindMonitorDeps, kind: ServedKind, resumeFrom: ResourceVersion | null) {
     this.#deps = deps
@@ -81,6 +88,7 @@ export class KindMonitor {
     this.#since = deps.clock.now()
     this.#proofMs = deps.clock.monotonicMs()
     this.#wordMs = this.#proofMs
+    this.#brokenMs = resumeFrom === null ? Number.NEGATIVE_INFINITY : this.#proofMs
   }
 
   get kind(): ServedKind {
@@ -104,6 +112,27 @@ export class KindMonitor {
   /** Monotonic; when it was last listed by this watcher. */
   get listedMs(): number {
     return this.#listedMs
+  }
+
+  /** Monotonic; when it last lost sight of the server, which may have been restored since. */
+  get brokenMs(): number {
+    return this.#brokenMs
+  }
+
+  /** Monotonic; when it last asked for the server's version and found it no earlier one. */
+  get comparedMs(): number {
+    return this.#comparedMs
+  }
+
+  /** Up to where it has told; null before its first list. */
+  get position(): ResourceVersion | null {
+    return this.#telling.position
+  }
+
+  /** Whether the server stands before what it told already. */
+  async isRewound(signal: AbortSignal): Promise<boolean> {
+    const { position } = this.#telling
+    return position !== null && isOlder(await this.#currentVersion(position, signal), position)
   }
 
   get proofAgeMs(): number {
@@ -269,7 +298,7 @@ export class KindMonitor {
     this.#guard(config.watchSilenceMs)
     await identity.check(signal)
     if (state.check) {
-      const current = await server.currentVersion(this.#resource(), signal)
+      const current = await this.#currentVersion(state.from, signal)
       if (isOlder(current, state.from)) return 'rewound'
       // Nothing has happened since.
       if (current === state.from) this.#proof()
@@ -283,6 +312,14 @@ export class KindMonitor {
     signal.throwIfAborted()
     const livedMs = clock.monotonicMs() - openedMs
     return { type: 'Ended', at: this.#at(), proved: this.#proved, livedMs }
+  }
+
+  async #currentVersion(from: ResourceVersion, signal: AbortSignal): Promise<ResourceVersion> {
+    const { server, clock } = this.#deps
+    const askedMs = clock.monotonicMs()
+    const current = await server.currentVersion(this.#resource(), signal)
+    if (!isOlder(current, from)) this.#comparedMs = askedMs
+    return current
   }
 
   async #take(events: readonly WatchEvent[], signal: AbortSignal): Promise<'fine' | 'doubted'> {
@@ -299,6 +336,7 @@ export class KindMonitor {
   #failed(error: ClusterError): MonitorInput {
     const { counters, notServed } = this.#deps
     counters.failures++
+    if (!HARMLESS.has(error.code)) this.#brokenMs = this.#deps.clock.monotonicMs()
     this.#reason = `${error.code}: ${error.message}`
     this.#note('warn', 'a monitor failed', { code: error.code, error: error.message })
     if (error.remedy === 'give-up') notServed()
@@ -311,6 +349,7 @@ export class KindMonitor {
 
   #wentSilent(): MonitorInput {
     this.#note('warn', 'a monitor went silent', {})
+    this.#brokenMs = this.#deps.clock.monotonicMs()
     if (this.isWatching) {
       return { type: 'Silent', at: this.#at(), proved: this.#proved }
     }

@@ -69,7 +69,10 @@ export class Session {
     this.#roster = this.#newRoster(publisher, identity)
     this.#connection = new Connection({
       ...shared,
-      monitors: () => this.#roster.monitors,
+      // Before discovery has answered nobody knows which of them is furthest on.
+      monitors: () => (this.#roster.hasAnswer ? this.#roster.monitors : []),
+      isResumed: read.some((mark) => mark.resourceVersion !== ''),
+      onRewound: () => this.#monitorEnded('rewound'),
       write: (connected, why) => this.#writeConnection(connected, why),
     })
     this.#marks = new MarkWriter({
@@ -136,7 +139,7 @@ export class Session {
   #loops(control: ControlReader): readonly Loop[] {
     const { config } = this.#deps
     return [
-      this.#every(config.heartbeatMs, (signal) => this.#connection.beat(signal)),
+      (signal) => this.#beat(signal),
       (signal) => this.#roster.follow(signal),
       this.#every(config.touchedMs, () => this.#sendTouched()),
       this.#every(config.watermarkMs, () => this.#writeMarks(control)),
@@ -166,6 +169,18 @@ export class Session {
         await work(signal)
         await clock.sleep(Math.max(0, periodMs - (clock.monotonicMs() - begunMs)), signal)
       }
+    }
+  }
+
+  /** In doubt sooner: until it is settled, time stands still and nothing is reaped. */
+  async #beat(signal: AbortSignal): Promise<void> {
+    const { clock, config } = this.#deps
+    while (!signal.aborted) {
+      const begunMs = clock.monotonicMs()
+      await this.#connection.beat(signal)
+      const { connected, isInDoubt } = this.#connection
+      const periodMs = isInDoubt && !connected ? config.doubtMs : config.heartbeatMs
+      await clock.sleep(Math.max(0, periodMs - (clock.monotonicMs() - begunMs)), signal)
     }
   }
 

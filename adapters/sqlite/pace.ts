@@ -1,0 +1,47 @@
+/**
+ * How often the file is written under load: a transaction holds up the process while the disk takes it in, however little it holds.
+ *
+ * What must stay true: whoever writes now and then never waits; under load a write waits no longer than a few transactions take, and writing leaves most of
+ * the process's time to everybody else.
+ */
+
+/** Of the process's time, for transactions, in the long run. */
+const SHARE = 0.15
+/** So much may be taken at once before anybody waits: a handful of transactions. */
+const BURST_MS = 15
+/** However slow the disk is. */
+const MAX_WAIT_MS = 20
+
+export class Pace {
+  readonly #monotonicMs: () => number
+  #debtMs = 0
+  #at: number
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs
+    this.#at = monotonicMs()
+  }
+
+  /** How long the next transaction should wait for others to join it. */
+  waitMs(): number {
+    this.#settle()
+    return Math.min(MAX_WAIT_MS, Math.max(0, this.#debtMs - BURST_MS) / SHARE)
+  }
+
+  get isBusy(): boolean {
+    this.#settle()
+    return this.#debtMs > BURST_MS / 2
+  }
+
+  /** A transaction took so long. */
+  spent(ms: number): void {
+    this.#settle()
+    this.#debtMs = Math.min(this.#debtMs + ms, BURST_MS + MAX_WAIT_MS)
+  }
+
+  #settle(): void {
+    const now = this.#monotonicMs()
+    this.#debtMs = Math.max(0, this.#debtMs - (now - this.#at) * SHARE)
+    this.#at = now
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Loaded into a `kinfold up` before its own first line (`node --import`), notes each second how long the event loop was held up, and the memory.
+ *
+ * What must stay true: nothing of Kinfold knows of it, so what is measured is what users run.
+ *
+ * Writes lines of JSON into `stalls.jsonl` beside the directory that `--data` names.
+ */
+import { appendFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
+export interface StallLine {
+  /** Wall time. */
+  readonly atMs: number
+  /** The longest and the 99th percentile since the line before. Up to 5 ms too long: the timer's own interval is in it. */
+  readonly longestMs: number
+  readonly p99Ms: number
+  readonly residentMb: number
+  readonly heapMb: number
+}
+
+export const STALLS_FILE = 'stalls.jsonl'
+const EVERY_MS = 1_000
+const RESOLUTION_MS = 5
+
+const data = process.argv[process.argv.indexOf('--data') + 1]
+if (process.argv.includes('--data') && data !== undefined) {
+  probe(join(dirname(data), STALLS_FILE))
+}
+
+function probe(file: string): void {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  delays.enable()
+  setInterval(() => {
+    const { rss, heapUsed } = process.memoryUsage()
+    const line: StallLine = {
+      atMs: Date.now(),
+      longestMs: delays.max / 1e6,
+      p99Ms: delays.percentile(99) / 1e6,
+      residentMb: rss / 1e6,
+      heapMb: heapUsed / 1e6,
+    }
+    delays.reset()
+    appendFileSync(file, `${JSON.stringify(line)}\n`)
+  }, EVERY_MS).unref()
+}

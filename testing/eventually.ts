@@ -1,0 +1,33 @@
+/**
+ * Waits for what has to come about in another process, by looking again and again.
+ *
+ * What must stay true: it ends, and then says what did not come about and what was seen last. A look that throws counts as "not yet".
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+
+export interface Patience {
+  readonly withinMs?: number
+  readonly everyMs?: number
+}
+
+/** Two busy cores, and whatever has to back off once or twice. */
+const WITHIN_MS = 90_000
+const EVERY_MS = 50
+
+/** `look` answers true when it has come about; a text says what is seen instead. */
+export async function eventually(
+  what: string,
+  look: () => Promise<boolean | string>,
+  { withinMs = WITHIN_MS, everyMs = EVERY_MS }: Patience = {},
+): Promise<void> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const seen = await look().catch((error: unknown) => String(error))
+    if (seen === true) return
+    if (performance.now() > deadline) {
+      const last = seen === false ? '' : `; last seen: ${seen}`
+      throw new Error(`not within ${withinMs} ms: ${what}${last}`)
+    }
+    await delay(everyMs)
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * `kinfold up` as a process of its own, with a data directory that outlives it: started, killed and started again by cluster tests, and asked
+ * over its endpoint as people ask it.
+ *
+ * What must stay true: it never outlives the test; its address is the one that this very process wrote.
+ */
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Why } from '../services/graph/query.ts'
+import { ServerProcess } from './cluster/server-process.ts'
+import { eventually } from './eventually.ts'
+import type { Made } from './objects.ts'
+
+export interface KinfoldOptions {
+  readonly kubeconfig: string
+  readonly data: string
+  /** Given as they are; `--mode enforce --preset parity`, say. */
+  readonly flags?: readonly string[]
+}
+
+export const ACTING: readonly string[] = ['--mode', 'enforce', '--preset', 'parity']
+
+const MAIN = join(import.meta.dirname, '..', 'cli', 'main.ts')
+const READY_WITHIN_MS = 120_000
+const ASK_WITHIN_MS = 10_000
+const LOG_TAIL_LINES = 40
+
+export class KinfoldProcess implements AsyncDisposable {
+  readonly data: string
+  readonly #process: ServerProcess
+  #url = ''
+
+  private constructor(data: string, process: ServerProcess) {
+    this.data = data
+    this.#process = process
+  }
+
+  /** It is under way, and may not be ready. */
+  static async spawn({
+    kubeconfig,
+    data,
+    flags = ACTING,
+  }: KinfoldOptions): Promise<KinfoldProcess> {
+    // A killed one leaves it.
+    await rm(addressFile(data), { force: true })
+    const fixed = ['--kubeconfig', kubeconfig, '--data', data, '--http', '127.0.0.1:0']
+    const command = {
+      name: 'kinfold up',
+      binary: process.execPath,
+      args: [MAIN, 'up', ...fixed, ...flags],
+      logFile: logFile(data),
+    }
+    return new KinfoldProcess(data, await ServerProcess.start(command, async () => true))
+  }
+
+  static async start(options: KinfoldOptions): Promise<KinfoldProcess> {
+    const kinfold = await KinfoldProcess.spawn(options)
+    try {
+      await kinfold.ready()
+      return kinfold
+    } catch (error) {
+      await kinfold.kill()
+      throw error
+    }
+  }
+
+  /** Every kind synced, every task caught up. Rejects at once if the process has ended. */
+  async ready(): Promise<void> {
+    await eventually(
+      'kinfold is ready',
+      async () => {
+        if (!this.#process.isRunning) return true
+        const response = await this.#ask('/readyz')
+        const text = await response.text()
+        return response.ok ? true : failing(text)
+      },
+      { withinMs: READY_WITHIN_MS },
+    )
+    if (!this.#process.isRunning) throw new Error(`kinfold ended:\n${await this.#logTail()}`)
+  }
+
+  async isReady(): Promise<boolean> {
+    return (await this.#ask('/readyz')).ok
+  }
+
+  get isRunning(): boolean {
+    return this.#process.isRunning
+  }
+
+  /** SIGKILL, and gone. */
+  async kill(): Promise<void> {
+    await this.#process.kill()
+  }
+
+  /** SIGTERM, and gone in good order. */
+  async stop(): Promise<void> {
+    await this.#process.stop()
+  }
+
+  /** SIGSTOP: it sees and does nothing, its connections stay. */
+  pause(): void {
+    this.#process.pause()
+  }
+
+  resume(): void {
+    this.#process.resume()
+  }
+
+  /** Sum of a metric over the series that bear these labels. */
+  async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
+    const text = await (await this.#ask('/metrics')).text()
+    const wanted = Object.entries(labels).map(([key, value]) => `${key}="${value}"`)
+    return text
+      .split('\n')
+      .filter((line) => line.startsWith(`${name}{`) && wanted.every((each) => line.includes(each)))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf('}') + 1)), 0)
+  }
+
+  /** No command waits and none is under way. */
+  async idle(): Promise<void> {
+    await eventually('kinfold has no command left', async () => {
+      const backlog = await this.metric('kinfold_commands_backlog')
+      const inFlight = await this.metric('kinfold_commands_in_flight')
+      return backlog + inFlight === 0 || `${backlog} waiting, ${inFlight} under way`
+    })
+  }
+
+  /** Undefined while it was never seen. */
+  async why({ uid }: Pick<Made, 'uid'>): Promise<Why | undefined> {
+    const response = await this.#ask(`/v1/why?uid=${encodeURIComponent(uid)}`)
+    if (response.status === 404) return undefined
+    if (!response.ok) throw new Error(`why was answered ${response.status}`)
+    const { answer } = (await response.json()) as { answer: Why }
+    return answer
+  }
+
+  /** Type of the verdict on each; `none` for what has no owners, `unseen` for what is not there. */
+  async verdicts(all: readonly Made[]): Promise<string[]> {
+    return await Promise.all(
+      all.map(async (made) => {
+        const why = await this.why(made)
+        return why?.phase == null ? 'unseen' : (why.verdict?.type ?? 'none')
+      }),
+    )
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill()
+  }
+
+  async #ask(path: string): Promise<Response> {
+    if (this.#url === '') {
+      const address = await readFile(addressFile(this.data), 'utf8')
+      this.#url = (JSON.parse(address) as { url: string }).url
+    }
+    return await fetch(this.#url + path, { signal: AbortSignal.timeout(ASK_WITHIN_MS) })
+  }
+
+  async #logTail(): Promise<string> {
+    const log = await readFile(logFile(this.data), 'utf8')
+    return log.trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n')
+  }
+}
+
+/** Of every process that used this data directory. */
+export function logFile(data: string): string {
+  return `${data}.log`
+}
+
+function addressFile(data: string): string {
+  return join(data, 'http.json')
+}
+
+function failing(readiness: string): string {
+  return readiness
+    .split('\n')
+    .filter((line) => line.startsWith('[-]'))
+    .slice(0, 5)
+    .join('; ')
+}

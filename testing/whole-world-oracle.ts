@@ -1,0 +1,138 @@
+/**
+ * What Kinfold may do to a server, and what it must have done in the end, said naively over the server's own objects.
+ *
+ * What must stay true: it uses none of the graph's code, and reads each reference as the API defines ownership: at its coordinates.
+ */
+import type { ApiObject, ApiServer } from '../adapters/memory/api-server.ts'
+import type { ExchangeRequest } from '../ports/exchange.ts'
+
+type Reference = NonNullable<ApiObject['metadata']['ownerReferences']>[number]
+type Ground = 'live' | 'waiting' | 'orphaning' | 'absent' | 'unresolvable'
+
+/** Served kinds that users and references may name, by apiVersion and kind. */
+const KINDS: Readonly<Record<string, readonly [group: string, resource: string, scope: string]>> = {
+  'v1/ConfigMap': ['', 'configmaps', 'Namespaced'],
+  'v1/Secret': ['', 'secrets', 'Namespaced'],
+  'apps/v1/ReplicaSet': ['apps', 'replicasets', 'Namespaced'],
+  'v1/PersistentVolume': ['', 'persistentvolumes', 'Cluster'],
+  'example.com/v1/Widget': ['example.com', 'widgets', 'Namespaced'],
+}
+
+export const RESOURCES: readonly (readonly [string, string])[] = Object.values(KINDS).map(
+  ([group, resource]) => [group, resource] as const,
+)
+
+const WIDGETS = 'example.com'
+
+/** Undefined while they are not served. */
+export function widgetScope(server: ApiServer): string | undefined {
+  const definitions = ['apiextensions.k8s.io', 'customresourcedefinitions', ''] as const
+  const spec: unknown = server.object(...definitions, 'widgets.example.com')?.['spec']
+  return (spec as { readonly scope?: string } | undefined)?.scope
+}
+
+export function groundOf(server: ApiServer, dependent: ApiObject, reference: Reference): Ground {
+  const { apiVersion, kind, name, uid } = reference
+  const served = KINDS[`${apiVersion}/${kind}`]
+  if (served === undefined) return 'unresolvable'
+  const [group, resource] = served
+  const scope = group === WIDGETS ? widgetScope(server) : served[2]
+  // What a definition took along is gone, and in no scope.
+  if (scope === undefined) return 'absent'
+  const { namespace = '' } = dependent.metadata
+  if (scope === 'Namespaced' && namespace === '') return 'unresolvable'
+  const owner = server.object(group, resource, scope === 'Namespaced' ? namespace : '', name)
+  if (owner === undefined || owner.metadata.uid !== uid) return 'absent'
+  const { deletionTimestamp, finalizers = [] } = owner.metadata
+  if (deletionTimestamp === undefined) return 'live'
+  if (finalizers.includes('orphan')) return 'orphaning'
+  return finalizers.includes('foregroundDeletion') ? 'waiting' : 'live'
+}
+
+/** Why this effect of Kinfold's is wrong; empty when it is right. */
+export function objectionTo(
+  judged: Judged,
+  request: ExchangeRequest,
+  before: ApiObject,
+  after: ApiObject | null,
+): string {
+  const sent: unknown = JSON.parse(request.body ?? 'null')
+  return request.method === 'DELETE'
+    ? objectionToDelete(judged, sent as DeleteBody, before)
+    : objectionToPatch(judged, sent as PatchBody, before, after)
+}
+
+export interface Judged {
+  readonly server: ApiServer
+  /**
+   * Uids that were deleted in the foreground at some time. A look at a waiting owner is up to two seconds old, and a patch may be on its
+   * way for longer, so that somebody took the finalizer off in between is nobody's fault: the owner goes all the same.
+   */
+  readonly waited: ReadonlySet<string>
+}
+
+function liveness({ server, waited }: Judged, dependent: ApiObject, reference: Reference): Ground {
+  const ground = groundOf(server, dependent, reference)
+  return ground === 'live' && waited.has(reference.uid) ? 'waiting' : ground
+}
+
+interface DeleteBody {
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string }
+  readonly propagationPolicy?: string
+}
+
+type PatchBody = readonly { readonly op: string; readonly path: string; readonly value?: unknown }[]
+
+function objectionToDelete(judged: Judged, sent: DeleteBody, object: ApiObject): string {
+  const { uid, resourceVersion, ownerReferences = [] } = object.metadata
+  const { preconditions, propagationPolicy } = sent
+  if (preconditions?.uid !== uid) return `uid ${preconditions?.uid} was commanded (I3)`
+  if (preconditions.resourceVersion !== resourceVersion) return 'no such version (I4)'
+  if (propagationPolicy === undefined) return 'no policy (I4)'
+  if (ownerReferences.length === 0) return 'it has no owner references (I2)'
+  for (const reference of ownerReferences) {
+    const ground = liveness(judged, object, reference)
+    if (ground === 'unresolvable') return `${reference.name} cannot be resolved (I6)`
+    if (ground === 'live') return `${reference.name} lives (I1)`
+    if (ground === 'orphaning') return `${reference.name} is orphaning (I1)`
+  }
+  return ''
+}
+
+function objectionToPatch(
+  judged: Judged,
+  sent: PatchBody,
+  before: ApiObject,
+  after: ApiObject | null,
+): string {
+  const first = sent[0]
+  const isGuarded = first?.op === 'test' && first.path === '/metadata/uid'
+  if (!isGuarded || first.value !== before.metadata.uid) return 'no test of the uid (I4)'
+  const kept = (after?.metadata.ownerReferences ?? []).map((each) => JSON.stringify(each))
+  for (const reference of before.metadata.ownerReferences ?? []) {
+    if (kept.includes(JSON.stringify(reference))) continue
+    const ground = liveness(judged, before, reference)
+    if (ground === 'live') return `it drops ${reference.name}, which lives`
+    if (ground === 'unresolvable') return `it drops ${reference.name}, which cannot be resolved`
+  }
+  return ''
+}
+
+/** What is left to do when all is quiet; empty when nothing is. */
+export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): readonly string[] {
+  const left: string[] = []
+  for (const object of objects) {
+    const { name, ownerReferences = [], deletionTimestamp } = object.metadata
+    const grounds = ownerReferences.map((reference) => groundOf(server, object, reference))
+    if (deletionTimestamp !== undefined || grounds.length === 0) continue
+    // What goes with its definition is a mass cause and waits for approval, so whoever names one may stay.
+    const isOfWidgets = [object, ...ownerReferences].some((each) => each.kind === 'Widget')
+    if (isOfWidgets) continue
+    if (grounds.includes('unresolvable')) continue
+    if (!grounds.includes('live')) left.push(`${object.kind}/${name} has no owner left (I16)`)
+    else if (grounds.some((ground) => ground !== 'live')) {
+      left.push(`${object.kind}/${name} names an absent owner beside a live one`)
+    }
+  }
+  return left
+}

@@ -1,0 +1,203 @@
+/**
+ * Users and controllers of a whole world: they own, depend, adopt, delete and re-create, at moments that nobody asked them to choose.
+ *
+ * What must stay true: all they do follows from the world's chance, and no reference they write names an owner that is created later.
+ */
+import type { ApiObject } from '../adapters/memory/api-server.ts'
+import type { WholeWorld } from './whole-world.ts'
+import { RESOURCES, widgetScope } from './whole-world-oracle.ts'
+
+const NAMESPACES: readonly [string, ...string[]] = ['blue', 'green', 'red']
+type Home = readonly [apiVersion: string, resource: string]
+const KINDS: readonly [Home, ...Home[]] = [
+  ['v1', 'configmaps'],
+  ['v1', 'secrets'],
+  ['apps/v1', 'replicasets'],
+]
+const HOLD = 'example.com/hold'
+const MERGE = 'application/merge-patch+json'
+
+export class Users {
+  readonly #world: WholeWorld
+  #count = 0
+  /** Owners that were once here, the youngest last. */
+  readonly #remembered: ApiObject[] = []
+
+  constructor(world: WholeWorld) {
+    this.#world = world
+    for (const name of NAMESPACES) world.user('POST', '/api/v1/namespaces', { metadata: { name } })
+    world.beforeEffect = () => {
+      if (world.isTroubled && world.chance.next() < 0.15) this.act()
+    }
+  }
+
+  /** One thing that somebody does. */
+  act(): void {
+    const { chance } = this.#world
+    const lot = chance.below(100)
+    if (lot < 20) this.#createOwner()
+    else if (lot < 55) this.#createDependent()
+    else if (lot < 73) this.#deleteSomething()
+    else if (lot < 80) this.#recreate()
+    else if (lot < 90) this.#adopt()
+    else if (lot < 97) this.#touch()
+    else if (lot < 99) this.#release()
+    else this.#define()
+  }
+
+  /** Finalizers that nobody takes off would keep their objects for ever. */
+  releaseAll(): void {
+    for (const object of this.#all()) this.#dropFinalizers(object)
+  }
+
+  #all(): ApiObject[] {
+    return this.#world.all(RESOURCES)
+  }
+
+  #pick(): ApiObject | undefined {
+    const all = this.#all()
+    return all[this.#world.chance.below(all.length)]
+  }
+
+  /** Widgets come and go as a kind, in one scope or the other. */
+  #define(): void {
+    const { chance } = this.#world
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+    const metadata = { name: 'widgets.example.com' }
+    if (widgetScope(this.#world.server) !== undefined) {
+      this.#world.user('DELETE', `${path}/${metadata.name}`, {})
+      return
+    }
+    const scope = chance.next() < 0.5 ? 'Cluster' : 'Namespaced'
+    const names = { plural: 'widgets', kind: 'Widget' }
+    const versions = [{ name: 'v1', served: true, storage: true }]
+    this.#world.user('POST', path, {
+      metadata,
+      spec: { group: 'example.com', scope, names, versions },
+    })
+  }
+
+  #createOwner(): void {
+    const name = `o${++this.#count}`
+    if (this.#world.chance.next() < 0.25) this.#create('/api/v1/persistentvolumes', { name })
+    else this.#create(this.#somewhere(), { name })
+  }
+
+  #createDependent(): void {
+    const { chance } = this.#world
+    const name = `d${++this.#count}`
+    const finalizers = chance.next() < 0.1 ? [HOLD] : []
+    if (chance.next() < 0.08) {
+      const ownerReferences = this.#references('', 1 + chance.below(2))
+      this.#create('/api/v1/persistentvolumes', { name, ownerReferences, finalizers })
+      return
+    }
+    const path = this.#somewhere()
+    const namespace = path.split('/namespaces/')[1]?.split('/')[0] ?? ''
+    const ownerReferences = this.#references(namespace, 1 + chance.below(3))
+    this.#create(path, { name, ownerReferences, finalizers })
+  }
+
+  /** Mostly of owners where they may be; sometimes of one that is gone, elsewhere, or misspelt. */
+  #references(namespace: string, count: number): object[] {
+    const { chance } = this.#world
+    const isNear = ({ metadata }: ApiObject): boolean =>
+      metadata.namespace === undefined || metadata.namespace === namespace
+    const live = this.#all()
+    const near = live.filter(isNear)
+    const gone = this.#remembered.slice(-20).filter(isNear)
+    const references: object[] = []
+    for (let i = 0; i < count; i++) {
+      const lot = chance.below(100)
+      const from = lot < 70 ? near : lot < 90 ? gone : live
+      const owner = from[chance.below(from.length)]
+      if (owner === undefined) continue
+      const { apiVersion, kind, metadata } = owner
+      const right = { apiVersion, kind, name: metadata.name, uid: metadata.uid }
+      const block = chance.next() < 0.5 ? { blockOwnerDeletion: chance.next() < 0.5 } : {}
+      references.push({ ...right, ...block, ...this.#slip(chance.below(100)) })
+    }
+    return references
+  }
+
+  #slip(lot: number): object {
+    if (lot < 3) return { uid: `never-${this.#count}` }
+    if (lot < 5) return { name: 'misspelt' }
+    if (lot < 7) return { apiVersion: 'v1', kind: 'Secret' }
+    if (lot < 9) return { apiVersion: 'nowhere.io/v1', kind: 'Nothing' }
+    if (lot < 10) return { apiVersion: 'apps/v1beta1', kind: 'ReplicaSet' }
+    return {}
+  }
+
+  #deleteSomething(): void {
+    const object = this.#pick()
+    if (object === undefined) return
+    const lot = this.#world.chance.below(10)
+    const propagationPolicy = lot < 8 ? 'Background' : 'Foreground'
+    this.#remembered.push(object)
+    this.#world.user('DELETE', pathOf(object), { propagationPolicy })
+  }
+
+  /** The same name, another uid. */
+  #recreate(): void {
+    const object = this.#pick()
+    if (object === undefined) return
+    this.#remembered.push(object)
+    this.#world.user('DELETE', pathOf(object), { propagationPolicy: 'Background' })
+    const path = pathOf(object)
+    this.#create(path.slice(0, path.lastIndexOf('/')), { name: object.metadata.name })
+  }
+
+  #adopt(): void {
+    const object = this.#pick()
+    if (object === undefined) return
+    const { chance } = this.#world
+    const { namespace = '', ownerReferences = [] } = object.metadata
+    const more = this.#references(namespace, 1)
+    const kept = ownerReferences.filter(() => chance.next() < 0.6)
+    const metadata = { ownerReferences: [...kept, ...more] }
+    this.#world.user('PATCH', pathOf(object), { metadata }, MERGE)
+  }
+
+  #touch(): void {
+    const object = this.#pick()
+    if (object === undefined) return
+    const metadata = { annotations: { touched: String(++this.#count) } }
+    this.#world.user('PATCH', pathOf(object), { metadata }, MERGE)
+  }
+
+  #release(): void {
+    const held = this.#all().filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+    const object = held[this.#world.chance.below(held.length)]
+    if (object !== undefined) this.#dropFinalizers(object)
+  }
+
+  #dropFinalizers(object: ApiObject): void {
+    if ((object.metadata.finalizers ?? []).length === 0) return
+    this.#world.user('PATCH', pathOf(object), { metadata: { finalizers: null } }, MERGE)
+  }
+
+  #somewhere(): string {
+    const { chance } = this.#world
+    const namespace = chance.pick(NAMESPACES)
+    const scope = widgetScope(this.#world.server)
+    if (scope !== undefined && chance.next() < 0.3) {
+      const within = scope === 'Cluster' ? '' : `/namespaces/${namespace}`
+      return `/apis/example.com/v1${within}/widgets`
+    }
+    const [apiVersion, resource] = chance.pick(KINDS)
+    const root = apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`
+    return `${root}/namespaces/${namespace}/${resource}`
+  }
+
+  #create(path: string, metadata: object): void {
+    this.#world.user('POST', path, { metadata })
+  }
+}
+
+function pathOf({ apiVersion, kind, metadata }: ApiObject): string {
+  const resource = kind === 'PersistentVolume' ? 'persistentvolumes' : `${kind.toLowerCase()}s`
+  const root = apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`
+  const { namespace, name } = metadata
+  return `${root}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${resource}/${name}`
+}
