@@ -45,7 +45,8 @@ export interface KillReport {
   readonly wronglyGone: readonly string[]
   readonly unsettled: readonly string[]
   /** Of `kinfold audit verify`. */
-  readonly audit: { readonly code: number; readonly text: string }
+  /** `code` is null when it was ended by a signal. */
+  readonly audit: { readonly code: number | null; readonly text: string }
 }
 
 /** So often a kill comes soon after the start, whatever has been done by then. */
@@ -91,7 +92,7 @@ export async function killDuringCascade(options: KillOptions): Promise<KillRepor
 }
 
 export function isGood({ garbageLeft, wronglyGone, unsettled, audit }: KillReport): boolean {
-  return garbageLeft + wronglyGone.length + unsettled.length + audit.code === 0
+  return garbageLeft + wronglyGone.length + unsettled.length === 0 && audit.code === 0
 }
 
 interface Moment {

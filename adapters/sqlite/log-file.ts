@@ -32,7 +32,7 @@ export interface Transaction {
 /** Another program that writes this file for longer than this makes a write `UNAVAILABLE`. */
 const BUSY_MS = 1_000
 /** Enough for the inner pages of a large file and the ends of all lanes. */
-const CACHE_KIB = 16 * 1024
+const CACHE_KIB = 4 * 1024
 /** A write-ahead log that once grew larger is cut to this when it is reused. */
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024
 

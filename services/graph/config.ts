@@ -18,5 +18,5 @@ export const DIGEST_RECORDS = 1_000
 export const TAKE_OVER_WAIT_MS = 500
 /** Attempts in a row without a single commit; then the process ends and says why. */
 export const TAKE_OVER_ATTEMPTS = 20
-/** Decoded values that are remembered, twice as many at most: some 10 MB, and nearly all that a fold reads again soon. */
-export const DECODED_VALUES = 4_000
+/** Decoded values that are remembered, twice as many at most: some 5 MB, and nearly all that a fold reads again soon. */
+export const DECODED_VALUES = 1_500
