@@ -52,7 +52,9 @@ function printTable({ title, columns, rows }: Table): string {
 }
 
 export function median(values: readonly number[]): number {
-  return quantile(values, 0.5)
+  const sorted = values.toSorted((a, b) => a - b)
+  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]
+  return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2
 }
 
 /** The smallest value that at least this share of all does not exceed. */

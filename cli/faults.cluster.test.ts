@@ -137,6 +137,7 @@ suite('spoiled answers', { skip: skip ?? false }, () => {
 
   test('of all sorts delete nothing wrongly, and all completes when they stop', async (t) => {
     const roots = await makeGarbage(plane)
+    proxy.done.clear()
     proxy.rate = RATE
     proxy.faults = FAULTS
     proxy.only = /./

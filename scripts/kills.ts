@@ -1,6 +1,6 @@
 /**
- * `node scripts/kills.ts [--kills N] [--dependents N] [--seed N]`: kills `kinfold up` with SIGKILL at random moments of a cascade on a real API
- * server, starts it again each time, and tells whether everything came out right. Exit code 1 if it did not.
+ * `node scripts/kills.ts [--kills N] [--dependents N] [--seed N] [--data DIR]`: kills `kinfold up` with SIGKILL at random moments of a cascade
+ * on a real API server, starts it again each time, and tells whether everything came out right. Exit code 1 if it did not.
  *
  * What must stay true: moments follow from the seed, as far as two processes let them; every finding is told, none is fatal to the others.
  */
@@ -13,7 +13,7 @@ import { startControlPlane } from '../testing/cluster/control-plane.ts'
 import { eventually } from '../testing/eventually.ts'
 import { runKinfold } from '../testing/kinfold-command.ts'
 import { unsettledCommands } from '../testing/kinfold-log.ts'
-import { KinfoldProcess } from '../testing/kinfold-process.ts'
+import { KinfoldProcess, logFile } from '../testing/kinfold-process.ts'
 import {
   CONFIG_MAP,
   type Draft,
@@ -52,7 +52,8 @@ export interface KillReport {
 /** So often a kill comes soon after the start, whatever has been done by then. */
 const EARLY_SHARE = 0.25
 const EARLY_WITHIN_MS = 2_500
-const LARGEST_SHARE = 0.3
+/** Of what the kill before left: the last of them are to come before the end, too. */
+const largestShare = (kills: number): number => Math.min(0.3, 3 / kills)
 const SET = 'doomed'
 const MIDDLES = 20
 const BYSTANDERS = 100
@@ -70,7 +71,7 @@ export async function killDuringCascade(options: KillOptions): Promise<KillRepor
     await remove(plane, root)
     const leftAtKills: number[] = []
     for (let kill = 0; kill < kills; kill++) {
-      const moment = momentOf(chance, kill === 0)
+      const moment = momentOf(chance, kill === 0, kills)
       await untilMoment(plane, moment, leftAtKills.at(-1) ?? dependents, kinfold)
       await kinfold.kill()
       leftAtKills.push(await left(plane))
@@ -102,9 +103,13 @@ interface Moment {
   readonly share: number
 }
 
-function momentOf(chance: Chance, isFirst: boolean): Moment {
+function momentOf(chance: Chance, isFirst: boolean, kills: number): Moment {
   const early = chance.next() < EARLY_SHARE && !isFirst
-  return { early, afterMs: chance.next() * EARLY_WITHIN_MS, share: LARGEST_SHARE * chance.next() }
+  return {
+    early,
+    afterMs: chance.next() * EARLY_WITHIN_MS,
+    share: largestShare(kills) * chance.next(),
+  }
 }
 
 async function untilMoment(
@@ -187,22 +192,24 @@ async function main(): Promise<void> {
       kills: { type: 'string', default: '20' },
       dependents: { type: 'string', default: '5000' },
       seed: { type: 'string', default: String(Date.now() % 1e6) },
+      data: { type: 'string' },
     },
   })
-  const data = await mkdtemp(join(tmpdir(), 'kinfold-kills-'))
+  const [kills, dependents, seed] = [values.kills, values.dependents, values.seed].map(Number)
   const say = (line: string): void => console.log(line)
-  const numbers = {
-    kills: Number(values.kills),
-    dependents: Number(values.dependents),
-    seed: Number(values.seed),
-  }
-  say(`seed ${numbers.seed}`)
+  say(`seed ${seed}`)
+  const data = values.data ?? (await mkdtemp(join(tmpdir(), 'kinfold-kills-')))
   await using plane = await startControlPlane()
+  const numbers = { kills: kills!, dependents: dependents!, seed: seed! }
   const report = await killDuringCascade({ plane, data, say, ...numbers })
-  console.log(JSON.stringify(report, null, 2))
+  say(JSON.stringify(report, null, 2))
   process.exitCode = isGood(report) ? 0 : 1
-  if (isGood(report)) await rm(data, { recursive: true })
-  else say(`its data directory is kept: ${data}`)
+  if (isGood(report) && values.data === undefined) {
+    await rm(data, { recursive: true })
+    await rm(logFile(data))
+  } else {
+    say(`its data directory is kept: ${data}`)
+  }
 }
 
 if (import.meta.main) await main()

@@ -12,6 +12,11 @@ export interface ReaperConfig {
   readonly mode: Mode
   /** A command counts from its append time; the fold waits this long, and a margin, before it asks again. */
   readonly commandLifeMs: number
+  /**
+   * After a start commands wait so long for their cluster's watcher to connect. Refused at each start, what is left of a cascade would wait
+   * twice as long each time.
+   */
+  readonly firstContactMs: number
   /** An owner that waits is looked up again for commands older than this: it may have been turned to orphan since. */
   readonly waitingProofAfterMs: number
   /** One look at an owner serves all commands within this time, counted from when the GET was sent. */
@@ -58,6 +63,7 @@ export interface ReaperConfig {
 export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   mode: 'enforce',
   commandLifeMs: 600_000,
+  firstContactMs: 30_000,
   waitingProofAfterMs: 2_000,
   ownerProofMs: 2_000,
   ownerProofs: 10_000,

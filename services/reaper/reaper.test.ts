@@ -88,6 +88,18 @@ for (const [what, happen, expected] of hindrances) {
   })
 }
 
+test('keeps commands, after its start, for a watcher that connects a little later', async () => {
+  const world = await World.open()
+  await world.control('cluster', { verb: 'epoch', number: 1, connected: false })
+  await world.command(...(await dependents(world, 2)))
+  const running = world.start()
+  for (let ms = 0; ms < 5_000; ms += 50) await world.clock.advance(50)
+  deepEqual(await world.results(), [])
+  await world.control('cluster', { verb: 'epoch', number: 1, connected: true })
+  deepEqual(outcomes(await world.settled(2)), ['done', 'done'])
+  await running.stop()
+})
+
 test('goes on when the pause is lifted', async () => {
   const world = await World.open()
   const [first, second] = (await dependents(world, 2)) as [Command, Command]

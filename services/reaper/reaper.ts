@@ -80,6 +80,9 @@ export interface Reaper {
   status(): ReaperStatus
 }
 
+/** How often it is looked whether a watcher has connected, after a start. */
+const LOOK_EVERY_MS = 100
+
 export function createReaper(parts: ReaperParts): Reaper {
   return new Loop(parts)
 }
@@ -148,7 +151,8 @@ class Loop implements Reaper {
     const following = this.#task((until) => this.#control.follow(until), this.#cut.signal)
     const reading = this.#lanes.map((lane) => this.#task((until) => lane.run(until), signal))
     const saving = this.#task((until) => this.#saveOften(until), signal)
-    await Promise.all([...reading, saving])
+    const looking = this.#task((until) => this.#lookForWatchers(until), signal)
+    await Promise.all([...reading, saving, looking])
     await this.#drain()
     await following
   }
@@ -171,6 +175,16 @@ class Loop implements Reaper {
     while (!signal.aborted) {
       await this.#parts.clock.sleep(this.#config.saveEveryMs, signal)
       if (!signal.aborted) await this.#save(signal)
+    }
+  }
+
+  /** Until the first contact is overdue: then what still waits for it is refused. */
+  async #lookForWatchers(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts
+    const isEarly = (): boolean => clock.now() - this.#startedAt < this.#config.firstContactMs
+    while (!signal.aborted && isEarly()) {
+      await clock.sleep(LOOK_EVERY_MS, signal)
+      for (const site of this.#sites.values()) site.look()
     }
   }
 

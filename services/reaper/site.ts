@@ -22,6 +22,8 @@ import { createThrottle, type Throttle } from './throttle.ts'
 
 export interface Site {
   add(job: Job): void
+  /** Something outside may have changed: what waited may go. */
+  look(): void
   /** No further command goes; resolves when those under way are answered or cut. */
   stopped(): Promise<void>
   status(): SiteStatus
@@ -100,6 +102,10 @@ class OneCluster implements Site {
     this.#pump()
   }
 
+  look(): void {
+    this.#pump()
+  }
+
   async stopped(): Promise<void> {
     this.#isStopped = true
     await Promise.all(this.#underWay)
@@ -115,6 +121,7 @@ class OneCluster implements Site {
   }
 
   #pump(): void {
+    if (this.#isEarly()) return
     while (!this.#isStopped && this.#throttle.hasRoom()) {
       const job = this.#backlog.next()
       if (job === undefined) return
@@ -127,6 +134,12 @@ class OneCluster implements Site {
         this.#backlog.finished(job)
       }
     }
+  }
+
+  /** Its watcher starts as well, and has not connected yet. */
+  #isEarly(): boolean {
+    const { id, control, clock, config, startedAt } = this.#parts
+    return !control.isConnected(id) && clock.now() - startedAt < config.firstContactMs
   }
 
   #begin(job: Job): void {
