@@ -6,10 +6,18 @@
  * Not here: what a page of work does (work.ts).
  */
 import { agendaOf, clusterOf } from './graph.ts'
-import { AGENDA_KEY, clusterKey, coordinatesPart, dueKey, workKey } from './key.ts'
+import {
+  AGENDA_KEY,
+  clusterKey,
+  coordinatesPart,
+  dueKey,
+  ringKey,
+  ringVisitKey,
+  workKey,
+} from './key.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
-import type { Due, Work } from './state.ts'
+import type { Due, RingVisit, Work } from './state.ts'
 
 export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Partial<Work>): void {
   const agenda = agendaOf(step.graph)
@@ -24,6 +32,21 @@ export function judgeDependents(step: Step, cluster: ClusterId, uid: Uid): void 
 export function judgeWaiters(step: Step, cluster: ClusterId, kind: GroupKind): void {
   enqueue(step, { work: 'waits', cluster, kind: { group: kind.group, kind: kind.kind } })
 }
+
+/** Looks for what a waiting owner waits for in a circle; once more later when that is under way. */
+export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
+  const key = ringKey(cluster, uid)
+  const ring = step.graph.get(key)
+  if (ring?.type === 'Ring') {
+    if (!ring.again) step.graph.put(key, { ...ring, again: true })
+    return
+  }
+  step.graph.put(key, { type: 'Ring', current: uid, visited: 1, again: false })
+  step.graph.put(ringVisitKey(cluster, uid, uid), { ...FIRST_VISIT })
+  enqueue(step, { work: 'ring', cluster, uid })
+}
+
+const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }
 
 /** Sets a timer in the log time of a cluster. Timers are never cancelled: what they find decides. */
 export function setTimer(

@@ -64,7 +64,8 @@ class Loop {
     if (command.type !== 'DeleteObject') return
     const { target, references } = command
     const object = this.cluster.objects.get(target.uid)
-    if (object === undefined) return
+    // One that waits may be turned to orphan, or go: that is looked at when the command is carried out.
+    if (object === undefined || command.owners.some(({ claim }) => claim === 'waiting')) return
     const why = objection(this.cluster.objects.values(), { ...object, ownerReferences: references })
     if (why !== '') this.objections.push(`${target.uid} is commanded to go: ${why}`)
   }
@@ -97,9 +98,7 @@ class Loop {
     if (command === undefined) return
     if (isRefused) this.#results.push(settled(command, 'blocked', null))
     else if (command.type === 'VerifyOwner') this.#results.push(this.cluster.verify(command))
-    else if (command.type === 'DeleteObject' || command.type === 'OrphanDependent') {
-      this.#results.push(this.cluster.carryOut(command))
-    }
+    else if (command.type !== 'WarnObject') this.#results.push(this.cluster.carryOut(command))
   }
 
   beat(ms: number): void {

@@ -22,6 +22,10 @@ export const BACKOFF_LAST_MS: number = 10 * 60_000
 /** A delete that was carried out and not confirmed by the watch for longer asks for a relist. */
 export const CONFIRM_MS: number = 2 * 60_000
 
+/** How soon a partition looks again whether it may ask for, or speak of, an owner that only other partitions name; and at last. */
+export const OWNER_RETRY_MS = 5_000
+export const OWNER_RETRY_LAST_MS = 60_000
+
 /** How long it is remembered that an owner is absent, and then for as long as an edge to it remains. */
 export const ABSENT_MEMORY_MS: number = 30 * 24 * 3_600_000
 

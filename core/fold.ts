@@ -10,6 +10,7 @@
 import { STEPS_PER_RECORD } from './constant.ts'
 import type { Event } from './event.ts'
 import type { Graph } from './graph.ts'
+import { ownerInterest, ownerState, tellOwners } from './interest.ts'
 import { never } from './invariant.ts'
 import type { At, Outcome, Step } from './outcome.ts'
 import { drop, emptyOutcome } from './outcome.ts'
@@ -38,9 +39,10 @@ export interface Folding {
 
 /** Begins to fold a record. While `pageOf` names a page, give its keys to `resume`; then `finish`. */
 export function fold(graph: Graph, event: Event, at: At): Folding {
-  const step: Step = { graph, at, outcome: emptyOutcome() }
+  const step: Step = { graph, at, outcome: emptyOutcome(), owners: new Map() }
   const hadWork = hasWork(graph)
   apply(step, event)
+  tellOwners(step)
   return { step, event, hadWork, stepsLeft: STEPS_PER_RECORD }
 }
 
@@ -51,6 +53,7 @@ export function pageOf(folding: Folding): PageRequest | undefined {
 
 export function resume(folding: Folding, keys: readonly string[]): void {
   takeStep(folding.step, keys)
+  tellOwners(folding.step)
   folding.stepsLeft -= 1
 }
 
@@ -97,7 +100,9 @@ function apply(step: Step, event: Event): void {
     case 'Unreadable':
       return unreadable(step, event)
     case 'OwnerInterest':
+      return ownerInterest(step, event)
     case 'OwnerState':
+      return ownerState(step, event)
     case 'Directive':
       return drop(step, `this version does not act upon ${event.type}`)
     case 'Continue':

@@ -10,7 +10,9 @@ import {
   AGENDA_KEY,
   ALL_NODES_PREFIX,
   clusterKey,
+  coordinatesPart,
   countKey,
+  interestKey,
   kindKey,
   nodeKey,
   ownerKey,
@@ -24,6 +26,8 @@ import type {
   Agenda,
   ClusterState,
   Count,
+  CountPlace,
+  Interest,
   Kind,
   Owner,
   PolicyState,
@@ -116,6 +120,7 @@ function rangeOf(key: string): string | undefined {
     case 'edge':
     case 'waits':
     case 'seen':
+    case 'ring':
       return key.slice(0, nthSlash(key, 3) + 1)
     case 'node':
     case 'due':
@@ -168,6 +173,41 @@ export function clusterOf(graph: StateReader, cluster: ClusterId): ClusterState 
 
 export function countOf(graph: StateReader, cluster: ClusterId, owner: Uid): Count | undefined {
   return typed(graph.get(countKey(cluster, owner)), 'Count')
+}
+
+/** Edges to an owner at these coordinates. */
+export function countAt(
+  graph: StateReader,
+  cluster: ClusterId,
+  owner: Uid,
+  place: Coordinates,
+): CountPlace | undefined {
+  const places = countOf(graph, cluster, owner)?.places
+  if (places === undefined) return undefined
+  const coordinates = coordinatesPart(place)
+  return places.find((each) => each.coordinates === coordinates)
+}
+
+export function interestOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  owner: Uid,
+  place: Coordinates,
+): Interest | undefined {
+  return typed(graph.get(interestKey(cluster, owner, place)), 'Interest')
+}
+
+/** Dependents in other partitions. */
+export function dependentsElsewhere(
+  graph: StateReader,
+  cluster: ClusterId,
+  owner: Uid,
+  place: Coordinates,
+): number {
+  if (place.namespace !== '') return 0
+  let sum = 0
+  for (const each of interestOf(graph, cluster, owner, place)?.places ?? []) sum += each.dependents
+  return sum
 }
 
 export function dependentsOf(graph: StateReader, cluster: ClusterId, owner: Uid): number {

@@ -4,27 +4,28 @@
  * What must stay true: no state change, no new command; a command that went stale or was refused is decided again after a growing wait;
  * an owner is verified once for all of its dependents.
  */
-import { nodeTimer, ownerTimer } from './agenda.ts'
+import { beginWalk, nodeTimer, ownerTimer } from './agenda.ts'
 import type { Command, CommandBase, OwnerClaim, Target } from './command.ts'
 import { targetOf } from './command.ts'
+import { completionOf, mayBeRing } from './completion.ts'
 import {
   backoffMs,
   COMMAND_LIFE_MS,
   COMMAND_MARGIN_MS,
   CONFIRM_MS,
   KIND_PATIENCE_MS,
-  KIND_SILENT_MS,
 } from './constant.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from './graph.ts'
 import { invariant } from './invariant.ts'
-import { nodeKey, ownerKey, unreadableKey, waitKey } from './key.ts'
+import { ANY_KIND, ownerKey, unreadableKey, waitKey } from './key.ts'
+import { putNode } from './link.ts'
 import type { Attempt, Node, Verdict } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './object.ts'
 import { isSamePlace, versionOf } from './object.ts'
 import type { Step } from './outcome.ts'
 import { nextCommandId, tell, touch } from './outcome.ts'
-import { homeOf } from './partition.ts'
+import { homeOf, isHome } from './partition.ts'
 import type { EvidenceClass } from './proof.ts'
 import { weaker } from './proof.ts'
 import type { Stand } from './standing.ts'
@@ -35,9 +36,12 @@ import { decide, kindsAwaited } from './verdict.ts'
 
 /** Judges a node from the state as it is now. Nothing happens to one that is not there, is reaped or in doubt. */
 export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
-  const node = nodeOf(step.graph, cluster, uid)
+  const held = nodeOf(step.graph, cluster, uid)
   const state = clusterOf(step.graph, cluster)
-  if (node === undefined || state === undefined) return
+  if (held === undefined || state === undefined) return
+  // Something outside of its ring blocks it by now.
+  const isOpen = held.ringed && !mayBeRing(step.graph, cluster, held)
+  const node = isOpen ? { ...held, ringed: false } : held
   const awaited = relistsAwaited(step.graph, state, cluster, node)
   for (const kind of awaited ?? []) waitFor(step, cluster, kind, uid)
   if (awaited === undefined || awaited.length > 0) return
@@ -45,17 +49,28 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const decision = decide(step.graph, cluster, node)
   for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
   if (decision.action.type === 'verify') verifyOwners(step, state, cluster, decision.stands)
+  const completion = completionOf(step.graph, cluster, node)
+  if (completion?.type === 'wait') lookAgain(step, cluster, node, completion.until)
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
-  if (attempt === node.attempt && verdict === node.verdict) return
+  if (attempt === node.attempt && verdict === node.verdict && node === held) return
 
-  step.graph.put(nodeKey(cluster, uid), { ...node, verdict, attempt })
+  putNode(step, cluster, held, { ...node, verdict, attempt })
   if (verdict === node.verdict || verdict === null) return
   touch(step, cluster, uid)
   tell(step, { ...node.object, cluster }, 'verdict', `${verdict.type}: ${verdict.because}`, {
     evidence: verdict.evidence,
     basis: verdict.basis,
   })
+}
+
+/** Of an owner that waits for dependents: what may let it go though none of them tells. */
+function lookAgain(step: Step, cluster: ClusterId, node: Node, until: number | null): void {
+  const { uid } = node.object
+  if (until !== null) {
+    waitFor(step, cluster, ANY_KIND, uid)
+    nodeTimer(step, cluster, until, uid)
+  } else if (mayBeRing(step.graph, cluster, node)) beginWalk(step, cluster, uid)
 }
 
 /** The kinds to be relisted before a node is judged, none when it may be now; undefined when it is reaped or in doubt. */
@@ -73,7 +88,10 @@ export function relistsAwaited(
     graph.get(unreadableKey(homeOf(cluster, object.namespace))) ?? graph.get(unreadableKey(cluster))
   if (unreadable?.type !== 'UnreadableHome') return []
   // Records of this home were lost: only what was listed since then is known.
-  const kinds = [object, ...object.ownerReferences.map(kindOfReference)]
+  const named = object.ownerReferences.map(kindOfReference)
+  const waitedFor = phase === 'waiting' || phase === 'orphaning'
+  const blockers = waitedFor ? (kindOf(graph, cluster, object)?.blockers ?? []) : []
+  const kinds = [object, ...named, ...blockers]
   return kinds.filter((kind) => {
     const known = kindOf(graph, cluster, kind)
     return known?.phase === 'synced' && known.syncedAt <= unreadable.position
@@ -87,7 +105,9 @@ function attemptFor(
   node: Node,
   { action, verdict, stands }: Decision,
 ): Attempt | null {
-  if (action.type === 'none' || action.type === 'verify' || verdict === null) return null
+  if (action.type === 'none' || action.type === 'verify' || verdict === null) {
+    return isFinishing(node.attempt) && isUnderWay(node.attempt, state.now) ? node.attempt : null
+  }
   const { mode } = policyOf(step.graph).policy
   invariant(mode !== 'observe', 'observe holds every verdict')
   const intent = intentOf(action, mode, verdict, node, state.clusterEpoch)
@@ -117,6 +137,11 @@ function attemptFor(
   }
 }
 
+/** It cannot be recalled, and what comes of it must be known as ours. */
+function isFinishing(attempt: Attempt | null): attempt is Attempt {
+  return attempt?.verb === 'RemoveFinalizer' && attempt.state !== 'would-go'
+}
+
 /** Equal intents are one decision: same effect, evidence, content, mode and epoch of the cluster (a new one voids commands). */
 function intentOf(
   action: Action,
@@ -130,7 +155,9 @@ function intentOf(
       ? `delete ${action.policy}`
       : action.type === 'drop'
         ? `drop ${action.indexes.join(',')}`
-        : action.type
+        : action.type === 'finish'
+          ? `finish ${action.finalizer}`
+          : action.type
   return `${effect} ${mode} ${verdict.evidence} ${node.hash} ${clusterEpoch}`
 }
 
@@ -179,6 +206,10 @@ function commandFor(
       const owners = dropped.flatMap((stand) => claimOf(step, cluster, stand))
       return { ...base, type: 'OrphanDependent', references, drop: action.indexes, owners }
     }
+    case 'finish': {
+      const { finalizer } = action
+      return { ...base, type: 'RemoveFinalizer', finalizer, finalizers: object.finalizers }
+    }
     case 'verify':
     case 'none':
       return invariant(false, `no command carries out ${action.type}`) as never
@@ -186,12 +217,13 @@ function commandFor(
 }
 
 /**
- * Between two watchers a cluster may have been restored and written on until no version tells. What was seen to go before is looked at once
+ * Nobody here watches an owner that another partition told of, or a GET found. And between two watchers a cluster may have been restored and written on until no version tells. What was seen to go before is looked at once
  * more, as if only a relist had told it (E2); its class, and what the policy makes of that, stays.
  */
 function staleness(state: ClusterState, stands: readonly Stand[]): EvidenceClass {
-  const isOlder = ({ proof }: Stand): boolean => proof !== null && proof.position < state.startedAt
-  return stands.some(isOlder) ? 'E2' : 'O'
+  const isOld = ({ proof, isHearsay }: Stand): boolean =>
+    isHearsay || (proof !== null && proof.position < state.startedAt)
+  return stands.some(isOld) ? 'E2' : 'O'
 }
 
 function baseOf(
@@ -248,6 +280,8 @@ function verifyOwners(
     // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
     const node = nodeOf(step.graph, cluster, reference.uid)
     if (node !== undefined && isSamePlace(node.object, place)) continue
+    // Its home asks, once for all partitions, and tells.
+    if (!isHome(step.at, cluster, place)) continue
     verifyOwner(step, state, cluster, place, reference.uid, versionOf(reference.apiVersion))
   }
 }
@@ -309,6 +343,8 @@ const UNKNOWN_OWNER: Owner = {
   phase: null,
   position: -1n,
   checks: 0,
+  seq: 0,
+  answered: false,
   attempt: null,
 }
 
@@ -326,13 +362,6 @@ function isReadyToAsk(kind: Kind, state: ClusterState): boolean {
   }
 }
 
-/** Whether a kind's watch is alive, in the log time of its cluster. */
-export function isInSync(kind: Kind, group: GroupKind, state: ClusterState): boolean {
-  if (kind.phase !== 'synced' || kind.clusterEpoch !== state.clusterEpoch) return false
-  const pulse = state.pulses.find((p) => p.group === group.group && p.kind === group.kind)
-  return pulse === undefined || state.now - pulse.aliveAt <= KIND_SILENT_MS
-}
-
 /** A node that left, or names other kinds now, waits for none but those it still names. */
 export function stopWaiting(
   step: Step,
@@ -340,6 +369,8 @@ export function stopWaiting(
   before: ObjectMeta,
   after: ObjectMeta | null,
 ): void {
+  const anyKind = waitKey(cluster, ANY_KIND, before.uid)
+  if (after === null && step.graph.get(anyKind) !== undefined) step.graph.remove(anyKind)
   const kept = after === null ? [] : [after, ...after.ownerReferences.map(kindOfReference)]
   for (const kind of [before, ...before.ownerReferences.map(kindOfReference)]) {
     if (kept.some((other) => other.kind === kind.kind && other.group === kind.group)) continue

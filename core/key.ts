@@ -39,6 +39,23 @@ export function countKey(cluster: ClusterId, owner: Uid): string {
   return `count/${part(cluster)}/${part(owner)}`
 }
 
+export function interestKey(cluster: ClusterId, uid: Uid, coordinates: Coordinates): string {
+  return `interest/${part(cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`
+}
+
+/** The walk itself; its visits have `ringPrefix`. */
+export function ringKey(cluster: ClusterId, root: Uid): string {
+  return `walk/${part(cluster)}/${part(root)}`
+}
+
+export function ringPrefix(cluster: ClusterId, root: Uid): string {
+  return `ring/${part(cluster)}/${part(root)}/`
+}
+
+export function ringVisitKey(cluster: ClusterId, root: Uid, visited: Uid): string {
+  return ringPrefix(cluster, root) + part(visited)
+}
+
 export function ownerKey(cluster: ClusterId, uid: Uid, coordinates: Coordinates): string {
   return `owner/${part(cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`
 }
@@ -64,6 +81,9 @@ export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): st
 export function waitsPrefix(cluster: ClusterId, kind: GroupKind): string {
   return `waits/${part(cluster)}/${kindPart(kind)}/`
 }
+
+/** Stands for all kinds: what waits for it is looked at when any kind gets in sync. */
+export const ANY_KIND: GroupKind = { group: '', kind: '' }
 
 /** `timeMs` in 15 digits sorts as time does until the year 33658. */
 export function dueKey(cluster: ClusterId, timeMs: number, what: string, subject: string): string {

@@ -1,13 +1,17 @@
 /**
- * Edges from owners to their dependents, and their counts.
+ * Nodes with their edges from owners to dependents, and the edges' counts.
  *
  * What must stay true: a node has exactly the edges its `places` say, and each count is the number of edges under it. An edge names
  * its owner's coordinates, so a reference with the right uid and a wrong kind, name or namespace is never mistaken for another's.
+ * Nodes are written here only.
  */
 import { countOf, kindOf } from './graph.ts'
-import { coordinatesPart, countKey, edgeKey } from './key.ts'
-import type { ClusterId, Coordinates, ObjectMeta, Uid } from './object.ts'
+import { coordinatesPart, countKey, edgeKey, kindKey, nodeKey, ownerKey } from './key.ts'
+import type { Node } from './node.ts'
+import { phaseAsOwner } from './node.ts'
+import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
+import { isHome } from './partition.ts'
 import { kindOfReference, placeOf } from './standing.ts'
 import type { CountPlace } from './state.ts'
 
@@ -15,6 +19,8 @@ export interface Link {
   readonly owner: Uid
   readonly place: Coordinates
   readonly blocking: boolean
+  /** It blocks, and waits for dependents of its own. */
+  readonly waiting: boolean
 }
 
 /** For each reference the namespace of its edge, or null: what a node keeps so that its edges can be found again. */
@@ -29,71 +35,137 @@ export function placesOf(
   })
 }
 
-/** Replaces the edges of a node; null stands for no node before or after. */
-export function relink(
-  step: Step,
-  cluster: ClusterId,
-  uid: Uid,
-  before: Linked | null,
-  after: Linked | null,
-): void {
-  const old = linksOf(cluster, uid, before)
-  const now = linksOf(cluster, uid, after)
+export function putNode(step: Step, cluster: ClusterId, before: Node | null, after: Node): void {
+  step.graph.put(nodeKey(cluster, after.object.uid), after)
+  if (before === null || isLinkedOtherwise(before, after)) relink(step, cluster, before, after)
+}
+
+export function removeNode(step: Step, cluster: ClusterId, node: Node): void {
+  step.graph.remove(nodeKey(cluster, node.object.uid))
+  relink(step, cluster, node, null)
+}
+
+function isLinkedOtherwise(before: Node, after: Node): boolean {
+  const isSame =
+    before.object === after.object &&
+    before.places === after.places &&
+    isBlocked(before) === isBlocked(after) &&
+    (phaseAsOwner(before) === 'waiting') === (phaseAsOwner(after) === 'waiting')
+  return !isSame && before.object.ownerReferences.length + after.object.ownerReferences.length > 0
+}
+
+/** What never goes by itself, since nobody can say whether its owner is gone, keeps no owner waiting. */
+function isBlocked({ verdict }: Node): boolean {
+  return verdict?.type === 'blocked'
+}
+
+function relink(step: Step, cluster: ClusterId, before: Node | null, after: Node | null): void {
+  const old = linksOf(cluster, before)
+  const now = linksOf(cluster, after)
+  const dependent = after?.object ?? before?.object
+  if (dependent === undefined) return
   for (const [key, link] of old) {
     const next = now.get(key)
     if (next === undefined) {
       step.graph.remove(key)
-      count(step, cluster, link, -1, link.blocking ? -1 : 0)
-    } else if (next.blocking !== link.blocking) {
-      step.graph.put(key, { type: 'Edge', blocking: next.blocking })
-      count(step, cluster, link, 0, next.blocking ? 1 : -1)
+      count(step, cluster, dependent, link, -1, link)
+    } else if (next.blocking !== link.blocking || next.waiting !== link.waiting) {
+      if (next.blocking !== link.blocking) {
+        step.graph.put(key, { type: 'Edge', blocking: next.blocking })
+      }
+      count(step, cluster, dependent, next, 0, link)
     }
   }
   for (const [key, link] of now) {
     if (old.has(key)) continue
     step.graph.put(key, { type: 'Edge', blocking: link.blocking })
-    count(step, cluster, link, 1, link.blocking ? 1 : 0)
+    count(step, cluster, dependent, link, 1, null)
   }
 }
 
-export interface Linked {
-  readonly object: ObjectMeta
-  readonly places: readonly (string | null)[]
-}
-
 /** Two references may name one owner; they make one edge, which blocks if either does. */
-export function linksOf(cluster: ClusterId, uid: Uid, linked: Linked | null): Map<string, Link> {
+export function linksOf(cluster: ClusterId, node: Node | null): Map<string, Link> {
   const links = new Map<string, Link>()
-  if (linked === null) return links
-  linked.object.ownerReferences.forEach((reference, index) => {
-    const namespace = linked.places[index] ?? null
+  if (node === null) return links
+  const mayBlock = !isBlocked(node)
+  const waits = phaseAsOwner(node) === 'waiting'
+  node.object.ownerReferences.forEach((reference, index) => {
+    const namespace = node.places[index] ?? null
     if (namespace === null) return
     const place = { ...kindOfReference(reference), namespace, name: reference.name }
-    const key = edgeKey(cluster, reference.uid, place, uid)
-    const blocking = reference.blockOwnerDeletion === true || links.get(key)?.blocking === true
-    links.set(key, { owner: reference.uid, place, blocking })
+    const key = edgeKey(cluster, reference.uid, place, node.object.uid)
+    const asks = reference.blockOwnerDeletion === true && mayBlock
+    const blocking = asks || links.get(key)?.blocking === true
+    links.set(key, { owner: reference.uid, place, blocking, waiting: blocking && waits })
   })
   return links
 }
 
+/** `dependents` more edges like `link` (0: it has become what it is, -1: it went), which was `before`. */
 function count(
   step: Step,
   cluster: ClusterId,
-  { owner, place }: Link,
-  dependents: number,
-  blocking: number,
+  dependent: ObjectMeta,
+  link: Link,
+  dependents: -1 | 0 | 1,
+  before: Link | null,
 ): void {
+  const { owner, place } = link
+  const now = dependents < 0 ? NO_LINK : link
+  const was = before ?? NO_LINK
   const coordinates = coordinatesPart(place)
   const places = countOf(step.graph, cluster, owner)?.places ?? []
   const old = places.find((each) => each.coordinates === coordinates)
   const changed: CountPlace = {
     coordinates,
     dependents: (old?.dependents ?? 0) + dependents,
-    blocking: (old?.blocking ?? 0) + blocking,
+    blocking: (old?.blocking ?? 0) + Number(now.blocking) - Number(was.blocking),
+    waiting: (old?.waiting ?? 0) + Number(now.waiting) - Number(was.waiting),
   }
   const others = places.filter((each) => each !== old)
   const next = changed.dependents === 0 ? others : [...others, changed]
   const key = countKey(cluster, owner)
   if (next.length === 0) step.graph.remove(key)
   else step.graph.put(key, { type: 'Count', places: next })
+  if (now.blocking && !was.blocking) rememberBlocker(step, cluster, place, dependent)
+  if (isNews(step, cluster, place, old ?? NO_COUNT, changed)) {
+    step.owners.set(ownerKey(cluster, owner, place), { cluster, uid: owner, place })
+  }
+}
+
+/** Whether the owner, or its home in another partition, has to hear of it. */
+function isNews(
+  step: Step,
+  cluster: ClusterId,
+  place: Coordinates,
+  old: Omit<CountPlace, 'coordinates'>,
+  now: CountPlace,
+): boolean {
+  // Nothing is left that it waits for, but for what may wait for it in turn; or that is over.
+  if (isHome(step.at, cluster, place)) {
+    return now.blocking === now.waiting || old.blocking === old.waiting
+  }
+  const isFirstOrLast = (old.dependents === 0) !== (now.dependents === 0)
+  return isFirstOrLast || (old.blocking === 0) !== (now.blocking === 0)
+}
+
+const NO_COUNT = { dependents: 0, blocking: 0, waiting: 0 } as const
+
+const NO_LINK = { blocking: false, waiting: false } as const
+
+/** An owner of that kind is not let go while this kind's watch is not in sync. */
+function rememberBlocker(
+  step: Step,
+  cluster: ClusterId,
+  owner: GroupKind,
+  dependent: GroupKind,
+): void {
+  const kind = kindOf(step.graph, cluster, owner)
+  if (kind === undefined) return
+  const isKnown = kind.blockers.some(
+    (each) => each.kind === dependent.kind && each.group === dependent.group,
+  )
+  if (isKnown) return
+  const blockers = [...kind.blockers, { group: dependent.group, kind: dependent.kind }]
+  step.graph.put(kindKey(cluster, owner), { ...kind, blockers })
 }

@@ -39,6 +39,30 @@ export function phaseOf(object: ObjectMeta): Phase {
   return 'deleting'
 }
 
+/** How its dependents have to take it: one that is said to be gone counts as it was until that is confirmed. */
+export function phaseAsOwner({ phase, object }: Pick<Node, 'phase' | 'object'>): Phase {
+  return phase === 'reaped' ? phaseOf(object) : phase
+}
+
+/** The mark after a sighting. In doubt it stays: whoever took the finalizer off, the request was that dependents live on. */
+export function markAfter(
+  before: Pick<Node, 'object' | 'orphaned' | 'attempt'> | null,
+  object: ObjectMeta,
+  isOurs: boolean,
+): boolean {
+  const phase = phaseOf(object)
+  if (phase === 'observed') return false
+  if (phase === 'orphaning') return true
+  if (before?.orphaned !== true) return false
+  const wasTaken = phaseOf(before.object) === 'orphaning'
+  return !wasTaken || isOurs || isFinishing(before.attempt)
+}
+
+/** It has been asked, and not only tried, to take a finalizer off: the answer may be lost. */
+function isFinishing(attempt: Attempt | null): boolean {
+  return attempt?.verb === 'RemoveFinalizer' && attempt.state !== 'would-go'
+}
+
 /**
  * The command a node (or an owner to verify) waits for.
  *
@@ -64,8 +88,18 @@ export interface Attempt {
  * - `keep`: has a solid owner. - `deleting`: somebody deletes it already. - `blocked`: a reference cannot be resolved.
  * - `verify`: an owner must be looked up first. - `drop`: references go, the object stays. - `reap`: it goes.
  * - `held`: it would be dropped or reaped, but the policy does not let this class of evidence act.
+ * - `wait`: as an owner, it stays until its dependents are gone, or have lost their references. - `finish`: they have, so its finalizer goes.
  */
-export type VerdictType = 'keep' | 'deleting' | 'blocked' | 'verify' | 'drop' | 'reap' | 'held'
+export type VerdictType =
+  | 'keep'
+  | 'deleting'
+  | 'blocked'
+  | 'verify'
+  | 'drop'
+  | 'reap'
+  | 'held'
+  | 'wait'
+  | 'finish'
 
 export interface Verdict {
   readonly type: VerdictType
@@ -87,6 +121,13 @@ export interface Node {
   readonly position: bigint
   /** For each owner reference the namespace its edge was made for (empty: cluster-scoped), or null where it has no edge. */
   readonly places: readonly (string | null)[]
+  /**
+   * The mark: it was seen orphaning, and nobody but us has taken that finalizer off since. Its dependents are orphaned, however late they come, and
+   * however it ends.
+   */
+  readonly orphaned: boolean
+  /** All that it waits for waits for it in turn: what still blocks it does not count. */
+  readonly ringed: boolean
   readonly verdict: Verdict | null
   readonly attempt: Attempt | null
 }

@@ -61,6 +61,14 @@ export interface Step {
   readonly graph: Graph
   readonly at: At
   readonly outcome: Outcome
+  /** Owners, by key, whose dependents changed so that they may be done waiting: judged when the record is folded. */
+  readonly owners: Map<string, OwnerChange>
+}
+
+export interface OwnerChange {
+  readonly cluster: ClusterId
+  readonly uid: Uid
+  readonly place: Coordinates
 }
 
 export function emptyOutcome(): Outcome {

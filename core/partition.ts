@@ -5,7 +5,7 @@
  * events of one object are in one total order.
  */
 import { hash32 } from './hash.ts'
-import type { ClusterId, Uid } from './object.ts'
+import type { ClusterId, Coordinates, Uid } from './object.ts'
 
 /** `cluster/namespace`; the namespace is empty for cluster-scoped objects. */
 export type Home = string
@@ -26,6 +26,16 @@ export function objectKey(cluster: ClusterId, uid: Uid): string {
 
 export function partitionOf(key: string, partitions: number): number {
   return hash32(key) % partitions
+}
+
+/** Whether an object at these coordinates has its home in this partition. One in a namespace is only ever named from there. */
+export function isHome(
+  at: { readonly partition: number; readonly partitions: number },
+  cluster: ClusterId,
+  place: Coordinates,
+): boolean {
+  if (at.partitions === 1 || place.namespace !== '') return true
+  return partitionOfObject(cluster, '', at.partitions) === at.partition
 }
 
 export function partitionOfObject(

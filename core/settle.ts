@@ -4,12 +4,20 @@
  * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` speaks of coordinates only, so it never removes
  * a node; a result of an earlier epoch of the cluster says nothing.
  */
-import { judgeDependents, nodeTimer, ownerTimer } from './agenda.ts'
-import { ABSENT_MEMORY_MS, backoffMs, CONFIRM_MS } from './constant.ts'
+import { nodeTimer, ownerTimer } from './agenda.ts'
+import {
+  ABSENT_MEMORY_MS,
+  backoffMs,
+  COMMAND_LIFE_MS,
+  COMMAND_MARGIN_MS,
+  CONFIRM_MS,
+} from './constant.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
-import { clusterOf, dependentsOf, nodeOf, ownerOf } from './graph.ts'
+import { clusterOf, nodeOf, ownerOf } from './graph.ts'
+import { ownerChanged } from './interest.ts'
 import { backedOff, judge } from './judge.ts'
-import { nodeKey, ownerKey } from './key.ts'
+import { ownerKey } from './key.ts'
+import { putNode } from './link.ts'
 import type { Attempt, Node } from './node.ts'
 import { phaseOf } from './node.ts'
 import type { ClusterId } from './object.ts'
@@ -39,7 +47,8 @@ export function commandSettled(step: Step, event: CommandSettled): void {
   if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
   // What the server returned is a sighting like any other; of another uid it says nothing about ours.
   if (event.object !== null && event.object.uid === event.uid) {
-    sight(step, state, event.cluster, event.object, null)
+    const isOurs = event.verb === 'RemoveFinalizer' && event.outcome === 'done'
+    sight(step, state, event.cluster, event.object, null, isOurs)
   }
   judge(step, event.cluster, event.uid)
 }
@@ -48,7 +57,7 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
   const { attempt } = node
   if (attempt === null) return
   const put = (change: Partial<Node>): void => {
-    step.graph.put(nodeKey(event.cluster, event.uid), { ...node, ...change })
+    putNode(step, event.cluster, node, { ...node, ...change })
     touch(step, event.cluster, event.uid)
   }
   const settled: Attempt = { ...attempt, outcome: event.outcome, reason: event.reason }
@@ -60,18 +69,27 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       if (event.object !== null) return put({ attempt: null })
       // Gone, says the server; so says the watch soon. The timer of the command looks whether it did.
       const until = state.now + CONFIRM_MS
-      const phase = event.verb === 'DeleteObject' ? 'reaped' : node.phase
-      // A dry run that was accepted waits for nothing, so its timer may be gone.
-      if (attempt.state === 'would-go') nodeTimer(step, event.cluster, until, event.uid)
+      // So is one whose last finalizer was taken off.
+      const isGone = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
+      const phase = isGone ? 'reaped' : node.phase
+      if (!hasTimer(attempt, state.now)) nodeTimer(step, event.cluster, until, event.uid)
       return put({ phase, attempt: { ...settled, state: 'confirming', until } })
     }
     case 'stale':
     case 'blocked': {
+      // Carried out twice, by a reaper that died: what it did the first time is what awaits confirmation.
+      if (attempt.state === 'confirming') return
       const next = backedOff(settled, state.now, event.reason)
       nodeTimer(step, event.cluster, next.until, event.uid)
       return put({ attempt: next })
     }
   }
+}
+
+/** Whether the timer of a command's issue is still to come. That of one settled before, otherwise, may be gone. */
+function hasTimer({ state, until }: Attempt, now: number): boolean {
+  const issuedAt = until - COMMAND_LIFE_MS - COMMAND_MARGIN_MS
+  return state === 'issued' && now < issuedAt + CONFIRM_MS
 }
 
 function tellResult(step: Step, event: CommandSettled): void {
@@ -114,6 +132,8 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     phase: phaseOf(event.object),
     position: step.at.position,
     checks,
+    seq: 0,
+    answered: false,
     attempt: null,
   }
   step.graph.put(ownerKey(cluster, uid, place), found)
@@ -124,7 +144,7 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     basis: [step.at.position],
   })
   const isNews = former?.state !== 'found' || former.phase !== found.phase
-  if (isNews) judgeDependents(step, cluster, uid)
+  if (isNews) ownerChanged(step, cluster, uid, place)
 }
 
 export function ownerAbsent(step: Step, event: OwnerAbsent): void {
@@ -146,6 +166,8 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     phase: null,
     position: step.at.position,
     checks: 0,
+    seq: 0,
+    answered: false,
     attempt: null,
   })
   ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, uid, place)
@@ -154,5 +176,5 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     command: event.command,
     basis: [step.at.position],
   })
-  if (dependentsOf(step.graph, cluster, uid) > 0) judgeDependents(step, cluster, uid)
+  ownerChanged(step, cluster, uid, place)
 }

@@ -4,16 +4,17 @@
  * What must stay true: no event moves a held resourceVersion without vouching for the content; older versions change nothing; a
  * deletion is final within an epoch of its cluster.
  */
-import { judgeDependents, ownerTimer } from './agenda.ts'
+import { ownerTimer } from './agenda.ts'
 import { ABSENT_MEMORY_MS, NO_CLUSTER_EPOCH } from './constant.ts'
 import type { ObjectAdded, ObjectDeleted, ObjectUpdated, SyncId, Touched } from './event.ts'
-import { clusterOf, dependentsOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from './graph.ts'
 import { withMember, withoutMember } from './hash.ts'
+import { ownerChanged } from './interest.ts'
 import { judge, stopWaiting } from './judge.ts'
-import { kindKey, nodeKey, ownerKey, seenKey } from './key.ts'
-import { placesOf, relink } from './link.ts'
-import type { Node, Phase } from './node.ts'
-import { mayMove, phaseOf } from './node.ts'
+import { kindKey, ownerKey, seenKey } from './key.ts'
+import { placesOf, putNode, removeNode } from './link.ts'
+import type { Node, Phase, Verdict } from './node.ts'
+import { markAfter, mayMove, phaseOf } from './node.ts'
 import type { ClusterId, GroupKind, ObjectMeta } from './object.ts'
 import { compareVersions, isSamePlace, projectionHash } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -40,13 +41,14 @@ export function objectSeen(step: Step, event: ObjectAdded | ObjectUpdated): void
   if (state !== undefined) sight(step, state, event.cluster, event.object, event.sync)
 }
 
-/** Folds one sighting of an object and judges what it changes. */
+/** Folds one sighting of an object and judges what it changes. `isOurs`: a server's answer to taking a finalizer off. */
 export function sight(
   step: Step,
   state: ClusterState,
   cluster: ClusterId,
   object: ObjectMeta,
   sync: SyncId | null,
+  isOurs = false,
 ): void {
   if (!isServed(step, cluster, object)) return
   const owner = ownerOf(step.graph, cluster, object.uid, object)
@@ -79,9 +81,10 @@ export function sight(
     sync: sync ?? seen?.sync ?? 0,
     clusterEpoch: state.clusterEpoch,
   })
-  if (node === undefined) return appeared(step, cluster, object)
+  if (node === undefined) return appeared(step, cluster, object, owner?.orphaned === true)
   const isListed = sync !== null
-  changed(step, cluster, node, object, { isNewer: order > 0, wasCurrent: isCurrent, isListed })
+  const how = { isNewer: order > 0, wasCurrent: isCurrent, isListed, isOurs }
+  changed(step, cluster, node, object, how)
 }
 
 /**
@@ -107,19 +110,20 @@ function isServed(step: Step, cluster: ClusterId, kind: GroupKind): boolean {
   return false
 }
 
-function appeared(step: Step, cluster: ClusterId, object: ObjectMeta): void {
+function appeared(step: Step, cluster: ClusterId, object: ObjectMeta, wasOrphaned: boolean): void {
   const places = placesOf(step, cluster, object)
-  step.graph.put(nodeKey(cluster, object.uid), {
+  putNode(step, cluster, null, {
     type: 'Node',
     object,
     hash: projectionHash(object),
     phase: phaseOf(object),
     position: step.at.position,
     places,
+    orphaned: markAfter(null, object, false) || (wasOrphaned && object.deletedAt !== null),
+    ringed: false,
     verdict: null,
     attempt: null,
   })
-  relink(step, cluster, object.uid, null, { object, places })
   const kind = kindOf(step.graph, cluster, object)
   if (kind !== undefined) {
     const held = withMember(kind.held, object.uid)
@@ -130,7 +134,7 @@ function appeared(step: Step, cluster: ClusterId, object: ObjectMeta): void {
   }
   touch(step, cluster, object.uid)
   tell(step, { ...object, cluster }, 'created', describe(object))
-  if (dependentsOf(step.graph, cluster, object.uid) > 0) judgeDependents(step, cluster, object.uid)
+  ownerChanged(step, cluster, object.uid, object)
   judge(step, cluster, object.uid)
 }
 
@@ -139,7 +143,12 @@ function changed(
   cluster: ClusterId,
   node: Node,
   object: ObjectMeta,
-  how: { readonly isNewer: boolean; readonly wasCurrent: boolean; readonly isListed: boolean },
+  how: {
+    readonly isNewer: boolean
+    readonly wasCurrent: boolean
+    readonly isListed: boolean
+    readonly isOurs: boolean
+  },
 ): void {
   const hash = projectionHash(object)
   if (hash === node.hash && how.wasCurrent && !how.isNewer && isConfirming(node)) {
@@ -151,24 +160,22 @@ function changed(
   const isHonest = hash === node.hash || how.isNewer
   const phase = isHonest ? nextPhase(node, object) : 'suspect'
   const places = hash === node.hash ? node.places : placesOf(step, cluster, object)
-  step.graph.put(nodeKey(cluster, object.uid), {
+  const orphaned = markAfter(node, object, how.isOurs)
+  putNode(step, cluster, node, {
     ...node,
     object,
     hash,
     places,
     position: step.at.position,
-    ...(phase === 'suspect' ? IN_DOUBT : { phase }),
+    ...(phase === 'suspect'
+      ? IN_DOUBT
+      : { phase, orphaned, ringed: node.ringed && phase === 'waiting' }),
   })
-  if (hash !== node.hash) {
-    relink(step, cluster, object.uid, node, { object, places })
-    stopWaiting(step, cluster, node.object, object)
-  }
+  if (hash !== node.hash) stopWaiting(step, cluster, node.object, object)
   if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)
   tellChange(step, cluster, node, object, phase)
-  const isOtherOwner = phase !== node.phase || !how.wasCurrent
-  if (isOtherOwner && dependentsOf(step.graph, cluster, object.uid) > 0) {
-    judgeDependents(step, cluster, object.uid)
-  }
+  const isOtherOwner = phase !== node.phase || orphaned !== node.orphaned || !how.wasCurrent
+  if (isOtherOwner) ownerChanged(step, cluster, object.uid, object)
   judge(step, cluster, object.uid)
 }
 
@@ -182,7 +189,7 @@ function listedStill(step: Step, cluster: ClusterId, node: Node): void {
   const phase = phaseOf(object)
   if (attempt === null) return
   const reason = 'a relist still holds it'
-  step.graph.put(nodeKey(cluster, object.uid), {
+  putNode(step, cluster, node, {
     ...node,
     phase,
     attempt: { ...attempt, state: 'backoff', reason },
@@ -263,9 +270,8 @@ export function depart(
   const isTold = former?.proof?.class !== 'E3' && former?.proof?.clusterEpoch === state.clusterEpoch
   if (node === undefined && former?.state === 'absent' && isTold) return
   if (node !== undefined) {
-    step.graph.remove(nodeKey(cluster, object.uid))
+    removeNode(step, cluster, node)
     step.graph.remove(seenKey(cluster, object, object.uid))
-    relink(step, cluster, object.uid, node, null)
     stopWaiting(step, cluster, node.object, null)
     const kind = kindOf(step.graph, cluster, object)
     if (kind !== undefined) {
@@ -277,11 +283,12 @@ export function depart(
     type: 'Owner',
     state: 'absent',
     proof,
-    // In doubt, keep: whoever took the finalizer off, the request was that dependents live on.
-    orphaned: node?.phase === 'orphaning' || former?.orphaned === true,
+    orphaned: node?.orphaned === true || former?.orphaned === true,
     phase: null,
     position: step.at.position,
     checks: 0,
+    seq: 0,
+    answered: false,
     attempt: null,
   })
   ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, object.uid, object)
@@ -293,7 +300,7 @@ export function depart(
     evidence: proof.class,
     basis: [step.at.position],
   })
-  if (dependentsOf(step.graph, cluster, object.uid) > 0) judgeDependents(step, cluster, object.uid)
+  ownerChanged(step, cluster, object.uid, object)
 }
 
 export function touched(step: Step, event: Touched): void {
@@ -334,20 +341,27 @@ export function touched(step: Step, event: Touched): void {
 
 /** The content that was in doubt is the server's. */
 function vouch(step: Step, cluster: ClusterId, node: Node): void {
-  step.graph.put(nodeKey(cluster, node.object.uid), { ...node, phase: phaseOf(node.object) })
+  putNode(step, cluster, node, { ...node, phase: phaseOf(node.object), verdict: null })
   touch(step, cluster, node.object.uid)
-  if (dependentsOf(step.graph, cluster, node.object.uid) > 0) {
-    judgeDependents(step, cluster, node.object.uid)
-  }
+  ownerChanged(step, cluster, node.object.uid, node.object)
   judge(step, cluster, node.object.uid)
 }
 
 /** No verdict, and nothing under way, until a relist. */
 const IN_DOUBT = { phase: 'suspect', verdict: null, attempt: null } as const
 
-export function suspect(step: Step, cluster: ClusterId, node: Node, why: string): void {
-  if (node.phase === 'suspect') return
-  step.graph.put(nodeKey(cluster, node.object.uid), { ...node, ...IN_DOUBT })
+export function suspect(
+  step: Step,
+  cluster: ClusterId,
+  node: Node,
+  why: string,
+  verdict: Verdict | null = null,
+): void {
+  if (node.phase === 'suspect') {
+    if (verdict !== null) putNode(step, cluster, node, { ...node, verdict })
+    return
+  }
+  putNode(step, cluster, node, { ...node, ...IN_DOUBT, verdict })
   touch(step, cluster, node.object.uid)
   tell(step, { ...node.object, cluster }, 'phase', `${node.phase} → suspect: ${why}`)
   // One that is not served cannot be listed; it is when it is served again.
@@ -355,9 +369,7 @@ export function suspect(step: Step, cluster: ClusterId, node: Node, why: string)
     askRelist(step, cluster, node.object, why)
   }
   // It is no solid ground any more.
-  if (dependentsOf(step.graph, cluster, node.object.uid) > 0) {
-    judgeDependents(step, cluster, node.object.uid)
-  }
+  ownerChanged(step, cluster, node.object.uid, node.object)
 }
 
 /** Its kind is no longer served: what is missing when it is served again went without a delete of its own, a mass cause. */
@@ -366,7 +378,10 @@ export function suspectOfGoneKind(step: Step, cluster: ClusterId, node: Node): v
   if (seen !== undefined) {
     putSeen(step, cluster, node.object, { ...seen, clusterEpoch: NO_CLUSTER_EPOCH })
   }
-  suspect(step, cluster, node, 'its kind is no longer served')
+  const because = 'its kind is no longer served'
+  // Blocked: nobody can reap it, so nobody waits for it.
+  const basis = [step.at.position, policyOf(step.graph).position]
+  suspect(step, cluster, node, because, { type: 'blocked', evidence: null, because, basis })
 }
 
 function putSeen(step: Step, cluster: ClusterId, object: ObjectMeta, seen: Seen): void {

@@ -39,7 +39,7 @@ const cases = [
   ],
   [
     'an owner that was seen without orphan before it went',
-    'put rs/web [deleting orphan]; put rs/web [deleting hold.io/x]; delete rs/web; put pod/a <- rs/web',
+    'put pod/z <- rs/web; put rs/web [deleting orphan]; put rs/web [deleting hold.io/x]; delete rs/web; put pod/a <- rs/web',
     'dangling',
   ],
   ['an orphan finalizer and no deletion', 'put rs/web [orphan]; put pod/a <- rs/web', 'solid'],

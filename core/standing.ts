@@ -6,6 +6,7 @@
 import type { StateReader } from './graph.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
 import type { Phase } from './node.ts'
+import { phaseAsOwner } from './node.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -31,6 +32,8 @@ export interface Stand {
   readonly proof: Proof | null
   /** Offset of the event that this standing rests on; null when on none. */
   readonly basis: bigint | null
+  /** No watch of this partition tells of the owner, so what is known of it is looked at once more before it is acted upon. */
+  readonly isHearsay: boolean
 }
 
 /** What is known of the owner that a reference names. */
@@ -39,6 +42,8 @@ interface OwnerAt {
   readonly proof: Proof | null
   readonly orphaned: boolean
   readonly basis: bigint | null
+  /** Told by another partition, or found by a GET: nobody here watches it. */
+  readonly isHearsay: boolean
 }
 
 export function kindOfReference(reference: OwnerReference): GroupKind {
@@ -76,6 +81,7 @@ export function standingOf(
     reason,
     proof: standing === 'dangling' ? (owner?.proof ?? null) : null,
     basis: owner?.basis ?? null,
+    isHearsay: owner?.isHearsay ?? false,
   })
 
   if (kind === undefined) return stand('unresolvable', `the kind of ${name} is not served`)
@@ -86,15 +92,16 @@ export function standingOf(
     )
   }
   const owner = ownerAt(graph, cluster, reference.uid, place)
+  // Whatever it is called by, it is let go of: that deletes nothing.
+  if (owner.orphaned)
+    return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
   const version = versionOf(reference.apiVersion)
   if (!(owner.proof?.versions ?? kind.versions).includes(version)) {
     return stand('unresolvable', `${reference.apiVersion} of ${name} is not served`)
   }
-  if (owner.orphaned)
-    return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
   switch (owner.phase) {
     case 'orphaning':
-      return stand('orphaned', `${name} is being deleted with its dependents orphaned`, owner)
+      return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
     case 'absent':
       return stand('dangling', `${name} is gone`, owner)
     case 'waiting':
@@ -133,20 +140,29 @@ export function ownerAt(
     // Sighted in an earlier epoch of the cluster: nobody knows yet whether it came back.
     const seen = seenOf(graph, cluster, place, uid)
     const isCurrent = seen?.clusterEpoch === clusterOf(graph, cluster)?.clusterEpoch
-    const phase = isCurrent ? node.phase : 'suspect'
-    return { phase, proof: null, orphaned: false, basis: node.position }
+    const phase = isCurrent ? phaseAsOwner(node) : 'suspect'
+    const orphaned = node.orphaned && phase !== 'suspect'
+    return { phase, proof: null, orphaned, basis: node.position, isHearsay: false }
   }
   const owner = ownerOf(graph, cluster, uid, place)
-  if (owner === undefined) return { phase: 'unknown', proof: null, orphaned: false, basis: null }
+  if (owner === undefined) return NOTHING_KNOWN
   const { proof, orphaned, position: basis } = owner
   switch (owner.state) {
     case 'absent':
-      return { phase: 'absent', proof, orphaned, basis }
+      return { phase: 'absent', proof, orphaned, basis, isHearsay: owner.seq > 0 }
     case 'found':
-      return { phase: owner.phase ?? 'observed', proof: null, orphaned: false, basis }
+      return { phase: owner.phase ?? 'observed', proof: null, orphaned, basis, isHearsay: true }
     case 'unknown':
-      return { phase: 'unknown', proof: null, orphaned: false, basis: null }
+      return NOTHING_KNOWN
   }
+}
+
+const NOTHING_KNOWN: OwnerAt = {
+  phase: 'unknown',
+  proof: null,
+  orphaned: false,
+  basis: null,
+  isHearsay: false,
 }
 
 /** An object without a namespace cannot have an owner in one. */

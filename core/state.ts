@@ -24,6 +24,9 @@ export type StateValue =
   | Wait
   | Due
   | Work
+  | Ring
+  | RingVisit
+  | Interest
   | Agenda
   | UnreadableHome
   | Position
@@ -54,7 +57,10 @@ export interface CountPlace {
   /** As in the edge's key. */
   readonly coordinates: string
   readonly dependents: number
+  /** Those with `blockOwnerDeletion` that may ever go: a blocked dependent stays for good, so nobody waits for it. */
   readonly blocking: number
+  /** Those of `blocking` that wait for dependents of their own. */
+  readonly waiting: number
 }
 
 /**
@@ -74,6 +80,10 @@ export interface Owner {
   readonly position: bigint
   /** How often a `found` owner was looked up, for the growing wait. */
   readonly checks: number
+  /** Of what its home, another partition, told: the number of the telling; 0 for what is known otherwise. */
+  readonly seq: number
+  /** Whether that home was answered. */
+  readonly answered: boolean
   readonly attempt: Attempt | null
 }
 
@@ -105,6 +115,8 @@ export interface Kind {
   readonly syncedAt: bigint
   /** The uids of this kind that this partition holds. */
   readonly held: SetHash
+  /** Kinds of dependents that have blocked an owner of this kind. */
+  readonly blockers: readonly GroupKind[]
 }
 
 /** `cluster/<cluster>`. */
@@ -115,6 +127,11 @@ export interface ClusterState {
   readonly clusterEpoch: number
   /** Offset of the present watcher's start: nobody watched the cluster in all the time before and after it. */
   readonly startedAt: bigint
+  /** Append time of that start. */
+  readonly startedTime: number
+  /** Monitored kinds, and those of them with a complete list in this epoch of the cluster. */
+  readonly monitored: number
+  readonly synced: number
   /** Append time of the last heartbeat, never going back. */
   readonly now: number
   /** No timer is due before. */
@@ -150,14 +167,25 @@ export interface Due {
   readonly coordinates: Coordinates | null
 }
 
+export type WorkType =
+  | 'dependents'
+  | 'waits'
+  | 'missing'
+  | 'suspects'
+  | 'timers'
+  | 'verdicts'
+  | 'relist'
+  | 'ring'
+  | 'ring-end'
+
 /** `agenda/<number>`: work that fans out, taken a page at a time. */
 export interface Work {
   readonly type: 'Work'
-  readonly work: 'dependents' | 'waits' | 'missing' | 'suspects' | 'timers' | 'verdicts' | 'relist'
+  readonly work: WorkType
   readonly cluster: string
   readonly kind: GroupKind | null
   readonly uid: Uid
-  /** Of `missing`: the relist and its version, and the class of what it proves. */
+  /** Of `missing`: the relist and its version, and the class of what it proves. Of `ring-end`: the first index of the ring found. */
   readonly sync: SyncId
   readonly resourceVersion: ResourceVersion
   readonly evidence: 'E2' | 'E4'
@@ -170,6 +198,48 @@ export interface Agenda {
   readonly type: 'Agenda'
   readonly head: number
   readonly tail: number
+}
+
+/** `walk/<cluster>/<uid>`: a walk over what a waiting owner waits for, depth first, to find those that wait for each other. */
+export interface Ring {
+  readonly type: 'Ring'
+  /** Where the walk stands. */
+  readonly current: Uid
+  /** Visited so far. */
+  readonly visited: number
+  /** Asked for again meanwhile. */
+  readonly again: boolean
+}
+
+/** `ring/<cluster>/<uid>/<visited uid>`: as in Tarjan's algorithm for strongly connected components. */
+export interface RingVisit {
+  readonly type: 'RingVisit'
+  readonly index: number
+  /** The lowest index that it is known to lead back to. */
+  readonly low: number
+  /** Whence the walk came; empty where it began. */
+  readonly from: Uid
+  /** The last edge looked at. */
+  readonly cursor: string
+}
+
+/** `interest/<cluster>/<owner's uid>/<coordinates>`: what the other partitions said of their dependents of a cluster-scoped owner. */
+export interface Interest {
+  readonly type: 'Interest'
+  /** The state told last, as text; empty for none. */
+  readonly told: string
+  /** Its number: an answer to an older one counts for nothing. */
+  readonly seq: number
+  /** How many partitions have to answer. */
+  readonly others: number
+  readonly places: readonly InterestPlace[]
+}
+
+export interface InterestPlace {
+  readonly partition: number
+  readonly dependents: number
+  readonly blocking: number
+  readonly answers: number | null
 }
 
 /** `unreadable/<home>`: nothing there is judged until the kinds concerned were relisted after `position`. */

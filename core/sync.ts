@@ -19,13 +19,14 @@ import type {
 import { clusterOf, kindOf, policyOf } from './graph.ts'
 import { EMPTY_SET, isSameSet } from './hash.ts'
 import { invariant } from './invariant.ts'
-import { clusterKey, kindKey, POLICY_KEY, unreadableKey } from './key.ts'
+import { ANY_KIND, clusterKey, kindKey, POLICY_KEY, unreadableKey } from './key.ts'
+import type { ClusterId, GroupKind } from './object.ts'
 import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
 import { clusterOfHome } from './partition.ts'
 import { FOLD_VERSION } from './policy.ts'
 import { currentCluster } from './sighting.ts'
-import type { Kind, KindPhase } from './state.ts'
+import type { ClusterState, Kind, KindPhase } from './state.ts'
 
 export function watcherStarted(step: Step, event: WatcherStarted): void {
   const state = clusterOf(step.graph, event.cluster)
@@ -40,6 +41,9 @@ export function watcherStarted(step: Step, event: WatcherStarted): void {
     epoch: event.epoch,
     clusterEpoch: event.clusterEpoch,
     startedAt: step.at.position,
+    startedTime: step.at.timestamp,
+    monitored: state?.monitored ?? 0,
+    synced: state?.clusterEpoch === event.clusterEpoch ? state.synced : 0,
     now: Math.max(state?.now ?? 0, step.at.timestamp),
     nextDue: state?.nextDue ?? Number.MAX_SAFE_INTEGER,
     pulses: state?.pulses ?? [],
@@ -76,7 +80,7 @@ export function kindServed(step: Step, event: KindServed): void {
     reason,
     since: former?.phase === phase ? former.since : state.now,
   }
-  step.graph.put(kindKey(event.cluster, event), kind)
+  putKind(step, state, event, former, kind)
   if (phase === 'unsynced' && kind.since === state.now) {
     kindTimer(step, event.cluster, state.now + KIND_PATIENCE_MS, event)
   }
@@ -97,13 +101,13 @@ export function kindGone(step: Step, event: KindGone): void {
   const state = currentCluster(step, event)
   const kind = kindOf(step.graph, event.cluster, event)
   if (state === undefined || kind === undefined) return
-  step.graph.put(kindKey(event.cluster, event), {
-    ...kind,
+  const gone = {
     phase: 'unserved',
     since: state.now,
     openSync: 0,
     reason: 'no longer served',
-  })
+  } as const
+  putKind(step, state, event, kind, { ...kind, ...gone })
   enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })
   judgeWaiters(step, event.cluster, event)
 }
@@ -125,7 +129,7 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     return drop(step, 'a newer relist, or another watcher, has begun')
   }
   const { clusterEpoch } = state
-  step.graph.put(kindKey(event.cluster, event), {
+  putKind(step, state, event, kind, {
     ...kind,
     phase: 'synced',
     since: kind.phase === 'synced' ? kind.since : state.now,
@@ -147,6 +151,35 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     })
   }
   judgeWaiters(step, event.cluster, event)
+}
+
+/** With what it changes in the numbers of kinds. */
+function putKind(
+  step: Step,
+  state: ClusterState,
+  about: GroupKind & { readonly cluster: ClusterId },
+  before: Kind | undefined,
+  after: Kind,
+): void {
+  step.graph.put(kindKey(about.cluster, about), after)
+  const monitored = Number(isMonitored(after)) - Number(isMonitored(before))
+  const synced = Number(isSynced(after, state)) - Number(isSynced(before, state))
+  if (monitored === 0 && synced === 0) return
+  step.graph.put(clusterKey(about.cluster), {
+    ...state,
+    monitored: state.monitored + monitored,
+    synced: state.synced + synced,
+  })
+  // Owners that were not let go, since a kind might have held a dependent.
+  judgeWaiters(step, about.cluster, ANY_KIND)
+}
+
+function isMonitored(kind: Kind | undefined): boolean {
+  return kind?.phase === 'unsynced' || kind?.phase === 'synced'
+}
+
+function isSynced(kind: Kind | undefined, { clusterEpoch }: ClusterState): boolean {
+  return kind?.phase === 'synced' && kind.clusterEpoch === clusterEpoch
 }
 
 export function policyChanged(step: Step, event: PolicyChanged): void {
@@ -197,4 +230,5 @@ const NEW_KIND: Kind = {
   relistedAt: -1n,
   syncedAt: -1n,
   held: EMPTY_SET,
+  blockers: [],
 }

@@ -6,10 +6,11 @@
  *
  * Not here: whether a command is already under way, and issuing one (judge.ts).
  */
+import { completionOf } from './completion.ts'
 import type { StateReader } from './graph.ts'
-import { clusterOf, dependentsOf, kindOf, policyOf } from './graph.ts'
+import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
 import type { Node, Verdict } from './node.ts'
-import type { ClusterId, PropagationPolicy } from './object.ts'
+import type { ClusterId, ObjectMeta, PropagationPolicy } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import { weaker } from './proof.ts'
@@ -17,6 +18,7 @@ import type { Stand } from './standing.ts'
 import { kindOfReference, standingOf } from './standing.ts'
 
 export type Action =
+  | { readonly type: 'finish'; readonly finalizer: string }
   | { readonly type: 'delete'; readonly policy: PropagationPolicy }
   /** Indexes of references, descending. */
   | { readonly type: 'drop'; readonly indexes: readonly number[] }
@@ -31,8 +33,10 @@ export interface Decision {
 
 const NO_DECISION: Decision = { verdict: null, action: { type: 'none' }, stands: [] }
 
+/** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. */
 export function decide(graph: StateReader, cluster: ClusterId, node: Node): Decision {
-  if (node.object.ownerReferences.length === 0) return NO_DECISION
+  const { deletedAt, ownerReferences } = node.object
+  if (ownerReferences.length === 0 && deletedAt === null) return NO_DECISION
   const stands = node.object.ownerReferences.map((reference) =>
     standingOf(graph, cluster, node.object, reference),
   )
@@ -45,7 +49,7 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Deci
     const evidence = evidenceOf(graph, cluster, node, dropped)
     return conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
   }
-  if (node.object.deletedAt !== null) return conclude('deleting', [], null, { type: 'none' })
+  if (deletedAt !== null) return asOwner(graph, cluster, node, conclude)
   if (of('unresolvable').length > 0) {
     return conclude('blocked', of('unresolvable'), null, { type: 'none' })
   }
@@ -63,15 +67,29 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Deci
   return conclude('reap', useless, evidence, { type: 'delete', policy })
 }
 
+type Conclude = ReturnType<typeof verdictMaker>
+
+function asOwner(graph: StateReader, cluster: ClusterId, node: Node, conclude: Conclude): Decision {
+  const completion = completionOf(graph, cluster, node)
+  if (completion === undefined) {
+    return node.object.ownerReferences.length === 0
+      ? NO_DECISION
+      : conclude('deleting', 'it is being deleted', null, { type: 'none' })
+  }
+  const { because } = completion
+  if (completion.type === 'wait') return conclude('wait', because, null, { type: 'none' })
+  return conclude('finish', because, 'O', { type: 'finish', finalizer: completion.finalizer })
+}
+
 function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) {
   return (
     type: Verdict['type'],
-    grounds: readonly Stand[],
+    grounds: readonly Stand[] | string,
     evidence: EvidenceClass | null,
     action: Action,
   ): Decision => {
     const because =
-      type === 'deleting' ? 'it is being deleted' : grounds.map((stand) => stand.reason).join('; ')
+      typeof grounds === 'string' ? grounds : grounds.map((stand) => stand.reason).join('; ')
     const events = stands.flatMap((stand) => (stand.basis === null ? [] : [stand.basis]))
     const basis = [...new Set([node.position, ...events])].sort(byOffset)
     const verdict: Verdict = {
@@ -136,10 +154,17 @@ function propagationOf(
   node: Node,
   isOwnerWaiting: boolean,
 ): PropagationPolicy {
-  if (isOwnerWaiting && dependentsOf(graph, cluster, node.object.uid) > 0) return 'Foreground'
+  if (isOwnerWaiting && hasDependents(graph, cluster, node.object)) return 'Foreground'
   if (node.object.finalizers.includes(FINALIZER_ORPHAN)) return 'Orphan'
   if (node.object.finalizers.includes(FINALIZER_FOREGROUND)) return 'Foreground'
   return 'Background'
+}
+
+function hasDependents(graph: StateReader, cluster: ClusterId, object: ObjectMeta): boolean {
+  const { uid } = object
+  return (
+    dependentsOf(graph, cluster, uid) > 0 || dependentsElsewhere(graph, cluster, uid, object) > 0
+  )
 }
 
 /** The request of the last owner decides: what dangled before an owner asked to orphan must not delete the orphan. */

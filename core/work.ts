@@ -15,7 +15,17 @@ import {
   KEYS_PER_PAGE,
 } from './constant.ts'
 import type { Graph, StateReader } from './graph.ts'
-import { agendaOf, clusterOf, dependentsOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
+import {
+  agendaOf,
+  clusterOf,
+  dependentsElsewhere,
+  dependentsOf,
+  kindOf,
+  nodeOf,
+  ownerOf,
+  seenOf,
+} from './graph.ts'
+import { answerHome, look } from './interest.ts'
 import { invariant } from './invariant.ts'
 import { judge, verifyOwner } from './judge.ts'
 import {
@@ -26,21 +36,22 @@ import {
   edgesPrefix,
   kindsPrefix,
   lastPart,
-  nodeKey,
   nodesPrefix,
   ownerKey,
+  ringPrefix,
   seenPrefix,
   timeOfDueKey,
   waitsPrefix,
   workKey,
 } from './key.ts'
-import { placesOf, relink } from './link.ts'
+import { placesOf, putNode } from './link.ts'
 import type { Node } from './node.ts'
 import type { ClusterId, GroupKind, Uid } from './object.ts'
 import { compareVersions } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist } from './outcome.ts'
-import { objectKey } from './partition.ts'
+import { isHome, objectKey } from './partition.ts'
+import { endWalk, ringPage, walk } from './ring.ts'
 import { depart, proofOf, suspectOfGoneKind } from './sighting.ts'
 import type { ClusterState, Due, Work } from './state.ts'
 
@@ -56,6 +67,7 @@ export function nextPage(graph: StateReader): PageRequest | undefined {
   const agenda = agendaOf(graph)
   if (agenda.head === agenda.tail) return undefined
   const work = workAt(graph, agenda.head)
+  if (work.work === 'ring') return { ...ringPage(graph, work), limit: KEYS_PER_PAGE }
   const prefix = prefixOf(work)
   return {
     prefix,
@@ -73,14 +85,27 @@ export function hasWork(graph: StateReader): boolean {
 export function takeStep(step: Step, keys: readonly string[]): void {
   const agenda = agendaOf(step.graph)
   const work = workAt(step.graph, agenda.head)
-  const isLast = work.work === 'timers' ? fire(step, work, keys) : lookAt(step, work, keys)
-  if (isLast) {
+  if (take(step, work, keys)) {
     step.graph.remove(workKey(agenda.head))
     // What the step enqueued moved the tail.
     step.graph.put(AGENDA_KEY, { ...agendaOf(step.graph), head: agenda.head + 1 })
   } else {
     const cursor = keys[keys.length - 1] ?? ''
     step.graph.put(workKey(agenda.head), { ...work, cursor })
+  }
+}
+
+/** True when it was the last step of that work. */
+function take(step: Step, work: Work, keys: readonly string[]): boolean {
+  switch (work.work) {
+    case 'timers':
+      return fire(step, work, keys)
+    case 'ring':
+      return walk(step, work, keys)
+    case 'ring-end':
+      return endWalk(step, work, keys)
+    default:
+      return lookAt(step, work, keys)
   }
 }
 
@@ -103,6 +128,10 @@ function prefixOf(work: Work): string {
       return duePrefix(work.cluster)
     case 'relist':
       return kindsPrefix(work.cluster)
+    case 'ring':
+      return invariant(false, 'a walk has no one prefix') as never
+    case 'ring-end':
+      return ringPrefix(work.cluster, work.uid)
     case 'verdicts':
       return work.cluster === '' ? ALL_NODES_PREFIX : nodesPrefix(work.cluster)
   }
@@ -150,6 +179,8 @@ function lookAtOne(step: Step, work: Work, key: string): void {
       return
     }
     case 'timers':
+    case 'ring':
+    case 'ring-end':
       return
   }
 }
@@ -160,8 +191,7 @@ function relinkAndJudge(step: Step, cluster: ClusterId, uid: Uid): void {
   if (node === undefined) return
   const places = placesOf(step, cluster, node.object)
   if (places.some((place, index) => place !== node.places[index])) {
-    relink(step, cluster, uid, node, { object: node.object, places })
-    step.graph.put(nodeKey(cluster, uid), { ...node, places })
+    putNode(step, cluster, node, { ...node, places })
   }
   judge(step, cluster, uid)
 }
@@ -240,12 +270,15 @@ function fireOne(step: Step, cluster: ClusterId, timer: Due): void {
 function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid): void {
   const node = nodeOf(step.graph, cluster, uid)
   const attempt = node?.attempt
-  if (node === undefined || attempt == null || attempt.state === 'would-go') return
+  if (node === undefined) return
+  // An owner that waits for its dependents, and for more than their going.
+  if (attempt == null) return judge(step, cluster, uid)
+  if (attempt.state === 'would-go') return
   if (state.now < attempt.until) return nodeTimer(step, cluster, attempt.until, uid)
   if (attempt.state === 'confirming') {
     askRelist(step, cluster, node.object, `${node.object.name} was reaped and is not seen to go`)
     const until = state.now + CONFIRM_MS
-    step.graph.put(nodeKey(cluster, uid), { ...node, attempt: { ...attempt, until } })
+    putNode(step, cluster, node, { ...node, attempt: { ...attempt, until } })
     return nodeTimer(step, cluster, until, uid)
   }
   judge(step, cluster, uid)
@@ -256,7 +289,10 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Du
   if (place === null) return
   const owner = ownerOf(step.graph, cluster, timer.uid, place)
   if (owner === undefined) return
-  const isNamed = dependentsOf(step.graph, cluster, timer.uid) > 0
+  const about = { cluster, uid: timer.uid, place }
+  if (!isHome(step.at, cluster, place)) return answerHome(step, about)
+  const isNamedHere = dependentsOf(step.graph, cluster, timer.uid) > 0
+  const isNamed = isNamedHere || dependentsElsewhere(step.graph, cluster, timer.uid, place) > 0
   if (owner.attempt !== null) {
     if (state.now < owner.attempt.until) {
       return ownerTimer(step, cluster, owner.attempt.until, timer.uid, place)
@@ -266,9 +302,11 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Du
       if (state.now < owner.attempt.until + BACKOFF_LAST_MS) {
         ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
       } else step.graph.remove(ownerKey(cluster, timer.uid, place))
-      return judgeDependents(step, cluster, timer.uid)
+      if (isNamedHere) judgeDependents(step, cluster, timer.uid)
+      return isNamedHere ? undefined : look(step, about)
     }
   }
+  if (isNamed && !isNamedHere && owner.state === 'unknown') return look(step, about)
   if (isNamed && owner.state === 'found') {
     const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''
     const isAsked = verifyOwner(step, state, cluster, place, timer.uid, version)

@@ -6,7 +6,13 @@
  *
  * Not here: HTTP (adapters/memory/api), the rules of collection (oracle.ts).
  */
-import type { Command, DeleteObject, OrphanDependent, VerifyOwner } from '../core/command.ts'
+import type {
+  Command,
+  DeleteObject,
+  OrphanDependent,
+  RemoveFinalizer,
+  VerifyOwner,
+} from '../core/command.ts'
 import type { CommandSettled, Event, OwnerAbsent, OwnerFound } from '../core/event.ts'
 import { EMPTY_SET, withMember } from '../core/hash.ts'
 import type { Coordinates, ObjectMeta, OwnerReference } from '../core/object.ts'
@@ -27,7 +33,7 @@ export const MONITORED: readonly string[] = Object.keys(KINDS).filter(
   (short) => !UNSERVED.includes(short) && !UNMONITORED.includes(short),
 )
 
-type Deletable = DeleteObject | OrphanDependent
+type Deletable = DeleteObject | OrphanDependent | RemoveFinalizer
 
 export class ModelCluster {
   readonly objects: Map<string, ObjectMeta> = new Map()
@@ -37,11 +43,16 @@ export class ModelCluster {
   readonly #watched = new Set<string>()
   readonly #unserved = new Set(UNSERVED)
   readonly #onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void
+  readonly #onFinish: (object: ObjectMeta, command: RemoveFinalizer) => void
   #version = 0
   #sync = 0
 
-  constructor(onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void = () => {}) {
+  constructor(
+    onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void = () => {},
+    onFinish: (object: ObjectMeta, command: RemoveFinalizer) => void = () => {},
+  ) {
     this.#onRemoved = onRemoved
+    this.#onFinish = onFinish
     for (const short of [...MONITORED, ...UNMONITORED]) {
       this.streams.set(short, [served(short, MONITORED.includes(short))])
     }
@@ -98,7 +109,8 @@ export class ModelCluster {
       this.#remove(object, command)
       return null
     }
-    if (object.deletedAt === null)
+    const isOther = finalizers.join() !== object.finalizers.join()
+    if (object.deletedAt === null || isOther)
       this.#write({ ...object, finalizers, deletedAt: 1 }, 'ObjectUpdated')
     return this.objects.get(uid) ?? null
   }
@@ -143,6 +155,7 @@ export class ModelCluster {
     if (object === undefined || !isSamePlace(object, target))
       return settled(command, 'absent', null)
     if (command.type === 'OrphanDependent') return this.#dropReferences(command, object)
+    if (command.type === 'RemoveFinalizer') return this.#removeFinalizer(command, object)
     if (object.deletedAt !== null) return settled(command, 'absent', object)
     const isSame = sameReferences(object.ownerReferences, command.references)
     if (!isSame) return settled(command, 'stale', object)
@@ -172,6 +185,16 @@ export class ModelCluster {
     if (!isSame) return settled(command, 'stale', object)
     const kept = object.ownerReferences.filter((_, index) => !command.drop.includes(index))
     this.update(object.uid, { ownerReferences: kept })
+    return settled(command, 'done', this.objects.get(object.uid) ?? null)
+  }
+
+  #removeFinalizer(command: RemoveFinalizer, object: ObjectMeta): CommandSettled {
+    if (!object.finalizers.includes(command.finalizer)) return settled(command, 'done', object)
+    const isSame = object.finalizers.join() === command.finalizers.join()
+    if (!isSame) return settled(command, 'stale', object)
+    const finalizers = object.finalizers.filter((each) => each !== command.finalizer)
+    this.#onFinish(object, command)
+    this.update(object.uid, { finalizers })
     return settled(command, 'done', this.objects.get(object.uid) ?? null)
   }
 

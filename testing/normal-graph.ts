@@ -28,8 +28,11 @@ export function normalGraph(
 function normalValue(value: StateValue, options: NormalOptions): unknown {
   switch (value.type) {
     case 'Node': {
-      const { object, phase, places, verdict } = value
-      return [object.ownerReferences, object.finalizers, phase, places, verdictOf(verdict, options)]
+      const { object, phase, places, orphaned, ringed, verdict } = value
+      const { ownerReferences, finalizers } = object
+      // Which of those that wait for each other goes first is a matter of order; that all go is not.
+      const told = ringed || verdict?.type === 'wait' ? 'waits' : verdictOf(verdict, options)
+      return [ownerReferences, finalizers, phase, places, orphaned, told]
     }
     case 'Seen':
       return value.resourceVersion
@@ -63,5 +66,7 @@ function folded(
   evidence: EvidenceClass | null,
   { isEvidenceFolded }: NormalOptions,
 ): EvidenceClass | null {
-  return isEvidenceFolded && evidence === 'E1' ? 'E2' : evidence
+  // An owner that waits outweighs a deletion that was seen, so it hides what a relist makes of that.
+  const isFolded = isEvidenceFolded && (evidence === 'E1' || evidence === 'W')
+  return isFolded ? 'E2' : evidence
 }

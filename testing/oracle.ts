@@ -62,6 +62,8 @@ export function objection(truth: Truth, object: ObjectMeta): string {
 /** What is left to do when all is quiet; empty when nothing is. */
 export function leftovers(truth: ReadonlyMap<string, ObjectMeta>): readonly string[] {
   return [...truth.values()].filter(isWatched).flatMap((object) => {
+    const stuck = stuckness(truth, object)
+    if (stuck !== '') return [stuck]
     const grounds = object.ownerReferences.map((each) => groundOf(truth.values(), object, each))
     const isBlocked = grounds.includes('unresolvable')
     // An owner that no watch tells of is asked for only when the answer can decide something.
@@ -76,6 +78,49 @@ export function leftovers(truth: ReadonlyMap<string, ObjectMeta>): readonly stri
     const isMixed = grounds.some((ground) => ground !== 'live')
     return isMixed ? [`${object.uid} names an absent owner beside a live one`] : []
   })
+}
+
+/** An owner that waits for dependents though there are none, or none but those that wait for it in turn (I17). */
+function stuckness(truth: ReadonlyMap<string, ObjectMeta>, object: ObjectMeta): string {
+  const state = stateOf(object)
+  if (state === 'orphaning') {
+    const hasDependents = dependentsOf(truth, object).length > 0
+    return hasDependents ? '' : `${object.uid} is orphaning and has no dependents`
+  }
+  if (state !== 'waiting') return ''
+  const reached = new Set<ObjectMeta>([object])
+  for (const each of reached) {
+    if (stateOf(each) !== 'waiting') return ''
+    for (const dependent of dependentsOf(truth, each))
+      if (mayBlock(truth, dependent, each)) reached.add(dependent)
+  }
+  return `${object.uid} waits for nothing but what waits`
+}
+
+/** Of those that a watch tells of. */
+function dependentsOf(truth: ReadonlyMap<string, ObjectMeta>, owner: ObjectMeta): ObjectMeta[] {
+  return [...truth.values()].filter(
+    (object) => isWatched(object) && referencesTo(object, owner).length > 0,
+  )
+}
+
+function referencesTo(object: ObjectMeta, owner: ObjectMeta): OwnerReference[] {
+  return object.ownerReferences.filter((each) => {
+    const ground = groundOf([owner], object, each)
+    return ground !== 'absent' && ground !== 'unresolvable'
+  })
+}
+
+/** One that nobody can ever reap blocks nobody, unless it is going already. */
+function mayBlock(
+  truth: ReadonlyMap<string, ObjectMeta>,
+  object: ObjectMeta,
+  owner: ObjectMeta,
+): boolean {
+  const grounds = object.ownerReferences.map((each) => groundOf(truth.values(), object, each))
+  const isBlocked =
+    object.deletedAt === null && grounds.includes('unresolvable') && !grounds.includes('orphaning')
+  return !isBlocked && referencesTo(object, owner).some((each) => each.blockOwnerDeletion === true)
 }
 
 /** What no watch tells of is nobody's dependent. */

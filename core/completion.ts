@@ -1,0 +1,129 @@
+/**
+ * When an owner that is being deleted has no dependents left to wait for: then its finalizer goes, and so does it.
+ *
+ * What must stay true: decided from counts, never from a scan; level-triggered, so a lost moment cannot hang an owner; not before all that may
+ * know of a dependent has spoken, but never waiting for a kind that cannot be seen for good.
+ *
+ * Not here: what becomes of the dependents (verdict.ts), finding rings (ring.ts).
+ */
+import { KIND_PATIENCE_MS, KIND_SILENT_MS } from './constant.ts'
+import type { StateReader } from './graph.ts'
+import { clusterOf, countAt, interestOf, kindOf } from './graph.ts'
+import type { Node } from './node.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
+import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
+import type { ClusterState, Kind } from './state.ts'
+
+export type Completion =
+  /** For people: for what. `until`: log time at which it is worth another look though nothing is told; null when only news can help. */
+  | { readonly type: 'wait'; readonly because: string; readonly until: number | null }
+  | { readonly type: 'finish'; readonly because: string; readonly finalizer: string }
+
+/** Undefined when it waits for no dependents. */
+export function completionOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  { object, phase, ringed, verdict }: Node,
+): Completion | undefined {
+  if (phase !== 'waiting' && phase !== 'orphaning') return undefined
+  const left = leftOf(graph, cluster, object.uid, object)
+  const isDone =
+    phase === 'orphaning'
+      ? left.dependents === 0
+      : left.blocking === 0 || (ringed && left.blocking === left.waiting)
+  if (!isDone) return wait(phase === 'orphaning' ? 'dependents name it' : 'dependents block it')
+  if (!isAnswered(graph, cluster, object.uid, object, phase)) {
+    return wait('dependents in other partitions have to go first')
+  }
+  // Once all have spoken, a kind that falls silent afterwards changes nothing.
+  const hasSpoken = verdict?.type === 'finish'
+  const unfit = hasSpoken ? undefined : unfitness(graph, cluster, object)
+  if (unfit !== undefined) return { type: 'wait', ...unfit }
+  if (phase === 'orphaning') {
+    return { type: 'finish', because: 'no dependent names it', finalizer: FINALIZER_ORPHAN }
+  }
+  const because = left.blocking === 0 ? 'no dependent blocks it' : 'what blocks it waits for it'
+  return { type: 'finish', because, finalizer: FINALIZER_FOREGROUND }
+}
+
+function wait(because: string): Completion {
+  return { type: 'wait', because, until: null }
+}
+
+/** All that it waits for waits, too, so they may be waiting for each other. */
+export function mayBeRing(graph: StateReader, cluster: ClusterId, node: Node): boolean {
+  if (node.phase !== 'waiting') return false
+  const { blocking, waiting } = leftOf(graph, cluster, node.object.uid, node.object)
+  if (blocking === 0 || blocking !== waiting) return false
+  return isAnswered(graph, cluster, node.object.uid, node.object, 'waiting')
+}
+
+function leftOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  uid: Uid,
+  place: Coordinates,
+): { readonly dependents: number; readonly blocking: number; readonly waiting: number } {
+  return countAt(graph, cluster, uid, place) ?? { dependents: 0, blocking: 0, waiting: 0 }
+}
+
+/** Every other partition has answered the state as it was told last, and has nothing left. */
+function isAnswered(
+  graph: StateReader,
+  cluster: ClusterId,
+  uid: Uid,
+  place: Coordinates,
+  phase: 'waiting' | 'orphaning',
+): boolean {
+  const interest = interestOf(graph, cluster, uid, place)
+  if (interest === undefined) return true
+  const done = interest.places.filter(
+    ({ answers, dependents, blocking }) =>
+      answers === interest.seq && (phase === 'waiting' ? blocking : dependents) === 0,
+  )
+  return done.length >= interest.others
+}
+
+export interface Unfitness {
+  readonly because: string
+  readonly until: number
+}
+
+/**
+ * Why a partition cannot say yet that it has no dependents of an owner of this kind: kinds that may hold some are not in sync. It says so for so
+ * long only: one that stays out of sync is waited for no longer.
+ */
+export function unfitness(
+  graph: StateReader,
+  cluster: ClusterId,
+  owner: GroupKind,
+): Unfitness | undefined {
+  const state = clusterOf(graph, cluster)
+  if (state === undefined) return undefined
+  const startUntil = state.startedTime + KIND_PATIENCE_MS
+  if (state.synced < state.monitored && state.now < startUntil) {
+    return { because: 'not every kind has been listed yet', until: startUntil }
+  }
+  for (const each of kindOf(graph, cluster, owner)?.blockers ?? []) {
+    const kind = kindOf(graph, cluster, each)
+    const until = kind === undefined ? undefined : outOfSyncUntil(kind, each, state)
+    if (until !== undefined && state.now < until) {
+      return { because: `kind ${each.kind} is not in sync`, until }
+    }
+  }
+  return undefined
+}
+
+/** Until when a kind that is watched, and out of sync, is waited for; undefined when it is in sync or is not watched. */
+function outOfSyncUntil(
+  kind: Kind,
+  { group, kind: name }: GroupKind,
+  state: ClusterState,
+): number | undefined {
+  if (kind.phase === 'unserved' || kind.phase === 'unmonitored') return undefined
+  if (kind.phase === 'unsynced') return kind.since + KIND_PATIENCE_MS
+  if (kind.clusterEpoch !== state.clusterEpoch) return state.startedTime + KIND_PATIENCE_MS
+  const pulse = state.pulses.find((each) => each.group === group && each.kind === name)
+  const silentAt = pulse === undefined ? undefined : pulse.aliveAt + KIND_SILENT_MS
+  return silentAt !== undefined && state.now > silentAt ? silentAt + KIND_PATIENCE_MS : undefined
+}

@@ -1,0 +1,269 @@
+/**
+ * Owners and their dependents in other partitions: a cluster-scoped owner's home keeps what the others said of their dependents, and the others keep
+ * what it said of the owner.
+ *
+ * What must stay true: counts are absolute, so a repeat does no harm; only an answer to the state told last counts, so nothing is let go on old
+ * news. A partition that has no dependents of an owner knows nothing of it.
+ *
+ * Not here: what the counts mean (completion.ts), what becomes of dependents (judge.ts).
+ */
+import { judgeDependents, ownerTimer } from './agenda.ts'
+import { unfitness } from './completion.ts'
+import { OWNER_RETRY_LAST_MS, OWNER_RETRY_MS } from './constant.ts'
+import type { OwnerInterest, OwnerState } from './event.ts'
+import { clusterOf, countAt, dependentsOf, interestOf, kindOf, nodeOf, ownerOf } from './graph.ts'
+import { judge, verifyOwner } from './judge.ts'
+import { interestKey, ownerKey } from './key.ts'
+import type { ClusterId, Coordinates, Uid } from './object.ts'
+import { isSamePlace } from './object.ts'
+import type { OwnerChange, Step } from './outcome.ts'
+import { drop } from './outcome.ts'
+import { homeOf, isHome, partitionOf } from './partition.ts'
+import { ownerAt } from './standing.ts'
+import type { Interest, Owner } from './state.ts'
+
+/** What is known of an owner has changed: its dependents are judged again, wherever they are. */
+export function ownerChanged(step: Step, cluster: ClusterId, uid: Uid, place: Coordinates): void {
+  if (dependentsOf(step.graph, cluster, uid) > 0) judgeDependents(step, cluster, uid)
+  const isShared = step.at.partitions > 1 && place.namespace === ''
+  if (isShared && isHome(step.at, cluster, place)) tellOthers(step, cluster, uid, place)
+}
+
+/** After each record: owners that may have nothing left to wait for, and homes that have to hear of their first or last dependent here. */
+export function tellOwners(step: Step): void {
+  for (const change of [...step.owners.values()]) {
+    const { cluster, uid, place } = change
+    if (!isHome(step.at, cluster, place)) sendInterest(step, change)
+    else if (isFinishing(step, change)) judge(step, cluster, uid)
+  }
+  step.owners.clear()
+}
+
+function isFinishing(step: Step, { cluster, uid, place }: OwnerChange): boolean {
+  const node = nodeOf(step.graph, cluster, uid)
+  if (node === undefined || !isSamePlace(node.object, place)) return false
+  return node.phase === 'waiting' || node.phase === 'orphaning'
+}
+
+/** At the home: tells the state when it is another one, those who have dependents or, when dependents are waited for, all. */
+function tellOthers(step: Step, cluster: ClusterId, uid: Uid, place: Coordinates): void {
+  const interest = interestOf(step.graph, cluster, uid, place)
+  const state = stateOf(step, cluster, uid, place)
+  const isAwaited = state === 'waiting' || state === 'orphaning'
+  if (interest === undefined && !isAwaited) return
+  const told = toldOf(step, cluster, state)
+  if (interest?.told === told) return
+  const seq = Number(step.at.position)
+  const places = interest?.places ?? []
+  const { partition: home, partitions } = step.at
+  for (let partition = 0; partition < partitions; partition++) {
+    const hasSome = places.some((each) => each.partition === partition && each.dependents > 0)
+    if (partition !== home && (isAwaited || hasSome))
+      tell(step, { cluster, uid, place }, partition, seq)
+  }
+  // Who has none left and is not waited for has said all there is to say.
+  const kept = places.filter(({ dependents }) => isAwaited || dependents > 0)
+  const next = { ...NO_INTEREST, told, seq, others: partitions - 1, places: kept }
+  putInterest(step, { cluster, uid, place }, next)
+}
+
+const NO_INTEREST: Interest = { type: 'Interest', told: '', seq: 0, others: 0, places: [] }
+
+/** An epoch's proofs are void in the next one, so there it is told again. */
+function toldOf(step: Step, cluster: ClusterId, state: OwnerState['state']): string {
+  return `${state} in epoch ${clusterOf(step.graph, cluster)?.clusterEpoch ?? 0}`
+}
+
+function stateOf(
+  step: Step,
+  cluster: ClusterId,
+  uid: Uid,
+  place: Coordinates,
+): OwnerState['state'] {
+  const owner = ownerAt(step.graph, cluster, uid, place)
+  switch (owner.phase) {
+    case 'absent':
+      return 'absent'
+    case 'unknown':
+    case 'suspect':
+      return 'unknown'
+    case 'orphaning':
+      return 'orphaning'
+    case 'waiting':
+      return owner.orphaned ? 'orphaning' : 'waiting'
+    case 'observed':
+    case 'deleting':
+    case 'reaped':
+      return owner.orphaned ? 'orphaning' : 'present'
+  }
+}
+
+function tell(
+  step: Step,
+  { cluster, uid, place }: OwnerChange,
+  partition: number,
+  seq: number,
+): void {
+  const { group, kind, namespace, name } = place
+  const { proof, orphaned } = ownerAt(step.graph, cluster, uid, place)
+  step.outcome.notes.push({
+    partition,
+    key: homeOf(cluster, namespace),
+    event: {
+      type: 'OwnerState',
+      cluster,
+      owner: { group, kind, namespace, name },
+      uid,
+      state: stateOf(step, cluster, uid, place),
+      proof,
+      orphaned,
+      seq,
+    },
+  })
+}
+
+function putInterest(step: Step, { cluster, uid, place }: OwnerChange, interest: Interest): void {
+  const key = interestKey(cluster, uid, place)
+  const isAwaited = interest.told.startsWith('waiting') || interest.told.startsWith('orphaning')
+  if (interest.places.length > 0 || isAwaited) step.graph.put(key, interest)
+  else if (step.graph.get(key) !== undefined) step.graph.remove(key)
+}
+
+/** At the home: what another partition says of its dependents. */
+export function ownerInterest(step: Step, event: OwnerInterest): void {
+  const { cluster, uid, owner: place, partition, dependents, blocking, answers } = event
+  const state = clusterOf(step.graph, cluster)
+  if (state === undefined) return drop(step, 'its watcher has not started')
+  const about = { cluster, uid, place }
+  const former = interestOf(step.graph, cluster, uid, place) ?? NO_INTEREST
+  const isOver = dependents === 0 && answers === null
+  const others = former.places.filter((each) => each.partition !== partition)
+  const entry = { partition, dependents, blocking, answers }
+  const interest = { ...former, places: isOver ? others : [...others, entry] }
+  putInterest(step, about, interest)
+  if (dependents > 0 && answers === null) answer(step, about, partition, interest)
+  if (isFinishing(step, about)) judge(step, cluster, uid)
+}
+
+function answer(step: Step, about: OwnerChange, partition: number, interest: Interest): void {
+  const { cluster, uid, place } = about
+  const state = stateOf(step, cluster, uid, place)
+  if (state === 'unknown') return look(step, about)
+  const isNew = interest.told !== toldOf(step, cluster, state)
+  const seq = isNew ? Number(step.at.position) : interest.seq
+  if (isNew) {
+    const { partitions } = step.at
+    putInterest(step, about, {
+      ...interest,
+      told: toldOf(step, cluster, state),
+      seq,
+      others: partitions - 1,
+    })
+  }
+  tell(step, { cluster, uid, place }, partition, seq)
+}
+
+/** Nothing is known of an owner that has dependents elsewhere only: asks for it, or soon again. */
+export function look(step: Step, { cluster, uid, place }: OwnerChange): void {
+  const state = clusterOf(step.graph, cluster)
+  const kind = kindOf(step.graph, cluster, place)
+  if (state === undefined || nodeOf(step.graph, cluster, uid) !== undefined) return
+  const version = kind?.versions[0] ?? ''
+  if (verifyOwner(step, state, cluster, place, uid, version)) return
+  const owner = ownerOf(step.graph, cluster, uid, place)
+  const checks = (owner?.checks ?? 0) + 1
+  step.graph.put(ownerKey(cluster, uid, place), { ...(owner ?? UNKNOWN), checks })
+  const waitMs = Math.min(OWNER_RETRY_MS * checks, OWNER_RETRY_LAST_MS)
+  ownerTimer(step, cluster, state.now + waitMs, uid, place)
+}
+
+/** In another partition: what the owner's home says of it. */
+export function ownerState(step: Step, event: OwnerState): void {
+  const { cluster, uid, owner: place, seq } = event
+  const about = { cluster, uid, place }
+  const former = ownerOf(step.graph, cluster, uid, place)
+  if (former !== undefined && former.seq > seq) return drop(step, 'its home has told more since')
+  const isAwaited = event.state === 'waiting' || event.state === 'orphaning'
+  const count = countAt(step.graph, cluster, uid, place)
+  if (count === undefined && !isAwaited) {
+    if (former !== undefined) step.graph.remove(ownerKey(cluster, uid, place))
+    return drop(step, 'it has no dependents here')
+  }
+  const replica = replicaOf(step, event)
+  step.graph.put(ownerKey(cluster, uid, place), replica)
+  const isNews = former?.state !== replica.state || former.phase !== replica.phase
+  if (count !== undefined && (isNews || former.orphaned !== replica.orphaned)) {
+    judgeDependents(step, cluster, uid)
+  }
+  if (isAwaited) answerHome(step, about)
+}
+
+function replicaOf(step: Step, { state, proof, orphaned, seq }: OwnerState): Owner {
+  const { position } = step.at
+  const known = { ...UNKNOWN, position, seq, orphaned }
+  switch (state) {
+    case 'unknown':
+      return known
+    case 'absent':
+      // Positions of another partition do not compare with ours.
+      return { ...known, state: 'absent', proof: proof === null ? null : { ...proof, position } }
+    case 'present':
+      return { ...known, state: 'found', phase: 'observed' }
+    case 'waiting':
+    case 'orphaning':
+      return { ...known, state: 'found', phase: state }
+  }
+}
+
+/** Says how many there are here, once this partition is fit to say so; until then it looks again by timer. */
+export function answerHome(step: Step, about: OwnerChange): void {
+  const { cluster, uid, place } = about
+  const replica = ownerOf(step.graph, cluster, uid, place)
+  const state = clusterOf(step.graph, cluster)
+  if (replica === undefined || replica.answered || state === undefined) return
+  const unfit = unfitness(step.graph, cluster, place)
+  if (unfit !== undefined) {
+    const at = Math.min(unfit.until, state.now + OWNER_RETRY_MS)
+    return ownerTimer(step, cluster, at, uid, place)
+  }
+  step.graph.put(ownerKey(cluster, uid, place), { ...replica, answered: true })
+  sendInterest(step, about)
+}
+
+function sendInterest(step: Step, { cluster, uid, place }: OwnerChange): void {
+  const { group, kind, namespace, name } = place
+  const count = countAt(step.graph, cluster, uid, place)
+  const replica = ownerOf(step.graph, cluster, uid, place)
+  const isAwaited = replica?.phase === 'waiting' || replica?.phase === 'orphaning'
+  const { partition, partitions } = step.at
+  step.outcome.notes.push({
+    partition: partitionOf(homeOf(cluster, namespace), partitions),
+    key: homeOf(cluster, namespace),
+    event: {
+      type: 'OwnerInterest',
+      cluster,
+      owner: { group, kind, namespace, name },
+      uid,
+      partition,
+      dependents: count?.dependents ?? 0,
+      blocking: count?.blocking ?? 0,
+      answers: isAwaited && replica.answered ? replica.seq : null,
+    },
+  })
+  // With no dependents here, nobody will tell when it changes.
+  const isOver = count === undefined && !(isAwaited && !replica.answered)
+  if (isOver && replica !== undefined) step.graph.remove(ownerKey(cluster, uid, place))
+}
+
+const UNKNOWN: Owner = {
+  type: 'Owner',
+  state: 'unknown',
+  proof: null,
+  orphaned: false,
+  phase: null,
+  position: -1n,
+  checks: 0,
+  seq: 0,
+  answered: false,
+  attempt: null,
+}
