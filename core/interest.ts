@@ -167,7 +167,10 @@ function answer(step: Step, about: OwnerChange, partition: number, interest: Int
 export function look(step: Step, { cluster, uid, place }: OwnerChange): void {
   const state = clusterOf(step.graph, cluster)
   const kind = kindOf(step.graph, cluster, place)
-  if (state === undefined || nodeOf(step.graph, cluster, uid) !== undefined) return
+  const node = nodeOf(step.graph, cluster, uid)
+  // One in doubt is settled by a relist; one in another place says nothing of this one.
+  const isHere = node !== undefined && isSamePlace(node.object, place)
+  if (state === undefined || isHere) return
   const version = kind?.versions[0] ?? ''
   if (verifyOwner(step, state, cluster, place, uid, version)) return
   const owner = ownerOf(step.graph, cluster, uid, place)

@@ -33,6 +33,7 @@ import { kindOfReference } from './standing.ts'
 import type { ClusterState, Kind, Owner } from './state.ts'
 import type { Action, Decision } from './verdict.ts'
 import { decide, kindsAwaited } from './verdict.ts'
+import { warningsOf } from './warning.ts'
 
 /** Judges a node from the state as it is now. Nothing happens to one that is not there, is reaped or in doubt. */
 export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
@@ -51,6 +52,7 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   if (decision.action.type === 'verify') verifyOwners(step, state, cluster, decision.stands)
   const completion = completionOf(step.graph, cluster, node)
   if (completion?.type === 'wait') lookAgain(step, cluster, node, completion.until)
+  if (!hasWarned(node.verdict)) warn(step, state, cluster, node, decision)
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
   if (attempt === node.attempt && verdict === node.verdict && node === held) return
@@ -62,6 +64,29 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
     evidence: verdict.evidence,
     basis: verdict.basis,
   })
+}
+
+/** Before what the verdict brings about, so that the Event is there when the object goes. */
+function warn(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  node: Node,
+  { verdict, stands }: Decision,
+): void {
+  if (verdict === null || policyOf(step.graph).policy.mode === 'observe') return
+  const { object } = node
+  const aggregated = kindOf(step.graph, cluster, object)?.aggregated ?? true
+  const { because, basis } = verdict
+  const base = (): CommandBase => ({
+    ...baseOf(step, state, cluster, targetOf(object, aggregated)),
+    evidence: 'O',
+    because,
+    basis,
+  })
+  for (const warning of warningsOf(stands, object.namespace, base)) {
+    step.outcome.commands.push(warning)
+  }
 }
 
 /** Of an owner that waits for dependents: what may let it go though none of them tells. */
@@ -177,7 +202,7 @@ function commandFor(
   const { object } = node
   const seen = seenOf(step.graph, cluster, object, object.uid)
   invariant(seen !== undefined, 'a node without its version')
-  const aggregated = kindOf(step.graph, cluster, object)?.aggregated ?? false
+  const aggregated = kindOf(step.graph, cluster, object)?.aggregated ?? true
   const target = { ...targetOf(object, aggregated), resourceVersion: seen.resourceVersion }
   const acted =
     action.type === 'drop' ? (_: Stand, i: number) => action.indexes.includes(i) : () => true
@@ -221,8 +246,9 @@ function commandFor(
  * more, as if only a relist had told it (E2); its class, and what the policy makes of that, stays.
  */
 function staleness(state: ClusterState, stands: readonly Stand[]): EvidenceClass {
-  const isOld = ({ proof, isHearsay }: Stand): boolean =>
-    isHearsay || (proof !== null && proof.position < state.startedAt)
+  const isOld = ({ standing, proof, isHearsay }: Stand): boolean =>
+    (isHearsay && (standing === 'waiting' || standing === 'dangling')) ||
+    (proof !== null && proof.position < state.startedAt)
   return stands.some(isOld) ? 'E2' : 'O'
 }
 
@@ -382,6 +408,11 @@ export function stopWaiting(
 function waitFor(step: Step, cluster: ClusterId, kind: GroupKind, uid: Uid): void {
   const key = waitKey(cluster, kind, uid)
   if (step.graph.get(key) === undefined) step.graph.put(key, { type: 'Wait' })
+}
+
+/** These verdicts are all that a warning goes with. */
+function hasWarned(verdict: Verdict | null): boolean {
+  return ['reap', 'drop', 'held', 'blocked'].includes(verdict?.type ?? '')
 }
 
 /** Verdicts that differ only in the events they rest on are the same to people. */

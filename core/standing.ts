@@ -32,6 +32,8 @@ export interface Stand {
   readonly proof: Proof | null
   /** Offset of the event that this standing rests on; null when on none. */
   readonly basis: bigint | null
+  /** A cluster-scoped object names an owner in a namespace. */
+  readonly isOutOfScope: boolean
   /** No watch of this partition tells of the owner, so what is known of it is looked at once more before it is acted upon. */
   readonly isHearsay: boolean
 }
@@ -81,6 +83,7 @@ export function standingOf(
     reason,
     proof: standing === 'dangling' ? (owner?.proof ?? null) : null,
     basis: owner?.basis ?? null,
+    isOutOfScope: kind !== undefined && place === undefined,
     isHearsay: owner?.isHearsay ?? false,
   })
 

@@ -420,7 +420,7 @@ function patches(given: Given): void {
       { op: 'remove', path: '/metadata/finalizers/0' },
     ] as const
     const answer = await cluster.patch(target(made), operations, false, deadline())
-    equal(answer.type, 'Changed')
+    equal(answer.type, 'Removed')
     equal((await cluster.get(target(made), deadline())).type, 'Absent')
   })
 

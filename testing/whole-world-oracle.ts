@@ -69,11 +69,24 @@ export interface Judged {
    * way for longer, so that somebody took the finalizer off in between is nobody's fault: the owner goes all the same.
    */
   readonly waited: ReadonlySet<string>
+  /** Deleted with their dependents orphaned, by uid: whoever still names one is let go of, never deleted. */
+  readonly orphaned: ReadonlyMap<string, ApiObject>
 }
 
 function liveness({ server, waited }: Judged, dependent: ApiObject, reference: Reference): Ground {
   const ground = groundOf(server, dependent, reference)
   return ground === 'live' && waited.has(reference.uid) ? 'waiting' : ground
+}
+
+/** By a reference that is right in all it says; another one dangles by itself. */
+function isOrphaned({ orphaned }: Judged, dependent: ApiObject, reference: Reference): boolean {
+  const owner = orphaned.get(reference.uid)
+  if (owner === undefined || owner.kind !== reference.kind) return false
+  const { name, namespace } = owner.metadata
+  return (
+    name === reference.name &&
+    (namespace ?? dependent.metadata.namespace) === dependent.metadata.namespace
+  )
 }
 
 interface DeleteBody {
@@ -95,6 +108,8 @@ function objectionToDelete(judged: Judged, sent: DeleteBody, object: ApiObject):
     if (ground === 'unresolvable') return `${reference.name} cannot be resolved (I6)`
     if (ground === 'live') return `${reference.name} lives (I1)`
     if (ground === 'orphaning') return `${reference.name} is orphaning (I1)`
+    if (isOrphaned(judged, object, reference))
+      return `${reference.name} orphaned its dependents (P10)`
   }
   return ''
 }
@@ -108,12 +123,33 @@ function objectionToPatch(
   const first = sent[0]
   const isGuarded = first?.op === 'test' && first.path === '/metadata/uid'
   if (!isGuarded || first.value !== before.metadata.uid) return 'no test of the uid (I4)'
+  if (sent.some(({ path }) => path.startsWith('/metadata/finalizers')))
+    return finalizerObjection(sent, before)
   const kept = (after?.metadata.ownerReferences ?? []).map((each) => JSON.stringify(each))
   for (const reference of before.metadata.ownerReferences ?? []) {
     if (kept.includes(JSON.stringify(reference))) continue
     const ground = liveness(judged, before, reference)
+    // Its finalizer went, by us, and something else holds it: it is as good as gone.
+    if (isOrphaned(judged, before, reference)) continue
     if (ground === 'live') return `it drops ${reference.name}, which lives`
     if (ground === 'unresolvable') return `it drops ${reference.name}, which cannot be resolved`
+  }
+  return ''
+}
+
+/** What still names the owner may have come since: how things stand in the end is `leftoversOf`'s to say. */
+function finalizerObjection(sent: PatchBody, before: ApiObject): string {
+  const { deletionTimestamp, finalizers = [] } = before.metadata
+  if (deletionTimestamp === undefined) return 'it takes a finalizer off an object that lives'
+  for (const { op, path } of sent) {
+    if (op !== 'remove') continue
+    const finalizer = finalizers[Number(path.slice(path.lastIndexOf('/') + 1))] ?? ''
+    const isCollectors = finalizer === 'orphan' || finalizer === 'foregroundDeletion'
+    if (!isCollectors) return `it takes finalizer ${finalizer} off`
+    const isTested = sent.some(
+      (each) => each.op === 'test' && each.path === path && each.value === finalizer,
+    )
+    if (!isTested) return 'no test of the finalizer (I4)'
   }
   return ''
 }
@@ -122,7 +158,15 @@ function objectionToPatch(
 export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): readonly string[] {
   const left: string[] = []
   for (const object of objects) {
-    const { name, ownerReferences = [], deletionTimestamp } = object.metadata
+    const { name, ownerReferences = [], deletionTimestamp, finalizers = [] } = object.metadata
+    const state = finalizers.includes('orphan') ? 'orphaning' : 'waiting'
+    if (
+      deletionTimestamp !== undefined &&
+      finalizers.some((each) => each === 'orphan' || each === 'foregroundDeletion')
+    ) {
+      if (!isHeldUp(server, object, state, objects))
+        left.push(`${object.kind}/${name} is ${state} for nothing (I17)`)
+    }
     const grounds = ownerReferences.map((reference) => groundOf(server, object, reference))
     if (deletionTimestamp !== undefined || grounds.length === 0) continue
     // What goes with its definition is a mass cause and waits for approval, so whoever names one may stay.
@@ -135,4 +179,35 @@ export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): re
     }
   }
   return left
+}
+
+/** Whether anything that it waits for, near or far, is no waiting owner itself: with nothing but those it is a ring. */
+function isHeldUp(
+  server: ApiServer,
+  owner: ApiObject,
+  state: 'waiting' | 'orphaning',
+  objects: Iterable<ApiObject>,
+): boolean {
+  const all = [...objects]
+  const namers = (of: ApiObject): ApiObject[] =>
+    all.filter((each) => each.metadata.ownerReferences?.some(({ uid }) => uid === of.metadata.uid))
+  if (state === 'orphaning') return namers(owner).length > 0
+  const reached = new Set([owner])
+  for (const each of reached) {
+    const { deletionTimestamp, finalizers = [] } = each.metadata
+    if (deletionTimestamp === undefined || !finalizers.includes('foregroundDeletion')) return true
+    for (const dependent of namers(each))
+      if (blocks(server, dependent, each)) reached.add(dependent)
+  }
+  return false
+}
+
+function blocks(server: ApiServer, dependent: ApiObject, owner: ApiObject): boolean {
+  const { ownerReferences = [], deletionTimestamp } = dependent.metadata
+  const grounds = ownerReferences.map((reference) => groundOf(server, dependent, reference))
+  if (deletionTimestamp === undefined && grounds.includes('unresolvable')) return false
+  return ownerReferences.some(
+    ({ uid, blockOwnerDeletion }, index) =>
+      uid === owner.metadata.uid && blockOwnerDeletion === true && grounds[index] === 'waiting',
+  )
 }

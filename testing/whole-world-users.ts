@@ -133,7 +133,7 @@ export class Users {
     const object = this.#pick()
     if (object === undefined) return
     const lot = this.#world.chance.below(10)
-    const propagationPolicy = lot < 8 ? 'Background' : 'Foreground'
+    const propagationPolicy = lot < 6 ? 'Background' : lot < 8 ? 'Foreground' : 'Orphan'
     this.#remembered.push(object)
     this.#world.user('DELETE', pathOf(object), { propagationPolicy })
   }

@@ -72,6 +72,7 @@ export class WholeWorld {
   requests = 0
   readonly #troubles: number
   readonly #waited = new Set<string>()
+  readonly #orphaned = new Map<string, ApiObject>()
   #stores: MemoryStoreContent[] = []
   #process: Process | undefined
   #acting: ExchangeRequest | undefined
@@ -240,7 +241,13 @@ export class WholeWorld {
   #judge({ before, after }: Effect): void {
     const request = this.#acting
     const { finalizers = [], uid = '' } = after?.metadata ?? {}
+    const isDeleting = after?.metadata.deletionTimestamp !== undefined
     if (finalizers.includes('foregroundDeletion')) this.#waited.add(uid)
+    if (isDeleting && finalizers.includes('orphan')) this.#orphaned.set(uid, after as ApiObject)
+    // Somebody else has asked for something else since.
+    else if (request === undefined && before?.metadata.finalizers?.includes('orphan') === true) {
+      this.#orphaned.delete(before.metadata.uid ?? '')
+    }
     if (request === undefined) return
     const isRemoval = after === null
     const isAsked = request.method === 'DELETE'
@@ -250,7 +257,7 @@ export class WholeWorld {
     if (before === null || before.metadata.name !== name) return
     if (this.mode !== 'enforce') this.#wrong(request, before, `mode is ${this.mode} (I12)`)
     const objection = objectionTo(
-      { server: this.server, waited: this.#waited },
+      { server: this.server, waited: this.#waited, orphaned: this.#orphaned },
       request,
       before,
       after,

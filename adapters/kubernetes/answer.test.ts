@@ -128,7 +128,7 @@ const SUCCESS: readonly Row[] = [
     reply(200, partial({ ...DELETING, deletionGracePeriodSeconds: 0 })),
     'Found',
     'Removed',
-    'Changed',
+    'Removed',
   ],
   ['202 and it, held', reply(202, partial(HELD)), 'Unknown', 'Changed', 'Changed'],
   ['another uid in the place', reply(200, partial({ ...META, uid: 'uid-2' })), 'Found', 'Unknown'],

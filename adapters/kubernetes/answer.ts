@@ -135,6 +135,8 @@ function success(reply: Reply, body: unknown, asked: ReapAsked): ReapAnswer {
   if (object === null) return noAnswer(reply, body)
   if (asked.verb !== 'POST' && object.uid !== asked.target.uid) return noAnswer(reply, body)
   if (asked.dryRun || (asked.verb === 'DELETE' && !isPending(object))) return done
+  // A patch that took the last finalizer off is answered with the object as it was, version and all, and it is gone.
+  if (asked.verb === 'PATCH' && object.deletedAt !== null && !isPending(object)) return done
   return { type: 'Changed', object, code }
 }
 

@@ -69,12 +69,12 @@ const faulty: readonly (readonly [string, Command, string])[] = [
   [
     'E2 without an owner',
     deleteObject({ evidence: 'E2', owners: [] }),
-    'the command names no absent owner to prove',
+    'the command names no owner to prove',
   ],
   [
-    'E3 with none absent',
-    orphanDependent({ evidence: 'E3', owners: [{ ...CLAIM, claim: 'waiting' }] }),
-    'the command names no absent owner to prove',
+    'E3 without an owner',
+    orphanDependent({ evidence: 'E3', owners: [] }),
+    'the command names no owner to prove',
   ],
   [
     'nothing to drop',

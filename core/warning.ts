@@ -1,0 +1,34 @@
+/**
+ * Warnings to whoever wrote a reference that nothing can ever come of: an Event on the dependent, in the words that people search for (B43).
+ *
+ * What must stay true: a warning is said once for a verdict, before what the verdict brings about, and changes nothing itself.
+ *
+ * Not here: posting the Event (adapters/kubernetes).
+ */
+import type { CommandBase, WarnObject } from './command.ts'
+import type { Stand } from './standing.ts'
+
+const REASON = 'OwnerRefInvalidNamespace'
+
+/** Of each reference to a namespaced owner that was never seen where the dependent could have one. */
+export function warningsOf(
+  stands: readonly Stand[],
+  namespace: string,
+  baseOf: () => CommandBase,
+): readonly WarnObject[] {
+  return stands.filter(isMisplaced).map(({ reference }) => {
+    const { apiVersion, kind, name, uid } = reference
+    const owner = `${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}`
+    return {
+      ...baseOf(),
+      type: 'WarnObject',
+      reason: REASON,
+      message: `ownerRef [${owner}] does not exist in namespace "${namespace}"`,
+    }
+  })
+}
+
+function isMisplaced({ standing, place, proof, isOutOfScope }: Stand): boolean {
+  if (isOutOfScope) return true
+  return standing === 'dangling' && proof?.class === 'E3' && place?.namespace !== ''
+}
