@@ -47,8 +47,9 @@ test('missing permissions are named kind by kind, with exit code 1', {
   match(poor.stdout, /: pods: may not get, delete, patch; grant these in a ClusterRole/)
   match(poor.stdout, /: secrets: may not get, list, watch, delete, patch/)
   doesNotMatch(poor.stdout, /: configmaps: may not/)
+  match(poor.stdout, /another API server .* is not known, .* grant list on apiservices/)
 
   const admin = await runKinfold(['doctor', '--kubeconfig', plane.kubeconfig, '--data', data])
   equal(admin.code, 0, admin.stdout + admin.stderr)
-  doesNotMatch(admin.stdout, /may not/)
+  doesNotMatch(admin.stdout, /may not|not known/)
 })
