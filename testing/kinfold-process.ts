@@ -95,6 +95,11 @@ export class KinfoldProcess implements AsyncDisposable {
     return (await this.#ask('/readyz')).ok
   }
 
+  /** The lines of `/readyz?verbose`. */
+  async readiness(): Promise<readonly string[]> {
+    return (await (await this.#ask('/readyz?verbose')).text()).trimEnd().split('\n')
+  }
+
   get isRunning(): boolean {
     return this.#process.isRunning
   }
