@@ -91,8 +91,8 @@ export async function runEmbedded(
     clusters: connected,
     mode: config.mode,
   })
-  const { graph, index, query } = parts
-  registerMetrics(metrics.meter, { watchers, graph, reaper, version: VERSION })
+  const { graph, census, index, query } = parts
+  registerMetrics(metrics.meter, { watchers, graph, census, reaper, version: VERSION })
   const { url, server } = await serveHttp(
     {
       query,
@@ -125,6 +125,7 @@ export async function runEmbedded(
         ...watchers.map((watcher) => (either: AbortSignal) => watcher.run(either)),
         (either) => reaper.run(either),
         (either) => index.run(either),
+        (either) => census.run(either),
       ],
       signal,
     )
