@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { ControlPlane } from '../testing/cluster/control-plane.ts'
 import type { Family } from './family.ts'
 import { deleteMember } from './family.ts'
-import { startKinfold } from './kinfold-process.ts'
+import { startKinfold } from './measured-kinfold.ts'
 
 export type ContenderName = 'raw' | 'kinfold' | 'upstream'
 

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { startKinfold } from './kinfold-process.ts'
+import { startKinfold } from './measured-kinfold.ts'
 import { cpuSeconds } from './process-usage.ts'
 import type { Report } from './report.ts'
 import { machine, quantile, rounded } from './report.ts'
@@ -41,7 +41,7 @@ export async function benchFanout(options: FanoutOptions): Promise<Report> {
   const looks: Look[] = [{ atMs: Date.now(), left: options.dependents }]
   crowd.deleteOwner()
   for await (const left of crowd.left()) {
-    kinfold.assertRunning()
+    await kinfold.assertRunning()
     looks.push({ atMs: Date.now(), left })
     if (left === 0) break
   }

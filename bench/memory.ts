@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
 import { createFamily, createNamespace } from './family.ts'
-import { startKinfold } from './kinfold-process.ts'
+import { startKinfold } from './measured-kinfold.ts'
 import { cpuSeconds, type Memory, memoryOf } from './process-usage.ts'
 import type { Report } from './report.ts'
 import { machine, rounded } from './report.ts'

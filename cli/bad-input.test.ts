@@ -1,6 +1,5 @@
 /** Bad input ends with one clear sentence and exit code 2, failure with 4, and data stays whole. */
 import { equal, match, ok } from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +9,7 @@ import type { Playground } from '../playground/playground.ts'
 import { startPlayground } from '../playground/playground.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { runKinfold, startKinfold } from '../testing/kinfold-command.ts'
+import { testOnSmallDisk } from '../testing/small-disk.ts'
 
 function directory(t: TestContext): string {
   const made = mkdtempSync(join(tmpdir(), 'kinfold-input-'))
@@ -181,14 +181,10 @@ test('no kinfold to ask: exit code 4 and a sentence', async (t) => {
   isOneSentence(stderr)
 })
 
-test('a full disk ends it with a sentence, and data is intact (F51, X4)', async (t) => {
-  const data = mkdtempSync(join(tmpdir(), 'kinfold-full-'))
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', data])
-  if (mounted.status !== 0) return t.skip('mounting a small tmpfs needs root')
-  t.after(() => {
-    spawnSync('umount', ['-l', data])
-    rmSync(data, { recursive: true, force: true })
-  })
+const FULL = 'a full disk ends it with a sentence, and data is intact (F51, X4)'
+
+testOnSmallDisk(import.meta.filename, FULL, '6m', async (disk, t) => {
+  const data = disk.path
   await using playground = await startPlayground({
     directory: directory(t),
     clusters: ['test'],
@@ -202,7 +198,7 @@ test('a full disk ends it with a sentence, and data is intact (F51, X4)', async 
   equal(code, 4, stderr)
   isOneSentence(stderr)
   match(stderr, /full|space/i)
-  spawnSync('mount', ['-o', 'remount,size=256m', data])
+  disk.resize('256m')
   const audit = await runKinfold(['audit', 'verify', '--data', data])
   equal(audit.code, 0, audit.stdout + audit.stderr)
   match(audit.stdout, /identical/)

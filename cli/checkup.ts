@@ -29,7 +29,13 @@ export async function checkCluster(cluster: Cluster): Promise<Finding[]> {
     const id = await cluster.identify(limit())
     findings.push({ ok: true, text: `${name}: identity ${id}` })
     findings.push(clockFinding(name, await cluster.clockSkewMs(limit())))
-    const { kinds, failed } = await cluster.discover(limit())
+    const { kinds, failed, isAggregationKnown } = await cluster.discover(limit())
+    if (!isAggregationKnown) {
+      findings.push({
+        ok: false,
+        text: `${name}: which kinds another API server answers for is not known, since API services may not be listed; grant list on apiservices.apiregistration.k8s.io, or each object costs a GET more before it is deleted`,
+      })
+    }
     for (const groupVersion of failed) {
       findings.push({
         ok: false,

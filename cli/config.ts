@@ -10,6 +10,7 @@ import { isMap, LineCounter, parseDocument } from 'yaml'
 import type { Mode, Preset } from '../core/policy.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
+import { DEFAULT_RETENTION } from '../services/graph/retention.ts'
 
 export interface UpConfig {
   readonly kubeconfig: string | undefined
@@ -68,9 +69,10 @@ export function upConfig(flags: UpFlags): UpConfig {
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? '127.0.0.1:7070',
     logLevel: oneOf(pick('logLevel', flags.logLevel), LEVELS) ?? 'info',
-    keepMs: duration(pick('keep', undefined)) ?? 30 * 24 * 3_600_000,
-    keepEvents: whole(pick('keepEvents', undefined), 1, 1e12) ?? 20_000_000,
-    snapshotEvents: whole(pick('snapshotEvents', undefined), 1, 1e12) ?? 500_000,
+    keepMs: duration(pick('keep', undefined)) ?? DEFAULT_RETENTION.keepMs,
+    keepEvents: whole(pick('keepEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.keepEvents,
+    snapshotEvents:
+      whole(pick('snapshotEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.snapshotEvents,
   }
 }
 

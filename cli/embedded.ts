@@ -22,6 +22,7 @@ import { systemRandom } from '../runtime/random.ts'
 import { ensurePolicy } from '../services/graph/graph.ts'
 import { parseAddress, serveHttp } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
+import { DEFAULT_RETENTION } from '../services/graph/retention.ts'
 import { openReaper } from '../services/reaper/main.ts'
 import type { ConnectedCluster } from '../services/reaper/reaper.ts'
 import { openWatcher } from '../services/watcher/main.ts'
@@ -39,8 +40,6 @@ export type EmbeddedConfig = Pick<
 const IDENTIFY_MS = 15_000
 /** Bounds of the latency histogram's buckets. */
 const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** How often retention is looked at. */
-const RETENTION_EVERY_MS = 60_000
 
 /** Runs until the signal aborts. `clusters` are closed by the caller. */
 export async function runEmbedded(
@@ -72,7 +71,7 @@ export async function runEmbedded(
       keepMs: config.keepMs,
       keepEvents: config.keepEvents,
       snapshotEvents: config.snapshotEvents,
-      everyMs: RETENTION_EVERY_MS,
+      everyMs: DEFAULT_RETENTION.everyMs,
     },
     observe: {
       folded: (_event, at, outcome) => {
@@ -92,8 +91,8 @@ export async function runEmbedded(
     clusters: connected,
     mode: config.mode,
   })
-  const { graph, index, query } = parts
-  registerMetrics(metrics.meter, { watchers, graph, reaper, version: VERSION })
+  const { graph, census, index, query } = parts
+  registerMetrics(metrics.meter, { watchers, graph, census, reaper, version: VERSION })
   const { url, server } = await serveHttp(
     {
       query,
@@ -126,6 +125,7 @@ export async function runEmbedded(
         ...watchers.map((watcher) => (either: AbortSignal) => watcher.run(either)),
         (either) => reaper.run(either),
         (either) => index.run(either),
+        (either) => census.run(either),
       ],
       signal,
     )

@@ -3,6 +3,8 @@ import type { Check } from '../runtime/health.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 
+/** It was listed and may not be watched, or not any more. Other failures pass, or the kind gets out of sync. */
+const REFUSED = /^(FORBIDDEN|UNAUTHORIZED): /
 /** A task that is further behind is not caught up. */
 const LAG_LIMIT_ENTRIES = 10_000n
 
@@ -18,7 +20,7 @@ function checksOfWatcher(watcher: Watcher): Check[] {
   }
   const synced = kinds.map(({ group, resource, synced: isSynced, reason: why, state }) => ({
     name: `synced/${name}/${resource}${group === '' ? '' : `.${group}`}`,
-    failure: isSynced ? '' : why || state,
+    failure: isSynced && !REFUSED.test(why) ? '' : why || state,
   }))
   return [connection, ...synced]
 }

@@ -2,6 +2,7 @@
 import type { Meter } from '@opentelemetry/api'
 import type { Reading } from '../runtime/metrics.ts'
 import { observeCounter, observeGauge } from '../runtime/metrics.ts'
+import type { Census } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { Reaper } from '../services/reaper/reaper.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
@@ -9,12 +10,13 @@ import type { Watcher } from '../services/watcher/watcher.ts'
 export interface MetricParts {
   readonly watchers: readonly Watcher[]
   readonly graph: Graph
+  readonly census: Census
   readonly reaper: Reaper
   readonly version: string
 }
 
 export function registerMetrics(meter: Meter, parts: MetricParts): void {
-  const { watchers, graph, reaper, version } = parts
+  const { watchers, graph, census, reaper, version } = parts
   observeGauge(meter, 'kinfold_build_info', 'Always 1.', () => [{ value: 1, labels: { version } }])
   observeGauge(meter, 'kinfold_objects', 'Objects that the watcher holds.', () =>
     perKind(watchers, ({ objects }) => objects),
@@ -27,6 +29,16 @@ export function registerMetrics(meter: Meter, parts: MetricParts): void {
   )
   observeGauge(meter, 'kinfold_kind_synced', '1 when the kind is in sync.', () =>
     perKind(watchers, ({ synced }) => (synced ? 1 : 0)),
+  )
+  observeGauge(
+    meter,
+    'kinfold_cluster_connected',
+    '1 while the watcher vouches for its cluster; else nothing of it is reaped.',
+    () =>
+      watchers.map((watcher) => {
+        const { name, connected } = watcher.status()
+        return { value: connected ? 1 : 0, labels: { cluster: name } }
+      }),
   )
   observeCounter(meter, 'kinfold_watch_events', 'What watches and relists told.', () =>
     watchers.flatMap((watcher) => {
@@ -48,11 +60,46 @@ export function registerMetrics(meter: Meter, parts: MetricParts): void {
       labels: { partition: String(task.partition) },
     })),
   )
-  // The reaper knows clusters by their ids; people by their names.
-  registerReaper(meter, reaper, (id) => {
+  observeGauge(meter, 'kinfold_replay_position', 'Offset of the next event to fold.', () =>
+    graph.tasks.map((task) => ({
+      value: Number(task.status().position),
+      labels: { partition: String(task.partition) },
+    })),
+  )
+  // Graph and reaper know clusters by their ids; people by their names.
+  const nameOf = (id: string): string => {
     const watcher = watchers.find((each) => each.status().clusterId === id)
     return watcher?.status().name ?? id
-  })
+  }
+  registerCensus(meter, census, nameOf)
+  registerReaper(meter, reaper, nameOf)
+}
+
+function registerCensus(meter: Meter, census: Census, nameOf: (id: string) => string): void {
+  observeGauge(meter, 'kinfold_edges', 'Owner references that lead to an owner.', () =>
+    census.counts().map(({ cluster, edges }) => ({
+      value: edges,
+      labels: { cluster: nameOf(cluster) },
+    })),
+  )
+  observeGauge(
+    meter,
+    'kinfold_dangling_references',
+    'Owner references whose owner is proven absent.',
+    () =>
+      census.counts().map(({ cluster, dangling }) => ({
+        value: dangling,
+        labels: { cluster: nameOf(cluster) },
+      })),
+  )
+  observeGauge(meter, 'kinfold_blocked_deletions', 'Objects that may not go, by why.', () =>
+    census.counts().flatMap(({ cluster, blocked }) =>
+      Object.entries(blocked).map(([reason, value]) => ({
+        value,
+        labels: { cluster: nameOf(cluster), reason },
+      })),
+    ),
+  )
 }
 
 function registerReaper(meter: Meter, reaper: Reaper, nameOf: (id: string) => string): void {
@@ -67,6 +114,12 @@ function registerReaper(meter: Meter, reaper: Reaper, nameOf: (id: string) => st
       value: count,
       labels: { cluster: nameOf(cluster), verb, code: String(code ?? '') },
     })),
+  )
+  observeCounter(
+    meter,
+    'kinfold_commands_unreadable',
+    'Commands put into the dead letters unread.',
+    () => [{ value: reaper.status().unreadable, labels: {} }],
   )
   observeGauge(meter, 'kinfold_commands_in_flight', 'Commands under way.', () =>
     reaper.status().clusters.map(({ cluster, inFlight }) => ({
@@ -86,9 +139,13 @@ const WATCHER_COUNTERS = [
   ['updated', 'Changes told.'],
   ['deleted', 'Deletions told.'],
   ['touched', 'Versions that moved without a change.'],
+  ['ignored', 'Sightings older than what is held.'],
+  ['syncs', 'Complete relists.'],
   ['lists', 'Full lists begun.'],
   ['watches', 'Watches opened.'],
   ['failures', 'Calls that failed.'],
+  ['heartbeats', 'Heartbeats told.'],
+  ['discoveries', 'Answers of discovery.'],
   ['rewinds', 'Times a cluster went back in time.'],
 ] as const
 

@@ -41,6 +41,9 @@ export type Event =
   | Directive
   | Unreadable
 
+/** What may stand in the log. */
+export type LoggedEvent = Exclude<Event, Unreadable>
+
 /** Unique and growing within a cluster: watcher epoch times a million plus a counter. */
 export type SyncId = number
 
@@ -268,4 +271,34 @@ export interface Unreadable {
   /** The record's key: a home. */
   readonly home: string
   readonly reason: string
+}
+
+/** A type missing here, or one too many, does not compile. */
+const LOGGED_TYPES: Readonly<Record<LoggedEvent['type'], true>> = {
+  ObjectAdded: true,
+  ObjectUpdated: true,
+  ObjectDeleted: true,
+  Touched: true,
+  OwnerFound: true,
+  OwnerAbsent: true,
+  CommandSettled: true,
+  OwnerInterest: true,
+  OwnerState: true,
+  Continue: true,
+  WatcherStarted: true,
+  SyncStarted: true,
+  SyncFinished: true,
+  KindServed: true,
+  KindGone: true,
+  Heartbeat: true,
+  PolicyChanged: true,
+  Directive: true,
+}
+
+export const EVENT_TYPES: readonly LoggedEvent['type'][] = Object.keys(
+  LOGGED_TYPES,
+) as LoggedEvent['type'][]
+
+export function isEvent(record: { readonly type: string }): record is LoggedEvent {
+  return Object.hasOwn(LOGGED_TYPES, record.type)
 }

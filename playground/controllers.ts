@@ -144,6 +144,7 @@ export class Controllers {
       observedGeneration: deployment.metadata.generation,
       replicas: statusNumber(current, 'replicas'),
       ...{ updatedReplicas: ready, readyReplicas: ready, availableReplicas: ready },
+      conditions: [{ type: 'Available', status: ready < replicas ? 'False' : 'True' }],
     }
     await client.merge(`${collectionPath('deployments', namespace)}/${name}/status`, { status })
   }

@@ -26,6 +26,7 @@ export interface DiscoveredKind {
   readonly versions: readonly string[]
   /** Verbs of the preferred version. */
   readonly verbs: readonly string[]
+  /** Another server answers for it, or it could not be told whether one does. */
   readonly aggregated: boolean
   /** Another resource of the group has the same kind. */
   readonly ambiguous: boolean
@@ -36,6 +37,8 @@ export interface Discovery {
   readonly kinds: readonly DiscoveredKind[]
   /** `group/version`s that could not be had: what is known of them stays as it was. */
   readonly failed: readonly string[]
+  /** False: who answers for which group may not be read, so every kind counts as aggregated. */
+  readonly isAggregationKnown: boolean
 }
 
 /** What a list or watch needs; the version is the one to ask for. */

@@ -5,17 +5,12 @@
  * rules give. Assumes: `encode` is given a record of its type; anything else is an error that names the field.
  */
 import type { Command } from '../core/command.ts'
-import type { Event, Unreadable } from '../core/event.ts'
+import type { LoggedEvent } from '../core/event.ts'
 import type { PublicRecord, ServiceRecord } from '../core/record.ts'
 import type { StateValue } from '../core/state.ts'
 
 /** `type` tells them apart; an `Unreadable` is made by the task and never written. */
-export type Writable =
-  | Exclude<Event, Unreadable>
-  | Command
-  | PublicRecord
-  | ServiceRecord
-  | StateValue
+export type Writable = LoggedEvent | Command | PublicRecord | ServiceRecord | StateValue
 
 export interface Codec {
   encode(record: Writable): Uint8Array

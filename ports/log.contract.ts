@@ -265,6 +265,10 @@ function keeping(name: string, open: Open): void {
     equal(await log.loadPosition('reaper', 'events', 0), undefined)
     const large = { offset: 1n, detail: 'x'.repeat(64 * 1024 + 1) }
     await refuses('INVALID', log.savePosition('reaper', 'commands', 0, large))
+    for (const offset of [-1n, BigInt(Number.MAX_SAFE_INTEGER) + 1n]) {
+      const nowhere = { offset, detail: '' }
+      await refuses('INVALID', log.savePosition('reaper', 'commands', 0, nowhere))
+    }
   })
 
   test(`${name}: trimming moves the start, and what is before it is out of range`, async (t) => {

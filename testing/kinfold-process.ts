@@ -16,6 +16,8 @@ export interface KinfoldOptions {
   readonly data: string
   /** Given as they are; `--mode enforce --preset parity`, say. */
   readonly flags?: readonly string[]
+  /** For Node itself, such as a module to load first. */
+  readonly nodeArgs?: readonly string[]
 }
 
 export const ACTING: readonly string[] = ['--mode', 'enforce', '--preset', 'parity']
@@ -40,6 +42,7 @@ export class KinfoldProcess implements AsyncDisposable {
     kubeconfig,
     data,
     flags = ACTING,
+    nodeArgs = [],
   }: KinfoldOptions): Promise<KinfoldProcess> {
     // A killed one leaves it.
     await rm(addressFile(data), { force: true })
@@ -47,7 +50,7 @@ export class KinfoldProcess implements AsyncDisposable {
     const command = {
       name: 'kinfold up',
       binary: process.execPath,
-      args: [MAIN, 'up', ...fixed, ...flags],
+      args: [...nodeArgs, MAIN, 'up', ...fixed, ...flags],
       logFile: logFile(data),
     }
     return new KinfoldProcess(data, await ServerProcess.start(command, async () => true))
@@ -76,11 +79,25 @@ export class KinfoldProcess implements AsyncDisposable {
       },
       { withinMs: READY_WITHIN_MS },
     )
+    await this.assertRunning()
+  }
+
+  /** Rejects, with the end of its log, when it has ended by itself. */
+  async assertRunning(): Promise<void> {
     if (!this.#process.isRunning) throw new Error(`kinfold ended:\n${await this.#logTail()}`)
+  }
+
+  get pid(): number {
+    return this.#process.pid
   }
 
   async isReady(): Promise<boolean> {
     return (await this.#ask('/readyz')).ok
+  }
+
+  /** The lines of `/readyz?verbose`. */
+  async readiness(): Promise<readonly string[]> {
+    return (await (await this.#ask('/readyz?verbose')).text()).trimEnd().split('\n')
   }
 
   get isRunning(): boolean {

@@ -1,28 +1,10 @@
 /**
  * Which records have a schema. A type missing here, or one too many, does not compile.
  */
+import { EVENT_TYPES, type LoggedEvent } from '../../core/event.ts'
 import type { Writable } from '../../ports/codec.ts'
 
-const RECORD_TYPES: Readonly<Record<Writable['type'], true>> = {
-  ObjectAdded: true,
-  ObjectUpdated: true,
-  ObjectDeleted: true,
-  Touched: true,
-  OwnerFound: true,
-  OwnerAbsent: true,
-  CommandSettled: true,
-  OwnerInterest: true,
-  OwnerState: true,
-  Continue: true,
-  WatcherStarted: true,
-  SyncStarted: true,
-  SyncFinished: true,
-  KindServed: true,
-  KindGone: true,
-  Heartbeat: true,
-  PolicyChanged: true,
-  Directive: true,
-
+const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']>, true>> = {
   DeleteObject: true,
   OrphanDependent: true,
   RemoveFinalizer: true,
@@ -57,4 +39,4 @@ const RECORD_TYPES: Readonly<Record<Writable['type'], true>> = {
   Position: true,
 }
 
-export const RECORD_TYPE_NAMES: readonly string[] = Object.keys(RECORD_TYPES)
+export const RECORD_TYPE_NAMES: readonly string[] = [...EVENT_TYPES, ...Object.keys(OTHER_TYPES)]

@@ -357,12 +357,34 @@ describe('a cluster discovers', () => {
       { spec: { group: '', version: 'v1' } },
       { spec: { ...spec, service: { name: 's' } } },
     ]
-    const { kinds } = await discovered(groups, [200, { kind: 'APIServiceList', items }])
+    const answer: Scripted = [200, { kind: 'APIServiceList', items }]
+    const { kinds, isAggregationKnown } = await discovered(groups, answer)
     deepEqual(
       kinds.map((it) => it.aggregated),
       [false, true],
     )
+    equal(isAggregationKnown, true)
   })
+
+  const registration = 'apiregistration.k8s.io'
+  const unknowns: [string, ReturnType<typeof aggregated>, Scripted, boolean][] = [
+    ['may not be read', aggregated({ [registration]: { v1: [] } }), [403, {}], false],
+    ['may not be read, and are not told of', aggregated({}), [403, {}], false],
+    ['are told of and not found', aggregated({ [registration]: { v1: [] } }), [404, {}], false],
+    ['are not there at all', aggregated({}), [404, {}], true],
+  ]
+  for (const [what, groups, answer, isKnown] of unknowns) {
+    test(`${isKnown ? 'no' : 'every'} kind as aggregated when API services ${what}`, async () => {
+      const more = aggregated({ 'example.com': { v1: [resource('as', 'A')] } })
+      const both = { ...groups, items: [...groups.items, ...more.items] }
+      const { kinds, isAggregationKnown } = await discovered(both, answer)
+      deepEqual(
+        kinds.map((it) => it.aggregated),
+        [!isKnown, !isKnown],
+      )
+      equal(isAggregationKnown, isKnown)
+    })
+  }
 
   test('kinds of each version alone, where there is no aggregated discovery', async () => {
     const plain = (name: string, kind: string) => ({

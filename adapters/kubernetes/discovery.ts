@@ -2,7 +2,8 @@
  * Asks an API server which kinds it serves: aggregated discovery in two calls, or one call for each group and version where it has none.
  *
  * What must stay true: a group and version that could not be had, or is stale, is told as failed and never as gone. A server that serves
- * nothing is a server that failed.
+ * nothing is a server that failed. Where it may not be read who answers for a group, every kind counts as answered for by another server: a
+ * delete there is looked up first.
  *
  * Not here: which kinds are monitored (services/watcher).
  */
@@ -15,7 +16,8 @@ const AGGREGATED = ['v2', 'v2beta1']
   .map((version) => `${PLAIN};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
   .concat(PLAIN)
   .join(',')
-const API_SERVICES = '/apis/apiregistration.k8s.io/v1/apiservices'
+const REGISTRATION = 'apiregistration.k8s.io'
+const API_SERVICES = `/apis/${REGISTRATION}/v1/apiservices`
 /** Group versions asked at once, where there is no aggregated discovery. */
 const CALLS_AT_ONCE = 8
 
@@ -27,7 +29,12 @@ export async function discoverKinds(reading: Reading, signal: AbortSignal): Prom
   ])
   const served = [...core, ...groups]
   const failed = served.filter(({ resources }) => resources === null).map(({ name }) => name)
-  return { kinds: kindsOf(served, aggregated), failed }
+  const isRegistrationServed = served.some(({ group }) => group === REGISTRATION)
+  const isAggregationKnown =
+    aggregated instanceof Set || (aggregated === 'NOT_SERVED' && !isRegistrationServed)
+  const isRemote = (name: string): boolean =>
+    aggregated instanceof Set ? aggregated.has(name) : !isAggregationKnown
+  return { kinds: kindsOf(served, isRemote), failed, isAggregationKnown }
 }
 
 /** One group and version; its resources are null when they could not be had. */
@@ -144,8 +151,11 @@ function resourceOf(resource: string, kind: string, scope: Scope, raw: Json): Se
   ]
 }
 
-/** Group versions that another server answers for. Where that may not be read, none counts as such. */
-async function aggregatedVersions(reading: Reading, signal: AbortSignal): Promise<Set<string>> {
+/** Group versions that another server answers for, or why that cannot be told. A server without aggregation serves no such list. */
+async function aggregatedVersions(
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<Set<string> | Hidden> {
   try {
     const body = await ask(reading, API_SERVICES, PLAIN, signal)
     const specs = jsonsIn(body, 'items').map((item) => (isJson(item['spec']) ? item['spec'] : {}))
@@ -154,25 +164,27 @@ async function aggregatedVersions(reading: Reading, signal: AbortSignal): Promis
       remote.map((spec) => apiVersionOf(textIn(spec, 'group'), textIn(spec, 'version'))),
     )
   } catch (error) {
-    const isHidden = error instanceof ClusterError && HIDDEN.includes(error.code)
-    if (isHidden) return new Set()
+    const hidden = error instanceof ClusterError && HIDDEN.find((code) => code === error.code)
+    if (hidden) return hidden
     throw error
   }
 }
 
-const HIDDEN: readonly string[] = ['FORBIDDEN', 'NOT_SERVED']
+const HIDDEN = ['FORBIDDEN', 'NOT_SERVED'] as const
+
+type Hidden = (typeof HIDDEN)[number]
 
 type Building = { -readonly [Key in keyof DiscoveredKind]: DiscoveredKind[Key] }
 
 function kindsOf(
   served: readonly ServedVersion[],
-  aggregated: ReadonlySet<string>,
+  isRemoteVersion: (name: string) => boolean,
 ): DiscoveredKind[] {
   const kinds = new Map<string, Building>()
   for (const { name, group, version, resources } of served) {
     for (const { kind, ...rest } of resources ?? []) {
       const known = kinds.get(`${group}/${kind}`)
-      const isRemote = aggregated.has(name)
+      const isRemote = isRemoteVersion(name)
       if (known === undefined) {
         const first = { group, kind, versions: [version], aggregated: isRemote, ambiguous: false }
         kinds.set(`${group}/${kind}`, { ...first, ...rest })

@@ -3,26 +3,23 @@
  * it acknowledged before is there when it is opened again.
  */
 import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Store, StoreError, type StoreErrorCode } from '../../ports/store.ts'
+import { testOnSmallDisk } from '../../testing/small-disk.ts'
 import { openLevelStore } from './store.ts'
 
 const VALUE = new Uint8Array(1_000).fill(9)
 
-test('a store on a full disk ends with FULL, also after room was made, and keeps what it acknowledged: X4', async (t) => {
-  const disk = await mkdtemp(join(tmpdir(), 'kinfold-full-'))
-  const isMounted = mountSmall(disk)
-  t.after(async () => {
-    if (isMounted) execFileSync('umount', [disk])
-    await rm(disk, { recursive: true })
-  })
-  if (!isMounted) return t.skip('needs root and mount; the next test fills no disk but a file')
-  const directory = join(disk, 'store')
-  const ballast = join(disk, 'ballast')
+const FULL =
+  'a store on a full disk ends with FULL, also after room was made, and keeps what it acknowledged: X4'
+
+testOnSmallDisk(import.meta.filename, FULL, '600k', async (disk) => {
+  const directory = join(disk.path, 'store')
+  const ballast = join(disk.path, 'ballast')
   await writeFile(ballast, new Uint8Array(350 * 1024))
 
   const store = await openLevelStore({ directory, identity: 'log/0' })
@@ -92,17 +89,6 @@ async function assertKept(directory: string, acknowledged: number): Promise<void
   equal(page.length, held)
   equal(page.at(-1)?.[0], `k/${String(held - 1).padStart(6, '0')}`)
   await store.verify()
-}
-
-function mountSmall(directory: string): boolean {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=600k', 'none', directory], {
-      stdio: 'ignore',
-    })
-  } catch {
-    return false
-  }
-  return true
 }
 
 function has(code: StoreErrorCode): (error: unknown) => boolean {

@@ -22,6 +22,7 @@ import {
   TOPICS,
   type Topic,
 } from '../../ports/log.ts'
+import { checkPosition, checkRecords } from '../../ports/record-limit.ts'
 import { MemoryPartition } from './log-partition.ts'
 import { type Fate, type HeldFate, MemoryTaskLog, type TaskAccess } from './task-log.ts'
 import { Transaction } from './transaction.ts'
@@ -36,10 +37,6 @@ export interface HeldCommit {
   release(): void
   abort(): void
 }
-
-const MAX_KEY_BYTES = 32 * 1024
-const MAX_RECORD_BYTES = 1024 * 1024
-const MAX_DETAIL_BYTES = 64 * 1024
 
 /** What outlives a handle. */
 interface Content {
@@ -126,9 +123,7 @@ export class MemoryLog implements Log {
     position: SavedPosition,
   ): Promise<void> {
     this.#partition(topic, partition)
-    if (Buffer.byteLength(position.detail) > MAX_DETAIL_BYTES) {
-      throw invalid(`The note of a position of ${reader} is longer than 64 KiB: shorten it`)
-    }
+    checkPosition(reader, position)
     this.#content.positions.set(positionKey(reader, topic, partition), { ...position })
   }
 
@@ -231,21 +226,6 @@ function emptyContent(log: MemoryLogOptions): Content {
 
 function positionKey(reader: string, topic: Topic, partition: number): string {
   return `${topic}/${partition}/${reader}`
-}
-
-function checkRecords(topic: Topic, records: readonly Produced[]): void {
-  for (const { key, value } of records) {
-    const keyBytes = Buffer.byteLength(key)
-    if (keyBytes === 0 || keyBytes > MAX_KEY_BYTES || !key.isWellFormed()) {
-      throw invalid(`A key for ${topic} is not text of 1 byte to 32 KiB: give it another`)
-    }
-    if (value === null && !COMPACTED.has(topic)) {
-      throw invalid(`Topic ${topic} is not compacted and takes no tombstone (key ${key})`)
-    }
-    if (keyBytes + (value?.length ?? 0) > MAX_RECORD_BYTES) {
-      throw invalid(`The record ${key} for ${topic} is larger than 1 MiB: split it`)
-    }
-  }
 }
 
 function invalid(message: string): LogError {

@@ -24,10 +24,11 @@ import {
   type TaskLog,
   type Topic,
 } from '../../ports/log.ts'
+import { checkPosition, checkRecords } from '../../ports/record-limit.ts'
 import { Compaction } from './compaction.ts'
 import { damagedFile, failureOf, invalid } from './failure.ts'
 import { type Head, nameOf } from './head.ts'
-import { checkPosition, checkRecords, sizeOf } from './limit.ts'
+import { sizeOf } from './limit.ts'
 import { lockDirectory } from './lock.ts'
 import { LogFile } from './log-file.ts'
 import { Maintenance } from './maintenance.ts'

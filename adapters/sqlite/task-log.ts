@@ -12,7 +12,8 @@ import {
   type Topic,
   type TopicBatch,
 } from '../../ports/log.ts'
-import { checkRecords, sizeOf } from './limit.ts'
+import { checkRecords } from '../../ports/record-limit.ts'
+import { sizeOf } from './limit.ts'
 import type { WriteQueue } from './write-queue.ts'
 
 export interface TaskAccess {

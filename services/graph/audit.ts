@@ -15,7 +15,7 @@ import { CodecError } from '../../ports/codec.ts'
 import type { Entry, Log, Topic } from '../../ports/log.ts'
 import type { Store, StoreChange } from '../../ports/store.ts'
 import { Batch } from './batch.ts'
-import { snapshots } from './retention.ts'
+import { CHUNKS_PER_READ, snapshots } from './retention.ts'
 import { readEvent } from './task.ts'
 
 export interface AuditParts {
@@ -207,7 +207,8 @@ async function* entriesOf(
 ): AsyncIterable<Entry> {
   const { start, end } = await log.bounds(topic, partition)
   for (let next = from ?? start; next < end; ) {
-    const page = await log.read(topic, partition, next, { limit: READ_LIMIT, waitMs: 0 })
+    const limit = topic === 'snapshots' ? CHUNKS_PER_READ : READ_LIMIT
+    const page = await log.read(topic, partition, next, { limit, waitMs: 0 })
     yield* page.entries
     if (page.next === next) return
     next = page.next

@@ -83,7 +83,7 @@ test('why tells of what is gone: the events, the verdict, the command', async (t
   equal(answer.phase, null)
   deepEqual(
     answer.history.map(({ change }) => change),
-    ['created', 'verdict', 'command', 'verdict', 'gone'],
+    ['created', 'verdict', 'verdict', 'command', 'gone'],
   )
   match(
     answer.history.find(({ change }) => change === 'command')?.text ?? '',
@@ -104,7 +104,12 @@ test('a question that cannot be answered says why', async (t) => {
   equal(nothing.status, 404)
   match(
     ((await nothing.json()) as { detail: string }).detail,
-    /no pod\/nope in namespace ns was ever seen/,
+    /no pod\/nope in namespace ns was ever seen; name its namespace with --namespace/,
+  )
+  const elsewhere = await server.get('/v1/why?kind=deployment&name=web&namespace=ns&cluster=x')
+  match(
+    ((await elsewhere.json()) as { detail: string }).detail,
+    /no deployment\/web in namespace ns was ever seen in cluster x; there is one in test/,
   )
   equal((await server.get('/v1/why?kind=pod')).status, 400)
   equal((await server.get('/v2/why')).status, 404)

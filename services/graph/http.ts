@@ -63,8 +63,10 @@ export async function serveHttp(
   try {
     await server.listen({ host, port })
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new ExitError(EXIT.failure, `--http ${address} cannot be listened on: ${why}`)
+    const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+    const why = isTaken ? 'another program has it' : String((error as Error).message)
+    const hint = 'give another address with --http HOST:PORT; port 0 takes any that is free'
+    throw new ExitError(EXIT.failure, `--http ${address} cannot be listened on: ${why}; ${hint}`)
   }
   const bound = server.server.address()
   if (bound === null || typeof bound === 'string')
@@ -123,7 +125,15 @@ async function one(query: Query, asked: Selector): Promise<Named> {
 async function all(query: Query, asked: Selector): Promise<readonly [Named, ...Named[]]> {
   const [first, ...others] = await query.find(asked)
   if (first !== undefined) return [first, ...others]
-  throw new Problem(404, `no ${describe(asked)} was ever seen`)
+  const none = `no ${describe(asked)} was ever seen`
+  if (asked.cluster !== undefined) {
+    const elsewhere = await query.find({ ...asked, cluster: undefined })
+    const names = new Set(elsewhere.map(({ cluster }) => query.clusterName(cluster)))
+    const hint = names.size === 0 ? '' : `; there is one in ${[...names].join(', ')}`
+    throw new Problem(404, `${none} in cluster ${asked.cluster}${hint}`)
+  }
+  const hint = asked.uid === undefined ? '; name its namespace with --namespace' : ''
+  throw new Problem(404, none + hint)
 }
 
 function describe({ kind, name, namespace, uid }: Selector): string {

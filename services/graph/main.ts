@@ -11,6 +11,8 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import type { Census } from './census.ts'
+import { createCensus } from './census.ts'
 import type { Graph } from './graph.ts'
 import { createGraph } from './graph.ts'
 import type { HistoryIndex } from './history-index.ts'
@@ -32,6 +34,7 @@ export interface GraphMainOptions {
 
 export interface GraphMain extends AsyncDisposable {
   readonly graph: Graph
+  readonly census: Census
   readonly index: HistoryIndex
   readonly query: Query
 }
@@ -66,6 +69,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   const query = createQuery(() => graph.tasks, codec, index)
   return {
     graph,
+    census: createCensus(graph.tasks, codec, clock),
     index,
     query,
     [Symbol.asyncDispose]: async () => await indexStore[Symbol.asyncDispose](),

@@ -260,7 +260,7 @@ export function createQuery(
     },
     async why(object) {
       const found = nodeAnywhere(object.cluster, object.uid)
-      const history = await index.history(object.cluster, object.uid)
+      const history = verdictsFirst(await index.history(object.cluster, object.uid))
       const owner = readers()
         .map((reader) => ownerOf(reader, object.cluster, object.uid, object))
         .find((each) => each !== undefined)
@@ -330,4 +330,13 @@ function isKind(word: string, named: Named, readers: readonly StateReader[]): bo
 function byKindAndName(a: TreeNode, b: TreeNode): number {
   const [left, right] = [`${a.kind}/${a.name}`, `${b.kind}/${b.name}`]
   return left < right ? -1 : left > right ? 1 : 0
+}
+
+/** Of one record: what was decided, before what was asked for because of it. All else stays in its order. */
+function verdictsFirst(history: readonly History[]): History[] {
+  const records = Map.groupBy(history, ({ partition, position }) => `${partition}-${position}`)
+  return [...records.values()].flatMap((all) => [
+    ...all.filter(({ change }) => change !== 'command'),
+    ...all.filter(({ change }) => change === 'command'),
+  ])
 }

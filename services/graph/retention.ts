@@ -11,15 +11,15 @@ import type { Snapshot } from '../../core/record.ts'
 import type { Position } from '../../core/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Log, Topic } from '../../ports/log.ts'
+import { type Log, LogError, type Topic } from '../../ports/log.ts'
 import type { Task } from './task.ts'
 
 export interface RetentionConfig {
   /** Events younger than this are kept. */
   readonly keepMs: number
-  /** At most so many events are kept behind the last snapshot, whatever their age. */
+  /** At most so many events are kept, whatever their age, and those since the last snapshot. A number, not bytes: no log counts those. */
   readonly keepEvents: number
-  /** A snapshot after so many events. */
+  /** A snapshot after so many events; sooner when what may go lies beyond the last one. */
   readonly snapshotEvents: number
   /** How often it is looked at. */
   readonly everyMs: number
@@ -37,6 +37,8 @@ const SNAPSHOTS_KEPT = 3
 /** Keys of one chunk, and bytes after which it is closed: a record stays below 1 MiB. */
 const CHUNK_KEYS = 2_000
 const CHUNK_BYTES = 512 * 1024
+/** Chunks read at once. */
+export const CHUNKS_PER_READ = 8
 
 export interface RetentionParts {
   readonly log: Log
@@ -46,21 +48,75 @@ export interface RetentionParts {
   readonly retention: RetentionConfig
 }
 
+/** What the log is known to have, so that a round reads only what came since. */
+interface Known {
+  readonly places: readonly SnapshotPlace[]
+  readonly next: bigint
+}
+
 export async function keepTrimmed(parts: RetentionParts, signal: AbortSignal): Promise<void> {
-  const { clock, retention } = parts
+  const { clock, retention, task } = parts
+  let known: Known | undefined
   while (!signal.aborted) {
     await clock.sleep(retention.everyMs, signal)
-    if (signal.aborted || parts.task.status().state !== 'folding') continue
-    await snapshotIfDue(parts, signal)
-    await trim(parts)
+    if (signal.aborted || task.status().state !== 'folding') continue
+    try {
+      known = await round(parts, known, signal)
+    } catch (error) {
+      if (signal.aborted) return
+      if (!(error instanceof LogError) || error.remedy !== 'retry') throw error
+      known = undefined
+    }
   }
 }
 
-async function snapshotIfDue(parts: RetentionParts, signal: AbortSignal): Promise<void> {
-  const last = await lastSnapshot(parts.log, parts.codec, parts.task.partition)
+async function round(
+  parts: RetentionParts,
+  before: Known | undefined,
+  signal: AbortSignal,
+): Promise<Known> {
+  const mayGo = await endOfWhatMayGo(parts)
+  let known = await knownSnapshots(parts, before)
   const { position } = parts.task.status()
-  if (position - (last?.position ?? 0n) < BigInt(parts.retention.snapshotEvents)) return
-  await parts.task.pausedForSnapshot(() => takeSnapshot(parts, signal))
+  const last = known.places.at(-1)?.position ?? 0n
+  const isDue = mayGo > last || position - last >= BigInt(parts.retention.snapshotEvents)
+  if (isDue && position > last) {
+    await unlessStopped(
+      parts.task.pausedForSnapshot(() => takeSnapshot(parts, signal)),
+      signal,
+    )
+    known = await knownSnapshots(parts, known)
+  }
+  return { ...known, places: await trim(parts, known.places, mayGo) }
+}
+
+/** The task gives no moment any more once it is stopped. */
+async function unlessStopped(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const stopped = Promise.withResolvers<never>()
+  const stop = (): void => stopped.reject(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  try {
+    await Promise.race([work, stopped.promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+async function endOfWhatMayGo({ log, clock, task, retention }: RetentionParts): Promise<bigint> {
+  const { keepMs, keepEvents } = retention
+  const byCount = task.status().position - BigInt(keepEvents)
+  const byAge = await firstSince(log, 'events', task.partition, clock.now() - keepMs)
+  return byAge > byCount ? byAge : byCount
+}
+
+async function knownSnapshots(
+  { log, codec, task }: RetentionParts,
+  before: Known | undefined,
+): Promise<Known> {
+  const { start, end } = await log.bounds('snapshots', task.partition)
+  const found = await snapshots(log, codec, task.partition, before?.next ?? start)
+  return { places: [...(before?.places ?? []), ...found], next: end }
 }
 
 /** Appends the store's whole content; the last chunk makes it count. The task must stand still meanwhile. */
@@ -120,17 +176,18 @@ export interface SnapshotPlace {
   readonly offset: bigint
 }
 
-/** Whole snapshots of a partition, oldest first. */
+/** Whole snapshots of a partition from an offset on, oldest first. */
 export async function snapshots(
   log: Log,
   codec: Codec,
   partition: number,
+  from?: bigint,
 ): Promise<SnapshotPlace[]> {
   const { start, end } = await log.bounds('snapshots', partition)
   const found: SnapshotPlace[] = []
   let first: bigint | undefined
-  for (let next = start; next < end; ) {
-    const page = await log.read('snapshots', partition, next, { limit: 64, waitMs: 0 })
+  for (let next = from ?? start; next < end; ) {
+    const page = await log.read('snapshots', partition, next, { limit: CHUNKS_PER_READ, waitMs: 0 })
     for (const entry of page.entries) {
       if (entry.value === null) continue
       const record = codec.decode(entry.value) as Snapshot
@@ -144,29 +201,23 @@ export async function snapshots(
   return found
 }
 
-async function lastSnapshot(
-  log: Log,
-  codec: Codec,
-  partition: number,
-): Promise<SnapshotPlace | undefined> {
-  return (await snapshots(log, codec, partition)).at(-1)
-}
-
-async function trim({ log, codec, clock, task, retention }: RetentionParts): Promise<void> {
-  const all = await snapshots(log, codec, task.partition)
+/** Answers the snapshots that are left. */
+async function trim(
+  { log, task }: RetentionParts,
+  all: readonly SnapshotPlace[],
+  mayGo: bigint,
+): Promise<readonly SnapshotPlace[]> {
   const kept = all.slice(-SNAPSHOTS_KEPT)
   const oldest = kept[0]
   const last = kept.at(-1)
-  if (oldest === undefined || last === undefined) return
+  if (oldest === undefined || last === undefined) return all
   const { start } = await log.bounds('events', task.partition)
-  const byCount = task.status().position - BigInt(retention.keepEvents)
-  const byAge = await firstSince(log, 'events', task.partition, clock.now() - retention.keepMs)
-  const wanted = byAge > byCount ? byAge : byCount
   // Something must be left to fold again from: never beyond the last snapshot.
-  const before = wanted < last.position ? wanted : last.position
+  const before = mayGo < last.position ? mayGo : last.position
   if (before > start) await log.trim('events', task.partition, before)
   if (all.length > kept.length) await log.trim('snapshots', task.partition, oldest.offset)
   await trimFollowers(log, task.partition)
+  return kept
 }
 
 /** What tells of events goes when they go: an audit compares all that is left of them. */

@@ -7,7 +7,7 @@
  * Not here: which partitions this process has (ports/placement.ts), answering questions (query.ts).
  */
 import { createHash } from 'node:crypto'
-import type { Event } from '../../core/event.ts'
+import { type Event, isEvent } from '../../core/event.ts'
 import { POSITION_KEY } from '../../core/key.ts'
 import type { At, Outcome } from '../../core/outcome.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -220,30 +220,3 @@ export function readEvent(codec: Codec, entry: Entry): Event {
   if (!isEvent(record)) throw new CodecError('CORRUPT', `a ${record.type} is no event`)
   return record
 }
-
-const EVENT_TYPES: Readonly<Record<Exclude<Event['type'], 'Unreadable'>, true>> = {
-  ObjectAdded: true,
-  ObjectUpdated: true,
-  ObjectDeleted: true,
-  Touched: true,
-  OwnerFound: true,
-  OwnerAbsent: true,
-  CommandSettled: true,
-  OwnerInterest: true,
-  OwnerState: true,
-  Continue: true,
-  WatcherStarted: true,
-  SyncStarted: true,
-  SyncFinished: true,
-  KindServed: true,
-  KindGone: true,
-  Heartbeat: true,
-  PolicyChanged: true,
-  Directive: true,
-}
-
-function isEvent(record: { readonly type: string }): record is Exclude<Event, Unreadable> {
-  return Object.hasOwn(EVENT_TYPES, record.type)
-}
-
-type Unreadable = Extract<Event, { type: 'Unreadable' }>

@@ -25,7 +25,7 @@ export interface ReaperConfig {
   readonly ownerProofs: number
   /** That an endpoint is the cluster it should be was proven within 30 s of any call (I7); looks at owners come in between. */
   readonly identityProofMs: number
-  /** A failed proof of identity stands this long, so a backlog does not ask once per command. */
+  /** A failed proof of identity stands this long, so a backlog does not ask once per command; before it fails it is tried again for as long at most. */
   readonly identityRetryMs: number
   /** Calls in flight per cluster: where it begins, and where it ends growing. 32 saturate a server on two cores. */
   readonly startConcurrency: number

@@ -1,5 +1,5 @@
 /** How long a look counts, who shares it, and what voids it. */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OwnerClaim } from '../../core/command.ts'
 import { GONE_CLAIM, World } from '../../testing/reaper-world.ts'
@@ -10,13 +10,13 @@ import { createThrottle } from './throttle.ts'
 
 interface Looking {
   readonly proofs: Proofs
-  /** Requests so far for kube-system, and for owners. */
-  readonly asked: { identity: number; owner: number }
+  /** Requests so far for kube-system, and for owners; and how often the first went wrong. */
+  readonly asked: { identity: number; owner: number; trouble: number }
   identity(): Promise<string | undefined>
   owner(name?: string): Promise<string>
 }
 
-function looking(world: World, config: Partial<ReaperConfig> = {}): Looking {
+function looking(world: World, config: Partial<ReaperConfig> = {}, id = world.id): Looking {
   const bounds = { ...DEFAULT_REAPER_CONFIG, ...config }
   const { signal } = new AbortController()
   const cluster = world.connect()
@@ -29,8 +29,10 @@ function looking(world: World, config: Partial<ReaperConfig> = {}): Looking {
     onAnswer: () => {},
     onBroken: () => {},
   })
-  const proofs = createProofs(world.id, cluster, caller, world.clock, bounds)
-  const asked = { identity: 0, owner: 0 }
+  const asked = { identity: 0, owner: 0, trouble: 0 }
+  const { clock } = world
+  const onTrouble = (): void => void asked.trouble++
+  const proofs = createProofs({ id, cluster, caller, clock, bounds, onTrouble })
   return {
     proofs,
     asked,
@@ -54,17 +56,75 @@ test('proves an identity once for all who ask within its time', async () => {
   equal(look.asked.identity, 2)
 })
 
-test('asks again a second after it could not prove an identity', async () => {
+test('tries an identity again shortly, for all who wait for it', async () => {
   const world = await World.open()
-  const end = world.server.inject(() => Promise.resolve({ status: 503, headers: {}, body: none() }))
+  failFirst(world, 2, 503)
   const look = looking(world)
+  const proofs = Promise.all([look.identity(), look.identity()])
+  await world.clock.advance(300)
+  deepEqual(await proofs, [undefined, undefined])
+  deepEqual(look.asked, { identity: 3, owner: 0, trouble: 2 })
+})
+
+test('gives an identity up after three more tries, and asks again a second later', async () => {
+  const world = await World.open()
+  failFirst(world, 4, 503)
+  const look = looking(world)
+  const failed = look.identity()
+  await world.clock.advance(700)
+  equal(typeof (await failed), 'string')
+  equal(look.asked.identity, 4)
   equal(typeof (await look.identity()), 'string')
-  end()
-  await world.clock.advance(999)
+  await world.clock.advance(649)
   equal(typeof (await look.identity()), 'string')
-  equal(look.asked.identity, 1)
-  await world.clock.advance(1)
+  equal(look.asked.identity, 4)
+  await world.clock.advance(1_000)
   equal(await look.identity(), undefined)
+})
+
+test('gives an identity up at once when it is refused, or would take too long', async () => {
+  for (const [status, headers] of [
+    [403, {}],
+    [429, { 'retry-after': '60' }],
+  ] as const) {
+    const world = await World.open()
+    failFirst(world, 1, status, headers)
+    const look = looking(world)
+    equal(typeof (await look.identity()), 'string', `${status}`)
+    equal(look.asked.identity, 1)
+  }
+})
+
+test('gives an identity up when the first try took as long as a failed one stands', async () => {
+  const world = await World.open()
+  world.server.inject(async (_request) => {
+    await world.clock.sleep(1_000)
+    return { status: 503, headers: {}, body: none() }
+  })
+  const look = looking(world)
+  const failed = look.identity()
+  await world.clock.advance(1_000)
+  equal(typeof (await failed), 'string')
+  equal(look.asked.identity, 1)
+})
+
+test('takes another cluster for what it is at once', async () => {
+  const world = await World.open()
+  const look = looking(world, {}, 'another')
+  match((await look.identity()) ?? '', /another cluster/)
+  deepEqual(look.asked, { identity: 1, owner: 0, trouble: 0 })
+})
+
+test('trusts no owner seen before an identity was not answered', async () => {
+  const world = await World.open()
+  const look = looking(world)
+  await look.owner()
+  failFirst(world, 1, 503)
+  const proof = look.identity()
+  await world.clock.advance(100)
+  equal(await proof, undefined)
+  await look.owner()
+  equal(look.asked.owner, 2)
 })
 
 test('looks at an owner once for all who ask within its time', async () => {
@@ -88,7 +148,7 @@ test('trusts nothing seen before a connection broke', async () => {
   look.proofs.voidAll()
   await look.identity()
   await look.owner()
-  deepEqual(look.asked, { identity: 2, owner: 2 })
+  deepEqual(look.asked, { identity: 2, owner: 2, trouble: 0 })
 })
 
 test('forgets the oldest look when it has too many', async () => {
@@ -99,5 +159,17 @@ test('forgets the oldest look when it has too many', async () => {
   await look.owner('a')
   equal(look.asked.owner, 4)
 })
+
+function failFirst(
+  world: World,
+  count: number,
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  let failed = 0
+  world.server.inject(() => {
+    return failed++ < count ? Promise.resolve({ status, headers, body: none() }) : undefined
+  })
+}
 
 async function* none(): AsyncGenerator<Uint8Array, void> {}

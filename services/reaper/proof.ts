@@ -2,7 +2,8 @@
  * Looks that many commands share: whether the endpoint is the cluster it should be, and how an owner stands.
  *
  * What must stay true: a look is as old as the moment it was asked for, and is never used beyond its time; one that failed proves nothing,
- * but is shared as well, so a backlog does not ask once per command.
+ * but is shared as well, so a backlog does not ask once per command. A proof of identity that failed on the way may have passed over a restore: what
+ * was seen before it counts no more.
  *
  * Not here: what a look proves (gate.ts).
  */
@@ -13,6 +14,9 @@ import { type Cluster, ClusterError, type GetAnswer } from '../../ports/cluster.
 import type { Caller } from './call.ts'
 
 export interface ProofBounds {
+  /** As for any GET: further tries, and the longest wait that a server may ask for. */
+  readonly retries: number
+  readonly retryAfterCapMs: number
   readonly identityProofMs: number
   readonly identityRetryMs: number
   readonly ownerProofMs: number
@@ -28,48 +32,63 @@ export interface Proofs {
   owner(claim: OwnerClaim, onCall: () => void, signal: AbortSignal): Promise<GetAnswer>
 }
 
+export interface ProofParts {
+  readonly id: ClusterId
+  readonly cluster: Cluster
+  readonly caller: Caller
+  readonly clock: Clock
+  readonly bounds: ProofBounds
+  /** A question for the identity was not answered as it should be. */
+  readonly onTrouble: () => void
+}
+
 interface Look<A> {
   readonly askedAt: number
   readonly answer: Promise<A>
 }
 
-interface IdentityLook extends Look<string | undefined> {
+interface IdentityLook {
+  /** When it was asked for; of one that failed, when it did. */
+  since: number
   hasFailed: boolean
+  readonly answer: Promise<string | undefined>
 }
 
-export function createProofs(
-  id: ClusterId,
-  cluster: Cluster,
-  caller: Caller,
-  clock: Clock,
-  bounds: ProofBounds,
-): Proofs {
+export function createProofs(parts: ProofParts): Proofs {
+  const { clock, caller, bounds } = parts
   let identityLook: IdentityLook | undefined
   /** In the order they were asked for, so the oldest come first. */
   const owners = new Map<string, Look<GetAnswer>>()
 
-  function isFresh(look: Look<unknown> | undefined, lifeMs: number): boolean {
-    return look !== undefined && clock.monotonicMs() - look.askedAt < lifeMs
+  function isFresh(since: number, lifeMs: number): boolean {
+    return clock.monotonicMs() - since < lifeMs
   }
 
   function forgetOld(): void {
     for (const [key, look] of owners) {
-      if (owners.size < bounds.ownerProofs && isFresh(look, bounds.ownerProofMs)) return
+      if (owners.size < bounds.ownerProofs && isFresh(look.askedAt, bounds.ownerProofMs)) return
       owners.delete(key)
     }
+  }
+
+  function onTrouble(): void {
+    owners.clear()
+    parts.onTrouble()
   }
 
   return {
     async identity(onCall, signal) {
       const lifeMs =
         identityLook?.hasFailed === true ? bounds.identityRetryMs : bounds.identityProofMs
-      if (identityLook !== undefined && isFresh(identityLook, lifeMs)) return identityLook.answer
-      onCall()
-      const answer = identify(id, cluster, signal)
-      const look = { askedAt: clock.monotonicMs(), answer, hasFailed: false }
+      if (identityLook !== undefined && isFresh(identityLook.since, lifeMs)) {
+        return identityLook.answer
+      }
+      const answer = identify({ ...parts, onTrouble }, onCall, signal)
+      const look: IdentityLook = { since: clock.monotonicMs(), answer, hasFailed: false }
       identityLook = look
       const reason = await answer
       look.hasFailed = reason !== undefined
+      if (look.hasFailed) look.since = clock.monotonicMs()
       return reason
     },
     voidAll() {
@@ -79,7 +98,7 @@ export function createProofs(
     owner(claim, onCall, signal) {
       const key = placeOf(claim)
       const known = owners.get(key)
-      if (known !== undefined && isFresh(known, bounds.ownerProofMs)) return known.answer
+      if (known !== undefined && isFresh(known.askedAt, bounds.ownerProofMs)) return known.answer
       forgetOld()
       const look = {
         askedAt: clock.monotonicMs(),
@@ -92,18 +111,34 @@ export function createProofs(
   }
 }
 
+/** Tries again shortly: a whole backlog waits for it. Not for longer than a failed proof stands, so that a hanging server costs one wait. */
 async function identify(
-  id: ClusterId,
-  cluster: Cluster,
+  { id, cluster, caller, clock, bounds, onTrouble }: ProofParts,
+  onCall: () => void,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  try {
-    const seen = await cluster.identify(signal)
-    return seen === id ? undefined : `the endpoint is another cluster, ${seen}`
-  } catch (error) {
-    if (!(error instanceof ClusterError)) throw error
-    return `the cluster's identity could not be proven: ${error.message}`
+  const until = clock.monotonicMs() + bounds.identityRetryMs
+  for (let retries = 0; ; retries++) {
+    onCall()
+    try {
+      const seen = await cluster.identify(signal)
+      return seen === id ? undefined : `the endpoint is another cluster, ${seen}`
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error
+      onTrouble()
+      const isOver = retries >= bounds.retries || clock.monotonicMs() >= until
+      if (isOver || !mayPass(error, bounds)) {
+        return `the cluster's identity could not be proven: ${error.message}`
+      }
+      await caller.wait(retries, error.retryAfterMs, signal)
+    }
   }
+}
+
+const PASSING: readonly string[] = ['THROTTLED', 'UNAVAILABLE', 'UNREACHABLE', 'UNREADABLE']
+
+function mayPass({ code, retryAfterMs }: ClusterError, bounds: ProofBounds): boolean {
+  return PASSING.includes(code) && (retryAfterMs ?? 0) <= bounds.retryAfterCapMs
 }
 
 function placeOf({ group, version, resource, namespace, name }: OwnerClaim): string {

@@ -101,12 +101,12 @@ const FRESH: Tried = { dryRun: false, retries: 0, conflicts: 0 }
 
 /** Facts, then proofs, then the facts as they are after the proofs: a pause may have been pressed meanwhile. */
 async function gate(command: Command, { appendedAt, site, signal, onCall }: Life): Promise<Pass> {
-  const facts = site.facts(appendedAt)
-  const pass = judge(command, facts, site.config)
+  const pass = judge(command, site.facts(appendedAt), site.config)
   if (pass.type === 'Blocked') return pass
   const impostor = await site.proofs.identity(onCall, signal)
   if (impostor !== undefined) return { type: 'Blocked', reason: impostor }
-  const claims = claimsToProve(command, facts, site.config)
+  // What went wrong meanwhile may have been a restore: then more has to be proven than before.
+  const claims = claimsToProve(command, site.facts(appendedAt), site.config)
   const looks = await Promise.all(claims.map((one) => site.proofs.owner(one, onCall, signal)))
   for (const [i, claim] of claims.entries()) {
     const reason = disproof(claim, looks[i] as (typeof looks)[number])

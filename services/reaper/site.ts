@@ -73,17 +73,20 @@ class OneCluster implements Site {
   constructor(parts: SiteParts) {
     const { id, cluster, clock, random, config } = parts
     const throttle = createThrottle(config)
-    const onBroken = (): void => {
+    const onTrouble = (): void => {
       this.#troubledAt = clock.now()
+    }
+    const onBroken = (): void => {
+      onTrouble()
       proofs.voidAll()
     }
     const onAnswer: SiteParts['onAnswer'] = (verb, code) => {
-      if (code === null || code >= 500) this.#troubledAt = clock.now()
+      if (code === null || code >= 500) onTrouble()
       parts.onAnswer(verb, code)
     }
     const rest = { clock, random, bounds: config, onAnswer, onBroken }
     const caller = createCaller({ cluster, throttle, ...rest })
-    const proofs = createProofs(id, cluster, caller, clock, config)
+    const proofs = createProofs({ id, cluster, caller, clock, bounds: config, onTrouble })
     const facts = (appendedAt: number): Facts => ({
       ...factsOf(id, appendedAt, true, parts),
       isUnbroken: appendedAt > this.#troubledAt,

@@ -23,7 +23,7 @@ function kind(group: string, name: string, rest: Partial<DiscoveredKind> = {}): 
 }
 
 function answer(kinds: readonly DiscoveredKind[], failed: readonly string[] = []): Discovery {
-  return { kinds, failed }
+  return { kinds, failed, isAggregationKnown: true }
 }
 
 /** `+Kind` told as served, `-Kind` missing. */

@@ -172,3 +172,24 @@ for (const [how, answer] of broken) {
     ok(!(await rig.events()).some((event) => event.type === 'KindGone'))
   })
 }
+
+test('every kind is told as aggregated while API services may not be listed, and that is said once', async () => {
+  rig = new WatcherRig()
+  // As discovery asks; their monitor lists with a limit.
+  rig.broken = ({ path }) => (path.endsWith('/apiservices') ? answered(403, {}) : undefined)
+  rig.start()
+  await rig.synced()
+  await rig.clock.advance(15 * 60_000)
+  const isAggregated = (): Promise<readonly boolean[]> =>
+    rig.events().then((events) => {
+      return events.flatMap((event) => (event.type === 'KindServed' ? [event.aggregated] : []))
+    })
+  const told = await isAggregated()
+  ok(told.length > 0 && !told.includes(false))
+  const said = rig.notes.filter(({ message }) => /other servers/.test(message))
+  equal(said.length, 1)
+  rig.broken = () => undefined
+  await rig.clock.advance(15 * 60_000)
+  const since = (await isAggregated()).slice(told.length)
+  ok(since.length > 0 && !since.includes(true))
+})

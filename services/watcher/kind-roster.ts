@@ -37,6 +37,7 @@ export class KindRoster {
   #soon = new AbortController()
   #failures = 0
   #hasAnswer = false
+  #isAggregationKnown = true
   #reason = ''
 
   constructor(
@@ -149,6 +150,7 @@ export class KindRoster {
       counters.discoveries++
       if (discovery.kinds.length > 0) {
         this.#failures = 0
+        this.#tellAggregation(discovery)
         this.#reason =
           discovery.failed.length === 0 ? '' : `Discovery lacks ${discovery.failed.join(', ')}.`
         return discovery
@@ -162,6 +164,16 @@ export class KindRoster {
     this.#failures++
     observer.note('warn', 'discovery failed', { cluster: server.name, error: this.#reason })
     return undefined
+  }
+
+  #tellAggregation({ isAggregationKnown }: Discovery): void {
+    const { server, observer } = this.#deps
+    if (this.#isAggregationKnown && !isAggregationKnown) {
+      const message = 'which kinds other servers answer for is not known'
+      const hint = 'list on apiservices.apiregistration.k8s.io saves a GET before each DELETE'
+      observer.note('warn', message, { cluster: server.name, hint })
+    }
+    this.#isAggregationKnown = isAggregationKnown
   }
 
   async #serve(kind: ServedKind): Promise<void> {

@@ -62,11 +62,13 @@ export class Bell implements AsyncDisposable {
   }
 
   /** The caller has just seen that its signal is not aborted. */
-  rung(collection: Collection): Promise<void> {
+  async rung(collection: Collection): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#wake = resolve
-    collection.whenChanged(resolve)
-    return promise
+    const takeBack = collection.whenChanged(resolve)
+    await promise
+    // Woken otherwise, say for a bookmark: a kind that never changes would keep one callback for each.
+    takeBack()
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -42,7 +42,7 @@ export class Collection {
   #dropped = 0
   /** A watch from an older version would miss something. */
   #oldest: number
-  #waiting: (() => void)[] = []
+  #listeners = new Set<() => void>()
   #closed = false
 
   constructor(historyLimit: number, oldest: number) {
@@ -104,10 +104,16 @@ export class Collection {
     return from < 0 ? undefined : this.#history.slice(from, from + limit)
   }
 
-  /** Calls back once, at the next change or at the close. */
-  whenChanged(wake: () => void): void {
+  /** Calls back once, at the next change or at the close; what it returns takes that back. */
+  whenChanged(wake: () => void): () => void {
     if (this.#closed) wake()
-    else this.#waiting.push(wake)
+    else this.#listeners.add(wake)
+    return () => this.#listeners.delete(wake)
+  }
+
+  /** How many wait for a change. */
+  get listening(): number {
+    return this.#listeners.size
   }
 
   /** Forgets all changes; watches that have not read them yet end. */
@@ -134,9 +140,9 @@ export class Collection {
   }
 
   #wake(): void {
-    if (this.#waiting.length === 0) return
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const wake of waiting) wake()
+    if (this.#listeners.size === 0) return
+    const listeners = this.#listeners
+    this.#listeners = new Set()
+    for (const wake of listeners) wake()
   }
 }

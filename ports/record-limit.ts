@@ -1,0 +1,38 @@
+/**
+ * What the port allows in one record and in one saved position, for every adapter alike.
+ *
+ * What must stay true: it refuses before anything is written, and the sentence names what is too large.
+ */
+import { COMPACTED, LogError, type Produced, type SavedPosition, type Topic } from './log.ts'
+
+const MAX_KEY_BYTES = 32 * 1024
+const MAX_RECORD_BYTES = 1024 * 1024
+const MAX_DETAIL_BYTES = 64 * 1024
+
+export function checkRecords(topic: Topic, records: readonly Produced[]): void {
+  for (const { key, value } of records) {
+    const keyBytes = Buffer.byteLength(key)
+    if (keyBytes === 0 || keyBytes > MAX_KEY_BYTES || !key.isWellFormed()) {
+      throw invalid(`A key for ${topic} is not text of 1 byte to 32 KiB: give it another`)
+    }
+    if (value === null && !COMPACTED.has(topic)) {
+      throw invalid(`Topic ${topic} is not compacted and takes no tombstone (key ${key})`)
+    }
+    if (keyBytes + (value?.length ?? 0) > MAX_RECORD_BYTES) {
+      throw invalid(`The record ${key} for ${topic} is larger than 1 MiB: split it`)
+    }
+  }
+}
+
+export function checkPosition(reader: string, { offset, detail }: SavedPosition): void {
+  if (Buffer.byteLength(detail) > MAX_DETAIL_BYTES) {
+    throw invalid(`The note of a position of ${reader} is longer than 64 KiB: shorten it`)
+  }
+  if (offset < 0n || offset > BigInt(Number.MAX_SAFE_INTEGER)) {
+    throw invalid(`No reader can be at ${offset}: save an offset of the log`)
+  }
+}
+
+function invalid(message: string): LogError {
+  return new LogError('INVALID', message)
+}

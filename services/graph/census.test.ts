@@ -1,0 +1,51 @@
+/** What is counted of a graph: edges, references that dangle, and what may not go. */
+import { deepEqual } from 'node:assert/strict'
+import { test } from 'node:test'
+import { ManualClock } from '../../adapters/memory/clock.ts'
+import { MemoryLog } from '../../adapters/memory/log.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import { createCensus } from './census.ts'
+
+const stories: readonly [string, readonly string[], object | undefined][] = [
+  [
+    'owners that are there',
+    ['put deploy/web', 'put rs/a <- deploy/web', 'put pod/p <- rs/a'],
+    { edges: 2, dangling: 0, unresolvable: 0, held: 0, refused: 0 },
+  ],
+  [
+    'an owner that went',
+    ['put deploy/web', 'put rs/a <- deploy/web', 'put rs/b <- deploy/web', 'delete deploy/web'],
+    { edges: 2, dangling: 2, unresolvable: 0, held: 0, refused: 0 },
+  ],
+  [
+    'an owner whose kind is not served',
+    ['put pod/p <- widget/x'],
+    { edges: 0, dangling: 0, unresolvable: 1, held: 0, refused: 0 },
+  ],
+  [
+    'an owner that a relist missed, while such evidence may not act',
+    ['policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web', 'lose rs/web', 'relist rs'],
+    { edges: 1, dangling: 1, unresolvable: 0, held: 1, refused: 0 },
+  ],
+  ['an empty cluster', [], undefined],
+]
+
+for (const [what, lines, expected] of stories) {
+  test(`counts ${what}`, async () => {
+    const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+    await appendAll(log, eventsOf(lines))
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+    const stop = new AbortController()
+    const clock = new ManualClock()
+    const census = createCensus([running.task], codec, clock)
+    const ended = census.run(stop.signal)
+    await clock.advance(5_000)
+    const [count] = census.counts()
+    const told = count && { edges: count.edges, dangling: count.dangling, ...count.blocked }
+    deepEqual(told, expected)
+    stop.abort()
+    await ended
+  })
+}
