@@ -42,6 +42,23 @@ test('lets go of all when one append is beyond its bound', () => {
   deepEqual(offsets(tail, 1n, 9), [1n])
 })
 
+test('keeps the bytes as they were, small and large, whatever becomes of the ones it was given', () => {
+  const tail = new Tail(1_000_000)
+  const sizes = [0, 1, 7, 8_000, 9_000, 60_000, 8_192, 8_192, 3]
+  const values = sizes.map((size, at) => new Uint8Array(size).fill(at + 1))
+  const given = values.map((value) => value.slice())
+  tail.append(
+    0,
+    1,
+    given.map((value) => ({ key: 'key', value })),
+  )
+  for (const value of given) value.fill(0)
+  deepEqual(
+    tail.read(0n, 99)?.map(({ value }) => value),
+    values,
+  )
+})
+
 function some(count: number): Produced[] {
   return Array.from({ length: count }, () => ({ key: 'key', value: new Uint8Array(10) }))
 }

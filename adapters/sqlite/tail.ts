@@ -15,6 +15,8 @@ export const FOLLOWED: ReadonlySet<Topic> = new Set(['events', 'commands'])
 export const TAIL_BYTES: number = 4 * 1024 * 1024
 /** Roughly what an entry takes beside its content. */
 const ENTRY_BYTES = 250
+/** Values are copied into slabs of a tail's own: as they come they share memory with others that nobody reads again, which would be held, too. */
+const SLAB_BYTES = 64 * 1024
 
 export class Tail {
   readonly #maxBytes: number
@@ -22,6 +24,8 @@ export class Tail {
   /** Index of the first that counts; those before it were let go. */
   #from = 0
   #bytes = 0
+  #slab = new Uint8Array(0)
+  #used = 0
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -31,7 +35,7 @@ export class Tail {
   append(offset: number, timestamp: number, records: readonly Produced[]): void {
     let at = BigInt(offset)
     for (const { key, value } of records) {
-      this.#entries.push({ offset: at++, timestamp, key, value })
+      this.#entries.push({ offset: at++, timestamp, key, value: value && this.#copied(value) })
       this.#bytes += bytesOf(key, value)
     }
     while (this.#bytes > this.#maxBytes) this.#letGo()
@@ -47,6 +51,18 @@ export class Tail {
     if (first === undefined || offset < first.offset) return undefined
     const begin = this.#from + Number(offset - first.offset)
     return this.#entries.slice(begin, begin + limit)
+  }
+
+  #copied(value: Uint8Array): Uint8Array {
+    if (value.length > SLAB_BYTES / 8) return new Uint8Array(value)
+    if (this.#used + value.length > this.#slab.length) {
+      this.#slab = new Uint8Array(SLAB_BYTES)
+      this.#used = 0
+    }
+    const copy = this.#slab.subarray(this.#used, this.#used + value.length)
+    copy.set(value)
+    this.#used += value.length
+    return copy
   }
 
   #letGo(): void {
