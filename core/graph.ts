@@ -63,16 +63,24 @@ export interface OverlaidRange {
 export function graphOver(reader: StateReader): Graph {
   const changes = new Map<string, StateValue | null>()
   const buckets = new Map<string, Set<string>>()
+  /** Of each first letter the bucket used last: nearly always the next one's, too. */
+  let last: (Bucket | undefined)[] = []
   let recent = new Map<string, StateValue | null>()
 
   function change(key: string, value: StateValue | null): void {
     changes.set(key, value)
     recent.set(key, value)
+    const letter = key.charCodeAt(0)
+    const likely = last[letter]
+    if (likely !== undefined && key.startsWith(likely.prefix)) {
+      likely.keys.add(key)
+      return
+    }
     const prefix = rangeOf(key)
     if (prefix === undefined) return
-    const bucket = buckets.get(prefix)
-    if (bucket === undefined) buckets.set(prefix, new Set([key]))
-    else bucket.add(key)
+    const keys = buckets.get(prefix) ?? new Set()
+    buckets.set(prefix, keys.add(key))
+    last[letter] = { prefix, keys }
   }
 
   return {
@@ -104,8 +112,15 @@ export function graphOver(reader: StateReader): Graph {
       invariant(recent.size === 0, 'a record was folded whose changes nobody took')
       changes.clear()
       buckets.clear()
+      last = []
     },
   }
+}
+
+/** The changed keys of one range. */
+interface Bucket {
+  readonly prefix: string
+  readonly keys: Set<string>
 }
 
 /** Changed keys with this prefix; `node/`, of all clusters, is read as a whole when a policy changes. */

@@ -1,12 +1,15 @@
 /**
  * Keys of the store. What must stay true: keys are printable ASCII, so that all orders agree, and no user's text can forge a separator:
  * every part is percent-encoded, and `/` and `,` are never left bare.
+ *
+ * Not here: how the last keys made are remembered (remembered-key.ts).
  */
 import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
+import { rememberedByKind, rememberedByPlace, rememberedByUid } from './remembered-key.ts'
 
-export function nodeKey(cluster: ClusterId, uid: Uid): string {
-  return `node/${part(cluster)}/${part(uid)}`
-}
+export const nodeKey: (cluster: ClusterId, uid: Uid) => string = rememberedByUid(
+  (cluster, uid) => `node/${part(cluster)}/${part(uid)}`,
+)
 
 export const ALL_NODES_PREFIX = 'node/'
 
@@ -14,9 +17,9 @@ export function nodesPrefix(cluster: ClusterId): string {
   return `node/${part(cluster)}/`
 }
 
-export function seenKey(cluster: ClusterId, kind: GroupKind, uid: Uid): string {
-  return seenPrefix(cluster, kind) + part(uid)
-}
+export const seenKey: (cluster: ClusterId, kind: GroupKind, uid: Uid) => string = rememberedByKind(
+  (cluster, kind, uid) => seenPrefix(cluster, kind) + part(uid),
+)
 
 export function seenPrefix(cluster: ClusterId, kind: GroupKind): string {
   return `seen/${part(cluster)}/${kindPart(kind)}/`
@@ -35,9 +38,9 @@ export function edgesPrefix(cluster: ClusterId, owner: Uid): string {
   return `edge/${part(cluster)}/${part(owner)}/`
 }
 
-export function countKey(cluster: ClusterId, owner: Uid): string {
-  return `count/${part(cluster)}/${part(owner)}`
-}
+export const countKey: (cluster: ClusterId, owner: Uid) => string = rememberedByUid(
+  (cluster, owner) => `count/${part(cluster)}/${part(owner)}`,
+)
 
 export function interestKey(cluster: ClusterId, uid: Uid, coordinates: Coordinates): string {
   return `interest/${part(cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`
@@ -56,20 +59,26 @@ export function ringVisitKey(cluster: ClusterId, root: Uid, visited: Uid): strin
   return ringPrefix(cluster, root) + part(visited)
 }
 
-export function ownerKey(cluster: ClusterId, uid: Uid, coordinates: Coordinates): string {
-  return `owner/${part(cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`
-}
+export const ownerKey: (cluster: ClusterId, uid: Uid, coordinates: Coordinates) => string =
+  rememberedByPlace(
+    (cluster, uid, coordinates) =>
+      `owner/${part(cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`,
+  )
+
+const kindKeyOf = rememberedByKind((cluster, kind) => kindsPrefix(cluster) + kindPart(kind))
 
 export function kindKey(cluster: ClusterId, kind: GroupKind): string {
-  return kindsPrefix(cluster) + kindPart(kind)
+  return kindKeyOf(cluster, kind, '')
 }
 
 export function kindsPrefix(cluster: ClusterId): string {
   return `kind/${part(cluster)}/`
 }
 
+const clusterKeyOf = rememberedByUid((cluster) => `cluster/${part(cluster)}`)
+
 export function clusterKey(cluster: ClusterId): string {
-  return `cluster/${part(cluster)}`
+  return clusterKeyOf(cluster, '')
 }
 
 export const POLICY_KEY = 'policy'

@@ -8,9 +8,12 @@ import { COMPACTED, LogError, type Produced, type SavedPosition, type Topic } fr
 const MAX_KEY_BYTES = 32 * 1024
 const MAX_RECORD_BYTES = 1024 * 1024
 const MAX_DETAIL_BYTES = 64 * 1024
+/** No UTF-16 unit of a key takes more in UTF-8. */
+const UNIT_BYTES = 3
 
 export function checkRecords(topic: Topic, records: readonly Produced[]): void {
   for (const { key, value } of records) {
+    if (isFarBelow(key, value)) continue
     const keyBytes = Buffer.byteLength(key)
     if (keyBytes === 0 || keyBytes > MAX_KEY_BYTES || !key.isWellFormed()) {
       throw invalid(`A key for ${topic} is not text of 1 byte to 32 KiB: give it another`)
@@ -22,6 +25,13 @@ export function checkRecords(topic: Topic, records: readonly Produced[]): void {
       throw invalid(`The record ${key} for ${topic} is larger than 1 MiB: split it`)
     }
   }
+}
+
+/** As nearly all are: whatever its key takes in UTF-8, which is slow to count, it is within all limits. */
+function isFarBelow(key: string, value: Uint8Array | null): boolean {
+  const most = key.length * UNIT_BYTES
+  if (value === null || most === 0 || !key.isWellFormed()) return false
+  return most <= MAX_KEY_BYTES && most + value.length <= MAX_RECORD_BYTES
 }
 
 export function checkPosition(reader: string, { offset, detail }: SavedPosition): void {

@@ -16,12 +16,11 @@ export function collectionPath({ group, version, resource }: Served): string {
 /** Null when no object can be there. */
 export function objectPath(target: Target): string | null {
   const { group, version, namespace, resource, name } = target
-  const segments =
-    namespace === '' ? [version, resource, name] : [version, namespace, resource, name]
-  if (!segments.every(isSegment) || (group !== '' && !isSegment(group))) return null
-  const [, ...below] = segments
-  const place = namespace === '' ? below : ['namespaces', ...below]
-  return `${root(group, version)}/${place.map(encodeURIComponent).join('/')}`
+  if (!isSegment(version) || !isSegment(resource) || !isSegment(name)) return null
+  if ((group !== '' && !isSegment(group)) || (namespace !== '' && !isSegment(namespace)))
+    return null
+  const place = namespace === '' ? '' : `namespaces/${encodeURIComponent(namespace)}/`
+  return `${root(group, version)}/${place}${encodeURIComponent(resource)}/${encodeURIComponent(name)}`
 }
 
 export function namespacePath(namespace: string, resource: string): string {

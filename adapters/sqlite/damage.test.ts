@@ -61,17 +61,36 @@ test('damage that comes while the log is open is named at the read that meets it
   const directory = temporary(t)
   const log = await openSqliteLog({ directory, partitions: 1, clock })
   t.after(() => log[Symbol.asyncDispose]())
-  await log.append('events', 0, records('e', 50))
+  await log.append('history', 0, records('e', 50))
   for (const [sql, from] of [
     ["UPDATE record SET value = x'00' WHERE id = (SELECT id FROM record LIMIT 1 OFFSET 9)", 9n],
     ['DELETE FROM record WHERE id = (SELECT id FROM record LIMIT 1 OFFSET 20)', 15n],
     ['DELETE FROM record WHERE id = (SELECT max(id) FROM record)', 40n],
   ] as const) {
     vandalize(directory, sql)
-    const reading = log.read('events', 0, from, { limit: 20, waitMs: 0 })
+    const reading = log.read('history', 0, from, { limit: 20, waitMs: 0 })
     await rejects(reading, { code: 'DAMAGED', remedy: 'stop' })
   }
-  await rejects(log.append('events', 0, records('late', 1)), /partition 0 of events .* at offset 9/)
+  await rejects(
+    log.append('history', 0, records('late', 1)),
+    /partition 0 of history .* at offset 9/,
+  )
+})
+
+test('damage behind the entries kept in memory alters none of them, and is named by whoever reads the file', async (t) => {
+  const directory = temporary(t)
+  const log = await openSqliteLog({ directory, partitions: 1, clock })
+  t.after(() => log[Symbol.asyncDispose]())
+  await log.append('events', 0, records('e', 50))
+  const before = await log.read('events', 0, 0n, { limit: 50, waitMs: 0 })
+  const auditor = await openSqliteLog({ directory, clock, readOnly: true })
+  t.after(() => auditor[Symbol.asyncDispose]())
+  vandalize(directory, "UPDATE record SET value = x'00' WHERE id = (SELECT max(id) FROM record)")
+  deepEqual(await log.read('events', 0, 0n, { limit: 50, waitMs: 0 }), before)
+  const reading = auditor.read('events', 0, 0n, { limit: 50, waitMs: 0 })
+  await rejects(reading, { code: 'DAMAGED', remedy: 'stop' })
+  await log[Symbol.asyncDispose]()
+  await rejects(openSqliteLog({ directory, partitions: 1, clock }), { code: 'DAMAGED' })
 })
 
 for (const [what, sql] of [

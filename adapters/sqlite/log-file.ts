@@ -7,12 +7,19 @@
  * Not here: who waits for what (log.ts), the full check at open (verify.ts).
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { LogError, type Produced, type SavedPosition, type Topic } from '../../ports/log.ts'
+import {
+  type Entry,
+  LogError,
+  type Produced,
+  type SavedPosition,
+  type Topic,
+} from '../../ports/log.ts'
 import { columnsSum } from './checksum.ts'
 import { damagedFile, failureOf, isLogError } from './failure.ts'
 import { type Head, headColumns, headSum, nameOf } from './head.ts'
 import { RecordTable } from './record-table.ts'
 import { FORMAT, hasSchema, type Root, rootSum } from './schema.ts'
+import { FOLLOWED, TAIL_BYTES, Tail } from './tail.ts'
 
 export interface FileOptions {
   readonly path: string
@@ -35,6 +42,26 @@ const BUSY_MS = 1_000
 const CACHE_KIB = 4 * 1024
 /** A write-ahead log that once grew larger is cut to this when it is reused. */
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024
+/**
+ * The write-ahead log is carried over into the file once it has so many pages (16 MiB). Each time costs two waits for the disk in the middle of a
+ * write, and a page that was changed ten times since, as the end of every lane is, is carried over once.
+ */
+const WAL_PAGES = 4_000
+
+/** Records that became their lane's last, the first of them at `offset`. */
+interface Appended {
+  readonly lane: number
+  readonly offset: number
+  readonly timestamp: number
+  readonly records: readonly Produced[]
+}
+
+/** What a transaction changes beside the file, once it is committed. */
+interface Staged {
+  readonly heads: Map<number, Head>
+  /** In the order of writing. */
+  readonly appended: Appended[]
+}
 
 export class LogFile {
   readonly path: string
@@ -43,6 +70,7 @@ export class LogFile {
   readonly #readOnly: boolean
   readonly #heads = new Map<number, Head>()
   readonly #lanes = new Map<string, number>()
+  readonly #tails = new Map<number, Tail>()
   readonly #selectHead: StatementSync
   readonly #updateHead: StatementSync
   readonly #updateRoot: StatementSync
@@ -73,6 +101,7 @@ export class LogFile {
       this.#upsertPosition = this.#db.prepare('REPLACE INTO position VALUES (?, ?, ?, ?, ?)')
       this.records = new RecordTable(this.#db, path)
       this.#loadHeads()
+      if (!readOnly) this.#makeTails()
     } catch (error) {
       this.#db.close()
       throw failureOf(error, 'opened', path)
@@ -98,6 +127,11 @@ export class LogFile {
     return head
   }
 
+  /** Entries that this process wrote of late, from `from` on; undefined when they have to be read. */
+  recent(lane: number, from: bigint, limit: number): readonly Entry[] | undefined {
+    return this.#tails.get(lane)?.read(from, limit)
+  }
+
   /** All that `body` reads is of one moment. */
   read<T>(body: () => T): T {
     const own = this.#readOnly && !this.#db.isTransaction
@@ -115,13 +149,16 @@ export class LogFile {
 
   write<T>(now: number, body: (transaction: Transaction) => T): T {
     if (this.#failed !== undefined) throw this.#failed
-    const staged = new Map<number, Head>()
+    const staged: Staged = { heads: new Map(), appended: [] }
     try {
       this.#db.exec('BEGIN IMMEDIATE')
       const result = body(this.#transaction(staged, now))
-      const root = this.#storeHeads(staged)
+      const root = this.#storeHeads(staged.heads)
       this.#db.exec('COMMIT')
-      for (const [lane, head] of staged) this.#heads.set(lane, head)
+      for (const [lane, head] of staged.heads) this.#heads.set(lane, head)
+      for (const { lane, offset, timestamp, records } of staged.appended) {
+        this.#tails.get(lane)?.append(offset, timestamp, records)
+      }
       this.#root = root
       return result
     } catch (error) {
@@ -157,14 +194,17 @@ export class LogFile {
     this.#db.close()
   }
 
-  #transaction(staged: Map<number, Head>, now: number): Transaction {
+  #transaction({ heads: staged, appended }: Staged, now: number): Transaction {
     const head = (lane: number): Head => staged.get(lane) ?? this.head(lane)
     return {
       head,
       append: (lane, records) => {
         const before = head(lane)
-        staged.set(lane, this.records.append(before, records, now))
-        return before.next
+        const after = this.records.append(before, records, now)
+        const offset = before.next
+        staged.set(lane, after)
+        appended.push({ lane, offset, timestamp: after.timestamp, records })
+        return offset
       },
       savePosition: (lane, reader, { offset, detail }) => {
         const before = head(lane)
@@ -213,6 +253,12 @@ export class LogFile {
     if (sums !== this.#root.heads) throw damagedFile(this.path, 'its heads do not fit its root')
   }
 
+  #makeTails(): void {
+    const followed = [...this.#heads.values()].filter(({ topic }) => FOLLOWED.has(topic))
+    const maxBytes = TAIL_BYTES / followed.length
+    for (const { lane } of followed) this.#tails.set(lane, new Tail(maxBytes))
+  }
+
   #storedHead(lane: number): Head {
     const row = this.#selectHead.get(lane)
     if (row === undefined) throw damagedFile(this.path, `head ${lane} is missing`)
@@ -237,5 +283,5 @@ function pragmas(readOnly: boolean, maxBytes: number | undefined): string {
   if (readOnly) return common
   const bound =
     maxBytes === undefined ? '' : `PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)};`
-  return `${common} PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}; ${bound}`
+  return `${common} PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}; PRAGMA wal_autocheckpoint = ${WAL_PAGES}; ${bound}`
 }

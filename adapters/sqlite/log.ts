@@ -249,6 +249,10 @@ export class SqliteLog implements Log {
     return this.#file.read(() => {
       const head = this.#file.head(lane)
       if (from < head.start || from > head.next) throw outOfRange(head, from)
+      const recent = this.#file.recent(lane, from, limit)
+      if (recent !== undefined) {
+        return { entries: recent, next: (recent.at(-1)?.offset ?? from - 1n) + 1n }
+      }
       const { records, complete } = this.#file.records.upward(head, Number(from), limit)
       const next = complete ? head.next : records.at(-1)!.offset + 1
       return { entries: records.map(entryOf), next: BigInt(next) }

@@ -12,7 +12,7 @@ import type { LogFile } from './log-file.ts'
 
 /** A lane is compacted when it has grown by this many records and has doubled since the last time: some 10 MB of changelog. */
 const COMPACT_RECORDS = 50_000
-/** While others write, compaction waits, looking again so often; but not for a lane that has grown by so many times what makes it due. */
+/** Compaction waits for quiet, looking for it so often; but not for a lane that has grown by so many times what makes it due. */
 const BUSY_MS = 50
 const OVERDUE = 4
 /** A slice of trimming deletes so many records at a time until so many milliseconds are over. */
@@ -28,7 +28,7 @@ export class Maintenance {
   readonly #trimmed = new Set<number>()
   /** Lanes to compact whether that is due or not. */
   readonly #asked = new Set<number>()
-  /** What is under way was asked for, so it does not wait for quiet. */
+  /** What is under way was asked for, so it does not wait for quiet, as little as what was trimmed does. */
   #isAsked = false
   #phase: 'idle' | 'working' | 'stopped' = 'idle'
   #working: Promise<void> = Promise.resolve()
@@ -72,7 +72,7 @@ export class Maintenance {
 
   async #work(): Promise<void> {
     try {
-      await setImmediate()
+      await this.#letOthersGo()
       for (let work = this.#due(); work !== undefined; work = this.#due()) {
         while (this.#phase !== 'stopped' && !work.next().done) await this.#letOthersGo()
         if (this.#phase === 'stopped') return
@@ -91,7 +91,7 @@ export class Maintenance {
   }
 
   #isUrgent(): boolean {
-    if (this.#isAsked || this.#asked.size > 0) return true
+    if (this.#isAsked || this.#asked.size > 0 || this.#trimmed.size > 0) return true
     for (const head of this.#file.heads) if (isCompactionDue(head, OVERDUE)) return true
     return false
   }

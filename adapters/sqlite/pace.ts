@@ -6,16 +6,19 @@
  */
 
 /** Of the process's time, for transactions, in the long run. */
-const SHARE = 0.15
+const SHARE = 0.08
 /** So much may be taken at once before anybody waits: a handful of transactions. */
-const BURST_MS = 15
+const BURST_MS = 20
 /** However slow the disk is. */
 const MAX_WAIT_MS = 20
+/** The pauses in a burst are shorter: whoever waits for quiet waits for so much of it. */
+const QUIET_MS = 1_000
 
 export class Pace {
   readonly #monotonicMs: () => number
   #debtMs = 0
   #at: number
+  #busyAt = Number.NEGATIVE_INFINITY
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs
@@ -28,15 +31,16 @@ export class Pace {
     return Math.min(MAX_WAIT_MS, Math.max(0, this.#debtMs - BURST_MS) / SHARE)
   }
 
+  /** Whether a lot was written just now or a moment ago. */
   get isBusy(): boolean {
-    this.#settle()
-    return this.#debtMs > BURST_MS / 2
+    return this.#monotonicMs() - this.#busyAt < QUIET_MS
   }
 
   /** A transaction took so long. */
   spent(ms: number): void {
     this.#settle()
     this.#debtMs = Math.min(this.#debtMs + ms, BURST_MS + MAX_WAIT_MS)
+    if (this.#debtMs > BURST_MS / 2) this.#busyAt = this.#at
   }
 
   #settle(): void {

@@ -2,7 +2,7 @@
  * A batch of folded records: what changed, what came of it, and the digests, until one commit writes them all.
  *
  * What must stay true: nothing here is visible to anybody before the commit; how records are split into batches changes no byte of what
- * they bring about.
+ * they bring about, but for lineage, of which each batch writes the last word on an object only.
  *
  * Not here: the log and the store (task.ts), what a record means (core/fold.ts).
  */
@@ -17,7 +17,7 @@ import { lineageOf } from '../../core/lineage.ts'
 import type { At, Outcome } from '../../core/outcome.ts'
 import { objectKey, partitionOf } from '../../core/partition.ts'
 import { FOLD_VERSION } from '../../core/policy.ts'
-import type { Digest } from '../../core/record.ts'
+import type { Digest, Lineage } from '../../core/record.ts'
 import type { Position } from '../../core/state.ts'
 import type { PageRequest } from '../../core/work.ts'
 import type { Codec } from '../../ports/codec.ts'
@@ -42,6 +42,8 @@ export class Batch {
   readonly #decoded: DecodedValues
   readonly #graph: Graph
   readonly #values = new Map<string, Uint8Array | null>()
+  /** Of each object what the batch leaves it as: readers keep the last entry of a key, and history has every change. */
+  readonly #lineage = new Map<string, Lineage | null>()
   readonly #outputs = new Map<string, { topic: Topic; partition: number; records: Produced[] }>()
   #position: Position
   #records = 0
@@ -141,13 +143,10 @@ export class Batch {
     for (const touch of outcome.touched.values()) {
       const lineage = lineageOf(this.#graph, touch, at)
       if (lineage === null) continue
-      const key = objectKey(touch.cluster, touch.uid)
-      this.#put('lineage', key, this.#codec.encode(lineage))
+      this.#putLineage(objectKey(touch.cluster, touch.uid), lineage)
     }
     // The tombstone of a compacted topic: consumers forget it, too.
-    for (const key of outcome.forgotten) {
-      this.#putIn('lineage', partitionOf(key, this.#position.partitions), key, null)
-    }
+    for (const key of outcome.forgotten) this.#putLineage(key, null)
     for (const entry of outcome.history) {
       this.#put('history', objectKey(entry.cluster, entry.uid), this.#codec.encode(entry))
     }
@@ -164,6 +163,12 @@ export class Batch {
       })
       this.#putIn('control', 0, `relist/${cluster}/${kind.group}/${kind.kind}`, record)
     }
+  }
+
+  /** Behind all others, where its last change belongs. */
+  #putLineage(key: string, lineage: Lineage | null): void {
+    this.#lineage.delete(key)
+    this.#lineage.set(key, lineage)
   }
 
   /** For what cannot be read. */
@@ -191,6 +196,11 @@ export class Batch {
 
   /** All of it, for the commit, with the position among the changes. */
   take(): { readonly changelog: readonly Produced[]; readonly outputs: readonly TopicBatch[] } {
+    for (const [key, lineage] of this.#lineage) {
+      const value = lineage === null ? null : this.#codec.encode(lineage)
+      this.#putIn('lineage', partitionOf(key, this.#position.partitions), key, value)
+    }
+    this.#lineage.clear()
     this.#values.set(POSITION_KEY, this.#codec.encode(this.#position))
     const changelog = [...this.#values].map(([key, value]) => ({ key, value }))
     return { changelog, outputs: [...this.#outputs.values()] }

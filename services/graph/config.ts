@@ -20,3 +20,5 @@ export const TAKE_OVER_WAIT_MS = 500
 export const TAKE_OVER_ATTEMPTS = 20
 /** Decoded values that are remembered, twice as many at most: some 5 MB, and nearly all that a fold reads again soon. */
 export const DECODED_VALUES = 1_500
+/** Nodes remembered beside them while a command of theirs is under way: some 4 MB, gone when the cascade is. */
+export const AWAITED_NODES = 4_000

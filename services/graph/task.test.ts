@@ -8,7 +8,8 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import { openSqliteLog } from '../../adapters/sqlite/log.ts'
 import type { Command } from '../../core/command.ts'
 import type { DeadLetter } from '../../core/record.ts'
-import type { Log } from '../../ports/log.ts'
+import type { Writable } from '../../ports/codec.ts'
+import type { Log, Topic } from '../../ports/log.ts'
 import { LogError } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
@@ -38,10 +39,14 @@ function memoryLog(): MemoryLog {
 }
 
 async function commandsOn(log: Log): Promise<Command[]> {
-  const { start, end } = await log.bounds('commands', 0)
+  return (await recordsOn(log, 'commands')) as Command[]
+}
+
+async function recordsOn(log: Log, topic: Topic): Promise<Writable[]> {
+  const { start, end } = await log.bounds(topic, 0)
   if (start === end) return []
-  const page = await log.read('commands', 0, start, { limit: 10_000, waitMs: 0 })
-  return page.entries.map(({ value }) => codec.decode(value ?? new Uint8Array()) as Command)
+  const page = await log.read(topic, 0, start, { limit: 10_000, waitMs: 0 })
+  return page.entries.map(({ value }) => codec.decode(value ?? new Uint8Array()))
 }
 
 const names = (commands: readonly Command[]): string[] =>
@@ -74,6 +79,23 @@ for (const [engine, open] of engines) {
     await running.caughtUp()
     deepEqual(names(await commandsOn(log)), EXPECTED)
     deepEqual(await contentOf(store), await changelogContent(log))
+  })
+
+  test(`${engine}: what became of an object in one batch is one entry of lineage, and all of it is history`, async (t) => {
+    const log = await open(t)
+    await appendAll(log, eventsOf(['put cm/a', 'put cm/b', 'delete cm/a']))
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+    const lineage = await recordsOn(log, 'lineage')
+    deepEqual(
+      lineage.map((it) => it.type === 'Lineage' && `${it.name} ${it.phase}`),
+      ['b observed', 'a gone'],
+    )
+    const history = await recordsOn(log, 'history')
+    deepEqual(
+      history.map((it) => it.type === 'History' && `${it.name} ${it.change}`),
+      ['a created', 'b created', 'a gone'],
+    )
   })
 
   test(`${engine}: a store that was lost is rebuilt from the changelog (F54)`, async (t) => {
