@@ -56,6 +56,7 @@ export async function benchFanout(options: FanoutOptions): Promise<Report> {
     rounded(options.dependents / took),
     rounded(used, 1),
     rounded(Math.max(...part.map(({ longestMs }) => longestMs))),
+    rounded(Math.max(...part.map(({ longestCpuMs }) => longestCpuMs))),
     rounded(
       quantile(
         part.map(({ p99Ms }) => p99Ms),
@@ -74,7 +75,7 @@ export async function benchFanout(options: FanoutOptions): Promise<Report> {
       {
         title:
           'Longest and usual (p99 of a second) hold-ups of the event loop, and the most memory',
-        columns: ['', 's', 'objects/s', 'CPU s', 'longest ms', 'usual ms', 'peak MB'],
+        columns: ['', 's', 'objects/s', 'CPU s', 'longest ms', 'of it CPU', 'usual ms', 'peak MB'],
         rows: [
           row('sync', kinfold.readyMs / 1_000, cpuReady, before),
           row('cascade', seconds, cpu, during),
@@ -82,7 +83,7 @@ export async function benchFanout(options: FanoutOptions): Promise<Report> {
       },
       {
         title: 'Each tenth of the cascade: linear when they take the same time',
-        columns: ['tenth', 's', 'longest ms', 'MB'],
+        columns: ['tenth', 's', 'longest ms', 'of it CPU', 'MB'],
         rows: tenthsOf(looks, during, options.dependents),
       },
     ],
@@ -138,6 +139,7 @@ function tenthsOf(
       tenth + 1,
       rounded((to - from) / 1_000, 1),
       rounded(Math.max(...within.map(({ longestMs }) => longestMs))),
+      rounded(Math.max(...within.map(({ longestCpuMs }) => longestCpuMs))),
       rounded(Math.max(...within.map(({ residentMb }) => residentMb))),
     ]
   })

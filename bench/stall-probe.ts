@@ -8,6 +8,7 @@
 import { appendFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { threadCpuUsage } from 'node:process'
 
 export interface StallLine {
   /** Wall time. */
@@ -15,6 +16,8 @@ export interface StallLine {
   /** The longest and the 99th percentile since the line before. Up to 5 ms too long: the timer's own interval is in it. */
   readonly longestMs: number
   readonly p99Ms: number
+  /** The most that the main thread computed between two of its own looks: what of a hold-up is no neighbour's and no disk's. */
+  readonly longestCpuMs: number
   readonly residentMb: number
   readonly heapMb: number
 }
@@ -31,16 +34,31 @@ if (process.argv.includes('--data') && data !== undefined) {
 function probe(file: string): void {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delays.enable()
+  let longestCpuMs = 0
+  // Begins with the first turn: loading the program is none.
+  let cpuMs = Number.POSITIVE_INFINITY
+  setInterval(() => {
+    const now = threadCpuMs()
+    longestCpuMs = Math.max(longestCpuMs, now - cpuMs)
+    cpuMs = now
+  }, RESOLUTION_MS).unref()
   setInterval(() => {
     const { rss, heapUsed } = process.memoryUsage()
     const line: StallLine = {
       atMs: Date.now(),
       longestMs: delays.max / 1e6,
       p99Ms: delays.percentile(99) / 1e6,
+      longestCpuMs,
       residentMb: rss / 1e6,
       heapMb: heapUsed / 1e6,
     }
     delays.reset()
+    longestCpuMs = 0
     appendFileSync(file, `${JSON.stringify(line)}\n`)
   }, EVERY_MS).unref()
+}
+
+function threadCpuMs(): number {
+  const { user, system } = threadCpuUsage()
+  return (user + system) / 1_000
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import { upConfig } from './config.ts'
+import { becomeLean, keepCompiled } from './lean-process.ts'
 
 interface PlaygroundFlags {
   readonly http?: string
@@ -28,6 +29,7 @@ export function addPlayground(program: Command): void {
     .option('--no-workload', 'leave the clusters empty')
     .option('--log-level <level>', 'debug, info, warn or error', 'warn')
     .action(async (flags: PlaygroundFlags) => {
+      becomeLean()
       await play(flags, stopSignal())
       process.exitCode = EXIT.ok
     })
@@ -38,6 +40,7 @@ async function play({ workload, ...flags }: PlaygroundFlags, signal: AbortSignal
   const { openClusters } = await import('./clusters.ts')
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../runtime/logger.ts')
+  keepCompiled()
   const made = flags.data === undefined ? mkdtempSync(join(tmpdir(), 'kinfold-playground-')) : null
   const data = flags.data ?? made ?? ''
   try {

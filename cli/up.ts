@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { UpFlags } from './config.ts'
 import { upConfig } from './config.ts'
+import { becomeLean, keepCompiled } from './lean-process.ts'
 
 export function addUp(program: Command): void {
   program
@@ -19,10 +20,12 @@ export function addUp(program: Command): void {
     .option('--config <file>', 'YAML file with the same settings; flags win')
     .action(async (flags: UpFlags) => {
       const config = upConfig(flags)
+      becomeLean()
       // Loaded here: a command that only asks must not wait for all of it.
       const { openClusters } = await import('./clusters.ts')
       const { runEmbedded } = await import('./embedded.ts')
       const { createLogger } = await import('../runtime/logger.ts')
+      keepCompiled()
       const logger = createLogger('kinfold', config.logLevel)
       const clusters = openClusters(config.kubeconfig, config.contexts)
       try {

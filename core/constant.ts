@@ -2,9 +2,9 @@
  * The constants a verdict depends on. What must stay true: a change here is a new `FOLD_VERSION`, since old logs would fold differently.
  */
 
-/** Steps that one record takes from the agenda, and keys that one step looks at. */
+/** Steps that one record takes from the agenda, and keys that one step looks at: what they bring about is committed in one turn of the event loop. */
 export const STEPS_PER_RECORD = 8
-export const KEYS_PER_PAGE = 256
+export const KEYS_PER_PAGE = 64
 
 /** A kind without a proof of life for longer is out of sync. */
 export const KIND_SILENT_MS: number = 3 * 60_000

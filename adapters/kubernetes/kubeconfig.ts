@@ -10,7 +10,8 @@ import { existsSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { KubeConfig } from '@kubernetes/client-node'
+import type { KubeConfig } from '@kubernetes/client-node'
+import { KubeConfig as Parser } from './kubeconfig-parser.ts'
 
 export interface ClusterContext {
   readonly name: string
@@ -98,7 +99,7 @@ function sourceOf(file: string | undefined): Source {
 }
 
 function load(source: Source): KubeConfig {
-  const merged = new KubeConfig()
+  const merged = new Parser()
   if (source === 'pod') {
     merged.loadFromCluster()
     return merged
@@ -114,7 +115,7 @@ function load(source: Source): KubeConfig {
 }
 
 function loadFile(file: string): KubeConfig {
-  const config = new KubeConfig()
+  const config = new Parser()
   try {
     config.loadFromFile(file)
   } catch (error) {
@@ -167,7 +168,7 @@ function contextOf(config: KubeConfig, source: Source, name: string): ClusterCon
 
 /** A KubeConfig has one current context, so each context gets its own. */
 function selected(config: KubeConfig, name: string): KubeConfig {
-  const copy = new KubeConfig()
+  const copy = new Parser()
   copy.loadFromOptions({
     // `applyToHTTPSOptions` also makes an agent that we do not use, and that refuses plain http unless TLS goes unverified anyway.
     clusters: config.clusters.map((it) =>

@@ -44,7 +44,7 @@ export interface ReaperConfig {
   readonly window: number
   /** Bytes of a saved position's note. Ranges beyond it are left out, and those commands carried out twice. The log takes 64 KiB. */
   readonly detailBytes: number
-  /** Entries per read. */
+  /** Entries per read: they are decoded without a pause, in some 5 ms. */
   readonly page: number
   /** How long a read waits for the first entry. */
   readonly pollMs: number
@@ -78,7 +78,7 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   conflicts: 2,
   window: 10_000,
   detailBytes: 60_000,
-  page: 1_000,
+  page: 250,
   pollMs: 5_000,
   gatherMs: 2,
   resultsPerAppend: 500,
