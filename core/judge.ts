@@ -52,7 +52,8 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   if (decision.action.type === 'verify') verifyOwners(step, state, cluster, decision.stands)
   const completion = completionOf(step.graph, cluster, node)
   if (completion?.type === 'wait') lookAgain(step, cluster, node, completion.until)
-  if (!hasWarned(node.verdict)) warn(step, state, cluster, node, decision)
+  if (isWarned(decision.verdict) && !isWarned(node.verdict))
+    warn(step, state, cluster, node, decision)
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
   if (attempt === node.attempt && verdict === node.verdict && node === held) return
@@ -410,8 +411,8 @@ function waitFor(step: Step, cluster: ClusterId, kind: GroupKind, uid: Uid): voi
   if (step.graph.get(key) === undefined) step.graph.put(key, { type: 'Wait' })
 }
 
-/** These verdicts are all that a warning goes with. */
-function hasWarned(verdict: Verdict | null): boolean {
+/** These verdicts, and no others, come with a warning. */
+function isWarned(verdict: Verdict | null): boolean {
   return ['reap', 'drop', 'held', 'blocked'].includes(verdict?.type ?? '')
 }
 

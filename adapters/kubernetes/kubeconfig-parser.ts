@@ -9,7 +9,7 @@ import type { KubeConfig as Parser } from '@kubernetes/client-node'
 
 /** What config.js takes from there; it is called by `makeApiClient` only. */
 const ABSENT = `
-const absent = () => { throw new Error('Kinfold loads no generated API client; call the server by adapters/kubernetes/exchange.ts') }
+function absent() { throw new Error('Kinfold loads no generated API client; call the server by adapters/kubernetes/exchange.ts') }
 export const createConfiguration = absent
 export const ServerConfiguration = absent
 `
