@@ -1,0 +1,304 @@
+/** Background deletion: what goes with its last owner, what stays, and which policy counts when nobody names one. */
+import {
+  CONFIG_MAP,
+  DEPLOYMENT,
+  type Made,
+  POD,
+  REPLICA_SET,
+  type Reference,
+  referenceTo,
+  SECRET,
+} from '../../objects.ts'
+import { JOB, PRIORITY_CLASS, REALM, REPLICATION_CONTROLLER, WIDGET } from '../kinds.ts'
+import type { Scenario } from '../scenario.ts'
+import { blocking, FOREGROUND, HOLD, ORPHAN, type World } from '../world.ts'
+
+/** No object bears it. */
+const NEVER: Reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'never', uid: 'never-was' }
+/** Of the cache of absent owners in kube-controller-manager. */
+const CACHE_CAPACITY = 500
+
+export const BACKGROUND: readonly Scenario[] = [
+  {
+    rows: 'R3 D10 D12',
+    says: 'takes what only a deleted owner has, drops a reference beside a live owner, leaves the rest',
+    async run(world) {
+      const first = await world.make(REPLICATION_CONTROLLER, 'first')
+      const second = await world.make(REPLICATION_CONTROLLER, 'second')
+      const only = await world.make(POD, 'only', { owners: [first] })
+      const shared = await world.make(POD, 'shared', { owners: [first, second] })
+      const free = await world.make(POD, 'free')
+      await world.remove(first, 'Background')
+      await world.gone(first, only)
+      await world.sees(shared, { owners: ['second'], deleting: false })
+      await world.quiet()
+      await world.untouched(second, free)
+      await world.still(shared, { owners: ['second'], deleting: false })
+    },
+  },
+  {
+    rows: 'R4',
+    says: 'takes an object made with an owner that never was',
+    async run(world) {
+      const stray = await world.make(POD, 'stray', { owners: [NEVER] })
+      const role = { ...NEVER, apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' }
+      const wide = await world.make(PRIORITY_CLASS, 'stray', { owners: [role] })
+      await world.gone(stray, wide)
+    },
+  },
+  {
+    rows: 'R4 B10',
+    says: 'takes an object that is given an owner that never was, and drops that one beside a live one',
+    async run(world) {
+      const live = await world.make(CONFIG_MAP, 'live')
+      const stray = await world.make(CONFIG_MAP, 'stray')
+      const shared = await world.make(WIDGET, 'shared', { owners: [live] })
+      await world.refer(stray, [NEVER])
+      await world.refer(shared, [NEVER, live])
+      await world.gone(stray)
+      await world.sees(shared, { owners: ['live'] })
+      await world.quiet()
+      await world.untouched(live)
+    },
+  },
+  {
+    rows: 'R5 B67 B68',
+    says: 'keeps 120 of 150 pods of fifty controllers deleted in five ways at once',
+    run: stress,
+  },
+  {
+    rows: 'R11',
+    says: 'cascades between custom resources, with and without a namespace',
+    async run(world) {
+      const root = await world.make(REALM, 'root')
+      const middle = await world.make(WIDGET, 'middle', { owners: [root] })
+      const leaf = await world.make(WIDGET, 'leaf', {
+        owners: [middle],
+        namespace: world.namespace,
+      })
+      const wide = await world.make(REALM, 'wide', { owners: [root] })
+      const free = await world.make(WIDGET, 'free')
+      await world.remove(root, 'Background')
+      await world.gone(root, middle, leaf, wide)
+      await world.quiet()
+      await world.untouched(free)
+    },
+  },
+  {
+    rows: 'R12',
+    says: 'cascades from custom to built-in and from built-in to custom',
+    async run(world) {
+      const custom = await world.make(WIDGET, 'custom')
+      const builtIn = await world.make(CONFIG_MAP, 'built-in')
+      const under = await world.make(CONFIG_MAP, 'under', { owners: [custom] })
+      const beneath = await world.make(WIDGET, 'beneath', { owners: [builtIn] })
+      await world.remove(custom)
+      await world.remove(builtIn)
+      await world.gone(custom, under, builtIn, beneath)
+    },
+  },
+  {
+    rows: 'B68',
+    says: 'orphans what a Job had when nobody names a policy, and takes it when Background is named',
+    async run(world) {
+      const [plain, named] = await world.makeMany(JOB, 'job', 2)
+      const kept = await world.make(POD, 'kept', { owners: [blocking(plain!)] })
+      const taken = await world.make(POD, 'taken', { owners: [blocking(named!)] })
+      await world.remove(plain!)
+      await world.remove(named!, 'Background')
+      await world.gone(plain!, named!, taken)
+      await world.sees(kept, { owners: [], deleting: false })
+    },
+  },
+  {
+    rows: 'B41',
+    says: 'hands Background down level by level',
+    async run(world) {
+      const deployment = await world.make(DEPLOYMENT, 'web')
+      const sets = await world.makeMany(REPLICA_SET, 'web', 3, () => ({
+        owners: [blocking(deployment)],
+      }))
+      const pods = await world.makeMany(POD, 'web', 12, (index) => ({
+        owners: [blocking(sets[index % 3]!)],
+      }))
+      await world.remove(deployment, 'Background')
+      await world.gone(deployment, ...sets, ...pods)
+    },
+  },
+  {
+    rows: 'B25 B69',
+    says: 'leaves the dependents of an owner that a finalizer still holds, and takes them after',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner', { finalizers: [HOLD] })
+      const dependent = await world.make(SECRET, 'dependent', { owners: [owner] })
+      await world.remove(owner, 'Background')
+      await world.quiet()
+      await world.untouched(dependent)
+      await world.finalize(owner, [])
+      await world.gone(owner, dependent)
+    },
+  },
+  {
+    rows: 'D1 D12',
+    says: 'asks once for a dependent that a finalizer holds, and takes what hangs on it when it goes',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const held = await world.make(SECRET, 'held', { owners: [owner], finalizers: [HOLD] })
+      const below = await world.make(SECRET, 'below', { owners: [held] })
+      await world.remove(owner, 'Background')
+      await world.sees(held, { deleting: true, finalizers: [HOLD] })
+      await world.quiet()
+      await world.still(held, { deleting: true, finalizers: [HOLD], owners: ['owner'] })
+      await world.untouched(below)
+      await world.finalize(held, [])
+      await world.gone(held, below)
+    },
+  },
+  {
+    rows: 'D12',
+    says: 'deletes a dependent with an orphan or foreground finalizer of its own by that policy',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const orphaning = { owners: [owner], finalizers: [ORPHAN] }
+      const [one, two] = [
+        await world.make(CONFIG_MAP, 'orphaning', orphaning),
+        await world.make(CONFIG_MAP, 'waiting', { owners: [owner], finalizers: [FOREGROUND] }),
+      ]
+      const kept = await world.make(SECRET, 'kept', { owners: [blocking(one)] })
+      const held = await world.make(SECRET, 'held', { owners: [blocking(two)], finalizers: [HOLD] })
+      await world.remove(owner, 'Background')
+      await world.gone(owner, one)
+      await world.sees(kept, { owners: [], deleting: false })
+      await world.sees(held, { deleting: true })
+      await world.quiet()
+      await world.still(two, { deleting: true, finalizers: [FOREGROUND] })
+      await world.finalize(held, [])
+      await world.gone(two, held)
+    },
+  },
+  {
+    rows: 'B12 B36',
+    says: 'leaves an object that lost its reference before its owner went',
+    async run(world) {
+      const [owner, next] = await world.makeMany(CONFIG_MAP, 'owner', 2)
+      const freed = await world.make(SECRET, 'freed', { owners: [owner!] })
+      const moved = await world.make(SECRET, 'moved', { owners: [owner!] })
+      await world.refer(freed, [])
+      await world.refer(moved, [next!])
+      await world.remove(owner!, 'Background')
+      await world.gone(owner!)
+      await world.quiet()
+      await world.still(freed, { deleting: false, owners: [] })
+      await world.still(moved, { deleting: false, owners: ['owner-1'] })
+      await world.remove(next!)
+      await world.gone(moved)
+    },
+  },
+  {
+    rows: 'B39 U12.17',
+    says: 'takes dependents that somebody keeps writing to',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const busy = await world.makeMany(CONFIG_MAP, 'busy', 5, () => ({ owners: [owner] }))
+      await world.remove(owner, 'Background')
+      let writing = true
+      const writers = busy.map(async (made) => {
+        for (let round = 0; writing; round++) {
+          // Whoever writes to what has gone gets an error, and that is the end wanted here.
+          await world.annotate(made, `${round}`).catch(() => {
+            writing = writing && round < 100_000
+            return world.look()
+          })
+        }
+      })
+      await world.gone(owner, ...busy).finally(() => {
+        writing = false
+      })
+      await Promise.all(writers)
+    },
+  },
+  {
+    rows: 'B49',
+    says: `tells ${CACHE_CAPACITY + 50} owners that go at once from those that stay`,
+    async run(world) {
+      const owners = await world.makeMany(CONFIG_MAP, 'owner', CACHE_CAPACITY + 50)
+      const dependents = await world.makeMany(SECRET, 'dependent', owners.length, (index) => ({
+        owners: [owners[index]!],
+      }))
+      const doomed = owners.map((owner, index) => ({ owner, dependent: dependents[index]! }))
+      const kept = doomed.splice(0, 25)
+      for (let from = 0; from < doomed.length; from += 25) {
+        const some = doomed.slice(from, from + 25)
+        await Promise.all(some.map(({ owner }) => world.remove(owner, 'Background')))
+      }
+      await world.gone(...doomed.flatMap(({ owner, dependent }) => [owner, dependent]))
+      await world.quiet()
+      await world.untouched(...kept.flatMap(({ owner, dependent }) => [owner, dependent]))
+    },
+  },
+  {
+    rows: 'B42 C4',
+    says: 'takes what a cluster-scoped owner has in two namespaces and beside it',
+    async run(world) {
+      const owner = await world.make(REALM, 'owner')
+      const near = await world.make(CONFIG_MAP, 'under', { owners: [owner] })
+      const far = await world.make(CONFIG_MAP, 'under', {
+        owners: [owner],
+        namespace: world.other,
+      })
+      const wide = await world.make(PRIORITY_CLASS, 'under', { owners: [owner] })
+      await world.quiet()
+      await world.untouched(owner, near, far, wide)
+      await world.remove(owner, 'Background')
+      await world.gone(owner, near, far, wide)
+    },
+  },
+  {
+    rows: 'B71',
+    says: 'does not mind who is the controller',
+    async run(world) {
+      const [leading, other] = await world.makeMany(CONFIG_MAP, 'owner', 2)
+      const owners = [{ ...referenceTo(leading!), controller: true }, other!]
+      const dependent = await world.make(WIDGET, 'dependent', { owners })
+      await world.remove(leading!)
+      await world.sees(dependent, { owners: ['owner-1'] })
+      await world.remove(other!)
+      await world.gone(dependent)
+    },
+  },
+]
+
+/** The five ways of R5; four of them keep the pods. */
+async function stress(world: World): Promise<void> {
+  const ways: readonly { readonly finalizers: readonly string[]; readonly options: object }[] = [
+    { finalizers: [], options: {} },
+    { finalizers: [ORPHAN], options: {} },
+    { finalizers: [ORPHAN], options: { propagationPolicy: 'Background' } },
+    { finalizers: [], options: { propagationPolicy: 'Orphan' } },
+    { finalizers: [], options: { orphanDependents: true } },
+  ]
+  const COLLECTIONS = 10
+  const PODS = 3
+  const DELETING = 2
+  const deletions: (() => Promise<void>)[] = []
+  const owners: Made[] = []
+  const kept: Made[] = []
+  const taken: Made[] = []
+  await Promise.all(
+    ways.flatMap(({ finalizers, options }, way) =>
+      Array.from({ length: COLLECTIONS }, async (_, index) => {
+        const name = `way-${way}-${index}`
+        const owner = await world.make(REPLICATION_CONTROLLER, name, { finalizers })
+        owners.push(owner)
+        const pods = await world.makeMany(POD, name, PODS, () => ({ owners: [owner] }))
+        ;(way === DELETING ? taken : kept).push(...pods)
+        deletions.push(() => world.removeWith(owner, options))
+      }),
+    ),
+  )
+  await world.seen()
+  await Promise.all(deletions.map((each) => each()))
+  await world.gone(...owners, ...taken)
+  await world.quiet()
+  for (const pod of kept) await world.still(pod, { owners: [], deleting: false })
+}
