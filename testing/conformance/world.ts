@@ -5,6 +5,7 @@
  * after `quiet`.
  */
 import { deepEqual, equal } from 'node:assert/strict'
+import type { Answer } from '../cluster/api-client.ts'
 import { eventually, type Patience } from '../eventually.ts'
 import {
   atOnce,
@@ -24,6 +25,17 @@ import type { Collector } from './collector.ts'
 import { type Expected, type Seen, seenIn, shown } from './seen.ts'
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan'
+
+/** The server did not do what was asked; `status` says why. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError'
+  readonly status: number
+
+  constructor(asked: string, { status, body }: Answer<unknown>) {
+    super(`${asked}: ${status} ${JSON.stringify(body)}`)
+    this.status = status
+  }
+}
 
 export interface MakeOptions {
   readonly owners?: readonly (Made | Reference)[]
@@ -102,7 +114,7 @@ export class World {
     const body = { kind: 'DeleteOptions', apiVersion: 'v1', ...options }
     const answer = await this.plane.request('DELETE', pathOf(made), body)
     if (answer.status < 300) return
-    throw new Error(`DELETE ${made.name}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    throw new RefusedError(`DELETE ${made.name}`, answer)
   }
 
   async refer(made: Made, owners: readonly (Made | Reference)[]): Promise<void> {
@@ -212,7 +224,7 @@ export class World {
   async #patch(made: Made, metadata: object): Promise<void> {
     const answer = await this.plane.request('PATCH', pathOf(made), { metadata }, MERGE_PATCH)
     if (answer.status === 200) return
-    throw new Error(`PATCH ${made.name}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    throw new RefusedError(`PATCH ${made.name}`, answer)
   }
 
   #draft(kind: Kind, short: string, { namespace = this.namespace, ...rest }: MakeOptions): Draft {

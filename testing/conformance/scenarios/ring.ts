@@ -2,7 +2,7 @@
 import { CONFIG_MAP, type Made, SECRET } from '../../objects.ts'
 import { WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
-import { blocking, type World } from '../world.ts'
+import { blocking, RefusedError, type World } from '../world.ts'
 
 const HANGS = 'upstream hangs on a ring whose members all wait for each other'
 
@@ -120,7 +120,7 @@ async function removeAll(world: World, ring: readonly Made[]): Promise<void> {
 
 /** Another member's deletion may have taken it already. */
 function ignoreGone(error: Error): void {
-  if (!error.message.includes(': 404 ')) throw error
+  if (!(error instanceof RefusedError) || error.status !== 404) throw error
 }
 
 async function ringOf(world: World, size: number, kind = CONFIG_MAP): Promise<Made[]> {
