@@ -25,7 +25,9 @@ export const RULES = {
     'what refers to an object with an orphan finalizer of its own has no other owner: which reference goes first decides what becomes of it',
   batch:
     'deletions at once are background deletions of objects without policy finalizers: a cascade that comes first would name another policy',
-  held: 'where finalizers hold objects, those with several owners or a reference that does not block have no dependents: whether they are deleted in the foreground, and whom they keep waiting, is a race',
+  held: 'where finalizers hold objects, those with several owners have no dependents: whether they are deleted in the foreground, and whom they keep waiting, is a race',
+  nonBlocking:
+    'where finalizers hold objects, references block: a held owner may stop waiting before those that do not block are looked at, and then they stay',
 } as const
 
 /** The index of an object; all of them are named for it. */
@@ -171,11 +173,16 @@ function referencesOf(
     const spec = referenceOf(state, dependent, below, hasFlaws)
     const isAgain = found.some(({ to }) => to === spec?.to)
     if (spec === undefined || isAgain) continue
-    if (isSole(state, spec)) return [spec]
+    if (isSole(state, spec)) {
+      found.splice(0, found.length, spec)
+      break
+    }
     found.push(spec)
   }
-  const mayBlock = mustBePlain || !found.some((spec) => isUnresolvable(state, dependent, spec))
-  return found.map((spec) => ({ ...spec, blocking: mayBlock ? spec.blocking : undefined }))
+  if (found.some((spec) => isUnresolvable(state, dependent, spec))) {
+    return found.map((spec) => ({ ...spec, blocking: undefined }))
+  }
+  return state.hasHolds ? found.map((spec) => ({ ...spec, blocking: true })) : found
 }
 
 function referenceOf(
@@ -227,8 +234,8 @@ function refer(state: State): Action {
   const made = objects[slot]!
   const isHeld = made.finalizers.length > 0
   const mustBePlain = isHeld || (hasHolds && !made.isLeaf)
-  const some = referencesOf(state, made, slot, !mustBePlain && chance.next() < 0.5, mustBePlain)
-  const references = mustBePlain ? some.map((spec) => ({ ...spec, blocking: true })) : some
+  const hasFlaws = !mustBePlain && chance.next() < 0.5
+  const references = referencesOf(state, made, slot, hasFlaws, mustBePlain)
   return { type: 'refer', slot, references }
 }
 
