@@ -13,7 +13,7 @@ export type CollectorName = 'upstream' | 'kinfold'
 
 export interface Collector extends AsyncDisposable {
   readonly name: CollectorName
-  /** It is under way; canary.ts tells when it acts. */
+  /** It is under way, if it was not already; canary.ts tells when it acts. */
   start(): Promise<void>
   kill(): Promise<void>
 }
@@ -36,6 +36,7 @@ function upstreamOn(plane: ControlPlane): Collector {
   return {
     name: 'upstream',
     async start() {
+      if (manager?.process.isRunning) return
       // Its default of 20 requests a second would make the suite wait for its client.
       const options = { collector: true, clientLimitsLifted: true }
       manager = await plane.startControllerManager(options)
@@ -57,6 +58,7 @@ function kinfoldOn({ kubeconfig, folder }: ControlPlane, partitions: number): Co
   return {
     name: 'kinfold',
     async start() {
+      if (kinfold?.isRunning) return
       // Not until it is ready: with a broken kind in the cluster it never says so.
       kinfold = await KinfoldProcess.spawn({ kubeconfig, data, flags })
     },

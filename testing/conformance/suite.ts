@@ -96,7 +96,11 @@ async function runAll(
     results.push(told)
     tell(told)
   }
-  for (const scenario of scenarios) if (scenario.alone) await run(scenario)
+  for (const scenario of scenarios.filter(({ alone }) => alone)) {
+    await run(scenario)
+    // It may have failed while the collector was away.
+    await collector.start()
+  }
   const left = beside.values()
   const worker = async (): Promise<void> => {
     for (const scenario of left) await run(scenario)

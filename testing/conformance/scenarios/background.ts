@@ -254,6 +254,45 @@ export const BACKGROUND: readonly Scenario[] = [
     },
   },
   {
+    rows: 'C4 D10',
+    says: 'takes a namespaced dependent of several cluster-scoped owners with the last of them',
+    async run(world) {
+      const owners = await world.makeMany(REALM, 'owner', 3)
+      const near = await world.make(CONFIG_MAP, 'shared', { owners })
+      const far = await world.make(WIDGET, 'shared', { owners, namespace: world.other })
+      for (const [index, owner] of owners.slice(0, 2).entries()) {
+        await world.remove(owner, 'Background')
+        const left = owners.slice(index + 1).map(({ name }) => name)
+        for (const each of [near, far]) await world.sees(each, { owners: left, deleting: false })
+      }
+      await world.quiet()
+      await world.remove(owners[2]!, 'Background')
+      await world.gone(...owners, near, far)
+    },
+  },
+  {
+    rows: 'C4 B10',
+    says: 'takes a namespaced dependent of a cluster-scoped owner that was written to, held and released',
+    async run(world) {
+      const owner = await world.make(REALM, 'owner', { finalizers: [HOLD] })
+      const first = await world.make(CONFIG_MAP, 'first', { owners: [owner] })
+      await world.quiet()
+      await world.finalize(owner, [])
+      const second = await world.make(CONFIG_MAP, 'second', { owners: [owner] })
+      await world.refer(first, [])
+      await world.refer(second, [])
+      await world.refer(first, [owner])
+      await world.refer(second, [owner])
+      await world.quiet()
+      await world.finalize(owner, [HOLD])
+      await world.remove(owner, 'Background')
+      await world.quiet()
+      for (const each of [first, second]) await world.still(each, { deleting: false })
+      await world.finalize(owner, [])
+      await world.gone(owner, first, second)
+    },
+  },
+  {
     rows: 'B71',
     says: 'does not mind who is the controller',
     async run(world) {
