@@ -13,6 +13,7 @@ import { BACKGROUND } from './scenarios/background.ts'
 import { FOREGROUNDS } from './scenarios/foreground.ts'
 import { IDENTITIES } from './scenarios/identity.ts'
 import { KINDS } from './scenarios/kind.ts'
+import { LOADS } from './scenarios/load.ts'
 import { ORPHANS } from './scenarios/orphan.ts'
 import { REFUSALS } from './scenarios/refusal.ts'
 import { RESTARTS } from './scenarios/restart.ts'
@@ -23,6 +24,7 @@ import { makeWorld } from './world.ts'
 export const SCENARIOS: readonly Scenario[] = [
   ...RESTARTS,
   ...KINDS,
+  ...LOADS,
   ...BACKGROUND,
   ...FOREGROUNDS,
   ...RINGS,

@@ -2,7 +2,6 @@
 import {
   CONFIG_MAP,
   DEPLOYMENT,
-  type Made,
   POD,
   REPLICA_SET,
   type Reference,
@@ -11,13 +10,10 @@ import {
 } from '../../objects.ts'
 import { JOB, PRIORITY_CLASS, REALM, REPLICATION_CONTROLLER, WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
-import { blocking, FOREGROUND, HOLD, ORPHAN, type World } from '../world.ts'
+import { blocking, FOREGROUND, HOLD, ORPHAN } from '../world.ts'
 
 /** No object bears it. */
 const NEVER: Reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'never', uid: 'never-was' }
-/** Of the cache of absent owners in kube-controller-manager. */
-const CACHE_CAPACITY = 500
-
 export const BACKGROUND: readonly Scenario[] = [
   {
     rows: 'R3 D10 D12',
@@ -60,11 +56,6 @@ export const BACKGROUND: readonly Scenario[] = [
       await world.quiet()
       await world.untouched(live)
     },
-  },
-  {
-    rows: 'R5 B67 B68',
-    says: 'keeps 120 of 150 pods of fifty controllers deleted in five ways at once',
-    run: stress,
   },
   {
     rows: 'R11',
@@ -195,48 +186,6 @@ export const BACKGROUND: readonly Scenario[] = [
     },
   },
   {
-    rows: 'B39 U12.17',
-    says: 'takes dependents that somebody keeps writing to',
-    async run(world) {
-      const owner = await world.make(CONFIG_MAP, 'owner')
-      const busy = await world.makeMany(CONFIG_MAP, 'busy', 5, () => ({ owners: [owner] }))
-      await world.remove(owner, 'Background')
-      let writing = true
-      const writers = busy.map(async (made) => {
-        for (let round = 0; writing; round++) {
-          // Whoever writes to what has gone gets an error, and that is the end wanted here.
-          await world.annotate(made, `${round}`).catch(() => {
-            writing = writing && round < 100_000
-            return world.look()
-          })
-        }
-      })
-      await world.gone(owner, ...busy).finally(() => {
-        writing = false
-      })
-      await Promise.all(writers)
-    },
-  },
-  {
-    rows: 'B49',
-    says: `tells ${CACHE_CAPACITY + 50} owners that go at once from those that stay`,
-    async run(world) {
-      const owners = await world.makeMany(CONFIG_MAP, 'owner', CACHE_CAPACITY + 50)
-      const dependents = await world.makeMany(SECRET, 'dependent', owners.length, (index) => ({
-        owners: [owners[index]!],
-      }))
-      const doomed = owners.map((owner, index) => ({ owner, dependent: dependents[index]! }))
-      const kept = doomed.splice(0, 25)
-      for (let from = 0; from < doomed.length; from += 25) {
-        const some = doomed.slice(from, from + 25)
-        await Promise.all(some.map(({ owner }) => world.remove(owner, 'Background')))
-      }
-      await world.gone(...doomed.flatMap(({ owner, dependent }) => [owner, dependent]))
-      await world.quiet()
-      await world.untouched(...kept.flatMap(({ owner, dependent }) => [owner, dependent]))
-    },
-  },
-  {
     rows: 'B42 C4',
     says: 'takes what a cluster-scoped owner has in two namespaces and beside it',
     async run(world) {
@@ -306,38 +255,3 @@ export const BACKGROUND: readonly Scenario[] = [
     },
   },
 ]
-
-/** The five ways of R5; four of them keep the pods. */
-async function stress(world: World): Promise<void> {
-  const ways: readonly { readonly finalizers: readonly string[]; readonly options: object }[] = [
-    { finalizers: [], options: {} },
-    { finalizers: [ORPHAN], options: {} },
-    { finalizers: [ORPHAN], options: { propagationPolicy: 'Background' } },
-    { finalizers: [], options: { propagationPolicy: 'Orphan' } },
-    { finalizers: [], options: { orphanDependents: true } },
-  ]
-  const COLLECTIONS = 10
-  const PODS = 3
-  const DELETING = 2
-  const deletions: (() => Promise<void>)[] = []
-  const owners: Made[] = []
-  const kept: Made[] = []
-  const taken: Made[] = []
-  await Promise.all(
-    ways.flatMap(({ finalizers, options }, way) =>
-      Array.from({ length: COLLECTIONS }, async (_, index) => {
-        const name = `way-${way}-${index}`
-        const owner = await world.make(REPLICATION_CONTROLLER, name, { finalizers })
-        owners.push(owner)
-        const pods = await world.makeMany(POD, name, PODS, () => ({ owners: [owner] }))
-        ;(way === DELETING ? taken : kept).push(...pods)
-        deletions.push(() => world.removeWith(owner, options))
-      }),
-    ),
-  )
-  await world.seen()
-  await Promise.all(deletions.map((each) => each()))
-  await world.gone(...owners, ...taken)
-  await world.quiet()
-  for (const pod of kept) await world.still(pod, { owners: [], deleting: false })
-}
