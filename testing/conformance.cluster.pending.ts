@@ -1,0 +1,41 @@
+/**
+ * Kinfold does what users can observe of the collector inside kube-controller-manager: with one partition, with eight, and killed in the middle;
+ * and it leaves the same behind after twenty random lives.
+ *
+ * What must stay true: the same scenarios pass for upstream's own collector, `npm run conformance -- --collector upstream`.
+ */
+import { deepEqual } from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { missingServers } from './cluster/binaries.ts'
+import { runSuite, type SuiteOptions } from './conformance/suite.ts'
+import { runAllTwins } from './conformance/twins.ts'
+
+const skip = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager')
+const KINFOLD = 'kinfold'
+const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1)
+
+const variants: readonly (readonly [string, Omit<SuiteOptions, 'collector'>])[] = [
+  ['with one partition', {}],
+  ['with eight partitions', { partitions: 8 }],
+  ['killed in the middle', { partitions: 8, kill: true }],
+  ['on a server without a watch cache', { only: 'R2', withoutWatchCache: true }],
+]
+
+suite('Kinfold collects as upstream does', { skip: skip ?? false }, () => {
+  for (const [says, options] of variants) {
+    test(says, async (t) => {
+      const results = await runSuite({ ...options, collector: KINFOLD })
+      const failed = results.filter(({ outcome }) => outcome !== 'passed')
+      for (const { scenario, error } of failed) {
+        t.diagnostic(`${scenario.rows} ${scenario.says}: ${error}`)
+      }
+      const names = failed.map(({ scenario }) => `${scenario.rows} ${scenario.says}`)
+      deepEqual(names, [])
+    })
+  }
+
+  test('after twenty random lives', async (t) => {
+    const options = { seeds: SEEDS, against: KINFOLD, partitions: 8 } as const
+    deepEqual(await runAllTwins({ ...options, tell: (line) => t.diagnostic(line) }), [])
+  })
+})

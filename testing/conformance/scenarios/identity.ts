@@ -1,0 +1,332 @@
+/** References that are not what they say: other namespaces, other coordinates, versions and kinds that are not served, one uid twice. */
+import {
+  CLUSTER_ROLE,
+  CONFIG_MAP,
+  type Made,
+  type Reference,
+  referenceTo,
+  SECRET,
+} from '../../objects.ts'
+import { PRIORITY_CLASS, REALM, WIDGET, WIDGET_NOT_PREFERRED, WIDGET_NOT_SERVED } from '../kinds.ts'
+import type { Scenario } from '../scenario.ts'
+import { blocking, FOREGROUND, type World } from '../world.ts'
+
+const UNKNOWN_KIND: Reference = {
+  apiVersion: 'conformance.test/v1',
+  kind: 'Nothing',
+  name: 'nothing',
+  uid: 'of-an-unknown-kind',
+}
+const INVALID_NAMESPACE = 'OwnerRefInvalidNamespace'
+
+export const IDENTITIES: readonly Scenario[] = [
+  {
+    rows: 'R1 R2 B42 B43',
+    says: 'takes dependents in another namespace, leaves those beside their owner, warns about the former',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const good = await world.makeMany(SECRET, 'good', 10, () => ({ owners: [owner] }))
+      const lost = await world.makeMany(SECRET, 'lost', 25, () => ({
+        owners: [UNKNOWN_KIND],
+        namespace: world.other,
+      }))
+      const bad = await world.makeMany(SECRET, 'bad', 10, () => ({
+        owners: [owner],
+        namespace: world.other,
+      }))
+      await world.gone(...bad)
+      for (const each of bad) await world.warned(each, INVALID_NAMESPACE, warning(owner, each))
+      await world.quiet()
+      await world.untouched(owner, ...good, ...lost)
+    },
+  },
+  {
+    rows: 'R15',
+    says: 'takes a dependent of a missing cluster-scoped owner, leaves those of a live one and of an unknown kind',
+    async run(world) {
+      const owner = await world.make(PRIORITY_CLASS, 'owner')
+      const missing = { ...referenceTo(owner), name: 'missing', uid: 'missing' }
+      const kept = await world.make(CONFIG_MAP, 'kept', { owners: [owner] })
+      const unknown = await world.make(CONFIG_MAP, 'unknown', { owners: [UNKNOWN_KIND] })
+      const taken = await world.make(CONFIG_MAP, 'taken', { owners: [missing] })
+      await world.gone(taken)
+      await world.quiet()
+      await world.untouched(owner, kept, unknown)
+    },
+  },
+  {
+    rows: 'U12.1',
+    says: 'leaves a namespaced dependent of a cluster-scoped owner until that goes',
+    async run(world) {
+      const owner = await world.make(CLUSTER_ROLE, 'owner')
+      const dependent = await world.make(CONFIG_MAP, 'dependent', { owners: [owner] })
+      await world.quiet()
+      await world.untouched(owner, dependent)
+      await world.remove(owner)
+      await world.gone(owner, dependent)
+    },
+  },
+  {
+    rows: 'U12.4 U12.5 B27',
+    says: 'never takes a cluster-scoped dependent of a namespaced owner, warns about it, not even when the owner goes',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const dependent = await world.make(CLUSTER_ROLE, 'dependent', { owners: [owner] })
+      await world.warned(dependent, INVALID_NAMESPACE, warning(owner, dependent))
+      await world.remove(owner, 'Background')
+      await world.gone(owner)
+      await world.quiet()
+      await world.untouched(dependent)
+    },
+  },
+  {
+    rows: 'U12.6 B46',
+    says: 'takes a reference through a served version that is not preferred as any other',
+    async run(world) {
+      const owner = await world.make(WIDGET, 'owner')
+      const reference = { ...referenceTo(owner), apiVersion: WIDGET_NOT_PREFERRED }
+      const dependent = await world.make(CONFIG_MAP, 'dependent', { owners: [reference] })
+      const beside = await world.make(WIDGET, 'beside', { owners: [reference] })
+      await world.quiet()
+      await world.untouched(owner, dependent, beside)
+      await world.remove(owner)
+      await world.gone(owner, dependent, beside)
+    },
+  },
+  {
+    rows: 'U12.6 B30',
+    says: 'lets a dependent block through a served version that is not preferred',
+    async run(world) {
+      const owner = await world.make(WIDGET, 'owner')
+      const reference = { ...blocking(owner), apiVersion: WIDGET_NOT_PREFERRED }
+      const options = { owners: [reference], finalizers: ['conformance.test/hold'] }
+      const held = await world.make(SECRET, 'held', options)
+      await world.remove(owner, 'Foreground')
+      await world.sees(held, { deleting: true })
+      await world.quiet()
+      await world.still(owner, { finalizers: [FOREGROUND] })
+      await world.finalize(held, [])
+      await world.gone(held, owner)
+    },
+  },
+  {
+    rows: 'U12.7 U12.8 B47',
+    says: 'never takes a dependent through a version that is not served, not even when the owner goes',
+    async run(world) {
+      const owner = await world.make(WIDGET, 'owner')
+      const reference = { ...referenceTo(owner), apiVersion: WIDGET_NOT_SERVED }
+      const dependent = await world.make(CONFIG_MAP, 'dependent', { owners: [reference] })
+      const good = await world.make(CONFIG_MAP, 'good', { owners: [owner] })
+      await world.quiet()
+      await world.untouched(owner, dependent, good)
+      await world.remove(owner)
+      await world.gone(owner, good)
+      await world.quiet()
+      await world.untouched(dependent)
+    },
+  },
+  ...inBothOrders(
+    'U12.9 U12.10 B18 U13',
+    'takes a dependent of an owner that never was beside one that names it through an unserved version',
+    async (world, makeInOrder) => {
+      const never = { kind: 'Widget', name: 'never', uid: `never-${world.namespace}` }
+      const [good, unserved] = await makeInOrder(
+        () => world.make(SECRET, 'good', { owners: [{ ...never, apiVersion: WIDGET.apiVersion }] }),
+        () =>
+          world.make(SECRET, 'unserved', { owners: [{ ...never, apiVersion: WIDGET_NOT_SERVED }] }),
+      )
+      await world.gone(good)
+      await world.quiet()
+      await world.untouched(unserved)
+    },
+  ),
+  ...inBothOrders(
+    'U12.11 U12.12 U12.13 B45',
+    'takes a dependent that names a live uid by a wrong kind or name, leaves those that name it rightly',
+    async (world, makeInOrder) => {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const wrongKind = { ...referenceTo(owner), kind: 'Secret' }
+      const wrongName = { ...referenceTo(owner), name: 'other' }
+      const [good, kindless] = await makeInOrder(
+        () => world.make(SECRET, 'good', { owners: [owner] }),
+        () => world.make(SECRET, 'wrong-kind', { owners: [wrongKind] }),
+      )
+      const nameless = await world.make(SECRET, 'wrong-name', { owners: [wrongName] })
+      const late = await world.make(SECRET, 'late', { owners: [owner] })
+      await world.gone(kindless, nameless)
+      await world.quiet()
+      await world.untouched(owner, good, late)
+      await world.remove(owner)
+      await world.gone(owner, good, late)
+    },
+  ),
+  ...inBothOrders(
+    'U12.14 U12.16',
+    'takes a namespaced dependent of a missing owner, never a cluster-scoped one',
+    async (world, makeInOrder) => {
+      const never = { ...UNKNOWN_KIND, apiVersion: 'v1', kind: 'Secret', uid: world.namespace }
+      const [good, wide] = await makeInOrder(
+        () => world.make(CONFIG_MAP, 'good', { owners: [never] }),
+        () => world.make(CLUSTER_ROLE, 'wide', { owners: [never] }),
+      )
+      await world.gone(good)
+      await world.quiet()
+      await world.untouched(wide)
+    },
+  ),
+  ...inBothOrders(
+    'U12.15',
+    'leaves a namespaced and a cluster-scoped dependent of a live namespaced owner',
+    async (world, makeInOrder) => {
+      const owner = await world.make(SECRET, 'owner')
+      const [good, wide] = await makeInOrder(
+        () => world.make(CONFIG_MAP, 'good', { owners: [owner] }),
+        () => world.make(CLUSTER_ROLE, 'wide', { owners: [owner] }),
+      )
+      await world.warned(wide, INVALID_NAMESPACE, warning(owner, wide))
+      await world.quiet()
+      await world.untouched(owner, good, wide)
+    },
+  ),
+  {
+    rows: 'U13 B18',
+    says: 'takes everything that names one uid that never was by different coordinates',
+    async run(world) {
+      const uid = `claimed-${world.namespace}`
+      const claims: readonly Reference[] = [
+        { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid },
+        { apiVersion: 'v1', kind: 'ConfigMap', name: 'b', uid },
+        { apiVersion: 'v1', kind: 'Secret', name: 'a', uid },
+        { apiVersion: WIDGET.apiVersion, kind: WIDGET.kind, name: 'a', uid },
+        { apiVersion: WIDGET_NOT_PREFERRED, kind: WIDGET.kind, name: 'a', uid },
+        { apiVersion: REALM.apiVersion, kind: REALM.kind, name: 'a', uid },
+      ]
+      const made = await world.makeMany(CONFIG_MAP, 'near', claims.length, (index) => ({
+        owners: [claims[index]!],
+      }))
+      const far = await world.makeMany(CONFIG_MAP, 'far', claims.length, (index) => ({
+        owners: [claims[index]!],
+        namespace: world.other,
+      }))
+      await world.gone(...made, ...far)
+    },
+  },
+  {
+    rows: 'B27',
+    says: 'never takes a dependent of which one reference dangles and another is of an unknown kind',
+    async run(world) {
+      const [first, last] = await world.makeMany(CONFIG_MAP, 'owner', 2)
+      const dependents = [
+        await world.make(SECRET, 'before', { owners: [UNKNOWN_KIND, first!] }),
+        await world.make(SECRET, 'after', { owners: [first!, UNKNOWN_KIND] }),
+        await world.make(SECRET, 'beside-live', { owners: [first!, UNKNOWN_KIND, last!] }),
+      ]
+      await world.remove(first!, 'Background')
+      await world.gone(first!)
+      await world.quiet()
+      await world.untouched(last!, ...dependents)
+    },
+  },
+  {
+    rows: 'B11',
+    says: 'takes a dependent that names its owner twice, once blocking, when the owner goes',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const twice = { owners: [referenceTo(owner), blocking(owner)] }
+      const dependent = await world.make(SECRET, 'dependent', twice)
+      await world.quiet()
+      await world.untouched(owner, dependent)
+      await world.remove(owner)
+      await world.gone(owner, dependent)
+    },
+  },
+  {
+    rows: 'B11 B30',
+    says: 'lets a dependent block that names its owner twice, once blocking',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const twice = { owners: [referenceTo(owner), blocking(owner)] }
+      const options = { ...twice, finalizers: ['conformance.test/hold'] }
+      const held = await world.make(SECRET, 'held', options)
+      await world.remove(owner, 'Foreground')
+      await world.sees(held, { deleting: true })
+      await world.quiet()
+      await world.still(owner, { finalizers: [FOREGROUND] })
+      await world.finalize(held, [])
+      await world.gone(held, owner)
+    },
+  },
+  {
+    rows: 'B11 B34',
+    says: 'drops both references of a dependent that names its owner twice when that is orphaned',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const twice = { owners: [referenceTo(owner), blocking(owner)] }
+      const dependents = [
+        await world.make(SECRET, 'built-in', twice),
+        await world.make(WIDGET, 'custom', twice),
+      ]
+      await world.remove(owner, 'Orphan')
+      await world.gone(owner)
+      for (const each of dependents) await world.sees(each, { owners: [], deleting: false })
+    },
+  },
+  {
+    rows: 'B11 B45',
+    says: 'keeps the right one of two references to one uid, of which the other dangles',
+    better:
+      'upstream drops references by uid and takes the solid one along, so nothing owns the object',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const wrongName = { ...referenceTo(owner), name: 'other' }
+      const dependent = await world.make(SECRET, 'dependent', { owners: [wrongName, owner] })
+      await world.sees(dependent, { owners: ['owner'], deleting: false })
+      await world.quiet()
+      await world.still(dependent, { owners: ['owner'] })
+      await world.remove(owner)
+      await world.gone(owner, dependent)
+    },
+  },
+  {
+    rows: 'B42 D10',
+    says: 'drops a reference into another namespace beside a solid one',
+    async run(world) {
+      const far = await world.make(CONFIG_MAP, 'far', { namespace: world.other })
+      const near = await world.make(CONFIG_MAP, 'near')
+      const shared = await world.make(WIDGET, 'shared', { owners: [far, near] })
+      await world.sees(shared, { owners: ['near'], deleting: false })
+      await world.quiet()
+      await world.untouched(far, near)
+    },
+  },
+]
+
+function warning({ kind: { apiVersion, kind }, name, uid }: Made, about: Made): string {
+  const owner = `[${apiVersion}/${kind}, namespace: ${about.namespace}, name: ${name}, uid: ${uid}]`
+  return `ownerRef ${owner} does not exist in namespace "${about.namespace}"`
+}
+
+type InOrder = (
+  good: () => Promise<Made>,
+  bad: () => Promise<Made>,
+) => Promise<readonly [Made, Made]>
+
+/** The better and the worse one first; a collector may not care. */
+function inBothOrders(
+  rows: string,
+  says: string,
+  run: (world: World, makeInOrder: InOrder) => Promise<void>,
+): Scenario[] {
+  const goodFirst: InOrder = async (good, bad) => {
+    const made = await good()
+    return [made, await bad()]
+  }
+  const badFirst: InOrder = async (good, bad) => {
+    const made = await bad()
+    return [await good(), made]
+  }
+  return [
+    { rows, says: `${says}; good first`, run: (world) => run(world, goodFirst) },
+    { rows, says: `${says}; bad first`, run: (world) => run(world, badFirst) },
+  ]
+}

@@ -1,0 +1,132 @@
+/** Rings of owners: nobody outside holds them, so they go when one member is deleted, and not before. */
+import { CONFIG_MAP, type Made, SECRET } from '../../objects.ts'
+import { WIDGET } from '../kinds.ts'
+import type { Scenario } from '../scenario.ts'
+import { blocking, RefusedError, type World } from '../world.ts'
+
+const HANGS = 'upstream hangs on a ring whose members all wait for each other'
+
+export const RINGS: readonly Scenario[] = [
+  {
+    rows: 'C5 U3',
+    says: 'leaves a ring of two that nobody deletes, and takes it when one is deleted in the background',
+    async run(world) {
+      const ring = await ringOf(world, 2)
+      await world.quiet()
+      for (const each of ring) await world.still(each, { deleting: false })
+      await world.remove(ring[0]!, 'Background')
+      await world.gone(...ring)
+    },
+  },
+  {
+    rows: 'C5 D11',
+    says: 'takes a ring of two of which one is deleted in the foreground',
+    async run(world) {
+      const ring = await ringOf(world, 2)
+      await world.quiet()
+      await world.remove(ring[0]!, 'Foreground')
+      await world.gone(...ring)
+    },
+  },
+  {
+    rows: 'C5 B28',
+    says: 'takes a ring of three custom resources of which one is deleted in the foreground',
+    async run(world) {
+      const ring = await ringOf(world, 3, WIDGET)
+      await world.quiet()
+      await world.remove(ring[1]!, 'Foreground')
+      await world.gone(...ring)
+    },
+  },
+  {
+    rows: 'C5',
+    says: 'leaves an object that owns itself, and takes it when it is deleted in the background',
+    async run(world) {
+      const [self] = await ringOf(world, 1)
+      await world.quiet()
+      await world.still(self!, { deleting: false })
+      await world.remove(self!, 'Background')
+      await world.gone(self!)
+    },
+  },
+  ...foregroundAll(1, 'an object that owns itself'),
+  ...foregroundAll(2, 'a ring of two'),
+  ...foregroundAll(4, 'a ring of four'),
+  {
+    rows: 'C5 B28',
+    says: 'takes two rings that share a node nobody deletes',
+    async run(world) {
+      const [shared, left, right] = await world.makeMany(CONFIG_MAP, 'node', 3)
+      await world.refer(shared!, [blocking(left!), blocking(right!)])
+      await world.refer(left!, [blocking(shared!)])
+      await world.refer(right!, [blocking(shared!)])
+      await world.quiet()
+      await removeAll(world, [left!, right!])
+      await world.gone(shared!, left!, right!)
+    },
+  },
+  {
+    rows: 'C5 B28 P13',
+    says: 'takes two rings that share a node, all of it deleted in the foreground',
+    better: HANGS,
+    async run(world) {
+      const [shared, left, right] = await world.makeMany(CONFIG_MAP, 'node', 3)
+      await world.refer(shared!, [blocking(left!), blocking(right!)])
+      await world.refer(left!, [blocking(shared!)])
+      await world.refer(right!, [blocking(shared!)])
+      await world.quiet()
+      await removeAll(world, [shared!, left!, right!])
+      await world.gone(shared!, left!, right!)
+    },
+  },
+  {
+    rows: 'C5 R7',
+    says: 'takes a ring and leaves a dependent of it that a live owner has, too',
+    async run(world) {
+      const ring = await ringOf(world, 2)
+      const live = await world.make(CONFIG_MAP, 'live')
+      const shared = await world.make(SECRET, 'shared', { owners: [blocking(ring[0]!), live] })
+      await world.quiet()
+      await world.remove(ring[0]!, 'Background')
+      await world.gone(...ring)
+      await world.sees(shared, { owners: ['live'], deleting: false })
+      await world.quiet()
+      await world.untouched(live)
+    },
+  },
+]
+
+function foregroundAll(size: number, what: string): Scenario[] {
+  return [
+    {
+      rows: 'C5 P13',
+      says: `takes ${what}, all of it deleted in the foreground`,
+      better: HANGS,
+      async run(world) {
+        const ring = await ringOf(world, size)
+        await world.quiet()
+        await removeAll(world, ring)
+        await world.gone(...ring)
+      },
+    },
+  ]
+}
+
+/** At once, in the foreground: one after the other would let the first deletion take the rest. */
+async function removeAll(world: World, ring: readonly Made[]): Promise<void> {
+  const options = { propagationPolicy: 'Foreground' }
+  await Promise.all(ring.map((each) => world.removeWith(each, options).catch(ignoreGone)))
+}
+
+/** Another member's deletion may have taken it already. */
+function ignoreGone(error: Error): void {
+  if (!(error instanceof RefusedError) || error.status !== 404) throw error
+}
+
+async function ringOf(world: World, size: number, kind = CONFIG_MAP): Promise<Made[]> {
+  const ring = await world.makeMany(kind, 'ring', size)
+  for (const [index, each] of ring.entries()) {
+    await world.refer(each, [blocking(ring[(index + 1) % size]!)])
+  }
+  return ring
+}
