@@ -165,8 +165,9 @@ function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): strin
   if (relistsAwaited(graph, state, cluster, node)?.length !== 0) return []
   const now = decide(graph, cluster, node).verdict
   const { verdict } = node
-  // A relist of its kind weakens E1 to E2 for whoever is judged after it, and judges nobody.
-  const isWeakened = verdict?.evidence === 'E1' && now?.evidence === 'E2'
+  // A relist of its kind weakens E1 (which W hides) to E2 for whoever is judged after it, and judges nobody.
+  const wasStrong = verdict?.evidence === 'E1' || verdict?.evidence === 'W'
+  const isWeakened = wasStrong && now?.evidence === 'E2'
   if (isWeakened || (verdict?.type === now?.type && verdict?.evidence === now?.evidence)) return []
   return [`its verdict is ${verdict?.type ?? 'none'}, judged now ${now?.type ?? 'none'}`]
 }

@@ -7,15 +7,16 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Folder } from '../testing/folder.ts'
-import { folder } from '../testing/folder.ts'
+import type { Folders } from '../testing/folders.ts'
+import { commandsOf, folders } from '../testing/folders.ts'
 import { CLUSTER, MONITORED, ModelCluster, settled } from '../testing/model-cluster.ts'
 import { shortKind } from '../testing/notation.ts'
 import { leftovers, objection } from '../testing/oracle.ts'
 import { type Action, act, life } from '../testing/world-generator.ts'
 import { check } from './check.ts'
-import type { Command } from './command.ts'
+import type { Command, DeleteObject } from './command.ts'
 import type { Event } from './event.ts'
+import type { ObjectMeta } from './object.ts'
 import type { Outcome } from './outcome.ts'
 import { DEFAULT_POLICY } from './policy.ts'
 
@@ -28,19 +29,22 @@ const BUSY_ROUNDS = 1_000
 
 /** Server, watches, fold and reaper; each `turn` lets one of them go on. */
 class Loop {
-  readonly folder: Folder = folder()
+  readonly folders: Folders
   readonly objections: string[] = []
-  readonly cluster: ModelCluster = new ModelCluster((object, command) => {
-    if (command === null) return
-    const why = objection(this.cluster.objects.values(), object)
-    if (why !== '') this.objections.push(`${object.uid} goes by ${command.id}: ${why}`)
-  })
+  readonly cluster: ModelCluster
   readonly #commands: Command[] = []
   readonly #results: Event[] = []
   #now = 0
-  #waiting = 0
+  readonly #namespaces = new Map<string, string>()
 
-  constructor() {
+  constructor(partitions = 1) {
+    const onRemoved = (object: ObjectMeta, command: DeleteObject | null): void => {
+      if (command === null) return
+      const why = objection(this.cluster.objects.values(), object)
+      if (why !== '') this.objections.push(`${object.uid} goes by ${command.id}: ${why}`)
+    }
+    this.cluster = new ModelCluster(onRemoved, () => {}, partitions)
+    this.folders = folders(partitions, (uid) => this.#namespaces.get(uid) ?? '')
     const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
     const cluster = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
     this.tell({ type: 'WatcherStarted', ...cluster })
@@ -49,12 +53,21 @@ class Loop {
   }
 
   tell(event: Event): void {
-    this.#gather(this.folder.foldOne(event, this.#now))
+    if ('object' in event && event.object !== null) {
+      this.#namespaces.set(event.object.uid, event.object.namespace)
+    }
+    this.folders.append(event, this.#now)
+    // One partition folds at once, so that the choices are all about the watches; several take turns.
+    if (this.folders.all.length === 1) this.#fold(0)
   }
 
-  #gather({ commands, notes, relists }: Outcome): void {
+  #fold(partition: number): void {
+    const outcome = this.folders.foldNext(partition)
+    if (outcome !== undefined) this.#gather(outcome)
+  }
+
+  #gather({ commands, relists }: Outcome): void {
     this.#commands.push(...commands)
-    this.#waiting += notes.length
     for (const { kind } of relists) this.cluster.relist(shortKind(kind.group, kind.kind), 0, false)
     for (const command of commands) this.#object(command)
   }
@@ -72,7 +85,8 @@ class Loop {
 
   /** 0 to 4: Continue, a result, a command, time; others let one kind's watch tell something. */
   turn(choice: number): void {
-    if (choice === 0) return this.#continue()
+    if (choice === 0 || this.folders.all.length > 1) this.#fold(choice % this.folders.all.length)
+    if (choice === 0) return
     if (choice === 1) return this.#result()
     if (choice === 2) return this.#carryOut(false)
     if (choice === 3) return this.#carryOut(true)
@@ -80,12 +94,6 @@ class Loop {
     const streams = [...this.cluster.streams.values()]
     const event = streams[choice % streams.length]?.shift()
     if (event !== undefined) this.tell(event)
-  }
-
-  #continue(): void {
-    if (this.#waiting === 0) return
-    this.#waiting -= 1
-    this.tell({ type: 'Continue' })
   }
 
   #result(): void {
@@ -106,15 +114,12 @@ class Loop {
     this.tell({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] })
   }
 
-  quiet(): void {
-    for (let beats = 0; beats < QUIET_BEATS; beats++) {
+  quiet(count: number = QUIET_BEATS): void {
+    for (let beats = 0; beats < count; beats++) {
       this.beat(BEAT_MS)
       for (let rounds = 0; this.#isBusy(); rounds++) {
-        if (rounds === BUSY_ROUNDS)
-          throw new Error(
-            `the loop goes round and round: ${JSON.stringify([this.folder.commands.slice(-4).map((c) => [c.type, c.target.uid, c.evidence]), [...this.cluster.streams].map(([k, s]) => [k, s.length, s[0]?.type]), this.#waiting, this.#results.length, this.#commands.length])}`,
-          )
-        for (let choice = 0; choice < 20; choice++)
+        if (rounds === BUSY_ROUNDS) throw new Error('the loop goes round and round')
+        for (let choice = 0; choice < 40; choice++)
           if (choice !== 3 && choice !== 4) this.turn(choice)
       }
     }
@@ -122,12 +127,16 @@ class Loop {
 
   #isBusy(): boolean {
     const isTelling = [...this.cluster.streams.values()].some((stream) => stream.length > 0)
-    return isTelling || this.#waiting + this.#results.length + this.#commands.length > 0
+    return isTelling || this.folders.waiting + this.#results.length + this.#commands.length > 0
   }
 }
 
-function run(actions: readonly Action[], turns: readonly (readonly number[])[]): Loop {
-  const loop = new Loop()
+function run(
+  actions: readonly Action[],
+  turns: readonly (readonly number[])[],
+  partitions = 1,
+): Loop {
+  const loop = new Loop(partitions)
   for (const [serial, action] of actions.entries()) {
     act(loop.cluster, action, serial)
     for (const choice of turns[serial % turns.length] ?? []) loop.turn(choice)
@@ -135,7 +144,7 @@ function run(actions: readonly Action[], turns: readonly (readonly number[])[]):
   // What the watches lost is found by the hourly relist.
   for (const short of MONITORED) loop.cluster.relist(short, 0, false)
   loop.quiet()
-  loop.folder.commit()
+  for (const each of loop.folders.all) each.commit()
   return loop
 }
 
@@ -151,17 +160,59 @@ test('what goes may go, and what must go goes', () => {
       const loop = run(actions, each)
       deepEqual(loop.objections, [])
       deepEqual(leftovers(loop.cluster.objects), [])
-      deepEqual(check(loop.folder.state), [])
+      for (const { state } of loop.folders.all) deepEqual(check(state), [])
     }),
     { numRuns: RUNS },
+  )
+})
+
+test('what goes may go, and what must go goes, over several partitions', () => {
+  fc.assert(
+    fc.property(anyLife, turns, fc.integer({ min: 2, max: 8 }), (actions, each, partitions) => {
+      const loop = run(actions, each, partitions)
+      deepEqual(loop.objections, [])
+      deepEqual(leftovers(loop.cluster.objects), [])
+      for (const { state } of loop.folders.all) deepEqual(check(state), [])
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+test('eight partitions lead to what one leads to', () => {
+  const anyLife = life({
+    hasOrphaning: true,
+    hasKindsGone: false,
+    hasHolds: false,
+    maxLength: 30,
+  })
+  fc.assert(
+    fc.property(anyLife, (actions) => {
+      const [one, eight] = [1, 8].map((partitions) => {
+        const loop = new Loop(partitions)
+        loop.quiet(1)
+        for (const [serial, action] of actions.entries()) {
+          act(loop.cluster, action, serial)
+          loop.quiet(1)
+        }
+        loop.quiet()
+        return [...loop.cluster.objects.values()].map(
+          ({ uid, ownerReferences, finalizers, deletedAt }) =>
+            [uid, ownerReferences, finalizers, deletedAt !== null] as const,
+        )
+      })
+      deepEqual(eight, one)
+    }),
+    { numRuns: Math.ceil(RUNS / 3) },
   )
 })
 
 test('the graph holds at the end what the server holds', () => {
   fc.assert(
     fc.property(anyLife, turns, (actions, each) => {
-      const { cluster, folder } = run(actions, each)
-      const nodes = [...folder.state.values()].filter((value) => value.type === 'Node')
+      const { cluster, folders } = run(actions, each)
+      const nodes = folders.all.flatMap(({ state }) =>
+        [...state.values()].filter((value) => value.type === 'Node'),
+      )
       const held = nodes.map(({ object, phase }) => `${object.uid} ${phase === 'reaped'}`)
       const watched = [...cluster.objects.values()].filter(({ kind }) => kind !== 'Deployment')
       deepEqual(held.sort(), watched.map(({ uid }) => `${uid} false`).sort())
@@ -174,12 +225,12 @@ test('nobody is asked twice what nothing changed', () => {
   fc.assert(
     fc.property(anyLife, turns, (actions, each) => {
       const loop = run(actions, each)
-      const issued = loop.folder.commands.length
-      for (const event of [...loop.folder.state.values()].slice(0, 5)) {
+      const issued = commandsOf(loop.folders).length
+      for (const event of [...(loop.folders.all[0]?.state.values() ?? [])].slice(0, 5)) {
         if (event.type === 'Node') loop.cluster.touch(event.object.uid)
       }
       for (let choice = 0; choice < 40; choice++) if (choice % 20 > 4) loop.turn(choice % 20)
-      equal(loop.folder.commands.length, issued)
+      equal(commandsOf(loop.folders).length, issued)
     }),
     { numRuns: Math.ceil(RUNS / 3) },
   )

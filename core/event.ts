@@ -155,7 +155,10 @@ export interface OwnerInterest {
   readonly partition: number
   readonly dependents: number
   readonly blocking: number
+  /** The `OwnerState` that this answers, by its number; null for none. */
   readonly answers: number | null
+  /** A dependent's verdict needs to know whether the owner is there, and nothing was told. */
+  readonly asks: boolean
 }
 
 /** A note: the owner's home tells a partition that has dependents how the owner stands. (Semantics.) */
@@ -166,7 +169,8 @@ export interface OwnerState {
   readonly uid: Uid
   readonly state: 'present' | 'waiting' | 'orphaning' | 'absent' | 'unknown'
   readonly proof: Proof | null
-  readonly orphaned: boolean
+  /** The mark of an owner that orphans its dependents: append time, at its home, since when; null for none. */
+  readonly orphanedAt: number | null
   readonly seq: number
 }
 

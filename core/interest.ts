@@ -9,14 +9,14 @@
  */
 import { judgeDependents, ownerTimer } from './agenda.ts'
 import { unfitness } from './completion.ts'
-import { OWNER_RETRY_LAST_MS, OWNER_RETRY_MS } from './constant.ts'
+import { BACKOFF_LAST_MS, OWNER_RETRY_LAST_MS, OWNER_RETRY_MS } from './constant.ts'
 import type { OwnerInterest, OwnerState } from './event.ts'
 import { clusterOf, countAt, dependentsOf, interestOf, kindOf, nodeOf, ownerOf } from './graph.ts'
 import { judge, verifyOwner } from './judge.ts'
 import { interestKey, ownerKey } from './key.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
 import { isSamePlace } from './object.ts'
-import type { OwnerChange, Step } from './outcome.ts'
+import type { OwnerAbout, Step } from './outcome.ts'
 import { drop } from './outcome.ts'
 import { homeOf, isHome, partitionOf } from './partition.ts'
 import { ownerAt } from './standing.ts'
@@ -32,14 +32,37 @@ export function ownerChanged(step: Step, cluster: ClusterId, uid: Uid, place: Co
 /** After each record: owners that may have nothing left to wait for, and homes that have to hear of their first or last dependent here. */
 export function tellOwners(step: Step): void {
   for (const change of [...step.owners.values()]) {
-    const { cluster, uid, place } = change
-    if (!isHome(step.at, cluster, place)) sendInterest(step, change)
-    else if (isFinishing(step, change)) judge(step, cluster, uid)
+    const { cluster, uid, place, asks } = change
+    if (!isHome(step.at, cluster, place)) {
+      if (asks) ask(step, change)
+      else sendInterest(step, change)
+    } else if (isFinishing(step, change)) judge(step, cluster, uid)
   }
   step.owners.clear()
 }
 
-function isFinishing(step: Step, { cluster, uid, place }: OwnerChange): boolean {
+/** Asks the home whether the owner is there, unless that has been asked; the timer lets it be asked again. */
+function ask(step: Step, about: OwnerAbout): void {
+  const { cluster, uid, place } = about
+  const state = clusterOf(step.graph, cluster)
+  const former = ownerOf(step.graph, cluster, uid, place)
+  const isAsked = former !== undefined && former.checks > 0
+  if (isAsked || state === undefined) return
+  step.graph.put(ownerKey(cluster, uid, place), { ...(former ?? UNKNOWN), checks: 1 })
+  ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, uid, place)
+  sendInterest(step, about, true)
+}
+
+/** The timer of an owner whose home is another partition: what is owed to that home, and what was asked of it, is looked at again. */
+export function replicaDue(step: Step, about: OwnerAbout): void {
+  const { cluster, uid, place } = about
+  const replica = ownerOf(step.graph, cluster, uid, place)
+  if (replica?.state !== 'unknown') return answerHome(step, about)
+  step.graph.remove(ownerKey(cluster, uid, place))
+  if (dependentsOf(step.graph, cluster, uid) > 0) judgeDependents(step, cluster, uid)
+}
+
+function isFinishing(step: Step, { cluster, uid, place }: OwnerAbout): boolean {
   const node = nodeOf(step.graph, cluster, uid)
   if (node === undefined || !isSamePlace(node.object, place)) return false
   return node.phase === 'waiting' || node.phase === 'orphaning'
@@ -90,22 +113,22 @@ function stateOf(
     case 'orphaning':
       return 'orphaning'
     case 'waiting':
-      return owner.orphaned ? 'orphaning' : 'waiting'
+      return owner.orphanedAt === null ? 'waiting' : 'orphaning'
     case 'observed':
     case 'deleting':
     case 'reaped':
-      return owner.orphaned ? 'orphaning' : 'present'
+      return owner.orphanedAt === null ? 'present' : 'orphaning'
   }
 }
 
 function tell(
   step: Step,
-  { cluster, uid, place }: OwnerChange,
+  { cluster, uid, place }: OwnerAbout,
   partition: number,
   seq: number,
 ): void {
   const { group, kind, namespace, name } = place
-  const { proof, orphaned } = ownerAt(step.graph, cluster, uid, place)
+  const { proof, orphanedAt } = ownerAt(step.graph, cluster, uid, place)
   step.outcome.notes.push({
     partition,
     key: homeOf(cluster, namespace),
@@ -116,13 +139,13 @@ function tell(
       uid,
       state: stateOf(step, cluster, uid, place),
       proof,
-      orphaned,
+      orphanedAt,
       seq,
     },
   })
 }
 
-function putInterest(step: Step, { cluster, uid, place }: OwnerChange, interest: Interest): void {
+function putInterest(step: Step, { cluster, uid, place }: OwnerAbout, interest: Interest): void {
   const key = interestKey(cluster, uid, place)
   const isAwaited = interest.told.startsWith('waiting') || interest.told.startsWith('orphaning')
   if (interest.places.length > 0 || isAwaited) step.graph.put(key, interest)
@@ -131,7 +154,7 @@ function putInterest(step: Step, { cluster, uid, place }: OwnerChange, interest:
 
 /** At the home: what another partition says of its dependents. */
 export function ownerInterest(step: Step, event: OwnerInterest): void {
-  const { cluster, uid, owner: place, partition, dependents, blocking, answers } = event
+  const { cluster, uid, owner: place, partition, dependents, blocking, answers, asks } = event
   const state = clusterOf(step.graph, cluster)
   if (state === undefined) return drop(step, 'its watcher has not started')
   const about = { cluster, uid, place }
@@ -141,14 +164,17 @@ export function ownerInterest(step: Step, event: OwnerInterest): void {
   const entry = { partition, dependents, blocking, answers }
   const interest = { ...former, places: isOver ? others : [...others, entry] }
   putInterest(step, about, interest)
-  if (dependents > 0 && answers === null) answer(step, about, partition, interest)
+  if (dependents > 0 && answers === null) {
+    const isUnknown = stateOf(step, cluster, uid, place) === 'unknown'
+    if (!isUnknown) answer(step, about, partition, interest)
+    else if (asks) look(step, about)
+  }
   if (isFinishing(step, about)) judge(step, cluster, uid)
 }
 
-function answer(step: Step, about: OwnerChange, partition: number, interest: Interest): void {
+function answer(step: Step, about: OwnerAbout, partition: number, interest: Interest): void {
   const { cluster, uid, place } = about
   const state = stateOf(step, cluster, uid, place)
-  if (state === 'unknown') return look(step, about)
   const isNew = interest.told !== toldOf(step, cluster, state)
   const seq = isNew ? Number(step.at.position) : interest.seq
   if (isNew) {
@@ -164,7 +190,7 @@ function answer(step: Step, about: OwnerChange, partition: number, interest: Int
 }
 
 /** Nothing is known of an owner that has dependents elsewhere only: asks for it, or soon again. */
-export function look(step: Step, { cluster, uid, place }: OwnerChange): void {
+export function look(step: Step, { cluster, uid, place }: OwnerAbout): void {
   const state = clusterOf(step.graph, cluster)
   const kind = kindOf(step.graph, cluster, place)
   const node = nodeOf(step.graph, cluster, uid)
@@ -195,15 +221,15 @@ export function ownerState(step: Step, event: OwnerState): void {
   const replica = replicaOf(step, event)
   step.graph.put(ownerKey(cluster, uid, place), replica)
   const isNews = former?.state !== replica.state || former.phase !== replica.phase
-  if (count !== undefined && (isNews || former.orphaned !== replica.orphaned)) {
+  if (count !== undefined && (isNews || former.orphanedAt !== replica.orphanedAt)) {
     judgeDependents(step, cluster, uid)
   }
   if (isAwaited) answerHome(step, about)
 }
 
-function replicaOf(step: Step, { state, proof, orphaned, seq }: OwnerState): Owner {
+function replicaOf(step: Step, { state, proof, orphanedAt, seq }: OwnerState): Owner {
   const { position } = step.at
-  const known = { ...UNKNOWN, position, seq, orphaned }
+  const known = { ...UNKNOWN, position, seq, orphanedAt }
   switch (state) {
     case 'unknown':
       return known
@@ -219,7 +245,7 @@ function replicaOf(step: Step, { state, proof, orphaned, seq }: OwnerState): Own
 }
 
 /** Says how many there are here, once this partition is fit to say so; until then it looks again by timer. */
-export function answerHome(step: Step, about: OwnerChange): void {
+export function answerHome(step: Step, about: OwnerAbout): void {
   const { cluster, uid, place } = about
   const replica = ownerOf(step.graph, cluster, uid, place)
   const state = clusterOf(step.graph, cluster)
@@ -233,7 +259,7 @@ export function answerHome(step: Step, about: OwnerChange): void {
   sendInterest(step, about)
 }
 
-function sendInterest(step: Step, { cluster, uid, place }: OwnerChange): void {
+function sendInterest(step: Step, { cluster, uid, place }: OwnerAbout, asks = false): void {
   const { group, kind, namespace, name } = place
   const count = countAt(step.graph, cluster, uid, place)
   const replica = ownerOf(step.graph, cluster, uid, place)
@@ -251,6 +277,7 @@ function sendInterest(step: Step, { cluster, uid, place }: OwnerChange): void {
       dependents: count?.dependents ?? 0,
       blocking: count?.blocking ?? 0,
       answers: isAwaited && replica.answered ? replica.seq : null,
+      asks,
     },
   })
   // With no dependents here, nobody will tell when it changes.
@@ -262,7 +289,7 @@ const UNKNOWN: Owner = {
   type: 'Owner',
   state: 'unknown',
   proof: null,
-  orphaned: false,
+  orphanedAt: null,
   phase: null,
   position: -1n,
   checks: 0,

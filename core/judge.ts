@@ -23,7 +23,7 @@ import { putNode } from './link.ts'
 import type { Attempt, Node, Verdict } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './object.ts'
 import { isSamePlace, versionOf } from './object.ts'
-import type { Step } from './outcome.ts'
+import type { OwnerAbout, Step } from './outcome.ts'
 import { nextCommandId, tell, touch } from './outcome.ts'
 import { homeOf, isHome } from './partition.ts'
 import type { EvidenceClass } from './proof.ts'
@@ -32,7 +32,7 @@ import type { Stand } from './standing.ts'
 import { kindOfReference } from './standing.ts'
 import type { ClusterState, Kind, Owner } from './state.ts'
 import type { Action, Decision } from './verdict.ts'
-import { decide, kindsAwaited } from './verdict.ts'
+import { decide, kindsAwaited, lastRequest } from './verdict.ts'
 import { warningsOf } from './warning.ts'
 
 /** Judges a node from the state as it is now. Nothing happens to one that is not there, is reaped or in doubt. */
@@ -57,8 +57,10 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
   if (attempt === node.attempt && verdict === node.verdict && node === held) return
+  const isNews = verdict !== node.verdict
+  const letGoAt = isNews ? (letGo(decision) ?? node.letGoAt) : node.letGoAt
 
-  putNode(step, cluster, held, { ...node, verdict, attempt })
+  putNode(step, cluster, held, { ...node, letGoAt, verdict, attempt })
   if (verdict === node.verdict || verdict === null) return
   touch(step, cluster, uid)
   tell(step, { ...node.object, cluster }, 'verdict', `${verdict.type}: ${verdict.because}`, {
@@ -307,10 +309,20 @@ function verifyOwners(
     // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
     const node = nodeOf(step.graph, cluster, reference.uid)
     if (node !== undefined && isSamePlace(node.object, place)) continue
-    // Its home asks, once for all partitions, and tells.
-    if (!isHome(step.at, cluster, place)) continue
-    verifyOwner(step, state, cluster, place, reference.uid, versionOf(reference.apiVersion))
+    const { uid } = reference
+    if (isHome(step.at, cluster, place)) {
+      verifyOwner(step, state, cluster, place, uid, versionOf(reference.apiVersion))
+    } else askHome(step, state, { cluster, uid, place })
   }
+}
+
+/** Its home asks the server, once for all partitions, and tells. */
+function askHome(step: Step, state: ClusterState, about: OwnerAbout): void {
+  const { cluster, uid, place } = about
+  const kind = kindOf(step.graph, cluster, place)
+  if (kind === undefined || !isReadyToAsk(kind, state)) return
+  if (policyOf(step.graph).policy.mode === 'observe') return
+  step.owners.set(ownerKey(cluster, uid, place), { ...about, asks: true })
 }
 
 /** True when it is asked, now or already. */
@@ -366,7 +378,7 @@ const UNKNOWN_OWNER: Owner = {
   type: 'Owner',
   state: 'unknown',
   proof: null,
-  orphaned: false,
+  orphanedAt: null,
   phase: null,
   position: -1n,
   checks: 0,
@@ -409,6 +421,11 @@ export function stopWaiting(
 function waitFor(step: Step, cluster: ClusterId, kind: GroupKind, uid: Uid): void {
   const key = waitKey(cluster, kind, uid)
   if (step.graph.get(key) === undefined) step.graph.put(key, { type: 'Wait' })
+}
+
+/** When the last of those that orphan it was deleted; undefined when none does. */
+function letGo({ action, stands }: Decision): number | undefined {
+  return action.type === 'drop' ? (lastRequest(stands) ?? undefined) : undefined
 }
 
 /** These verdicts, and no others, come with a warning. */

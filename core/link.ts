@@ -129,7 +129,9 @@ function count(
   else step.graph.put(key, { type: 'Count', places: next })
   if (now.blocking && !was.blocking) rememberBlocker(step, cluster, place, dependent)
   if (isNews(step, cluster, place, old ?? NO_COUNT, changed)) {
-    step.owners.set(ownerKey(cluster, owner, place), { cluster, uid: owner, place })
+    const key = ownerKey(cluster, owner, place)
+    const asks = step.owners.get(key)?.asks === true
+    step.owners.set(key, { cluster, uid: owner, place, asks })
   }
 }
 

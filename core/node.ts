@@ -46,16 +46,18 @@ export function phaseAsOwner({ phase, object }: Pick<Node, 'phase' | 'object'>):
 
 /** The mark after a sighting. In doubt it stays: whoever took the finalizer off, the request was that dependents live on. */
 export function markAfter(
-  before: Pick<Node, 'object' | 'orphaned' | 'attempt'> | null,
+  before: Pick<Node, 'object' | 'orphanedAt' | 'attempt'> | null,
   object: ObjectMeta,
   isOurs: boolean,
-): boolean {
+  now: number,
+): number | null {
   const phase = phaseOf(object)
-  if (phase === 'observed') return false
-  if (phase === 'orphaning') return true
-  if (before?.orphaned !== true) return false
+  const orphanedAt = before?.orphanedAt ?? null
+  if (phase === 'observed') return null
+  if (phase === 'orphaning') return orphanedAt ?? now
+  if (before === null || orphanedAt === null) return null
   const wasTaken = phaseOf(before.object) === 'orphaning'
-  return !wasTaken || isOurs || isFinishing(before.attempt)
+  return !wasTaken || isOurs || isFinishing(before.attempt) ? orphanedAt : null
 }
 
 /** It has been asked, and not only tried, to take a finalizer off: the answer may be lost. */
@@ -122,10 +124,12 @@ export interface Node {
   /** For each owner reference the namespace its edge was made for (empty: cluster-scoped), or null where it has no edge. */
   readonly places: readonly (string | null)[]
   /**
-   * The mark: it was seen orphaning, and nobody but us has taken that finalizer off since. Its dependents are orphaned, however late they come, and
-   * however it ends.
+   * The mark: since when (append time) it has been orphaning, and nobody but us has taken that finalizer off since. Its dependents are orphaned, however
+   * late they come, and however it ends. Null for none.
    */
-  readonly orphaned: boolean
+  readonly orphanedAt: number | null
+  /** The same of the last owner that let it go; null when none ever did. */
+  readonly letGoAt: number | null
   /** All that it waits for waits for it in turn: what still blocks it does not count. */
   readonly ringed: boolean
   readonly verdict: Verdict | null

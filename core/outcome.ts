@@ -65,10 +65,15 @@ export interface Step {
   readonly owners: Map<string, OwnerChange>
 }
 
-export interface OwnerChange {
+export interface OwnerAbout {
   readonly cluster: ClusterId
   readonly uid: Uid
   readonly place: Coordinates
+}
+
+export interface OwnerChange extends OwnerAbout {
+  /** A verdict needs to know whether it is there, and its home is another partition. */
+  readonly asks: boolean
 }
 
 export function emptyOutcome(): Outcome {

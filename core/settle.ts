@@ -128,7 +128,8 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     type: 'Owner',
     state: 'found',
     proof: null,
-    orphaned: false,
+    orphanedAt:
+      phaseOf(event.object) === 'orphaning' ? (former?.orphanedAt ?? step.at.timestamp) : null,
     phase: phaseOf(event.object),
     position: step.at.position,
     checks,
@@ -162,7 +163,7 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     type: 'Owner',
     state: 'absent',
     proof: { ...proofOf(step, state, cluster, place, 'E3'), command: event.command },
-    orphaned: former?.orphaned ?? false,
+    orphanedAt: former?.orphanedAt ?? null,
     phase: null,
     position: step.at.position,
     checks: 0,

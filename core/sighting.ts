@@ -81,7 +81,7 @@ export function sight(
     sync: sync ?? seen?.sync ?? 0,
     clusterEpoch: state.clusterEpoch,
   })
-  if (node === undefined) return appeared(step, cluster, object, owner?.orphaned === true)
+  if (node === undefined) return appeared(step, cluster, object, owner?.orphanedAt ?? null)
   const isListed = sync !== null
   const how = { isNewer: order > 0, wasCurrent: isCurrent, isListed, isOurs }
   changed(step, cluster, node, object, how)
@@ -110,7 +110,12 @@ function isServed(step: Step, cluster: ClusterId, kind: GroupKind): boolean {
   return false
 }
 
-function appeared(step: Step, cluster: ClusterId, object: ObjectMeta, wasOrphaned: boolean): void {
+function appeared(
+  step: Step,
+  cluster: ClusterId,
+  object: ObjectMeta,
+  orphanedAt: number | null,
+): void {
   const places = placesOf(step, cluster, object)
   putNode(step, cluster, null, {
     type: 'Node',
@@ -119,7 +124,11 @@ function appeared(step: Step, cluster: ClusterId, object: ObjectMeta, wasOrphane
     phase: phaseOf(object),
     position: step.at.position,
     places,
-    orphaned: markAfter(null, object, false) || (wasOrphaned && object.deletedAt !== null),
+    orphanedAt:
+      object.deletedAt === null
+        ? null
+        : (orphanedAt ?? markAfter(null, object, false, step.at.timestamp)),
+    letGoAt: null,
     ringed: false,
     verdict: null,
     attempt: null,
@@ -160,7 +169,7 @@ function changed(
   const isHonest = hash === node.hash || how.isNewer
   const phase = isHonest ? nextPhase(node, object) : 'suspect'
   const places = hash === node.hash ? node.places : placesOf(step, cluster, object)
-  const orphaned = markAfter(node, object, how.isOurs)
+  const orphanedAt = markAfter(node, object, how.isOurs, step.at.timestamp)
   putNode(step, cluster, node, {
     ...node,
     object,
@@ -169,12 +178,12 @@ function changed(
     position: step.at.position,
     ...(phase === 'suspect'
       ? IN_DOUBT
-      : { phase, orphaned, ringed: node.ringed && phase === 'waiting' }),
+      : { phase, orphanedAt, ringed: node.ringed && phase === 'waiting' }),
   })
   if (hash !== node.hash) stopWaiting(step, cluster, node.object, object)
   if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)
   tellChange(step, cluster, node, object, phase)
-  const isOtherOwner = phase !== node.phase || orphaned !== node.orphaned || !how.wasCurrent
+  const isOtherOwner = phase !== node.phase || orphanedAt !== node.orphanedAt || !how.wasCurrent
   if (isOtherOwner) ownerChanged(step, cluster, object.uid, object)
   judge(step, cluster, object.uid)
 }
@@ -283,7 +292,7 @@ export function depart(
     type: 'Owner',
     state: 'absent',
     proof,
-    orphaned: node?.orphaned === true || former?.orphaned === true,
+    orphanedAt: node?.orphanedAt ?? former?.orphanedAt ?? null,
     phase: null,
     position: step.at.position,
     checks: 0,

@@ -32,6 +32,8 @@ export interface Stand {
   readonly proof: Proof | null
   /** Offset of the event that this standing rests on; null when on none. */
   readonly basis: bigint | null
+  /** Of `orphaned`: since when, in append time. */
+  readonly orphanedAt: number | null
   /** A cluster-scoped object names an owner in a namespace. */
   readonly isOutOfScope: boolean
   /** No watch of this partition tells of the owner, so what is known of it is looked at once more before it is acted upon. */
@@ -42,7 +44,7 @@ export interface Stand {
 interface OwnerAt {
   readonly phase: Phase | 'absent' | 'unknown'
   readonly proof: Proof | null
-  readonly orphaned: boolean
+  readonly orphanedAt: number | null
   readonly basis: bigint | null
   /** Told by another partition, or found by a GET: nobody here watches it. */
   readonly isHearsay: boolean
@@ -83,6 +85,7 @@ export function standingOf(
     reason,
     proof: standing === 'dangling' ? (owner?.proof ?? null) : null,
     basis: owner?.basis ?? null,
+    orphanedAt: standing === 'orphaned' ? (owner?.orphanedAt ?? null) : null,
     isOutOfScope: kind !== undefined && place === undefined,
     isHearsay: owner?.isHearsay ?? false,
   })
@@ -96,7 +99,7 @@ export function standingOf(
   }
   const owner = ownerAt(graph, cluster, reference.uid, place)
   // Whatever it is called by, it is let go of: that deletes nothing.
-  if (owner.orphaned)
+  if (owner.orphanedAt !== null)
     return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
   const version = versionOf(reference.apiVersion)
   if (!(owner.proof?.versions ?? kind.versions).includes(version)) {
@@ -144,17 +147,17 @@ export function ownerAt(
     const seen = seenOf(graph, cluster, place, uid)
     const isCurrent = seen?.clusterEpoch === clusterOf(graph, cluster)?.clusterEpoch
     const phase = isCurrent ? phaseAsOwner(node) : 'suspect'
-    const orphaned = node.orphaned && phase !== 'suspect'
-    return { phase, proof: null, orphaned, basis: node.position, isHearsay: false }
+    const orphanedAt = phase === 'suspect' ? null : node.orphanedAt
+    return { phase, proof: null, orphanedAt, basis: node.position, isHearsay: false }
   }
   const owner = ownerOf(graph, cluster, uid, place)
   if (owner === undefined) return NOTHING_KNOWN
-  const { proof, orphaned, position: basis } = owner
+  const { proof, orphanedAt, position: basis } = owner
   switch (owner.state) {
     case 'absent':
-      return { phase: 'absent', proof, orphaned, basis, isHearsay: owner.seq > 0 }
+      return { phase: 'absent', proof, orphanedAt, basis, isHearsay: owner.seq > 0 }
     case 'found':
-      return { phase: owner.phase ?? 'observed', proof: null, orphaned, basis, isHearsay: true }
+      return { phase: owner.phase ?? 'observed', proof: null, orphanedAt, basis, isHearsay: true }
     case 'unknown':
       return NOTHING_KNOWN
   }
@@ -163,7 +166,7 @@ export function ownerAt(
 const NOTHING_KNOWN: OwnerAt = {
   phase: 'unknown',
   proof: null,
-  orphaned: false,
+  orphanedAt: null,
   basis: null,
   isHearsay: false,
 }

@@ -72,8 +72,8 @@ export interface Owner {
   readonly type: 'Owner'
   readonly state: 'unknown' | 'absent' | 'found'
   readonly proof: Proof | null
-  /** The mark: it went while it was orphaning, so late dependents are orphaned, too. */
-  readonly orphaned: boolean
+  /** The mark: since when it was orphaning; it went so, and late dependents are orphaned, too. Null for none. */
+  readonly orphanedAt: number | null
   /** Of `found`: the phase the GET showed. */
   readonly phase: Phase | null
   /** Offset of the event that said so. */

@@ -15,7 +15,7 @@ function verdictAfter(steps: string): string {
 // `rs/gone` and `job/gone` were seen deleted; `rs/waits` is deleted in the foreground, `rs/keeps` with orphan; `rs/live` lives.
 const SCENE =
   'put rs/gone; put job/gone; put rs/live; put rs/waits [deleting foreground]; put rs/keeps [deleting orphan]; ' +
-  'delete rs/gone; delete job/gone'
+  'beat 1; delete rs/gone; delete job/gone'
 
 const rows = [
   ['no references', 'put pod/a', 'no verdict'],

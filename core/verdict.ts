@@ -45,7 +45,9 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Deci
   const conclude = verdictMaker(graph, node, stands)
 
   if (of('orphaned').length > 0) {
-    const dropped = [...of('orphaned'), ...of('dangling').filter(wentBefore(of('orphaned')))]
+    const letGoAt = lastRequest(of('orphaned'))
+    const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, letGoAt))
+    const dropped = [...of('orphaned'), ...before]
     const evidence = evidenceOf(graph, cluster, node, dropped)
     return conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
   }
@@ -55,6 +57,11 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Deci
   }
   if (of('unverified').length > 0) {
     return conclude('verify', of('unverified'), null, { type: 'verify' })
+  }
+  const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
+  if (before.length > 0 && before.length === stands.length) {
+    const evidence = evidenceOf(graph, cluster, node, before)
+    return conclude('drop', before, evidence, dropping(stands, before))
   }
   const useless = [...of('dangling'), ...of('waiting')]
   if (of('solid').length > 0) {
@@ -167,13 +174,19 @@ function hasDependents(graph: StateReader, cluster: ClusterId, object: ObjectMet
   )
 }
 
-/** The request of the last owner decides: what dangled before an owner asked to orphan must not delete the orphan. */
-function wentBefore(orphaned: readonly Stand[]): (stand: Stand) => boolean {
-  const latest = orphaned.reduce(
-    (max, { basis }) => (basis !== null && basis > max ? basis : max),
-    -1n,
-  )
-  return (stand) => (stand.proof?.position ?? 0n) <= latest
+/** When the last of those that orphan it was deleted; null when none does. */
+export function lastRequest(stands: readonly Stand[]): number | null {
+  const times = stands.flatMap(({ orphanedAt }) => (orphanedAt === null ? [] : [orphanedAt]))
+  return times.length === 0 ? null : Math.max(...times)
+}
+
+/**
+ * The request of the last owner decides: what dangled before an owner asked to orphan must not delete the orphan. Of an owner that was never seen nobody
+ * knows when it went: in doubt before, so that the orphan is kept.
+ */
+function mayHaveGoneBefore({ proof }: Stand, letGoAt: number | null): boolean {
+  if (letGoAt === null || proof === null) return false
+  return proof.class === 'E3' || proof.at <= letGoAt
 }
 
 function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {

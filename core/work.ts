@@ -18,14 +18,14 @@ import type { Graph, StateReader } from './graph.ts'
 import {
   agendaOf,
   clusterOf,
+  countAt,
   dependentsElsewhere,
-  dependentsOf,
   kindOf,
   nodeOf,
   ownerOf,
   seenOf,
 } from './graph.ts'
-import { answerHome, look } from './interest.ts'
+import { look, replicaDue } from './interest.ts'
 import { invariant } from './invariant.ts'
 import { judge, verifyOwner } from './judge.ts'
 import {
@@ -290,9 +290,10 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Du
   const owner = ownerOf(step.graph, cluster, timer.uid, place)
   if (owner === undefined) return
   const about = { cluster, uid: timer.uid, place }
-  if (!isHome(step.at, cluster, place)) return answerHome(step, about)
-  const isNamedHere = dependentsOf(step.graph, cluster, timer.uid) > 0
-  const isNamed = isNamedHere || dependentsElsewhere(step.graph, cluster, timer.uid, place) > 0
+  if (!isHome(step.at, cluster, place)) return replicaDue(step, about)
+  const isNamedHere = countAt(step.graph, cluster, timer.uid, place) !== undefined
+  const isNamedElsewhere = dependentsElsewhere(step.graph, cluster, timer.uid, place) > 0
+  const isNamed = isNamedHere || isNamedElsewhere
   if (owner.attempt !== null) {
     if (state.now < owner.attempt.until) {
       return ownerTimer(step, cluster, owner.attempt.until, timer.uid, place)
@@ -303,10 +304,10 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Du
         ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
       } else step.graph.remove(ownerKey(cluster, timer.uid, place))
       if (isNamedHere) judgeDependents(step, cluster, timer.uid)
-      return isNamedHere ? undefined : look(step, about)
+      return isNamedElsewhere ? look(step, about) : undefined
     }
   }
-  if (isNamed && !isNamedHere && owner.state === 'unknown') return look(step, about)
+  if (isNamedElsewhere && owner.state === 'unknown') return look(step, about)
   if (isNamed && owner.state === 'found') {
     const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''
     const isAsked = verifyOwner(step, state, cluster, place, timer.uid, version)

@@ -28,7 +28,7 @@ export interface Folder {
 }
 
 /** `batchSize`: records between commits; the results must not depend on it. */
-export function folder(batchSize = 1): Folder {
+export function folder(batchSize = 1, partition = 0, partitions = 1): Folder {
   const state = new Map<string, StateValue>()
   const keys = new SortedMap()
   const graph = graphOver({ get: (key) => state.get(key) })
@@ -54,7 +54,7 @@ export function folder(batchSize = 1): Folder {
 
   function foldOne(event: Event, timestampMs: number = now): Outcome {
     now = Math.max(now, timestampMs)
-    const at = { partition: 0, partitions: 1, position, timestamp: now }
+    const at = { partition, partitions, position, timestamp: now }
     position += 1n
     const folding = fold(graph, event, at)
     for (let next = pageOf(folding); next !== undefined; next = pageOf(folding)) {

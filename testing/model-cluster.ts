@@ -14,7 +14,7 @@ import type {
   VerifyOwner,
 } from '../core/command.ts'
 import type { CommandSettled, Event, OwnerAbsent, OwnerFound } from '../core/event.ts'
-import { EMPTY_SET, withMember } from '../core/hash.ts'
+import { EMPTY_SET, type SetHash, withMember } from '../core/hash.ts'
 import type { Coordinates, ObjectMeta, OwnerReference } from '../core/object.ts'
 import {
   FINALIZER_FOREGROUND,
@@ -22,6 +22,7 @@ import {
   isSamePlace,
   projectionHash,
 } from '../core/object.ts'
+import { partitionOfObject } from '../core/partition.ts'
 import { KINDS, kindNotation, shortKind } from './notation.ts'
 
 export const CLUSTER = 'c'
@@ -44,13 +45,17 @@ export class ModelCluster {
   readonly #unserved = new Set(UNSERVED)
   readonly #onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void
   readonly #onFinish: (object: ObjectMeta, command: RemoveFinalizer) => void
+  readonly #partitions: number
   #version = 0
   #sync = 0
 
+  /** `partitions`: of the log that its events go to; a list says for each what it holds. */
   constructor(
     onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void = () => {},
     onFinish: (object: ObjectMeta, command: RemoveFinalizer) => void = () => {},
+    partitions = 1,
   ) {
+    this.#partitions = partitions
     this.#onRemoved = onRemoved
     this.#onFinish = onFinish
     for (const short of [...MONITORED, ...UNMONITORED]) {
@@ -130,9 +135,17 @@ export class ModelCluster {
       stream.push({ type: 'ObjectUpdated', cluster: CLUSTER, epoch: 1, sync: about.sync, object })
     }
     if (isCut) return this.relist(short, 0, false)
-    const set = listed.reduce((all, { uid }) => withMember(all, uid), EMPTY_SET)
     const resourceVersion = String(this.#version)
-    stream.push({ type: 'SyncFinished', ...about, resourceVersion, listed: [set] })
+    stream.push({ type: 'SyncFinished', ...about, resourceVersion, listed: this.#sets(listed) })
+  }
+
+  #sets(listed: readonly ObjectMeta[]): SetHash[] {
+    const sets = Array.from({ length: this.#partitions }, () => EMPTY_SET)
+    for (const { namespace, uid } of listed) {
+      const partition = partitionOfObject(CLUSTER, namespace, this.#partitions)
+      sets[partition] = withMember(sets[partition] ?? EMPTY_SET, uid)
+    }
+    return sets
   }
 
   /** The kind's definition is deleted: its objects go without a word. It is served again when it is relisted. */

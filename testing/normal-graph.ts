@@ -28,11 +28,11 @@ export function normalGraph(
 function normalValue(value: StateValue, options: NormalOptions): unknown {
   switch (value.type) {
     case 'Node': {
-      const { object, phase, places, orphaned, ringed, verdict } = value
+      const { object, phase, places, orphanedAt, ringed, verdict } = value
       const { ownerReferences, finalizers } = object
       // Which of those that wait for each other goes first is a matter of order; that all go is not.
       const told = ringed || verdict?.type === 'wait' ? 'waits' : verdictOf(verdict, options)
-      return [ownerReferences, finalizers, phase, places, orphaned, told]
+      return [ownerReferences, finalizers, phase, places, orphanedAt !== null, told]
     }
     case 'Seen':
       return value.resourceVersion
@@ -58,8 +58,8 @@ function isToldGone({ proof }: Owner): boolean {
   return proof !== null && proof.class !== 'E3'
 }
 
-function ownerState({ state, proof, orphaned, phase }: Owner): unknown {
-  return [state, proof?.class ?? null, orphaned, phase]
+function ownerState({ state, proof, orphanedAt, phase }: Owner): unknown {
+  return [state, proof?.class ?? null, orphanedAt !== null, phase]
 }
 
 function folded(

@@ -5,7 +5,7 @@
  * ownership: same namespace or no namespace, right uid, kind and name, a served version.
  */
 import type { ObjectMeta, OwnerReference } from '../core/object.ts'
-import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../core/object.ts'
+import { apiVersionOf, FINALIZER_FOREGROUND, FINALIZER_ORPHAN, groupOf } from '../core/object.ts'
 import { UNMONITORED, UNSERVED } from './model-cluster.ts'
 import type { KindNotation } from './notation.ts'
 import { KINDS } from './notation.ts'
@@ -106,8 +106,11 @@ function dependentsOf(truth: ReadonlyMap<string, ObjectMeta>, owner: ObjectMeta)
 
 function referencesTo(object: ObjectMeta, owner: ObjectMeta): OwnerReference[] {
   return object.ownerReferences.filter((each) => {
-    const ground = groundOf([owner], object, each)
-    return ground !== 'absent' && ground !== 'unresolvable'
+    // Whatever version it names: what is going already is waited for, and nobody asks by it.
+    const reference = { ...each, apiVersion: apiVersionOf(owner.group, owner.version) }
+    const isOfGroup = groupOf(each.apiVersion) === owner.group
+    const ground = groundOf([owner], object, reference)
+    return isOfGroup && ground !== 'absent' && ground !== 'unresolvable'
   })
 }
 

@@ -65,18 +65,22 @@ export interface LifeOptions {
   readonly hasOrphaning: boolean
   /** What went with its kind stays for a person to decide. */
   readonly hasKindsGone: boolean
+  /** What holds an owner that waits decides whether a dependent that does not block goes before it (upstream's own race). */
+  readonly hasHolds?: boolean
   readonly maxLength: number
 }
 
 export function life({
   hasOrphaning,
   hasKindsGone,
+  hasHolds = true,
   maxLength,
 }: LifeOptions): fc.Arbitrary<readonly Action[]> {
   const pick = fc.nat({ max: 30 })
   const reference = fc.record({ flaw: fc.constantFrom(...FLAWS), pick, blocking: fc.boolean() })
   const references = fc.array(reference, { maxLength: 3 })
-  const finalizer = hasOrphaning ? [HOLD, FINALIZER_ORPHAN] : [HOLD]
+  const holds = hasHolds ? [HOLD] : []
+  const finalizer = hasOrphaning ? [...holds, FINALIZER_ORPHAN] : holds
   const finalizers = fc.oneof(
     { weight: 5, arbitrary: fc.constant<string[]>([]) },
     { weight: 1, arbitrary: fc.subarray(finalizer, { minLength: 1, maxLength: 1 }) },
@@ -190,7 +194,9 @@ function referencesOf(
   dependent: ObjectMeta,
 ): OwnerReference[] {
   return specs.flatMap((spec) => {
-    const among = spec.flaw === 'departed' ? cluster.departed : [...cluster.objects.values()]
+    // In what order they went may be a matter of chance.
+    const departed = cluster.departed.toSorted((a, b) => (a.uid < b.uid ? -1 : 1))
+    const among = spec.flaw === 'departed' ? departed : [...cluster.objects.values()]
     const owner = spec.flaw === 'self' ? dependent : picked(among, spec.pick)
     return owner === undefined ? [] : [referenceTo(owner, spec)]
   })
