@@ -38,7 +38,10 @@ export interface ReaperConfig {
   readonly retryBaseMs: number
   /** A server that asks for a longer wait gets it: the command settles as blocked. */
   readonly retryAfterCapMs: number
-  /** How often a command goes through the gate again with a newer version of an unchanged object. */
+  /**
+   * How often a command goes through the gate again with a newer version of an unchanged object: often enough for one that somebody keeps writing to
+   * (B39; upstream drops the version from its second try, and with it the guard against an adoption in between).
+   */
   readonly conflicts: number
   /** Commands per partition between the oldest unsettled one and the newest read. */
   readonly window: number
@@ -75,7 +78,7 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   retries: 3,
   retryBaseMs: 100,
   retryAfterCapMs: 5_000,
-  conflicts: 2,
+  conflicts: 10,
   window: 10_000,
   detailBytes: 60_000,
   page: 250,
