@@ -1,17 +1,52 @@
-/** Every story in core/scenarios is told again and must come out as it is written. */
-import { equal } from 'node:assert/strict'
+/** Every story in core/scenarios is told again and must come out as it is written, and end alike in every legal order of its watches. */
+import { deepEqual, equal } from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { retell } from '../testing/story.ts'
+import { normalGraph } from '../testing/normal-graph.ts'
+import { type Chance, seeded } from '../testing/seeded.ts'
+import { endOf, retell } from '../testing/story.ts'
+import type { Event } from './event.ts'
 
 const folder = new URL('./scenarios/', import.meta.url)
+const ORDERS = 50
 
 for (const name of readdirSync(folder).sort()) {
-  test(`story ${name.replace('.txt', '').replaceAll('-', ' ')}`, () => {
-    const file = new URL(name, folder)
+  const title = name.replace('.txt', '').replaceAll('-', ' ')
+  const file = new URL(name, folder)
+
+  test(`story ${title}`, () => {
     const written = readFileSync(file, 'utf8')
     const told = retell(written)
     if (process.env['UPDATE'] === '1') writeFileSync(file, told)
     else equal(told, written)
   })
+
+  test(`story ${title}, in ${ORDERS} orders`, () => {
+    const text = readFileSync(file, 'utf8')
+    const options = { isEvidenceFolded: true }
+    const end = normalGraph(
+      endOf(text, (streams) => mixed(streams, seeded(0))),
+      options,
+    )
+    for (let seed = 1; seed <= ORDERS; seed++) {
+      const chance = seeded(seed)
+      const other = normalGraph(
+        endOf(text, (streams) => mixed(streams, chance)),
+        options,
+      )
+      deepEqual(other, end, `seed ${seed}`)
+    }
+  })
+}
+
+/** Whose turn it is is drawn; each stream keeps its own order. */
+function mixed(streams: readonly (readonly Event[])[], chance: Chance): Event[] {
+  const left = streams.map((stream) => [...stream])
+  const mix: Event[] = []
+  for (;;) {
+    const ready = left.filter((stream) => stream.length > 0)
+    const event = ready[chance.below(ready.length)]?.shift()
+    if (event === undefined) return mix
+    mix.push(event)
+  }
 }

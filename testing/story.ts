@@ -1,6 +1,7 @@
 /**
  * Stories: a whole life as text, steps and what came of each. `UPDATE=1` writes what is seen now; review it as a diff.
  *
+ * A line `then` stands before what comes of a command, or for another reason cannot be told before all that stands above it.
  * A step is a line, and what it brought about stands indented under it: `> COMMAND`, or `dropped: …`. The lines are those of
  * `#eventsOf` below, and `why KIND/NAME`, which tells the verdict that stands; objects are written as in notation.ts.
  */
@@ -13,6 +14,7 @@ import { projectionHash } from '../core/object.ts'
 import type { Mode, Preset } from '../core/policy.ts'
 import { FOLD_VERSION } from '../core/policy.ts'
 import type { EvidenceClass } from '../core/proof.ts'
+import type { StateValue } from '../core/state.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
 import { KINDS, kindNotation, object, shortKind } from './notation.ts'
@@ -236,13 +238,17 @@ export class World {
   }
 
   step(line: string): string[] {
-    const [word = '', ...words] = line.trim().split(/\s+/)
-    const rest = line.trim().slice(word.length).trim()
-    const [first = '', second = ''] = words
+    const [word = '', first = ''] = wordsOf(line)
     if (word === 'why') return [this.#why(first)]
     if (word === 'cluster') return this.#goTo(first)
-    const events = this.#eventsOf(word, rest, first, second)
-    return events.flatMap((event) => this.tell(event))
+    return this.events(line).flatMap((event) => this.tell(event))
+  }
+
+  /** What a step makes the log hold, told to nobody yet. */
+  events(line: string): readonly Event[] {
+    const [word = '', first = '', second = ''] = wordsOf(line)
+    const rest = line.trim().slice(word.length).trim()
+    return this.#eventsOf(word, rest, first, second)
   }
 
   /** The verdict that stands about an object. */
@@ -335,6 +341,8 @@ export class World {
         return [this.restart()]
       case 'rollback':
         return [this.restart(this.#at.clusterEpoch + 1)]
+      case 'then':
+        return []
       case 'beat':
         return [this.beat(Number(first))]
       case 'found':
@@ -378,6 +386,47 @@ export function show(command: Command): string {
   }
 }
 
+function wordsOf(line: string): readonly string[] {
+  return line.trim().split(/\s+/)
+}
+
+/** What one watch each may tell, so that the watches of several kinds may overtake each other. */
+const LIVE = ['put', 'delete', 'many', 'touch', 'older']
+
+/**
+ * The state in which a story ends when the watches of its kinds overtake each other between two steps of another sort. `mix` makes another legal order
+ * of the streams' events, each of which keeps its own.
+ */
+export function endOf(
+  text: string,
+  mix: (streams: readonly (readonly Event[])[]) => readonly Event[],
+): ReadonlyMap<string, StateValue> {
+  const world = new World()
+  world.begin()
+  let streams = new Map<string, Event[]>()
+  const flush = (): void => {
+    for (const event of mix([...streams.values()])) world.tell(event)
+    streams = new Map()
+  }
+  for (const line of text.split('\n').filter(isStep)) {
+    const [word = '', first = ''] = wordsOf(line)
+    if (LIVE.includes(word)) {
+      const kind = (word === 'many' ? wordsOf(line)[2] : first)?.split(/[./]/)[0] ?? ''
+      streams.set(kind, [...(streams.get(kind) ?? []), ...world.events(line)])
+    } else if (word !== 'why') {
+      flush()
+      world.step(line)
+    }
+  }
+  flush()
+  world.folder.commit()
+  return world.folder.state
+}
+
+function isStep(line: string): boolean {
+  return line.trim() !== '' && !line.startsWith('  ') && !line.startsWith('#')
+}
+
 /** Runs a story's steps anew and returns its text as it should then stand. */
 export function retell(text: string): string {
   const world = new World()
@@ -386,7 +435,7 @@ export function retell(text: string): string {
   for (const line of text.split('\n')) {
     if (line.startsWith('  ')) continue
     lines.push(line)
-    if (line.trim() === '' || line.startsWith('#')) continue
+    if (!isStep(line)) continue
     for (const answer of world.step(line)) lines.push(`  ${answer}`)
   }
   return lines.join('\n')

@@ -2,11 +2,8 @@
  * `npm run conformance -- --collector upstream|kinfold`: holds a garbage collector against what users can observe of the one in
  * kube-controller-manager. A line a scenario, a summary, and exit code 1 if one failed that may not.
  *
- * `--ci` runs what CI demands of Kinfold instead: one and eight partitions, a kill, twin runs.
- *
  * What must stay true: a bad option is told in one sentence with exit code 2.
  */
-import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { missingServers } from '../cluster/binaries.ts'
@@ -15,8 +12,7 @@ import { isPicked } from './scenario.ts'
 import { type Result, runSuite, SCENARIOS, type SuiteOptions } from './suite.ts'
 
 const USAGE =
-  'npm run conformance -- --collector upstream|kinfold [--partitions N] [--kill] [--only ROW] [--without-watch-cache] [--patience SECONDS] | --ci'
-const DEMANDS = 'testing/conformance.cluster.pending.ts'
+  'npm run conformance -- --collector upstream|kinfold [--partitions N] [--kill] [--only ROW] [--without-watch-cache] [--patience SECONDS]'
 const SIGNS = { passed: 'ok  ', failed: 'FAIL', weaker: 'weak' } as const
 
 try {
@@ -28,9 +24,6 @@ try {
 }
 
 async function main(args: string[]): Promise<number> {
-  if (args.includes('--ci')) {
-    return spawnSync(process.execPath, ['--test', DEMANDS], { stdio: 'inherit' }).status ?? 1
-  }
   const options = optionsOf(args)
   const missing = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager')
   if (missing !== undefined) throw new ExitError(EXIT.input, missing)
