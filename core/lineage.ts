@@ -27,7 +27,7 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
     name: object.name,
     version: object.version,
     scope: object.scope,
-    phase: node?.phase ?? 'gone',
+    phase: told.phase,
     owners: object.ownerReferences.map(
       (reference): LineageOwner => ({
         apiVersion: reference.apiVersion,

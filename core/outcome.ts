@@ -52,8 +52,12 @@ export interface Outcome {
 export interface Touch {
   readonly cluster: ClusterId
   readonly uid: Uid
-  /** Of one that is gone: what it was. */
-  readonly last: { readonly object: ObjectMeta; readonly verdict: Verdict | null } | null
+  /** Of one that is no node any more: what it was, and whether it is gone or only out of sight. */
+  readonly last: {
+    readonly object: ObjectMeta
+    readonly verdict: Verdict | null
+    readonly phase: 'gone' | 'suspect'
+  } | null
 }
 
 /** One record being folded. */

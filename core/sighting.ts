@@ -278,16 +278,7 @@ export function depart(
   const former = ownerOf(step.graph, cluster, object.uid, object)
   const isTold = former?.proof?.class !== 'E3' && former?.proof?.clusterEpoch === state.clusterEpoch
   if (node === undefined && former?.state === 'absent' && isTold) return
-  if (node !== undefined) {
-    removeNode(step, cluster, node)
-    step.graph.remove(seenKey(cluster, object, object.uid))
-    stopWaiting(step, cluster, node.object, null)
-    const kind = kindOf(step.graph, cluster, object)
-    if (kind !== undefined) {
-      const held = withoutMember(kind.held, object.uid)
-      step.graph.put(kindKey(cluster, object), { ...kind, held })
-    }
-  }
+  if (node !== undefined) takeOut(step, cluster, node)
   step.graph.put(ownerKey(cluster, object.uid, object), {
     type: 'Owner',
     state: 'absent',
@@ -304,11 +295,37 @@ export function depart(
   touch(step, cluster, object.uid, {
     object: node?.object ?? object,
     verdict: node?.verdict ?? null,
+    phase: 'gone',
   })
   tell(step, { ...object, cluster }, 'gone', why, {
     evidence: proof.class,
     basis: [step.at.position],
   })
+  ownerChanged(step, cluster, object.uid, object)
+}
+
+function takeOut(step: Step, cluster: ClusterId, node: Node): void {
+  const { object } = node
+  removeNode(step, cluster, node)
+  step.graph.remove(seenKey(cluster, object, object.uid))
+  stopWaiting(step, cluster, object, null)
+  const kind = kindOf(step.graph, cluster, object)
+  if (kind === undefined) return
+  const held = withoutMember(kind.held, object.uid)
+  step.graph.put(kindKey(cluster, object), { ...kind, held })
+}
+
+/** Its kind is served and not watched any more: nothing will tell what becomes of it, so from now on it is looked up like any unwatched owner. */
+export function forget(step: Step, cluster: ClusterId, node: Node): void {
+  const { object, verdict } = node
+  takeOut(step, cluster, node)
+  touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
+  tell(
+    step,
+    { ...object, cluster },
+    'phase',
+    `${node.phase} → suspect: its kind is not watched any more`,
+  )
   ownerChanged(step, cluster, object.uid, object)
 }
 

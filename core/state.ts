@@ -172,6 +172,7 @@ export type WorkType =
   | 'waits'
   | 'missing'
   | 'suspects'
+  | 'forget'
   | 'timers'
   | 'verdicts'
   | 'relist'

@@ -90,6 +90,9 @@ export function kindServed(step: Step, event: KindServed): void {
     former.scope !== scope ||
     former.versions.join() !== versions.join()
   if (isNews) judgeWaiters(step, event.cluster, event)
+  if (isMonitored(former) && phase === 'unmonitored') {
+    enqueue(step, { work: 'forget', cluster: event.cluster, kind: groupKind(event) })
+  }
 }
 
 function servedPhase(former: Kind | undefined, monitored: boolean): KindPhase {

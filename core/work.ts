@@ -52,7 +52,7 @@ import type { Step } from './outcome.ts'
 import { askRelist } from './outcome.ts'
 import { isHome, objectKey } from './partition.ts'
 import { endWalk, ringPage, walk } from './ring.ts'
-import { depart, proofOf, suspectOfGoneKind } from './sighting.ts'
+import { depart, forget, proofOf, suspectOfGoneKind } from './sighting.ts'
 import type { ClusterState, Due, Work } from './state.ts'
 
 /** Keys with this prefix, in order, behind `after`. */
@@ -123,6 +123,7 @@ function prefixOf(work: Work): string {
       return waitsPrefix(work.cluster, kindOfWork(work))
     case 'missing':
     case 'suspects':
+    case 'forget':
       return seenPrefix(work.cluster, kindOfWork(work))
     case 'timers':
       return duePrefix(work.cluster)
@@ -162,6 +163,13 @@ function lookAtOne(step: Step, work: Work, key: string): void {
     case 'suspects': {
       const node = nodeOf(step.graph, work.cluster, last)
       if (node !== undefined) suspectOfGoneKind(step, work.cluster, node)
+      return
+    }
+    case 'forget': {
+      const node = nodeOf(step.graph, work.cluster, last)
+      const kind = kindOf(step.graph, work.cluster, kindOfWork(work))
+      // It may be watched again by now, and then it is listed.
+      if (node !== undefined && kind?.phase === 'unmonitored') forget(step, work.cluster, node)
       return
     }
     case 'relist': {

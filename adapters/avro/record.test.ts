@@ -473,6 +473,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
       relist: 1,
       ring: 1,
       'ring-end': 1,
+      forget: 1,
     }),
     cluster: text,
     kind: maybe(record(groupKind)),
