@@ -15,6 +15,8 @@ export const RULES = {
     'one step at a time, settled on both sides: a deletion that overtakes what was made a moment before orphans or waits for less',
   orphaned:
     'nothing refers to an owner after its orphan deletion: upstream deletes late dependents, Kinfold keeps them',
+  waiting:
+    'where finalizers hold objects, nothing refers to what was there when a foreground deletion began: upstream looks at a dependent that is added to a waiting owner only when that owner is looked at again, Kinfold at once',
   rings:
     'a reference points to what was made before: upstream hangs on rings deleted in the foreground',
   unresolvable:
@@ -97,11 +99,14 @@ interface State {
   readonly hasHolds: boolean
   readonly objects: Made[]
   readonly orphaned: Set<Slot>
+  /** RULES.waiting: what was made before is named no more. */
+  namedFrom: Slot
 }
 
 export function workload(seed: number): Workload {
   const chance = seeded(seed)
-  const state = { chance, hasHolds: chance.next() < 0.6, objects: [], orphaned: new Set<Slot>() }
+  const hasHolds = chance.next() < 0.6
+  const state = { chance, hasHolds, objects: [], orphaned: new Set<Slot>(), namedFrom: 0 }
   const steps: Step[] = [make(state, FIRST_OBJECTS + chance.below(MORE_OBJECTS), false)]
   const count = STEPS + chance.below(MORE_STEPS)
   for (let step = 0; step < count; step++) steps.push(nextStep(state))
@@ -186,7 +191,7 @@ function referencesOf(
 }
 
 function referenceOf(
-  { chance, objects, orphaned }: State,
+  { chance, objects, orphaned, namedFrom }: State,
   dependent: Pick<Made, 'kind' | 'namespace'>,
   below: Slot,
   hasFlaws: boolean,
@@ -196,7 +201,12 @@ function referenceOf(
   if (isFlawed && chance.next() < 0.25) return { to: undefined, flaw: 'none', blocking }
   const mayOwn = (to: Slot): boolean => {
     const owner = objects[to]!
-    return !owner.isLeaf && !orphaned.has(to) && (isFlawed || isLegal(dependent, owner))
+    return (
+      !owner.isLeaf &&
+      to >= namedFrom &&
+      !orphaned.has(to) &&
+      (isFlawed || isLegal(dependent, owner))
+    )
   }
   const [first, ...others] = Array.from({ length: below }, (_, to) => to).filter(mayOwn)
   if (first === undefined) return undefined
@@ -240,17 +250,24 @@ function refer(state: State): Action {
 }
 
 function removeOne(state: State): Action {
-  const { chance, objects, orphaned } = state
+  const { chance, objects, orphaned, hasHolds } = state
   const slot = chance.below(objects.length)
   const policies = ['Background', 'Foreground', 'Foreground', 'Orphan', undefined] as const
   const policy = chance.pick<Propagation | undefined>(policies)
   const orphans = policy === 'Orphan' || objects[slot]!.finalizers.includes(ORPHAN)
   if (orphans) orphaned.add(slot)
+  const mayWait = policy === 'Foreground' || objects.some(hasForeground)
+  if (hasHolds && mayWait) state.namedFrom = objects.length
   return { type: 'remove', slot, policy }
 }
 
+function hasForeground({ finalizers }: Made): boolean {
+  return finalizers.includes(FOREGROUND)
+}
+
 function removeSome(state: State): Action[] {
-  const { chance, objects } = state
+  const { chance, objects, hasHolds } = state
+  if (hasHolds && objects.some(hasForeground)) state.namedFrom = objects.length
   const slots = new Set(Array.from({ length: 4 }, () => chance.below(objects.length)))
   return [...slots]
     .filter((slot) => !objects[slot]!.finalizers.some((each) => each !== HOLD))
