@@ -275,7 +275,8 @@ export function depart(
     drop(step, `its uid belongs to ${node.object.kind} "${node.object.name}"`)
     return
   }
-  const former = ownerOf(step.graph, cluster, object.uid, object)
+  // What is a node here is nothing else here.
+  const former = node === undefined ? ownerOf(step.graph, cluster, object.uid, object) : undefined
   const isTold = former?.proof?.class !== 'E3' && former?.proof?.clusterEpoch === state.clusterEpoch
   if (node === undefined && former?.state === 'absent' && isTold) return
   if (node !== undefined) takeOut(step, cluster, node)
