@@ -138,7 +138,7 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
   if (projectionHash(object) !== node.hash) complaints.push('its hash is of another content')
   if (graph.get(seenKey(cluster, object, object.uid)) === undefined) complaints.push('no version')
   const { attempt } = node
-  const isAwaited = attempt !== null && attempt.state !== 'would-go'
+  const isAwaited = attempt !== null && attempt.state !== 'would-go' && attempt.state !== 'done'
   if (isAwaited && !hasTimer(timers, cluster, 'node', object.uid)) {
     complaints.push('its command has no timer')
   }

@@ -19,6 +19,9 @@ export const COMMAND_MARGIN_MS = 60_000
 export const BACKOFF_FIRST_MS = 1_000
 export const BACKOFF_LAST_MS: number = 10 * 60_000
 
+/** How often what was carried out and undone by somebody is carried out again without a wait. */
+export const FREE_REPEATS = 3
+
 /** A delete that was carried out and not confirmed by the watch for longer asks for a relist. */
 export const CONFIRM_MS: number = 2 * 60_000
 

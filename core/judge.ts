@@ -134,7 +134,8 @@ function attemptFor(
   { action, verdict, stands }: Decision,
 ): Attempt | null {
   if (action.type === 'none' || action.type === 'verify' || verdict === null) {
-    return isFinishing(node.attempt) && isUnderWay(node.attempt, state.now) ? node.attempt : null
+    const isOurs = isFinishing(node.attempt) && isUnderWay(node.attempt, state.now)
+    return isOurs || node.attempt?.state === 'done' ? node.attempt : null
   }
   const { mode } = policyOf(step.graph).policy
   invariant(mode !== 'observe', 'observe holds every verdict')

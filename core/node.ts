@@ -70,13 +70,14 @@ function isFinishing(attempt: Attempt | null): boolean {
  *
  * - `issued`: not settled; judged again at `until`. - `backoff`: settled as stale or blocked; again at `until`, sooner if the verdict changes.
  * - `would-go`: a dry run was accepted; again only if the verdict changes. - `confirming`: done; the watch has not told it yet.
+ * - `done`: carried out, and the object stays; remembered in case somebody undoes it: the same again at `until`.
  */
 export interface Attempt {
   readonly command: CommandId
   readonly verb: CommandType
   /** What was decided, as text: an equal intent issues nothing new. */
   readonly intent: string
-  readonly state: 'issued' | 'backoff' | 'would-go' | 'confirming'
+  readonly state: 'issued' | 'backoff' | 'would-go' | 'confirming' | 'done'
   /** How often in a row, for the growing wait. */
   readonly count: number
   /** Of the first of them; log time in milliseconds. */

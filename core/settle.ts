@@ -11,6 +11,7 @@ import {
   COMMAND_LIFE_MS,
   COMMAND_MARGIN_MS,
   CONFIRM_MS,
+  FREE_REPEATS,
 } from './constant.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
 import { clusterOf, nodeOf, ownerOf } from './graph.ts'
@@ -66,7 +67,7 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       return put({ attempt: { ...settled, state: 'would-go' } })
     case 'done':
     case 'absent': {
-      if (event.object !== null) return put({ attempt: null })
+      if (event.object !== null) return put({ attempt: carriedOut(step, state, event, settled) })
       // Gone, says the server; so says the watch soon. The timer of the command looks whether it did.
       const until = state.now + CONFIRM_MS
       // So is one whose last finalizer was taken off.
@@ -84,6 +85,23 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       return put({ attempt: next })
     }
   }
+}
+
+/**
+ * Whoever undoes it, such as a controller that adopts a dependent again, has it done again: a few times at once, since that ends by itself where it is
+ * a race, then in growing waits.
+ */
+function carriedOut(
+  step: Step,
+  state: ClusterState,
+  { cluster, uid, verb }: CommandSettled,
+  settled: Attempt,
+): Attempt | null {
+  if (verb === 'DeleteObject') return null
+  const repeats = settled.count - FREE_REPEATS
+  const until = repeats > 0 ? state.now + backoffMs(repeats) : state.now
+  if (repeats > 0) nodeTimer(step, cluster, until, uid)
+  return { ...settled, state: 'done', until }
 }
 
 /** Whether the timer of a command's issue is still to come. That of one settled before, otherwise, may be gone. */

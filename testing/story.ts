@@ -211,7 +211,7 @@ export class World {
   }
 
   /** The result of the last command about an object. */
-  settle(text: string, outcome: Result, reason: string): Event {
+  settle(text: string, outcome: Result, reason: string, seen: ObjectMeta | null = null): Event {
     const target = object(text, '0')
     const command = this.folder.commands.findLast((each) => each.target.uid === target.uid)
     if (command === undefined) throw new Error(`no command about ${text}`)
@@ -226,9 +226,16 @@ export class World {
       outcome,
       reason,
       code: null,
-      object: null,
+      object: seen,
       calls: 1,
     }
+  }
+
+  /** The last command about an object is carried out, and the server returns it as it is then. */
+  #answer(text: string): Event {
+    const sighting = this.#sighting(text)
+    this.#at.objects.set(sighting.object.uid, sighting.object)
+    return this.settle(text, 'done', '', sighting.object)
   }
 
   #verification(text: string): { command: string; uid: string } {
@@ -351,6 +358,8 @@ export class World {
         return [this.absent(rest)]
       case 'settle':
         return [this.settle(first, second as Result, '')]
+      case 'answer':
+        return [this.#answer(rest)]
       case 'unreadable':
         return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]
       default:

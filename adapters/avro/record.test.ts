@@ -168,7 +168,7 @@ const attempt = record<Attempt>({
   command: text,
   verb,
   intent: text,
-  state: word<Attempt['state']>({ issued: 1, backoff: 1, 'would-go': 1, confirming: 1 }),
+  state: word<Attempt['state']>({ issued: 1, backoff: 1, 'would-go': 1, confirming: 1, done: 1 }),
   count: number,
   since: number,
   until: number,
