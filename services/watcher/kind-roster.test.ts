@@ -74,6 +74,20 @@ test('a kind that goes is told gone after all it had, and relisted when it comes
   ])
 })
 
+test('nothing is left running of kinds that came and went', async () => {
+  await started()
+  await rig.clock.advance(60_000)
+  const before = rig.clock.sleeping
+  for (let round = 0; round < 10; round++) {
+    await defined()
+    ok(rig.clock.sleeping > before)
+    await rig.remove(`${DEFINITIONS}/widgets.x.io`)
+    await rig.until(() => rig.kind('Widget') === undefined, 'the kind is gone')
+  }
+  await rig.clock.advance(60_000)
+  equal(rig.clock.sleeping, before)
+})
+
 test('a kind that went while nobody watched is told gone at the next start', async () => {
   await started()
   await defined()

@@ -1,0 +1,141 @@
+/**
+ * What the documents say of the code is there: files that links lead to, tests that are quoted, the scenarios of the conformance suite.
+ *
+ * What must stay true: docs/semantics.md has each case once, with a verdict, and with what shows it or a plain word that nothing does.
+ */
+import { deepEqual } from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { suite, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { SCENARIOS } from '../testing/conformance/suite.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const SEMANTICS = join(root, 'docs', 'semantics.md')
+const VERDICT = /^(same|(same|better|not applicable|not yet): .+)$/
+/** A link, and behind it the test that is quoted, or the rows of the scenarios that are meant. */
+const LINK = /\[[^\]]*\]\((?<target>[^)]+)\)(?: "(?<quoted>[^"]+)"|(?<rows>(?: `[\w.]+`)+))?/g
+
+interface Link {
+  /** Where the document says that it leads. */
+  readonly target: string
+  readonly file: string
+  readonly quoted: string | undefined
+  readonly rows: readonly string[]
+}
+
+interface Case {
+  readonly row: string
+  readonly verdict: string
+  readonly shown: string
+}
+
+function textOf(document: string): string {
+  return readFileSync(document, 'utf8')
+}
+
+function linksOf(document: string): readonly Link[] {
+  return [...textOf(document).matchAll(LINK)].flatMap(({ groups }) => {
+    const { target = '', quoted, rows = '' } = groups ?? {}
+    if (/^[a-z]+:/.test(target)) return []
+    const file = join(dirname(document), target.replace(/#.*$/, ''))
+    return [
+      { target, file, quoted, rows: [...rows.matchAll(/`([^`]+)`/g)].map(([, row = '']) => row) },
+    ]
+  })
+}
+
+function cellsOf(section: string): readonly (readonly string[])[] {
+  const lines =
+    textOf(SEMANTICS).split(`\n## ${section}\n`)[1]?.split('\n## ')[0]?.split('\n') ?? []
+  return lines
+    .filter((line) => line.startsWith('| ') && !line.startsWith('| Row'))
+    .map((line) => line.slice(2, -2).split(' | '))
+}
+
+function cases(): readonly Case[] {
+  return cellsOf('The cases').map(([row = '', , verdict = '', shown = '']) => ({
+    row,
+    verdict,
+    shown,
+  }))
+}
+
+function numbered(prefix: string, last: number): readonly string[] {
+  return Array.from({ length: last }, (_, index) => `${prefix}${index + 1}`)
+}
+
+const DEMANDED: readonly string[] = [
+  ...numbered('B', 73),
+  ...numbered('D', 12),
+  ...numbered('U', 18),
+  ...numbered('U12.', 17),
+  ...numbered('R', 16),
+  ...numbered('A', 5),
+]
+
+suite('the documents', () => {
+  const documents = globSync(['*.md', '{docs,bench,schemas}/**/*.md'], { cwd: root }).sort()
+  for (const name of documents) {
+    const links = linksOf(join(root, name))
+    test(`${name} leads to files that exist`, () => {
+      deepEqual(
+        links.filter(({ file }) => !existsSync(file)).map(({ target }) => target),
+        [],
+      )
+    })
+  }
+})
+
+suite('docs/semantics.md', () => {
+  const links = linksOf(SEMANTICS)
+
+  test('quotes tests that exist', () => {
+    const wrong = links.filter(
+      ({ file, quoted }) => quoted !== undefined && !textOf(file).includes(quoted),
+    )
+    deepEqual(
+      wrong.map(({ target, quoted }) => `${target}: ${quoted}`),
+      [],
+    )
+  })
+
+  test('names rows that a scenario of that file covers', () => {
+    const wrong = links.flatMap(({ file, rows }) =>
+      rows.filter(
+        (row) => !new RegExp(`'[^'\n]*\\b${row.replace('.', '\\.')}\\b[^'\n]*'`).test(textOf(file)),
+      ),
+    )
+    deepEqual(wrong, [])
+  })
+
+  test('has each case once', () => {
+    const rows = cases().map(({ row }) => row)
+    deepEqual(rows.filter((row) => /^[A-Z][\d.]+$/.test(row)).toSorted(), DEMANDED.toSorted())
+  })
+
+  test('has a verdict on each case, and says what shows it', () => {
+    const wrong = cases().filter(
+      ({ verdict, shown }) =>
+        !VERDICT.test(verdict) || !(shown === 'not shown by a test' || /^\[/.test(shown)),
+    )
+    deepEqual(wrong, [])
+  })
+
+  test('names each scenario with its rows, and says where upstream is worse', () => {
+    const told = cellsOf('The scenarios').map((cells) => cells.join(' | '))
+    const expected = SCENARIOS.map(({ rows, says, better }) =>
+      [rows, says, better === undefined ? 'same' : `better: ${better}`].join(' | '),
+    )
+    deepEqual(told.toSorted(), expected.toSorted())
+  })
+
+  test('links each story of a conflicting identity', () => {
+    const stories = globSync('core/scenarios/u1[23]-*.txt', { cwd: root })
+    const linked = new Set(links.map(({ file }) => relative(root, file)))
+    deepEqual(
+      stories.filter((story) => !linked.has(story)),
+      [],
+    )
+  })
+})
