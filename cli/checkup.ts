@@ -6,7 +6,7 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
-import type { Cluster, DiscoveredKind } from '../ports/cluster.ts'
+import type { Cluster, DiscoveredKind, Resource } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
 
 export interface Finding {
@@ -73,12 +73,25 @@ async function checkPermissions(
     findings.push(...(await Promise.all(some.map((kind) => checkKind(cluster, kind)))))
   }
   const missing = findings.filter(({ ok }) => !ok)
-  const fine = findings.length - missing.length
+  if (!(await cluster.mayI('create', EVENTS, limit()))) {
+    const text = `${cluster.name}: events: may not create; grant it in a ClusterRole, or nobody is warned of references that nothing can come of`
+    missing.push({ ok: false, text })
+  }
+  const fine = findings.filter(({ ok }) => ok).length
   const summary = {
     ok: true,
     text: `${cluster.name}: ${fine} of ${findings.length} kinds have all permissions`,
   }
   return [summary, ...missing]
+}
+
+/** Where a warning is posted. */
+const EVENTS: Resource = {
+  group: '',
+  version: 'v1',
+  kind: 'Event',
+  resource: 'events',
+  scope: 'Namespaced',
 }
 
 async function checkKind(cluster: Cluster, kind: DiscoveredKind): Promise<Finding> {

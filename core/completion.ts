@@ -6,7 +6,7 @@
  *
  * Not here: what becomes of the dependents (verdict.ts), finding rings (ring.ts).
  */
-import { KIND_PATIENCE_MS, KIND_SILENT_MS } from './constant.ts'
+import { CATCH_UP_MS, KIND_PATIENCE_MS, KIND_SILENT_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, countAt, interestOf, kindOf } from './graph.ts'
 import type { Node } from './node.ts'
@@ -100,6 +100,10 @@ export function unfitness(
 ): Unfitness | undefined {
   const state = clusterOf(graph, cluster)
   if (state === undefined) return undefined
+  const caughtUpAt = state.startedTime + CATCH_UP_MS
+  if (state.now < caughtUpAt) {
+    return { because: 'the watches are catching up since their start', until: caughtUpAt }
+  }
   const startUntil = state.startedTime + KIND_PATIENCE_MS
   if (state.synced < state.monitored && state.now < startUntil) {
     return { because: 'not every kind has been listed yet', until: startUntil }

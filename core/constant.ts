@@ -29,6 +29,9 @@ export const CONFIRM_MS: number = 2 * 60_000
 export const OWNER_RETRY_MS = 5_000
 export const OWNER_RETRY_LAST_MS = 60_000
 
+/** How long after a watcher's start no finalizer is taken off: what happened meanwhile is told within that time, one watch sooner than another. */
+export const CATCH_UP_MS = 10_000
+
 /** How long it is remembered that an owner is absent, and then for as long as an edge to it remains. */
 export const ABSENT_MEMORY_MS: number = 30 * 24 * 3_600_000
 

@@ -6,6 +6,7 @@
  * `#eventsOf` below, and `why KIND/NAME`, which tells the verdict that stands; objects are written as in notation.ts.
  */
 import type { Command } from '../core/command.ts'
+import { CATCH_UP_MS } from '../core/constant.ts'
 import type { Event, ObjectAdded, ObjectUpdated, Outcome as Result } from '../core/event.ts'
 import { nodeOf } from '../core/graph.ts'
 import { EMPTY_SET, withMember } from '../core/hash.ts'
@@ -58,6 +59,7 @@ export class World {
       for (const event of this.relist(short)) this.tell(event)
     }
     this.tell(this.policy('enforce', 'parity'))
+    this.tell(this.beat(CATCH_UP_MS / 1000))
   }
 
   tell(event: Event): string[] {
