@@ -8,6 +8,7 @@
  * Not here: clocks, clusters, bytes, reading pages (services/graph).
  */
 import { STEPS_PER_RECORD } from './constant.ts'
+import { objectDeleted } from './departure.ts'
 import type { Event } from './event.ts'
 import type { Graph } from './graph.ts'
 import { ownerInterest, ownerState, tellOwners } from './interest.ts'
@@ -15,7 +16,7 @@ import { never } from './invariant.ts'
 import type { At, Outcome, Step } from './outcome.ts'
 import { drop, emptyOutcome } from './outcome.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './settle.ts'
-import { objectDeleted, objectSeen, touched } from './sighting.ts'
+import { objectSeen, touched } from './sighting.ts'
 import {
   heartbeat,
   kindGone,

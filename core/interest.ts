@@ -12,7 +12,7 @@ import { unfitness } from './completion.ts'
 import { BACKOFF_LAST_MS, OWNER_RETRY_LAST_MS, OWNER_RETRY_MS } from './constant.ts'
 import type { OwnerInterest, OwnerState } from './event.ts'
 import { clusterOf, countAt, dependentsOf, interestOf, kindOf, nodeOf, ownerOf } from './graph.ts'
-import { judge, verifyOwner } from './judge.ts'
+import { judge } from './judge.ts'
 import { interestKey, ownerKey } from './key.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
 import { isSamePlace } from './object.ts'
@@ -21,6 +21,7 @@ import { drop } from './outcome.ts'
 import { homeOf, isHome, partitionOf } from './partition.ts'
 import { ownerAt } from './standing.ts'
 import type { Interest, Owner } from './state.ts'
+import { UNKNOWN_OWNER, verifyOwner } from './verification.ts'
 
 /** What is known of an owner has changed: its dependents are judged again, wherever they are. */
 export function ownerChanged(step: Step, cluster: ClusterId, uid: Uid, place: Coordinates): void {
@@ -48,7 +49,7 @@ function ask(step: Step, about: OwnerAbout): void {
   const former = ownerOf(step.graph, cluster, uid, place)
   const isAsked = former !== undefined && former.checks > 0
   if (isAsked || state === undefined) return
-  step.graph.put(ownerKey(cluster, uid, place), { ...(former ?? UNKNOWN), checks: 1 })
+  step.graph.put(ownerKey(cluster, uid, place), { ...(former ?? UNKNOWN_OWNER), checks: 1 })
   ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, uid, place)
   sendInterest(step, about, true)
 }
@@ -201,7 +202,7 @@ export function look(step: Step, { cluster, uid, place }: OwnerAbout): void {
   if (verifyOwner(step, state, cluster, place, uid, version)) return
   const owner = ownerOf(step.graph, cluster, uid, place)
   const checks = (owner?.checks ?? 0) + 1
-  step.graph.put(ownerKey(cluster, uid, place), { ...(owner ?? UNKNOWN), checks })
+  step.graph.put(ownerKey(cluster, uid, place), { ...(owner ?? UNKNOWN_OWNER), checks })
   const waitMs = Math.min(OWNER_RETRY_MS * checks, OWNER_RETRY_LAST_MS)
   ownerTimer(step, cluster, state.now + waitMs, uid, place)
 }
@@ -229,7 +230,7 @@ export function ownerState(step: Step, event: OwnerState): void {
 
 function replicaOf(step: Step, { state, proof, orphanedAt, seq }: OwnerState): Owner {
   const { position } = step.at
-  const known = { ...UNKNOWN, position, seq, orphanedAt }
+  const known = { ...UNKNOWN_OWNER, position, seq, orphanedAt }
   switch (state) {
     case 'unknown':
       return known
@@ -283,17 +284,4 @@ function sendInterest(step: Step, { cluster, uid, place }: OwnerAbout, asks = fa
   // With no dependents here, nobody will tell when it changes.
   const isOver = count === undefined && !(isAwaited && !replica.answered)
   if (isOver && replica !== undefined) step.graph.remove(ownerKey(cluster, uid, place))
-}
-
-const UNKNOWN: Owner = {
-  type: 'Owner',
-  state: 'unknown',
-  proof: null,
-  orphanedAt: null,
-  phase: null,
-  position: -1n,
-  checks: 0,
-  seq: 0,
-  answered: false,
-  attempt: null,
 }

@@ -61,7 +61,7 @@ export function markAfter(
 }
 
 /** It has been asked, and not only tried, to take a finalizer off: the answer may be lost. */
-function isFinishing(attempt: Attempt | null): boolean {
+export function isFinishing(attempt: Attempt | null): attempt is Attempt {
   return attempt?.verb === 'RemoveFinalizer' && attempt.state !== 'would-go'
 }
 

@@ -13,10 +13,12 @@ import {
   CONFIRM_MS,
   FREE_REPEATS,
 } from './constant.ts'
+import { proofOf } from './departure.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
 import { clusterOf, nodeOf, ownerOf } from './graph.ts'
 import { ownerChanged } from './interest.ts'
-import { backedOff, judge } from './judge.ts'
+import { backedOff } from './issue.ts'
+import { judge } from './judge.ts'
 import { ownerKey } from './key.ts'
 import { putNode } from './link.ts'
 import type { Attempt, Node } from './node.ts'
@@ -25,7 +27,7 @@ import type { ClusterId } from './object.ts'
 import { isSamePlace } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist, drop, tell, touch } from './outcome.ts'
-import { proofOf, sight } from './sighting.ts'
+import { sight } from './sighting.ts'
 import type { ClusterState, Owner } from './state.ts'
 
 function currentEpoch(

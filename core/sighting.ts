@@ -3,16 +3,17 @@
  *
  * What must stay true: no event moves a held resourceVersion without vouching for the content; older versions change nothing; a
  * deletion is final within an epoch of its cluster.
+ *
+ * Not here: objects that leave (departure.ts).
  */
-import { ownerTimer } from './agenda.ts'
-import { ABSENT_MEMORY_MS, NO_CLUSTER_EPOCH } from './constant.ts'
-import type { ObjectAdded, ObjectDeleted, ObjectUpdated, SyncId, Touched } from './event.ts'
+import { NO_CLUSTER_EPOCH } from './constant.ts'
+import type { ObjectAdded, ObjectUpdated, SyncId, Touched } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from './graph.ts'
-import { withMember, withoutMember } from './hash.ts'
+import { withMember } from './hash.ts'
 import { ownerChanged } from './interest.ts'
-import { judge, stopWaiting } from './judge.ts'
+import { judge } from './judge.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'
-import { placesOf, putNode, removeNode } from './link.ts'
+import { placesOf, putNode } from './link.ts'
 import type { Node, Phase, Verdict } from './node.ts'
 import { markAfter, mayMove, phaseOf } from './node.ts'
 import type { ClusterId, GroupKind, ObjectMeta } from './object.ts'
@@ -21,6 +22,7 @@ import type { Step } from './outcome.ts'
 import { askRelist, drop, tell, touch } from './outcome.ts'
 import type { Proof } from './proof.ts'
 import type { ClusterState, Seen } from './state.ts'
+import { stopWaiting } from './wait.ts'
 
 /** The state of the event's cluster, unless the event comes from a watcher that has been succeeded. */
 export function currentCluster(
@@ -226,108 +228,6 @@ function tellChange(
   const before = referencesText(node.object)
   const after = referencesText(object)
   if (before !== after) tell(step, about, 'references', `${before} → ${after}`)
-}
-
-export function objectDeleted(step: Step, event: ObjectDeleted): void {
-  const state = currentCluster(step, event)
-  if (state === undefined) return
-  const { cluster, object } = event
-  const seen = seenOf(step.graph, cluster, object, object.uid)
-  const order =
-    seen === undefined ? 0 : compareVersions(object.resourceVersion, seen.resourceVersion)
-  if (order !== undefined && order < 0 && seen?.clusterEpoch === state.clusterEpoch) {
-    askRelist(step, cluster, object, `${object.name} was deleted before it was last seen`)
-    drop(step, 'deleted at a version older than one seen since')
-    return
-  }
-  const proof = proofOf(step, state, cluster, object, 'E1')
-  depart(step, state, cluster, object, proof, 'its deletion was seen')
-}
-
-export function proofOf(
-  step: Step,
-  state: ClusterState,
-  cluster: ClusterId,
-  kind: GroupKind,
-  evidence: Proof['class'],
-): Proof {
-  return {
-    class: evidence,
-    position: step.at.position,
-    at: step.at.timestamp,
-    clusterEpoch: state.clusterEpoch,
-    versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
-    command: null,
-  }
-}
-
-/** An object is gone: its node goes, and what is remembered is that it was here. */
-export function depart(
-  step: Step,
-  state: ClusterState,
-  cluster: ClusterId,
-  object: ObjectMeta,
-  proof: Proof,
-  why: string,
-): void {
-  const node = nodeOf(step.graph, cluster, object.uid)
-  if (node !== undefined && !isSamePlace(node.object, object)) {
-    drop(step, `its uid belongs to ${node.object.kind} "${node.object.name}"`)
-    return
-  }
-  // What is a node here is nothing else here.
-  const former = node === undefined ? ownerOf(step.graph, cluster, object.uid, object) : undefined
-  const isTold = former?.proof?.class !== 'E3' && former?.proof?.clusterEpoch === state.clusterEpoch
-  if (node === undefined && former?.state === 'absent' && isTold) return
-  if (node !== undefined) takeOut(step, cluster, node)
-  step.graph.put(ownerKey(cluster, object.uid, object), {
-    type: 'Owner',
-    state: 'absent',
-    proof,
-    orphanedAt: node?.orphanedAt ?? former?.orphanedAt ?? null,
-    phase: null,
-    position: step.at.position,
-    checks: 0,
-    seq: 0,
-    answered: false,
-    attempt: null,
-  })
-  ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, object.uid, object)
-  touch(step, cluster, object.uid, {
-    object: node?.object ?? object,
-    verdict: node?.verdict ?? null,
-    phase: 'gone',
-  })
-  tell(step, { ...object, cluster }, 'gone', why, {
-    evidence: proof.class,
-    basis: [step.at.position],
-  })
-  ownerChanged(step, cluster, object.uid, object)
-}
-
-function takeOut(step: Step, cluster: ClusterId, node: Node): void {
-  const { object } = node
-  removeNode(step, cluster, node)
-  step.graph.remove(seenKey(cluster, object, object.uid))
-  stopWaiting(step, cluster, object, null)
-  const kind = kindOf(step.graph, cluster, object)
-  if (kind === undefined) return
-  const held = withoutMember(kind.held, object.uid)
-  step.graph.put(kindKey(cluster, object), { ...kind, held })
-}
-
-/** Its kind is served and not watched any more: nothing will tell what becomes of it, so from now on it is looked up like any unwatched owner. */
-export function forget(step: Step, cluster: ClusterId, node: Node): void {
-  const { object, verdict } = node
-  takeOut(step, cluster, node)
-  touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
-  tell(
-    step,
-    { ...object, cluster },
-    'phase',
-    `${node.phase} → suspect: its kind is not watched any more`,
-  )
-  ownerChanged(step, cluster, object.uid, object)
 }
 
 export function touched(step: Step, event: Touched): void {

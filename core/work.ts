@@ -14,6 +14,7 @@ import {
   CONFIRM_MS,
   KEYS_PER_PAGE,
 } from './constant.ts'
+import { depart, forget, proofOf } from './departure.ts'
 import type { Graph, StateReader } from './graph.ts'
 import {
   agendaOf,
@@ -27,7 +28,7 @@ import {
 } from './graph.ts'
 import { look, replicaDue } from './interest.ts'
 import { invariant } from './invariant.ts'
-import { judge, verifyOwner } from './judge.ts'
+import { judge } from './judge.ts'
 import {
   AGENDA_KEY,
   ALL_NODES_PREFIX,
@@ -52,8 +53,9 @@ import type { Step } from './outcome.ts'
 import { askRelist } from './outcome.ts'
 import { isHome, objectKey } from './partition.ts'
 import { endWalk, ringPage, walk } from './ring.ts'
-import { depart, forget, proofOf, suspectOfGoneKind } from './sighting.ts'
+import { suspectOfGoneKind } from './sighting.ts'
 import type { ClusterState, Due, Work } from './state.ts'
+import { verifyOwner } from './verification.ts'
 
 /** Keys with this prefix, in order, behind `after`. */
 export interface PageRequest {

@@ -1,0 +1,198 @@
+/**
+ * Commands: the one that a verdict calls for, unless an equal one is under way, and what is remembered of it.
+ *
+ * What must stay true: no state change, no new command; a command carries all that its guard needs; what went stale or was refused is asked for again after
+ * a growing wait.
+ *
+ * Not here: the verdict (verdict.ts), looking owners up (verification.ts), what becomes of a command (settle.ts).
+ */
+import { nodeTimer } from './agenda.ts'
+import type { Command, CommandBase, OwnerClaim, Target } from './command.ts'
+import { targetOf } from './command.ts'
+import { backoffMs, COMMAND_LIFE_MS, COMMAND_MARGIN_MS, CONFIRM_MS } from './constant.ts'
+import { kindOf, policyOf, seenOf } from './graph.ts'
+import { invariant } from './invariant.ts'
+import type { Attempt, Node, Verdict } from './node.ts'
+import { isFinishing } from './node.ts'
+import type { ClusterId } from './object.ts'
+import { versionOf } from './object.ts'
+import type { Step } from './outcome.ts'
+import { nextCommandId, tell } from './outcome.ts'
+import type { EvidenceClass } from './proof.ts'
+import { weaker } from './proof.ts'
+import type { Stand } from './standing.ts'
+import type { ClusterState, Kind } from './state.ts'
+import type { Action, Decision } from './verdict.ts'
+
+/** What is under way for a node by its verdict: what was, or a new command. Null for nothing. */
+export function attemptFor(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  node: Node,
+  { action, verdict, stands }: Decision,
+): Attempt | null {
+  if (action.type === 'none' || action.type === 'verify' || verdict === null) {
+    const isOurs = isFinishing(node.attempt) && isUnderWay(node.attempt, state.now)
+    return isOurs || node.attempt?.state === 'done' ? node.attempt : null
+  }
+  const { mode } = policyOf(step.graph).policy
+  invariant(mode !== 'observe', 'observe holds every verdict')
+  const intent = intentOf(action, mode, verdict, node, state.clusterEpoch)
+  const former = node.attempt?.intent === intent ? node.attempt : null
+  if (former !== null && isUnderWay(former, state.now)) return former
+
+  const command = commandFor(step, state, cluster, node, { action, verdict, stands })
+  step.outcome.commands.push(command)
+  const { object } = node
+  tell(step, { ...object, cluster }, 'command', `${command.type} (${mode}): ${verdict.because}`, {
+    evidence: verdict.evidence,
+    command: command.id,
+    basis: verdict.basis,
+  })
+  // The first look finds what was carried out and not confirmed; it sets the next timer itself.
+  nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)
+  return {
+    command: command.id,
+    verb: command.type,
+    intent,
+    state: 'issued',
+    count: (former?.count ?? 0) + 1,
+    since: former?.since ?? state.now,
+    until: state.now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS,
+    outcome: null,
+    reason: '',
+  }
+}
+
+/** Equal intents are one decision: same effect, evidence, content, mode and epoch of the cluster (a new one voids commands). */
+function intentOf(
+  action: Action,
+  mode: string,
+  verdict: Verdict,
+  node: Node,
+  clusterEpoch: number,
+): string {
+  const effect =
+    action.type === 'delete'
+      ? `delete ${action.policy}`
+      : action.type === 'drop'
+        ? `drop ${action.indexes.join(',')}`
+        : action.type === 'finish'
+          ? `finish ${action.finalizer}`
+          : action.type
+  return `${effect} ${mode} ${verdict.evidence} ${node.hash} ${clusterEpoch}`
+}
+
+export function isUnderWay(attempt: Attempt, now: number): boolean {
+  return attempt.state === 'would-go' || now < attempt.until
+}
+
+/** The attempt of a command that settled without its effect: the same again only after a growing wait. */
+export function backedOff(attempt: Attempt, now: number, reason: string): Attempt {
+  return { ...attempt, state: 'backoff', until: now + backoffMs(attempt.count), reason }
+}
+
+function commandFor(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  node: Node,
+  decision: Decision & { readonly verdict: Verdict | null },
+): Command {
+  const { action, verdict, stands } = decision
+  invariant(verdict?.evidence !== null && verdict !== null, 'an effect without evidence')
+  const { object } = node
+  const seen = seenOf(step.graph, cluster, object, object.uid)
+  invariant(seen !== undefined, 'a node without its version')
+  const aggregated = kindOf(step.graph, cluster, object)?.aggregated ?? true
+  const target = { ...targetOf(object, aggregated), resourceVersion: seen.resourceVersion }
+  const acted =
+    action.type === 'drop' ? (_: Stand, i: number) => action.indexes.includes(i) : () => true
+  const base: CommandBase = {
+    ...baseOf(step, state, cluster, target),
+    evidence: weaker(verdict.evidence, staleness(state, stands.filter(acted))),
+    because: verdict.because,
+    basis: verdict.basis,
+  }
+  const references = object.ownerReferences
+  switch (action.type) {
+    case 'delete': {
+      const owners = stands.flatMap((stand) => claimOf(step, cluster, stand))
+      const { finalizers } = object
+      return {
+        ...base,
+        type: 'DeleteObject',
+        propagationPolicy: action.policy,
+        references,
+        finalizers,
+        owners,
+      }
+    }
+    case 'drop': {
+      const dropped = stands.filter((_, index) => action.indexes.includes(index))
+      const owners = dropped.flatMap((stand) => claimOf(step, cluster, stand))
+      return { ...base, type: 'OrphanDependent', references, drop: action.indexes, owners }
+    }
+    case 'finish': {
+      const { finalizer } = action
+      return { ...base, type: 'RemoveFinalizer', finalizer, finalizers: object.finalizers }
+    }
+    case 'verify':
+    case 'none':
+      return invariant(false, `no command carries out ${action.type}`) as never
+  }
+}
+
+/**
+ * Nobody here watches an owner that another partition told of, or a GET found. And between two watchers a cluster may have been restored and written on until no version tells. What was seen to go before is looked at once
+ * more, as if only a relist had told it (E2); its class, and what the policy makes of that, stays.
+ */
+function staleness(state: ClusterState, stands: readonly Stand[]): EvidenceClass {
+  const isOld = ({ standing, proof, isHearsay }: Stand): boolean =>
+    (isHearsay && (standing === 'waiting' || standing === 'dangling')) ||
+    (proof !== null && proof.position < state.startedAt)
+  return stands.some(isOld) ? 'E2' : 'O'
+}
+
+export function baseOf(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  target: Target,
+): Omit<CommandBase, 'evidence' | 'because' | 'basis'> {
+  const { mode } = policyOf(step.graph).policy
+  invariant(mode !== 'observe', 'observe issues nothing')
+  return {
+    id: nextCommandId(step),
+    cluster,
+    clusterEpoch: state.clusterEpoch,
+    partition: step.at.partition,
+    mode,
+    target,
+  }
+}
+
+/** What the gate proves again if the class of evidence asks for it. */
+function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
+  const { place, standing, reference } = stand
+  if (place === null || (standing !== 'dangling' && standing !== 'waiting')) return []
+  const kind = kindOf(step.graph, cluster, place)
+  invariant(kind !== undefined, 'a place whose kind is not known')
+  return [
+    {
+      group: place.group,
+      kind: place.kind,
+      namespace: place.namespace,
+      name: place.name,
+      uid: reference.uid,
+      version: servedVersion(kind, versionOf(reference.apiVersion)),
+      resource: kind.resource,
+      claim: standing === 'dangling' ? 'absent' : 'waiting',
+    },
+  ]
+}
+
+export function servedVersion(kind: Kind, version: string): string {
+  return kind.versions.includes(version) ? version : (kind.versions[0] ?? version)
+}

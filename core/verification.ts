@@ -1,0 +1,124 @@
+/**
+ * Owners that nothing is known of are looked up: once for all of their dependents, by the owner's home.
+ *
+ * What must stay true: not before the owner's kind could have shown it; unknown is never absent, so without an answer nothing follows.
+ *
+ * Not here: what the answer changes (settle.ts).
+ */
+import { ownerTimer } from './agenda.ts'
+import type { Target } from './command.ts'
+import { COMMAND_LIFE_MS, COMMAND_MARGIN_MS, KIND_PATIENCE_MS } from './constant.ts'
+import { kindOf, nodeOf, ownerOf, policyOf } from './graph.ts'
+import { baseOf, isUnderWay, servedVersion } from './issue.ts'
+import { ownerKey } from './key.ts'
+import type { Attempt } from './node.ts'
+import type { ClusterId, Coordinates, Uid } from './object.ts'
+import { isSamePlace, versionOf } from './object.ts'
+import type { OwnerAbout, Step } from './outcome.ts'
+import { isHome } from './partition.ts'
+import type { Stand } from './standing.ts'
+import type { ClusterState, Kind, Owner } from './state.ts'
+
+/** Asks for each owner that nothing is known of, once its kind could have shown it. */
+export function verifyOwners(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  stands: readonly Stand[],
+): void {
+  for (const { standing, place, reference } of stands) {
+    if (standing !== 'unverified' || place === null) continue
+    // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
+    const node = nodeOf(step.graph, cluster, reference.uid)
+    if (node !== undefined && isSamePlace(node.object, place)) continue
+    const { uid } = reference
+    if (isHome(step.at, cluster, place)) {
+      verifyOwner(step, state, cluster, place, uid, versionOf(reference.apiVersion))
+    } else askHome(step, state, { cluster, uid, place })
+  }
+}
+
+/** Its home asks the server, once for all partitions, and tells. */
+function askHome(step: Step, state: ClusterState, about: OwnerAbout): void {
+  const { cluster, uid, place } = about
+  const kind = kindOf(step.graph, cluster, place)
+  if (kind === undefined || !isReadyToAsk(kind, state)) return
+  if (policyOf(step.graph).policy.mode === 'observe') return
+  step.owners.set(ownerKey(cluster, uid, place), { ...about, asks: true })
+}
+
+/** True when it is asked, now or already. */
+export function verifyOwner(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  place: Coordinates,
+  uid: Uid,
+  version: string,
+): boolean {
+  const kind = kindOf(step.graph, cluster, place)
+  if (kind === undefined || !isReadyToAsk(kind, state)) return false
+  if (policyOf(step.graph).policy.mode === 'observe') return false
+  const owner = ownerOf(step.graph, cluster, uid, place)
+  const intent = `verify in epoch ${state.clusterEpoch}`
+  const former = owner?.attempt?.intent === intent ? owner.attempt : null
+  if (former !== null && isUnderWay(former, state.now)) return true
+
+  const target: Target = {
+    group: place.group,
+    kind: place.kind,
+    namespace: place.namespace,
+    name: place.name,
+    version: servedVersion(kind, version),
+    resource: kind.resource,
+    uid,
+    resourceVersion: '',
+    aggregated: kind.aggregated,
+  }
+  const base = baseOf(step, state, cluster, target)
+  const because = `is ${place.kind} "${place.name}" there?`
+  const basis = [step.at.position, policyOf(step.graph).position]
+  step.outcome.commands.push({ ...base, type: 'VerifyOwner', evidence: 'E3', because, basis })
+  const until = state.now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS
+  const attempt: Attempt = {
+    command: base.id,
+    verb: 'VerifyOwner',
+    intent,
+    state: 'issued',
+    count: (former?.count ?? 0) + 1,
+    since: former?.since ?? state.now,
+    until,
+    outcome: null,
+    reason: '',
+  }
+  step.graph.put(ownerKey(cluster, uid, place), { ...(owner ?? UNKNOWN_OWNER), attempt })
+  ownerTimer(step, cluster, until, uid, place)
+  return true
+}
+
+export const UNKNOWN_OWNER: Owner = {
+  type: 'Owner',
+  state: 'unknown',
+  proof: null,
+  orphanedAt: null,
+  phase: null,
+  position: -1n,
+  checks: 0,
+  seq: 0,
+  answered: false,
+  attempt: null,
+}
+
+/** A watch that lives would have shown the owner; without one, only a GET can; while one is expected soon, wait for it. */
+function isReadyToAsk(kind: Kind, state: ClusterState): boolean {
+  switch (kind.phase) {
+    case 'unserved':
+      return false
+    case 'unmonitored':
+      return true
+    case 'unsynced':
+      return state.now - kind.since >= KIND_PATIENCE_MS
+    case 'synced':
+      return kind.clusterEpoch === state.clusterEpoch || state.now - kind.since >= KIND_PATIENCE_MS
+  }
+}
