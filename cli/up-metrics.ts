@@ -2,7 +2,7 @@
 import type { Meter } from '@opentelemetry/api'
 import type { Reading } from '../runtime/metrics.ts'
 import { observeCounter, observeGauge } from '../runtime/metrics.ts'
-import type { Census } from '../services/graph/census.ts'
+import type { BlockedCount, Census } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { Reaper } from '../services/reaper/reaper.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
@@ -92,14 +92,39 @@ function registerCensus(meter: Meter, census: Census, nameOf: (id: string) => st
         labels: { cluster: nameOf(cluster) },
       })),
   )
-  observeGauge(meter, 'kinfold_blocked_deletions', 'Objects that may not go, by why.', () =>
-    census.counts().flatMap(({ cluster, blocked }) =>
-      Object.entries(blocked).map(([reason, value]) => ({
-        value,
-        labels: { cluster: nameOf(cluster), reason },
-      })),
-    ),
-  )
+  for (const [name, description, read] of BLOCKED) {
+    observeGauge(meter, name, description, () =>
+      census.counts().flatMap(({ cluster, blocked }) =>
+        Object.entries(blocked).flatMap(([reason, count]) => {
+          const value = read(count)
+          return value === null ? [] : [{ value, labels: { cluster: nameOf(cluster), reason } }]
+        }),
+      ),
+    )
+  }
+}
+
+const BLOCKED: readonly [string, string, (count: BlockedCount) => number | null][] = [
+  ['kinfold_blocked_deletions', 'Objects that may not go, by why.', ({ objects }) => objects],
+  [
+    'kinfold_blocked_since_timestamp_seconds',
+    'First refusal of the object that has been refused for longest.',
+    ({ since }) => seconds(since),
+  ],
+  [
+    'kinfold_blocked_tries',
+    'Tries of the object that was tried most.',
+    ({ tries }) => (tries === 0 ? null : tries),
+  ],
+  [
+    'kinfold_blocked_next_try_timestamp_seconds',
+    'When the next one is tried again.',
+    ({ nextTry }) => seconds(nextTry),
+  ],
+]
+
+function seconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1_000
 }
 
 function registerReaper(meter: Meter, reaper: Reaper, nameOf: (id: string) => string): void {

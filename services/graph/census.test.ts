@@ -43,7 +43,13 @@ for (const [what, lines, expected] of stories) {
     const ended = census.run(stop.signal)
     await clock.advance(5_000)
     const [count] = census.counts()
-    const told = count && { edges: count.edges, dangling: count.dangling, ...count.blocked }
+    const told = count && {
+      edges: count.edges,
+      dangling: count.dangling,
+      unresolvable: count.blocked.unresolvable.objects,
+      held: count.blocked.held.objects,
+      refused: count.blocked.refused.objects,
+    }
     deepEqual(told, expected)
     stop.abort()
     await ended

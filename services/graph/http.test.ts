@@ -5,8 +5,12 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { ExitError } from '../../runtime/lifecycle.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import { createCascades } from './cascade.ts'
+import { createCommitted } from './committed.ts'
+import { createGraphDump } from './graph-dump.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { parseAddress, serveHttp } from './http.ts'
+import { createPlanner } from './plan.ts'
 import { createQuery, type TreeNode, type Why } from './query.ts'
 
 const STORY = [
@@ -35,9 +39,13 @@ async function serve(t: TestContext, ready: boolean = true): Promise<Server> {
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
+  const committed = createCommitted(() => [running.task], codec)
   const { url, server } = await serveHttp(
     {
-      query: createQuery(() => [running.task], codec, index),
+      query: createQuery(committed, index),
+      planner: createPlanner(committed, codec, clock),
+      cascades: createCascades(committed, index, clock),
+      dump: createGraphDump(committed, codec, clock),
       log,
       codec,
       version: '1.2.3',

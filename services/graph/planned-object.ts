@@ -1,0 +1,76 @@
+/** What a plan says of one object: its effect, why, in which order it is told, and what the digest is made of. */
+import { createHash } from 'node:crypto'
+import type { ObjectMeta, Uid } from '../../core/object.ts'
+import { foreignFinalizers } from './obstacle.ts'
+import type { Fate } from './plan-run.ts'
+
+/**
+ * - `goes`: removed. - `stuck`: deleted, and there until somebody else takes finalizers off. - `stays`: loses a reference and has another owner.
+ * - `orphaned`: loses a reference, as was asked. - `blocked`: nobody can say, so it stays; or it keeps an owner waiting.
+ */
+export type Effect = 'goes' | 'stuck' | 'stays' | 'orphaned' | 'blocked'
+
+export interface PlannedObject {
+  readonly cluster: string
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: Uid
+  /** Of the content that was judged: a write that changes no owner, finalizer or label moves no plan. */
+  readonly resourceVersion: string
+  readonly effect: Effect
+  readonly because: string
+  /** To whom it belongs afterwards. */
+  readonly owners: readonly string[]
+  /** What it still bears. */
+  readonly finalizers: readonly string[]
+}
+
+export function effectOf(fate: Fate, now: ObjectMeta | undefined): Effect {
+  if (now === undefined) return 'goes'
+  if (fate.isDeleted) return 'stuck'
+  if (!fate.isDropped) return 'blocked'
+  return fate.isOrphaned ? 'orphaned' : 'stays'
+}
+
+export function becauseOf(effect: Effect, fate: Fate, now: ObjectMeta | undefined): string {
+  const others = foreignFinalizers(now?.finalizers ?? [])
+  switch (effect) {
+    case 'goes':
+      return fate.because
+    case 'stuck': {
+      const until = others.length > 0 ? `finalizers ${others.join(', ')}` : fate.blockedBecause
+      return `${fate.because}; it waits for ${until || 'its dependents'}`
+    }
+    case 'stays':
+    case 'orphaned':
+    case 'blocked':
+      return [fate.because, fate.blockedBecause].filter((text) => text !== '').join('; ')
+  }
+}
+
+const EFFECT_ORDER: readonly Effect[] = ['blocked', 'stuck', 'stays', 'orphaned', 'goes']
+
+type Ordered = Pick<PlannedObject, 'effect' | 'kind' | 'group'> & Partial<PlannedObject>
+
+export function byEffectAndKind(a: Ordered, b: Ordered): number {
+  const order = EFFECT_ORDER.indexOf(a.effect) - EFFECT_ORDER.indexOf(b.effect)
+  return order !== 0 ? order : byText(orderOf(a), orderOf(b))
+}
+
+function orderOf({ kind, group, namespace = '', name = '', uid = '' }: Ordered): string {
+  return [kind, group, namespace, name, uid].join('\0')
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Equal plan, equal digest. */
+export function digestOf(planned: readonly PlannedObject[]): string {
+  const lines = planned.map(({ uid, resourceVersion, effect }) =>
+    JSON.stringify([uid, resourceVersion, effect]),
+  )
+  return createHash('sha256').update(lines.sort(byText).join('\n')).digest('hex')
+}
