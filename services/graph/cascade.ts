@@ -25,6 +25,9 @@ const NAMED_LIMIT = 200
 /** While somebody follows: how often it is looked at again at most, and how many times longer than a look took. */
 const FOLLOW_MS = 1_000
 const FOLLOW_SHARE = 10
+/** How long and how often it is looked whether a deletion begins. */
+const BEGIN_MS = 5_000
+const BEGIN_LOOK_MS = 200
 
 /**
  * - `reaping`: asked of the cluster, not confirmed yet. - `blocked`: see `blocked`. - `waiting`: being deleted, for dependents.
@@ -83,6 +86,8 @@ export interface CascadeAnswer {
 export interface Cascades {
   /** Undefined of one that is there and not being deleted. */
   cascade(root: Named): Promise<CascadeAnswer | undefined>
+  /** It is gone or being deleted, or is within a few seconds: who has just deleted it need not wait until that is seen. */
+  begins(root: Named, signal: AbortSignal): Promise<boolean>
   /** An answer now and whenever it is another, until it is over or the signal aborts. */
   follow(root: Named, signal: AbortSignal): AsyncIterable<CascadeAnswer>
 }
@@ -93,10 +98,15 @@ export function createCascades(
   clock: Clock,
   limit: number = CASCADE_LIMIT,
 ): Cascades {
+  function isGoing({ cluster, uid }: Named): boolean {
+    const found = committed.nodeAnywhere(cluster, uid)
+    if (found === undefined || found.node.phase === 'reaped') return true
+    return found.node.object.deletedAt !== null
+  }
+
   async function cascade(root: Named): Promise<CascadeAnswer | undefined> {
+    if (!isGoing(root)) return undefined
     const found = committed.nodeAnywhere(root.cluster, root.uid)
-    const isThere = found !== undefined && found.node.phase !== 'reaped'
-    if (isThere && found.node.object.deletedAt === null) return undefined
     const since = await beginOf(index, root)
     const walk = new Walk({ committed, index, clock, limit, cluster: root.cluster, since })
     if (found !== undefined) walk.note(found)
@@ -114,6 +124,13 @@ export function createCascades(
 
   return {
     cascade,
+    async begins(root, signal) {
+      const until = clock.monotonicMs() + BEGIN_MS
+      while (!isGoing(root) && clock.monotonicMs() < until && !signal.aborted) {
+        await clock.sleep(BEGIN_LOOK_MS, signal)
+      }
+      return isGoing(root)
+    },
     async *follow(root, signal) {
       let told = ''
       let standing = ''

@@ -15,6 +15,7 @@ import { foreignFinalizers } from './obstacle.ts'
 import type { PlannedObject } from './planned-object.ts'
 import { becauseOf, effectOf } from './planned-object.ts'
 import type { Issued, Rehearsal } from './rehearsal.ts'
+import type { Turns } from './turns.ts'
 
 /** What became of one object in the rehearsal. */
 export interface Fate {
@@ -179,8 +180,13 @@ export class PlanRun {
   }
 
   /** How each stands at the end, those of the cluster that is called so. */
-  objects(cluster: string): PlannedObject[] {
-    return [...this.#fates.values()].map((fate) => this.#planned(cluster, fate))
+  async objects(cluster: string, turns: Turns): Promise<PlannedObject[]> {
+    const planned: PlannedObject[] = []
+    for (const fate of this.#fates.values()) {
+      planned.push(this.#planned(cluster, fate))
+      await turns.take()
+    }
+    return planned
   }
 
   #planned(cluster: string, fate: Fate): PlannedObject {

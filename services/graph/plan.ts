@@ -15,8 +15,9 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Committed } from './committed.ts'
 import { PlanRun } from './plan-run.ts'
 import type { Effect, PlannedObject } from './planned-object.ts'
-import { byEffectAndKind, digestOf } from './planned-object.ts'
+import { digestOf, sorted } from './planned-object.ts'
 import { Rehearsal } from './rehearsal.ts'
+import { Turns } from './turns.ts'
 
 /** Objects that a plan holds at most, some 3 KB each; then it is cut. */
 const PLAN_LIMIT = 20_000
@@ -84,10 +85,19 @@ export function createPlanner(
           unsynced(committed, cluster),
         ].filter((text) => text !== '')
         const name = committed.clusterName(cluster)
+        const turns = new Turns(clock)
         const isWhole = !run.isCut && !isTorn
         const holds = holdsOf(committed, run.evidence())
         return {
-          answer: answerOf(run.objects(name), uid, cascade, limit, isWhole, holds),
+          answer: await answerOf(
+            await run.objects(name, turns),
+            turns,
+            uid,
+            cascade,
+            limit,
+            isWhole,
+            holds,
+          ),
           partial: doubts.join('; '),
         }
       }
@@ -95,23 +105,27 @@ export function createPlanner(
   }
 }
 
-function answerOf(
+async function answerOf(
   planned: readonly PlannedObject[],
+  turns: Turns,
   root: Uid,
   cascade: PropagationPolicy,
   limit: number,
   isWhole: boolean,
   holds: readonly string[],
-): Plan {
+): Promise<Plan> {
   const first = planned.find(({ uid }) => uid === root)
   invariant(first !== undefined, 'a plan without its root')
   const counts = Map.groupBy(planned, ({ group, kind, effect }) => `${effect} ${kind}.${group}`)
+  await turns.take()
+  const objects = sorted(planned).slice(0, limit)
+  await turns.take()
   return {
     root: first,
     cascade,
-    counts: [...counts.values()].flatMap(countOfAll).sort(byEffectAndKind),
+    counts: sorted([...counts.values()].flatMap(countOfAll)),
     total: planned.length,
-    objects: planned.toSorted(byEffectAndKind).slice(0, limit),
+    objects,
     holds,
     digest: isWhole ? digestOf(planned) : null,
   }

@@ -54,13 +54,16 @@ const EFFECT_ORDER: readonly Effect[] = ['blocked', 'stuck', 'stays', 'orphaned'
 
 type Ordered = Pick<PlannedObject, 'effect' | 'kind' | 'group'> & Partial<PlannedObject>
 
-export function byEffectAndKind(a: Ordered, b: Ordered): number {
-  const order = EFFECT_ORDER.indexOf(a.effect) - EFFECT_ORDER.indexOf(b.effect)
-  return order !== 0 ? order : byText(orderOf(a), orderOf(b))
+/** By effect, what is in the way first, then by kind, namespace and name. */
+export function sorted<T extends Ordered>(all: readonly T[]): T[] {
+  return all
+    .map((each) => [orderOf(each), each] as const)
+    .sort(([a], [b]) => byText(a, b))
+    .map(([, each]) => each)
 }
 
-function orderOf({ kind, group, namespace = '', name = '', uid = '' }: Ordered): string {
-  return [kind, group, namespace, name, uid].join('\0')
+function orderOf({ effect, kind, group, namespace = '', name = '', uid = '' }: Ordered): string {
+  return [EFFECT_ORDER.indexOf(effect), kind, group, namespace, name, uid].join('\0')
 }
 
 function byText(a: string, b: string): number {

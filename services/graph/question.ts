@@ -43,14 +43,9 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   server.get('/v1/cascade', async (request, reply) => {
     const asked = request.query as Asked
     const root = await one(query, selector(asked))
+    if (asked['follow'] === 'true') return await follow(request, reply, cascades, root)
     const answer = await cascades.cascade(root)
-    if (answer === undefined) {
-      throw new Problem(
-        409,
-        `${root.kind}/${root.name} is not being deleted; "kinfold plan delete" says what would go with it`,
-      )
-    }
-    return asked['follow'] === 'true' ? follow(request, reply, cascades, root) : json(answer)
+    return answer === undefined ? notGoing(root) : json(answer)
   })
   const oneAtATime = queue(MOST_WAITING)
   server.get('/v1/plan', async (request) => {
@@ -78,15 +73,23 @@ export function addGraphDump(server: FastifyInstance, { dump }: QuestionParts): 
   })
 }
 
+function notGoing({ kind, name }: Named): never {
+  throw new Problem(
+    409,
+    `${kind}/${name} is not being deleted; "kinfold plan delete" says what would go with it`,
+  )
+}
+
 /** An answer a line, whenever it is another. */
-function follow(
+async function follow(
   request: FastifyRequest,
   reply: FastifyReply,
   cascades: Cascades,
   root: Named,
-): FastifyReply {
+): Promise<FastifyReply> {
   const closed = new AbortController()
   request.raw.on('close', () => closed.abort())
+  if (!(await cascades.begins(root, closed.signal))) notGoing(root)
   const lines = async function* (answers: AsyncIterable<CascadeAnswer>): AsyncIterable<string> {
     for await (const answer of answers) yield `${JSON.stringify(answer, plain)}\n`
   }

@@ -17,7 +17,6 @@ import type { Node } from '../../core/node.ts'
 import type { ClusterId, ObjectMeta, Uid } from '../../core/object.ts'
 import { partitionOfObject } from '../../core/partition.ts'
 import type { ClusterState, StateValue } from '../../core/state.ts'
-import { hasWork } from '../../core/work.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Partition } from './committed.ts'
@@ -137,10 +136,6 @@ export class Rehearsal {
       const stage = this.#stages[told?.partition ?? 0]
       if (told === undefined || stage === undefined) continue
       await this.#fold(stage, told.event, carryOut)
-      while (hasWork(stage.graph)) {
-        if (isEnough()) return false
-        await this.#fold(stage, { type: 'Continue' }, carryOut)
-      }
     }
     this.#queue.length = 0
     return true
@@ -163,7 +158,7 @@ export class Rehearsal {
     }
     const { commands, notes } = finish(folding)
     graph.takeRecent()
-    for (const note of notes) if (note.event.type !== 'Continue') this.#queue.push(note)
+    this.#queue.push(...notes)
     for (const command of commands) {
       carryOut({ command, node: nodeOf(graph, this.#cluster, command.target.uid) })
     }
