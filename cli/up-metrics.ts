@@ -95,37 +95,29 @@ function registerCensus(meter: Meter, census: Census, nameOf: (id: string) => st
   for (const [name, description, read] of BLOCKED) {
     observeGauge(meter, name, description, () =>
       census.counts().flatMap(({ cluster, blocked }) =>
-        Object.entries(blocked).flatMap(([reason, count]) => {
-          const value = read(count)
-          return value === null ? [] : [{ value, labels: { cluster: nameOf(cluster), reason } }]
-        }),
+        Object.entries(blocked).map(([reason, count]) => ({
+          value: read(count),
+          labels: { cluster: nameOf(cluster), reason },
+        })),
       ),
     )
   }
 }
 
-const BLOCKED: readonly [string, string, (count: BlockedCount) => number | null][] = [
+const BLOCKED: readonly [string, string, (count: BlockedCount) => number][] = [
   ['kinfold_blocked_deletions', 'Objects that may not go, by why.', ({ objects }) => objects],
   [
-    'kinfold_blocked_since_timestamp_seconds',
-    'First refusal of the object that has been refused for longest.',
-    ({ since }) => seconds(since),
+    'kinfold_blocked_oldest_seconds',
+    'Since the first refusal of the object that has been refused for longest.',
+    ({ since }) => (since === null ? 0 : Math.max(0, Date.now() - since) / 1_000),
   ],
+  ['kinfold_blocked_tries', 'Tries of the object that was tried most.', ({ tries }) => tries],
   [
-    'kinfold_blocked_tries',
-    'Tries of the object that was tried most.',
-    ({ tries }) => (tries === 0 ? null : tries),
-  ],
-  [
-    'kinfold_blocked_next_try_timestamp_seconds',
-    'When the next one is tried again.',
-    ({ nextTry }) => seconds(nextTry),
+    'kinfold_blocked_next_try_seconds',
+    'Until the next object is tried again; 0 when none is to be.',
+    ({ nextTry }) => (nextTry === null ? 0 : Math.max(0, nextTry - Date.now()) / 1_000),
   ],
 ]
-
-function seconds(ms: number | null): number | null {
-  return ms === null ? null : ms / 1_000
-}
 
 function registerReaper(meter: Meter, reaper: Reaper, nameOf: (id: string) => string): void {
   observeCounter(meter, 'kinfold_commands', 'Commands settled.', () =>
