@@ -19,6 +19,7 @@ import { partitionOfObject } from '../../core/partition.ts'
 import type { ClusterState, StateValue } from '../../core/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
+import type { Store, StoreEntry } from '../../ports/store.ts'
 import type { Partition } from './committed.ts'
 import { DecodedValues } from './decoded-values.ts'
 import { overlaidPage } from './overlaid-page.ts'
@@ -46,6 +47,8 @@ export interface Issued {
 interface Stage {
   readonly source: Partition
   readonly graph: Graph
+  /** The store's keys that the overlay does not know. */
+  readonly pages: Pick<Store, 'page'>
   /** What was read of the store, by key, to see whether it is still so. */
   readonly read: ReadonlyMap<string, string>
   position: bigint
@@ -81,7 +84,8 @@ export class Rehearsal {
     })
     graph.put(AGENDA_KEY, { type: 'Agenda', head: 0, tail: 0 })
     graph.takeRecent()
-    return { source, graph, read, position: source.status().position }
+    const pages = unchangedPages(source.store, graph)
+    return { source, graph, pages, read, position: source.status().position }
   }
 
   node(uid: Uid): Node | undefined {
@@ -95,10 +99,10 @@ export class Rehearsal {
   /** What names it as an owner now, a page at a time. */
   async *dependentPages(uid: Uid): AsyncIterable<readonly Node[]> {
     const prefix = edgesPrefix(this.#cluster, uid)
-    for (const { source, graph } of this.#stages) {
+    for (const { pages, graph } of this.#stages) {
       if (countOf(graph, this.#cluster, uid) === undefined) continue
       for (let after = ''; ; ) {
-        const keys = await overlaidPage(source.store, graph, { prefix, after, limit: PAGE_EDGES })
+        const keys = await overlaidPage(pages, graph, { prefix, after, limit: PAGE_EDGES })
         await this.#turns.take()
         yield keys.flatMap((key) => nodeOf(graph, this.#cluster, lastPart(key)) ?? [])
         if (keys.length < PAGE_EDGES) break
@@ -142,7 +146,7 @@ export class Rehearsal {
   }
 
   async #fold(stage: Stage, event: Event, carryOut: (issued: Issued) => void): Promise<void> {
-    const { graph, source, position } = stage
+    const { graph, source, pages, position } = stage
     const timestamp = clusterOf(graph, this.#cluster)?.now ?? 0
     const { partition } = source
     stage.position += 1n
@@ -153,7 +157,7 @@ export class Rehearsal {
       timestamp,
     })
     for (let page = pageOf(folding); page !== undefined; page = pageOf(folding)) {
-      resume(folding, await overlaidPage(source.store, graph, page))
+      resume(folding, await overlaidPage(pages, graph, page))
       await this.#turns.take()
     }
     const { commands, notes } = finish(folding)
@@ -174,6 +178,36 @@ export class Rehearsal {
       }
     }
     return false
+  }
+}
+
+/**
+ * A key once changed in the overlay is its own for good, so the store's are passed over; how far a range begins with such is remembered. Otherwise each look
+ * at an owner's dependents would begin with all that went.
+ */
+function unchangedPages(store: Store, { changes }: Graph): Pick<Store, 'page'> {
+  const passed = new Map<string, { readonly from: string; readonly to: string }>()
+  return {
+    async page({ gte, lt, limit }) {
+      const known = passed.get(lt)
+      const isKnown = known !== undefined && known.from <= gte && gte <= known.to
+      let from = isKnown ? known.to : gte
+      const left: StoreEntry[] = []
+      while (left.length < limit) {
+        const page = await store.page({ gte: from, lt, limit })
+        const first = page.findIndex(([key]) => !changes.has(key))
+        const isPassed = left.length === 0 && first !== 0 && page.length > 0
+        const end = page[(first < 0 ? page.length : first) - 1]?.[0]
+        if (isPassed && end !== undefined) {
+          passed.set(lt, { from: isKnown ? known.from : gte, to: `${end}\0` })
+        }
+        left.push(...page.filter(([key]) => !changes.has(key)))
+        const last = page.at(-1)?.[0]
+        if (last === undefined || page.length < limit) break
+        from = `${last}\0`
+      }
+      return left.slice(0, limit)
+    },
   }
 }
 
