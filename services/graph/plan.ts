@@ -127,7 +127,7 @@ async function answerOf(
     total: planned.length,
     objects,
     holds,
-    digest: isWhole ? digestOf(planned) : null,
+    digest: isWhole ? await digestOf(planned, turns) : null,
   }
 }
 

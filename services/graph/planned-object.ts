@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ObjectMeta, Uid } from '../../core/object.ts'
 import { foreignFinalizers } from './obstacle.ts'
 import type { Fate } from './plan-run.ts'
+import type { Turns } from './turns.ts'
 
 /**
  * - `goes`: removed. - `stuck`: deleted, and there until somebody else takes finalizers off. - `stays`: loses a reference and has another owner.
@@ -71,9 +72,11 @@ function byText(a: string, b: string): number {
 }
 
 /** Equal plan, equal digest. */
-export function digestOf(planned: readonly PlannedObject[]): string {
-  const lines = planned.map(({ uid, resourceVersion, effect }) =>
-    JSON.stringify([uid, resourceVersion, effect]),
-  )
+export async function digestOf(planned: readonly PlannedObject[], turns: Turns): Promise<string> {
+  const lines: string[] = []
+  for (const { uid, resourceVersion, effect } of planned) {
+    lines.push(JSON.stringify([uid, resourceVersion, effect]))
+    await turns.take()
+  }
   return createHash('sha256').update(lines.sort(byText).join('\n')).digest('hex')
 }

@@ -157,10 +157,29 @@ test('a plan that is cut says so and has no digest', async (t) => {
   equal(cut?.answer.digest, null)
 })
 
-test('a plan says what the present policy would hold', async (t) => {
-  const asked = await ask(t, [...FAMILY, 'policy dry-run guarded'])
-  const { holds } = await asked.plan('deploy-web', 'Background')
-  match(holds.join(), /mode dry-run only asks the server/)
+test('a plan is the same under every policy, and says what the present one would hold', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const acting = await asked.plan('deploy-web', 'Background')
+  deepEqual(acting.holds, [])
+  for (const mode of ['dry-run', 'observe']) {
+    await asked.tell([`policy ${mode} guarded`])
+    const plan = await asked.plan('deploy-web', 'Background')
+    equal(plan.digest, acting.digest)
+    match(plan.holds.join(), new RegExp(`^mode ${mode} only`))
+  }
+})
+
+test('a plan counts what preset guarded would hold', async (t) => {
+  const story = [
+    'put rs/a',
+    'put pod/p <- rs/a, job/gone',
+    'absent job/gone',
+    'policy enforce guarded',
+  ]
+  const asked = await ask(t, story)
+  const plan = await asked.plan('rs-a', 'Background')
+  deepEqual(effects(plan), ['pod-p goes', 'rs-a goes'])
+  deepEqual(plan.holds, ['preset guarded would hold 1 that rest on evidence E3'])
 })
 
 for (const cascade of ['Background', 'Foreground', 'Orphan'] as const) {
