@@ -255,7 +255,7 @@ function vertexText(key: string, attributes: Attributes): string {
 }
 
 /** References hold whatever users typed: only quotes and backslashes mean anything to DOT, and control characters nothing to anybody. */
-function quote(text: string): string {
+export function quote(text: string): string {
   const escaped = text
     .replace(/[\\"]/g, '\\$&')
     .replace(/\n/g, '\\n')

@@ -7,7 +7,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import { codec, contentOf, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
 import { type Cascade, type CascadeAnswer, createCascades } from './cascade.ts'
 import { type Committed, createCommitted } from './committed.ts'
-import { createGraphDump } from './graph-dump.ts'
+import { createGraphDump, quote } from './graph-dump.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { createPlanner, type Plan } from './plan.ts'
 
@@ -305,3 +305,15 @@ test('an unknown uid, or one that nothing hangs on, gives an empty graph', async
   equal(await asked.dot('nobody'), empty)
   equal(await asked.dot('pod-free'), empty)
 })
+
+for (const [text, quoted] of [
+  ['plain-1', '"plain-1"'],
+  ['a"b', '"a\\"b"'],
+  ['ends in \\', '"ends in \\\\"'],
+  ['"];\n}', '"\\"];\\n}"'],
+  ['a\u0000b\r', '"a\ufffdb\ufffd"'],
+] as const) {
+  test(`${JSON.stringify(text)} stays one string in DOT`, () => {
+    equal(quote(text), quoted)
+  })
+}
