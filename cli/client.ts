@@ -98,3 +98,22 @@ export async function ask(server: string, path: string): Promise<Response> {
   const exit = response.status < 500 ? EXIT.input : EXIT.failure
   throw new ExitError(exit, body.detail ?? `${server} answered ${response.status}`)
 }
+
+/** The lines of a stream, as they come. */
+export async function* linesOf(response: Response): AsyncIterable<string> {
+  let rest = ''
+  const decoder = new TextDecoder()
+  try {
+    for await (const chunk of response.body ?? []) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      yield* lines
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ExitError(
+      EXIT.failure,
+      `the stream was cut (${why}); kinfold has stopped, or restarts: begin again`,
+    )
+  }
+}

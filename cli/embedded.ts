@@ -91,15 +91,15 @@ export async function runEmbedded(
     clusters: connected,
     mode: config.mode,
   })
-  const { graph, census, index, query } = parts
+  const { graph, census, index } = parts
   registerMetrics(metrics.meter, { watchers, graph, census, reaper, version: VERSION })
   const { url, server } = await serveHttp(
     {
-      query,
+      ...parts,
       log,
       codec,
       version: VERSION,
-      checks: () => readinessOf(watchers, graph),
+      checks: () => readinessOf(watchers, graph, census),
       scrape: metrics.scrape,
     },
     config.http,

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { ClientFlags } from './client.ts'
-import { ask, serverOf, withServer } from './client.ts'
+import { ask, linesOf, serverOf, withServer } from './client.ts'
 
 interface Line {
   readonly partition: number
@@ -39,24 +39,6 @@ export function addLineage(program: Command): void {
         if (!process.stdout.write(`${text}\n`)) await once(process.stdout, 'drain')
       }
     })
-}
-
-async function* linesOf(response: Response): AsyncIterable<string> {
-  let rest = ''
-  const decoder = new TextDecoder()
-  try {
-    for await (const chunk of response.body ?? []) {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-      rest = lines.pop() ?? ''
-      yield* lines
-    }
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new ExitError(
-      EXIT.failure,
-      `the stream was cut (${why}); kinfold has stopped, or restarts: begin again`,
-    )
-  }
 }
 
 function show(text: string): string {

@@ -5,8 +5,10 @@
 import { Command, CommanderError } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { addAudit } from './audit.ts'
+import { addCascade } from './cascade.ts'
 import { addDoctor } from './doctor.ts'
 import { addLineage } from './lineage.ts'
+import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
@@ -25,6 +27,8 @@ addUp(program)
 addPlayground(program)
 addTree(program)
 addWhy(program)
+addCascade(program)
+addPlan(program)
 addLineage(program)
 addAudit(program)
 addDoctor(program)

@@ -1,15 +1,37 @@
-/** What `/readyz` checks: every kind synced, every task folding and caught up. */
+/** What `/readyz` checks: every kind synced, every task folding and caught up; and what it says beside: what cannot be carried out. */
 import type { Check } from '../runtime/health.ts'
+import type { Census, ClusterCount } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
+import { time } from './table.ts'
 
 /** It was listed and may not be watched, or not any more. Other failures pass, or the kind gets out of sync. */
 const REFUSED = /^(FORBIDDEN|UNAUTHORIZED): /
 /** A task that is further behind is not caught up. */
 const LAG_LIMIT_ENTRIES = 10_000n
 
-export function readinessOf(watchers: readonly Watcher[], graph: Graph): Check[] {
-  return [...watchers.flatMap(checksOfWatcher), ...checksOfTasks(graph)]
+export function readinessOf(watchers: readonly Watcher[], graph: Graph, census: Census): Check[] {
+  const nameOf = (id: string): string =>
+    watchers.find((watcher) => watcher.status().clusterId === id)?.status().name ?? id
+  return [
+    ...watchers.flatMap(checksOfWatcher),
+    ...checksOfTasks(graph),
+    ...census.counts().flatMap((count) => blockedOf(nameOf(count.cluster), count)),
+  ]
+}
+
+/** What cannot be carried out makes nobody unready, but it is said. */
+export function blockedOf(name: string, { blocked }: Pick<ClusterCount, 'blocked'>): Check[] {
+  return Object.entries(blocked).flatMap(([reason, count]) => {
+    if (count.objects === 0) return []
+    const tried = [
+      count.since === null ? '' : `first ${time(count.since)}`,
+      count.tries === 0 ? '' : `tried up to ${count.tries} times`,
+      count.nextTry === null ? '' : `next try ${time(count.nextTry)}`,
+    ]
+    const facts = [`${count.objects} objects`, ...tried.filter((fact) => fact !== '')].join(', ')
+    return [{ name: `blocked/${name}/${reason}`, failure: '', note: `${facts}; ${count.example}` }]
+  })
 }
 
 function checksOfWatcher(watcher: Watcher): Check[] {

@@ -2,7 +2,7 @@
 import type { Meter } from '@opentelemetry/api'
 import type { Reading } from '../runtime/metrics.ts'
 import { observeCounter, observeGauge } from '../runtime/metrics.ts'
-import type { Census } from '../services/graph/census.ts'
+import type { BlockedCount, Census } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { Reaper } from '../services/reaper/reaper.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
@@ -92,15 +92,32 @@ function registerCensus(meter: Meter, census: Census, nameOf: (id: string) => st
         labels: { cluster: nameOf(cluster) },
       })),
   )
-  observeGauge(meter, 'kinfold_blocked_deletions', 'Objects that may not go, by why.', () =>
-    census.counts().flatMap(({ cluster, blocked }) =>
-      Object.entries(blocked).map(([reason, value]) => ({
-        value,
-        labels: { cluster: nameOf(cluster), reason },
-      })),
-    ),
-  )
+  for (const [name, description, read] of BLOCKED) {
+    observeGauge(meter, name, description, () =>
+      census.counts().flatMap(({ cluster, blocked }) =>
+        Object.entries(blocked).map(([reason, count]) => ({
+          value: read(count),
+          labels: { cluster: nameOf(cluster), reason },
+        })),
+      ),
+    )
+  }
 }
+
+const BLOCKED: readonly [string, string, (count: BlockedCount) => number][] = [
+  ['kinfold_blocked_deletions', 'Objects that may not go, by why.', ({ objects }) => objects],
+  [
+    'kinfold_blocked_oldest_seconds',
+    'Since the first refusal of the object that has been refused for longest.',
+    ({ since }) => (since === null ? 0 : Math.max(0, Date.now() - since) / 1_000),
+  ],
+  ['kinfold_blocked_tries', 'Tries of the object that was tried most.', ({ tries }) => tries],
+  [
+    'kinfold_blocked_next_try_seconds',
+    'Until the next object is tried again; 0 when none is to be.',
+    ({ nextTry }) => (nextTry === null ? 0 : Math.max(0, nextTry - Date.now()) / 1_000),
+  ],
+]
 
 function registerReaper(meter: Meter, reaper: Reaper, nameOf: (id: string) => string): void {
   observeCounter(meter, 'kinfold_commands', 'Commands settled.', () =>

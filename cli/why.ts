@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Why } from '../services/graph/query.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, withObject } from './client.ts'
+import { time } from './table.ts'
 
 export function addWhy(program: Command): void {
   withObject(program.command('why'))
@@ -42,6 +43,7 @@ export function tell(why: Why): string {
       `Command ${attempt.command}: ${attempt.verb} ${attempt.state}, attempt ${attempt.count}${reason}`,
     )
   }
+  if (why.obstacle !== null) out.push(obstacleText(why.obstacle))
   if (why.asOwner?.proof != null)
     out.push(`As an owner it is ${why.asOwner.state}: ${why.asOwner.proof}`)
   if (why.history.length > 0) out.push('', 'WHEN                      POSITION      WHAT')
@@ -53,4 +55,13 @@ export function tell(why: Why): string {
     out.push(`${when} ${position} ${entry.change}: ${entry.text}${evidence}${command}`)
   }
   return `${out.join('\n')}\n`
+}
+
+function obstacleText({ by, reason, since, count, until }: NonNullable<Why['obstacle']>): string {
+  const facts = [
+    since === null ? '' : `since ${time(since)}`,
+    count === null ? '' : `tried ${count} ${count === 1 ? 'time' : 'times'}`,
+    until === null ? 'not tried again before something changes' : `next try at ${time(until)}`,
+  ].filter((fact) => fact !== '')
+  return `Blocked (${by}): ${reason}; ${facts.join(', ')}`
 }

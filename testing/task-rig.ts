@@ -41,10 +41,15 @@ export interface RunningTask extends AsyncDisposable {
   caughtUp(): Promise<void>
 }
 
-export function runTask(log: Log, store: Store, observe?: TaskObserver): RunningTask {
+export function runTask(
+  log: Log,
+  store: Store,
+  observe?: TaskObserver,
+  partition = 0,
+): RunningTask {
   const stop = new AbortController()
   const clock = systemClock()
-  const task = new Task({ log, codec, store, partition: 0, clock, ...(observe && { observe }) })
+  const task = new Task({ log, codec, store, partition, clock, ...(observe && { observe }) })
   const ended = task.run(stop.signal)
   // Tests that expect a failure await `ended` themselves.
   ended.catch(() => undefined)
@@ -54,7 +59,7 @@ export function runTask(log: Log, store: Store, observe?: TaskObserver): Running
     async caughtUp() {
       for (;;) {
         await Promise.race([setImmediate(), ended])
-        const { end } = await log.bounds('events', 0)
+        const { end } = await log.bounds('events', partition)
         if (task.status().position >= end) return
         if (task.status().state === 'stopped') return await ended
       }

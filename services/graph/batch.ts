@@ -19,13 +19,12 @@ import { objectKey, partitionOf } from '../../core/partition.ts'
 import { FOLD_VERSION } from '../../core/policy.ts'
 import type { Digest, Lineage } from '../../core/record.ts'
 import type { Position } from '../../core/state.ts'
-import type { PageRequest } from '../../core/work.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Produced, Topic, TopicBatch } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
-import { prefixRange } from '../../ports/store.ts'
 import { DecodedValues } from './decoded-values.ts'
 import { chained, NO_DIGEST } from './digest.ts'
+import { overlaidPage } from './overlaid-page.ts'
 
 export interface BatchOptions {
   readonly store: Store
@@ -85,27 +84,11 @@ export class Batch {
   async fold(event: Event, at: At): Promise<Outcome> {
     const folding: Folding = fold(this.#graph, event, at)
     for (let page = pageOf(folding); page !== undefined; page = pageOf(folding)) {
-      resume(folding, await this.#keysOf(page))
+      resume(folding, await overlaidPage(this.#store, this.#graph, page))
     }
     const outcome = finish(folding)
     this.#gather(outcome, at)
     return outcome
-  }
-
-  /** Exactly the first `limit` keys, whatever of them is stored yet: a replay in other batches must see the same page. */
-  async #keysOf({ prefix, after, limit }: PageRequest): Promise<readonly string[]> {
-    const keys: string[] = []
-    const { lt } = prefixRange(prefix, limit)
-    let from = after
-    while (keys.length < limit) {
-      const gte = from === '' ? prefix : `${from}\0`
-      const stored = (await this.#store.page({ gte, lt, limit })).map(([key]) => key)
-      const upTo = stored.length < limit ? undefined : stored[stored.length - 1]
-      keys.push(...this.#graph.overlaid(stored, { prefix, after: from, upTo }))
-      if (upTo === undefined) break
-      from = upTo
-    }
-    return keys.slice(0, limit)
   }
 
   #gather(outcome: Outcome, at: At): void {

@@ -1,5 +1,5 @@
 /** What is counted of a graph: edges, references that dangle, and what may not go. */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
@@ -43,9 +43,34 @@ for (const [what, lines, expected] of stories) {
     const ended = census.run(stop.signal)
     await clock.advance(5_000)
     const [count] = census.counts()
-    const told = count && { edges: count.edges, dangling: count.dangling, ...count.blocked }
+    const told = count && {
+      edges: count.edges,
+      dangling: count.dangling,
+      unresolvable: count.blocked.unresolvable.objects,
+      held: count.blocked.held.objects,
+      refused: count.blocked.refused.objects,
+    }
     deepEqual(told, expected)
     stop.abort()
     await ended
   })
 }
+
+test('tells of what the cluster refuses since when, how often and when again', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const story = ['put rs/web', 'put pod/a <- rs/web', 'delete rs/web', 'settle pod/a blocked']
+  await appendAll(log, eventsOf(story))
+  await using running = runTask(log, emptyStore())
+  await running.caughtUp()
+  const stop = new AbortController()
+  const clock = new ManualClock()
+  const census = createCensus([running.task], codec, clock)
+  const ended = census.run(stop.signal)
+  await clock.advance(5_000)
+  const refused = census.counts()[0]?.blocked.refused
+  deepEqual([refused?.objects, refused?.tries], [1, 1])
+  deepEqual((refused?.nextTry ?? 0) - (refused?.since ?? 0), 1_000)
+  match(refused?.example ?? '', /^Pod\/a: /)
+  stop.abort()
+  await ended
+})

@@ -21,11 +21,25 @@ export interface ClusterCount {
   readonly edges: number
   readonly dangling: number
   /** Objects that would go, or lose a reference, and may not: by why. */
-  readonly blocked: Readonly<Record<BlockedBecause, number>>
+  readonly blocked: Readonly<Record<BlockedBecause, BlockedCount>>
+}
+
+export interface BlockedCount {
+  readonly objects: number
+  /** First refusal of those that are tried; null when none is. */
+  readonly since: number | null
+  /** Most tries of one object. */
+  readonly tries: number
+  /** The next one, as of the walk; null when only news can help. */
+  readonly nextTry: number | null
+  /** Of one of them, for people. */
+  readonly example: string
 }
 
 /** `unresolvable`: an owner cannot be looked up. - `held`: the policy does not let such evidence act. - `refused`: the cluster did not take the command. */
 export type BlockedBecause = 'unresolvable' | 'held' | 'refused'
+
+const NONE: BlockedCount = { objects: 0, since: null, tries: 0, nextTry: null, example: '' }
 
 export interface Census {
   counts(): readonly ClusterCount[]
@@ -40,8 +54,11 @@ const WALK_EVERY_MS = 5_000
 /** A node with one of these has no reference that dangles. */
 const SOUND: ReadonlySet<VerdictType> = new Set(['keep', 'verify'])
 
+/** These ask something of the cluster. */
+const ASKING: ReadonlySet<VerdictType> = new Set(['reap', 'drop', 'finish'])
+
 type Counting = { -readonly [Key in keyof ClusterCount]: ClusterCount[Key] } & {
-  readonly blocked: Record<BlockedBecause, number>
+  readonly blocked: Record<BlockedBecause, BlockedCount>
 }
 
 export function createCensus(tasks: readonly Task[], codec: Codec, clock: Clock): Census {
@@ -105,14 +122,31 @@ function countNode(
   const node = codec.decode(value) as Node
   let count = into.get(cluster)
   if (count === undefined) {
-    const blocked = { unresolvable: 0, held: 0, refused: 0 }
+    const blocked = { unresolvable: NONE, held: NONE, refused: NONE }
     count = { cluster, edges: 0, dangling: 0, blocked }
     into.set(cluster, count)
   }
   count.edges += node.places.filter((place) => place !== null).length
   count.dangling += danglingOf(reader, cluster, node)
   const because = blockedBecause(node)
-  if (because !== undefined) count.blocked[because] += 1
+  if (because !== undefined) count.blocked[because] = withOne(count.blocked[because], node)
+}
+
+function withOne(count: BlockedCount, { object, verdict, attempt }: Node): BlockedCount {
+  const refused = attempt?.state === 'backoff' ? attempt : null
+  const reason = refused?.reason || verdict?.because
+  return {
+    objects: count.objects + 1,
+    since: least(count.since, refused?.since ?? null),
+    tries: Math.max(count.tries, refused?.count ?? 0),
+    nextTry: least(count.nextTry, refused?.until ?? null),
+    example: count.example || `${object.kind}/${object.name}: ${reason}`,
+  }
+}
+
+function least(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b
+  return Math.min(a, b)
 }
 
 function danglingOf(reader: StateReader, cluster: ClusterId, node: Node): number {
@@ -126,6 +160,6 @@ function danglingOf(reader: StateReader, cluster: ClusterId, node: Node): number
 function blockedBecause({ verdict, attempt }: Node): BlockedBecause | undefined {
   if (verdict?.type === 'blocked') return 'unresolvable'
   if (verdict?.type === 'held') return 'held'
-  const isAsked = verdict?.type === 'reap' || verdict?.type === 'drop'
+  const isAsked = verdict !== null && ASKING.has(verdict.type)
   return isAsked && attempt?.outcome === 'blocked' ? 'refused' : undefined
 }

@@ -1,5 +1,5 @@
 /**
- * Finds objects by name and their history by uid, in a store of its own that follows `lineage` and `history`.
+ * Finds objects by name, their history by uid and what named them as owners, in a store of its own that follows `lineage` and `history`.
  *
  * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far it has come.
  */
@@ -34,11 +34,22 @@ export interface Named {
   readonly at: number
 }
 
+export interface Indexed extends Named {
+  /** It was gone then. */
+  readonly isGone: boolean
+  /** As it named them last. */
+  readonly owners: readonly Uid[]
+}
+
 export interface HistoryIndex {
   run(signal: AbortSignal): Promise<void>
   /** All objects that ever had this name in this namespace, of any kind and cluster. */
   named(namespace: string, name: string): Promise<readonly Named[]>
   withUid(uid: Uid): Promise<readonly Named[]>
+  /** Undefined when it was never seen, or is not indexed yet. */
+  lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined
+  /** Uids of all that named it as an owner when last seen, gone ones included, a page at a time. */
+  dependentPages(cluster: ClusterId, owner: Uid): AsyncIterable<readonly Uid[]>
   history(cluster: ClusterId, uid: Uid): Promise<readonly History[]>
   /** Entries of the log it has not read yet. */
   lagEntries(): Promise<bigint>
@@ -81,7 +92,9 @@ export function createHistoryIndex(
     const bytes = store.get(`uid/${part(uid)}/${part(cluster)}`)
     const names = bytes === undefined ? [] : keysOf(named(bytes))
     const history = await store.page(prefixRange(`entry/${part(key)}/`, HISTORY_LIMIT))
-    return [...names, ...history.map(([entry]) => entry)].map((gone) => [gone, null])
+    const dependents = await store.page(prefixRange(dependentsPrefix(cluster, uid), HISTORY_LIMIT))
+    const others = [...history, ...dependents].map(([entry]) => entry)
+    return [...names, ...others].map((gone) => [gone, null])
   }
 
   async function followAll(): Promise<void> {
@@ -138,6 +151,19 @@ export function createHistoryIndex(
       const page = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
       return page.map(([, value]) => named(value))
     },
+    lastOf(cluster, uid) {
+      const bytes = store.get(`uid/${part(uid)}/${part(cluster)}`)
+      return bytes === undefined ? undefined : named(bytes)
+    },
+    async *dependentPages(cluster, owner) {
+      for (let range = prefixRange(dependentsPrefix(cluster, owner), PAGE_LIMIT); ; ) {
+        const page = await store.page(range)
+        yield page.map(([key]) => decodeURIComponent(key.slice(key.lastIndexOf('/') + 1)))
+        const last = page.at(-1)?.[0]
+        if (last === undefined || page.length < PAGE_LIMIT) return
+        range = { ...range, gte: `${last}\0` }
+      }
+    },
     async history(cluster, uid) {
       const prefix = `entry/${part(objectKey(cluster, uid))}/`
       const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
@@ -158,19 +184,32 @@ function historyChange({ key, offset, value }: Entry): StoreChange {
 }
 
 function nameChanges(codec: Codec, value: Uint8Array): StoreChange[] {
-  const { cluster, uid, group, kind, namespace, name, at } = codec.decode(value) as Lineage
-  const named: Named = { cluster, uid, group, kind, namespace, name, at }
-  const bytes = Buffer.from(JSON.stringify(named))
-  return keysOf(named).map((key) => [key, bytes])
+  const lineage = codec.decode(value) as Lineage
+  const { cluster, uid, group, kind, namespace, name, at } = lineage
+  const isGone = lineage.phase === 'gone'
+  const owners = [...new Set(lineage.owners.map((owner) => owner.uid))]
+  const last: Indexed = { cluster, uid, group, kind, namespace, name, at, isGone, owners }
+  const bytes = Buffer.from(JSON.stringify(last))
+  return keysOf(last).map((key) => [key, key.startsWith('dependent/') ? NO_BYTES : bytes])
 }
 
-function keysOf({ cluster, uid, group, kind, namespace, name }: Named): string[] {
+const NO_BYTES = new Uint8Array()
+
+function keysOf({ cluster, uid, group, kind, namespace, name, owners }: Indexed): string[] {
   const id = `${part(cluster)}/${part(kind)}.${part(group)}/${part(uid)}`
-  return [`name/${part(namespace)}/${part(name)}/${id}`, `uid/${part(uid)}/${part(cluster)}`]
+  return [
+    `name/${part(namespace)}/${part(name)}/${id}`,
+    `uid/${part(uid)}/${part(cluster)}`,
+    ...owners.map((owner) => dependentsPrefix(cluster, owner) + part(uid)),
+  ]
 }
 
-function named(bytes: Uint8Array): Named {
-  return JSON.parse(Buffer.from(bytes).toString()) as Named
+function dependentsPrefix(cluster: ClusterId, owner: Uid): string {
+  return `dependent/${part(cluster)}/${part(owner)}/`
+}
+
+function named(bytes: Uint8Array): Indexed {
+  return JSON.parse(Buffer.from(bytes).toString()) as Indexed
 }
 
 /** As in core/key.ts: printable ASCII without a bare separator. */

@@ -5,8 +5,12 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { ExitError } from '../../runtime/lifecycle.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import { type Cascade, createCascades } from './cascade.ts'
+import { createCommitted } from './committed.ts'
+import { createGraphDump } from './graph-dump.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { parseAddress, serveHttp } from './http.ts'
+import { createPlanner, type Plan } from './plan.ts'
 import { createQuery, type TreeNode, type Why } from './query.ts'
 
 const STORY = [
@@ -35,9 +39,13 @@ async function serve(t: TestContext, ready: boolean = true): Promise<Server> {
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
+  const committed = createCommitted(() => [running.task], codec)
   const { url, server } = await serveHttp(
     {
-      query: createQuery(() => [running.task], codec, index),
+      query: createQuery(committed, index),
+      planner: createPlanner(committed, codec, clock),
+      cascades: createCascades(committed, index, clock),
+      dump: createGraphDump(committed, codec, clock),
       log,
       codec,
       version: '1.2.3',
@@ -113,6 +121,42 @@ test('a question that cannot be answered says why', async (t) => {
   )
   equal((await server.get('/v1/why?kind=pod')).status, 400)
   equal((await server.get('/v2/why')).status, 404)
+})
+
+test('a plan and a cascade are answered, or say why not and what to ask instead', async (t) => {
+  const server = await serve(t)
+  const plan = await server.get('/v1/plan?kind=deployment&name=web&namespace=ns&limit=1')
+  const { answer } = (await plan.json()) as { answer: Plan }
+  deepEqual([answer.total, answer.objects.length], [4, 1])
+  const gone = await server.get('/v1/cascade?kind=rs&name=old&namespace=ns&uid=rs-old')
+  deepEqual(((await gone.json()) as { answer: Cascade }).answer.isOver, true)
+  const wrong = [
+    ['/v1/cascade?kind=deployment&name=web&namespace=ns', 409, /kinfold plan delete/],
+    ['/v1/plan?uid=rs-old', 409, /kinfold cascade/],
+    ['/v1/plan?uid=pod-a&cascade=sideways', 400, /none of background, foreground, orphan/],
+    ['/v1/plan?uid=pod-a&limit=many', 400, /no whole number/],
+  ] as const
+  for (const [path, status, detail] of wrong) {
+    const response = await server.get(path)
+    equal(response.status, status)
+    match(((await response.json()) as { detail: string }).detail, detail)
+  }
+})
+
+test('following a cascade that is over is one line', async (t) => {
+  const server = await serve(t)
+  const response = await server.get('/v1/cascade?uid=rs-old&follow=true')
+  equal(response.headers.get('content-type'), 'application/x-ndjson')
+  equal((await response.text()).trimEnd().split('\n').length, 1)
+})
+
+test('the graph is served as DOT, whole or by uids', async (t) => {
+  const server = await serve(t)
+  const response = await server.get('/debug/graph?uid=pod-a&uid=pod-free')
+  equal(response.headers.get('content-type'), 'text/vnd.graphviz')
+  equal(response.headers.get('x-content-type-options'), 'nosniff')
+  match(await response.text(), /^strict digraph full \{\n.*"pod-a" -> "rs-web-1";\n.*\}\n$/s)
+  equal((await server.get('/debug/other')).status, 404)
 })
 
 test('lineage is a stream of records, a line each', async (t) => {

@@ -11,11 +11,11 @@ import type { Log } from '../../ports/log.ts'
 import type { Check } from '../../runtime/health.ts'
 import { isReady, verbose } from '../../runtime/health.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import type { Named } from './history-index.ts'
-import type { Query, Selector } from './query.ts'
+import { Problem, problem } from './problem.ts'
+import type { QuestionParts } from './question.ts'
+import { addGraphDump, addQuestions, plain } from './question.ts'
 
-export interface HttpParts {
-  readonly query: Query
+export interface HttpParts extends QuestionParts {
   readonly log: Log
   readonly codec: Codec
   readonly version: string
@@ -59,6 +59,7 @@ export async function serveHttp(
   )
   addHealth(server, parts)
   addQuestions(server, parts)
+  addGraphDump(server, parts)
   addStreams(server, parts)
   try {
     await server.listen({ host, port })
@@ -93,61 +94,6 @@ function addHealth(server: FastifyInstance, { checks, scrape, version }: HttpPar
   server.get('/metrics', async (_request, reply) =>
     reply.type('text/plain; version=0.0.4').send(await scrape()),
   )
-}
-
-function addQuestions(server: FastifyInstance, { query }: HttpParts): void {
-  server.get('/v1/tree', async (request) => {
-    const asked = request.query as Record<string, string | undefined>
-    return json(await query.tree(await one(query, selector(asked)), asked['owners'] === 'true'))
-  })
-  server.get('/v1/why', async (request) => {
-    const asked = request.query as Record<string, string | undefined>
-    return json(await query.why(await one(query, selector(asked))))
-  })
-}
-
-/** What is there now, if anything is; else what was there last. */
-async function one(query: Query, asked: Selector): Promise<Named> {
-  const found = await all(query, asked)
-  const there = found.filter(({ cluster, uid }) => query.isThere(cluster, uid))
-  const newest = found.reduce((a, b) => (b.at > a.at ? b : a))
-  const [first = newest, second] = there
-  if (second === undefined) return first
-  const clusters = there.map(
-    ({ cluster, group, kind }) => `${query.clusterName(cluster)} ${kind}.${group}`,
-  )
-  throw new Problem(
-    409,
-    `${describe(asked)} is ambiguous (${clusters.join(', ')}): say which with --cluster, or kind.group/name`,
-  )
-}
-
-async function all(query: Query, asked: Selector): Promise<readonly [Named, ...Named[]]> {
-  const [first, ...others] = await query.find(asked)
-  if (first !== undefined) return [first, ...others]
-  const none = `no ${describe(asked)} was ever seen`
-  if (asked.cluster !== undefined) {
-    const elsewhere = await query.find({ ...asked, cluster: undefined })
-    const names = new Set(elsewhere.map(({ cluster }) => query.clusterName(cluster)))
-    const hint = names.size === 0 ? '' : `; there is one in ${[...names].join(', ')}`
-    throw new Problem(404, `${none} in cluster ${asked.cluster}${hint}`)
-  }
-  const hint = asked.uid === undefined ? '; name its namespace with --namespace' : ''
-  throw new Problem(404, none + hint)
-}
-
-function describe({ kind, name, namespace, uid }: Selector): string {
-  return uid === undefined
-    ? `${kind}/${name} in namespace ${namespace || 'none'}`
-    : `object with uid ${uid}`
-}
-
-function selector(asked: Record<string, string | undefined>): Selector {
-  const { kind, name, namespace, cluster, uid } = asked
-  if (uid === undefined && (kind === undefined || name === undefined)) {
-    throw new Problem(400, 'ask with kind and name, or with uid')
-  }
-  return { kind: kind ?? '', name: name ?? '', namespace: namespace ?? 'default', cluster, uid }
 }
 
 /** `lineage` and `history` as lines of JSON, from `from` on; with `follow=true` for ever. */
@@ -188,29 +134,4 @@ async function drained(reply: FastifyReply): Promise<void> {
     reply.raw.once('drain', resolve)
     reply.raw.once('close', resolve)
   })
-}
-
-function json(answer: unknown): unknown {
-  return JSON.parse(JSON.stringify(answer, plain))
-}
-
-/** Offsets are numbers for every reader of JSON, exact up to 2^53. */
-function plain(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? Number(value) : value
-}
-
-class Problem extends Error {
-  readonly status: number
-
-  constructor(status: number, message: string) {
-    super(message)
-    this.status = status
-  }
-}
-
-/** RFC 9457. */
-function problem(reply: FastifyReply, error: unknown): FastifyReply {
-  const status = error instanceof Problem ? error.status : 500
-  const detail = error instanceof Error ? error.message : String(error)
-  return reply.code(status).type('application/problem+json').send({ status, detail })
 }

@@ -11,14 +11,18 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { createCascades } from './cascade.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
+import { createCommitted } from './committed.ts'
 import type { Graph } from './graph.ts'
 import { createGraph } from './graph.ts'
+import { createGraphDump } from './graph-dump.ts'
 import type { HistoryIndex } from './history-index.ts'
 import { createHistoryIndex } from './history-index.ts'
-import type { Query } from './query.ts'
+import { createPlanner } from './plan.ts'
 import { createQuery } from './query.ts'
+import type { QuestionParts } from './question.ts'
 import type { RetentionConfig } from './retention.ts'
 import type { TaskObserver } from './task.ts'
 
@@ -32,19 +36,18 @@ export interface GraphMainOptions {
   readonly observe?: TaskObserver
 }
 
-export interface GraphMain extends AsyncDisposable {
+export interface GraphMain extends AsyncDisposable, QuestionParts {
   readonly graph: Graph
   readonly census: Census
   readonly index: HistoryIndex
-  readonly query: Query
 }
 
 export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   const { log, codec, clock, directory, retention, logger, observe } = options
-  const open = async (name: string): Promise<Store> =>
+  const open = async (name: string, what: string = name): Promise<Store> =>
     await openLevelStore({
       directory: join(directory, name),
-      identity: `${name} of ${log.partitions('events')}`,
+      identity: `${what} of ${log.partitions('events')}`,
       rebuild: true,
       onRebuild: (error) =>
         logger.log('warn', 'a store is rebuilt from the log', {
@@ -64,14 +67,17 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       ...observe,
     },
   })
-  const indexStore = await open('index')
+  const indexStore = await open('index', 'index with dependents')
   const index = createHistoryIndex(log, codec, clock, indexStore)
-  const query = createQuery(() => graph.tasks, codec, index)
+  const committed = createCommitted(() => graph.tasks, codec)
   return {
     graph,
     census: createCensus(graph.tasks, codec, clock),
     index,
-    query,
+    query: createQuery(committed, index),
+    planner: createPlanner(committed, codec, clock),
+    cascades: createCascades(committed, index, clock),
+    dump: createGraphDump(committed, codec, clock),
     [Symbol.asyncDispose]: async () => await indexStore[Symbol.asyncDispose](),
   }
 }

@@ -4,22 +4,20 @@
  * What must stay true: it reads what is committed and changes nothing; an answer that may be incomplete says so.
  */
 import type { StateReader } from '../../core/graph.ts'
-import { clusterOf, kindOf, nodeOf, ownerOf } from '../../core/graph.ts'
-import { edgesPrefix, lastPart } from '../../core/key.ts'
+import { kindOf, ownerOf } from '../../core/graph.ts'
 import type { Attempt, Node, Verdict } from '../../core/node.ts'
 import type { ClusterId, OwnerReference, Uid } from '../../core/object.ts'
 import type { History } from '../../core/record.ts'
 import type { Standing } from '../../core/standing.ts'
 import { kindOfReference, placeOf, standingOf } from '../../core/standing.ts'
-import type { Owner, StateValue } from '../../core/state.ts'
-import type { Codec } from '../../ports/codec.ts'
-import { prefixRange } from '../../ports/store.ts'
+import type { Owner } from '../../core/state.ts'
+import type { Committed, Found } from './committed.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
-import type { Task } from './task.ts'
+import type { Obstacle } from './obstacle.ts'
+import { obstacleOf, withFirstSeen } from './obstacle.ts'
 
 /** Nodes that one tree holds at most; then it says that it was cut. */
 const TREE_LIMIT = 10_000
-const PAGE_LIMIT = 1_000
 
 export interface Selector {
   /** `Pod`, `pods`, `deployments.apps`, `Deployment.v1.apps`; upper and lower case alike. */
@@ -69,6 +67,8 @@ export interface Why {
   })[]
   readonly verdict: (Omit<Verdict, 'basis'> & { readonly basis: readonly string[] }) | null
   readonly attempt: Attempt | null
+  /** What is in the way of what the verdict asks for. */
+  readonly obstacle: Obstacle | null
   readonly asOwner: (Omit<Owner, 'position' | 'proof'> & { readonly proof: string | null }) | null
   readonly history: readonly History[]
 }
@@ -82,55 +82,14 @@ export interface Query {
   isThere(cluster: ClusterId, uid: Uid): boolean
 }
 
-export function createQuery(
-  tasks: () => readonly Task[],
-  codec: Codec,
-  index: HistoryIndex,
-): Query {
-  const readers = (): readonly StateReader[] =>
-    tasks().map(({ store }) => ({
-      get: (key: string): StateValue | undefined => {
-        const bytes = store.get(key)
-        return bytes === undefined ? undefined : (codec.decode(bytes) as StateValue)
-      },
-    }))
-
-  function partial(): string {
-    const behind = tasks().filter((task) => task.status().state !== 'folding')
-    if (behind.length === 0) return ''
-    return `${behind.length} of ${tasks().length} partitions are still being restored`
-  }
-
-  function nodeAnywhere(
-    cluster: ClusterId,
-    uid: Uid,
-  ): { node: Node; reader: StateReader } | undefined {
-    for (const reader of readers()) {
-      const node = nodeOf(reader, cluster, uid)
-      if (node !== undefined) return { node, reader }
-    }
-    return undefined
-  }
-
-  function clusterName(cluster: ClusterId): string {
-    for (const reader of readers()) {
-      const state = clusterOf(reader, cluster)
-      if (state !== undefined) return state.name
-    }
-    return cluster
-  }
+export function createQuery(committed: Committed, index: HistoryIndex): Query {
+  const { clusterName, nodeAnywhere, readers, partial } = committed
 
   async function dependentsOf(cluster: ClusterId, uid: Uid): Promise<Uid[]> {
     const found = new Set<Uid>()
-    const prefix = edgesPrefix(cluster, uid)
-    const { lt } = prefixRange(prefix, 1)
-    for (const { store } of tasks()) {
-      for (let after = prefix; found.size < TREE_LIMIT; ) {
-        const page = await store.page({ gte: after, lt, limit: PAGE_LIMIT })
-        for (const [key] of page) found.add(lastPart(key))
-        if (page.length < PAGE_LIMIT) break
-        after = `${page[page.length - 1]?.[0]}\0`
-      }
+    for await (const page of committed.dependentPages(cluster, uid)) {
+      for (const dependent of page) found.add(dependent)
+      if (found.size >= TREE_LIMIT) break
     }
     return [...found]
   }
@@ -282,12 +241,22 @@ export function createQuery(
         }),
         verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
         attempt: found?.node.attempt ?? null,
+        obstacle: found === undefined ? null : await obstacleSince(index, object.cluster, found),
         asOwner: owner === undefined ? null : ownerText(owner),
         history,
       }
       return { answer, partial: [partial(), behind].filter((text) => text !== '').join('; ') }
     },
   }
+}
+
+async function obstacleSince(
+  index: HistoryIndex,
+  cluster: ClusterId,
+  found: Found,
+): Promise<Obstacle | null> {
+  const obstacle = obstacleOf(cluster, found)
+  return obstacle === null ? null : await withFirstSeen(index, cluster, found.node, obstacle)
 }
 
 function ownerText({ position: _, proof, ...owner }: Owner): NonNullable<Why['asOwner']> {

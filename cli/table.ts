@@ -1,0 +1,19 @@
+/** How answers are told in a terminal: tables and times. What must stay true: one row a line. */
+
+/** Rows under a head, as kubectl prints them: no borders, columns as wide as their widest. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) =>
+    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), title.length),
+  )
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('   ')
+      .trimEnd()
+  return [head, ...rows].map((row) => `${line(row)}\n`).join('')
+}
+
+/** To the second, in UTC; `-` when it is not known. */
+export function time(ms: number | null): string {
+  return ms === null ? '-' : `${new Date(ms).toISOString().slice(0, 19)}Z`
+}

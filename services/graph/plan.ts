@@ -1,0 +1,168 @@
+/**
+ * What would happen if an object were deleted: the whole closure, by a rehearsal in which every command takes effect as the API server would have it.
+ *
+ * What must stay true: nothing is written; what cannot be foreseen (an owner to be looked up, somebody else's finalizer) is named as a blocker and
+ * never assumed; a plan that was cut, or made while the graph changed, says so and has no digest.
+ *
+ * Not here: what each command would do (plan-run.ts), the fold over overlays (rehearsal.ts), words and tables (cli/plan.ts).
+ */
+import { clusterOf, policyOf } from '../../core/graph.ts'
+import { InvariantError, invariant } from '../../core/invariant.ts'
+import type { ClusterId, PropagationPolicy, Uid } from '../../core/object.ts'
+import type { EvidenceClass } from '../../core/proof.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Committed } from './committed.ts'
+import { PlanRun } from './plan-run.ts'
+import type { Effect, PlannedObject } from './planned-object.ts'
+import { digestOf, sorted } from './planned-object.ts'
+import { Rehearsal } from './rehearsal.ts'
+import { Turns } from './turns.ts'
+
+/** Objects that a plan holds at most, some 3 KB each; then it is cut. */
+const PLAN_LIMIT = 20_000
+/** How often it is made again when the graph changed under it. */
+const ATTEMPTS = 3
+
+export interface PlanCount {
+  readonly cluster: string
+  readonly group: string
+  readonly kind: string
+  readonly effect: Effect
+  readonly count: number
+}
+
+export interface Plan {
+  readonly root: PlannedObject
+  readonly cascade: PropagationPolicy
+  readonly counts: readonly PlanCount[]
+  readonly total: number
+  /** By kind, namespace and name, blocked ones first; as many as were asked for. */
+  readonly objects: readonly PlannedObject[]
+  /** In words: what the present policy would not let happen. */
+  readonly holds: readonly string[]
+  /** SHA-256 over uids, versions and effects; null when the plan is not whole. */
+  readonly digest: string | null
+}
+
+export interface Planner {
+  /** Undefined when it is not there. */
+  plan(
+    root: { readonly cluster: ClusterId; readonly uid: Uid },
+    cascade: PropagationPolicy,
+    limit: number,
+  ): Promise<{ readonly answer: Plan; readonly partial: string } | undefined>
+}
+
+export function createPlanner(
+  committed: Committed,
+  codec: Codec,
+  clock: Clock,
+  planLimit: number = PLAN_LIMIT,
+): Planner {
+  return {
+    async plan({ cluster, uid }, cascade, limit) {
+      for (let attempt = 1; ; attempt++) {
+        const found = committed.nodeAnywhere(cluster, uid)
+        if (found === undefined) return undefined
+        const partitions = committed.partitions()
+        const rehearsal = new Rehearsal({ partitions, cluster, codec, clock })
+        const run = new PlanRun(rehearsal, planLimit)
+        let isTorn = false
+        try {
+          await run.make(uid, cascade)
+        } catch (error) {
+          // Read while it changed, the graph may contradict itself; otherwise it is as impossible as ever.
+          if (!(error instanceof InvariantError) || !(await rehearsal.hasChanged())) throw error
+          isTorn = true
+        }
+        isTorn ||= await rehearsal.hasChanged()
+        if (isTorn && attempt < ATTEMPTS) continue
+        const doubts = [
+          committed.partial(),
+          run.isCut ? `cut after ${planLimit} objects: there are more` : '',
+          isTorn ? 'what it rests on changed while it was made: ask again' : '',
+          unsynced(committed, cluster),
+        ].filter((text) => text !== '')
+        const name = committed.clusterName(cluster)
+        const turns = new Turns(clock)
+        const isWhole = !run.isCut && !isTorn
+        const holds = holdsOf(committed, run.evidence())
+        return {
+          answer: await answerOf(
+            await run.objects(name, turns),
+            turns,
+            uid,
+            cascade,
+            limit,
+            isWhole,
+            holds,
+          ),
+          partial: doubts.join('; '),
+        }
+      }
+    },
+  }
+}
+
+async function answerOf(
+  planned: readonly PlannedObject[],
+  turns: Turns,
+  root: Uid,
+  cascade: PropagationPolicy,
+  limit: number,
+  isWhole: boolean,
+  holds: readonly string[],
+): Promise<Plan> {
+  const first = planned.find(({ uid }) => uid === root)
+  invariant(first !== undefined, 'a plan without its root')
+  const counts = Map.groupBy(planned, ({ group, kind, effect }) => `${effect} ${kind}.${group}`)
+  await turns.take()
+  const objects = sorted(planned).slice(0, limit)
+  await turns.take()
+  return {
+    root: first,
+    cascade,
+    counts: sorted([...counts.values()].flatMap(countOfAll)),
+    total: planned.length,
+    objects,
+    holds,
+    digest: isWhole ? await digestOf(planned, turns) : null,
+  }
+}
+
+function countOfAll(all: readonly PlannedObject[]): PlanCount[] {
+  const [first] = all
+  if (first === undefined) return []
+  const { cluster, group, kind, effect } = first
+  return [{ cluster, group, kind, effect, count: all.length }]
+}
+
+/** What is not seen yet is in no plan. */
+function unsynced(committed: Committed, cluster: ClusterId): string {
+  const states = committed.readers().map((reader) => clusterOf(reader, cluster))
+  const out = Math.max(0, ...states.map((state) => (state ? state.monitored - state.synced : 0)))
+  return out === 0 ? '' : `${out} kinds of the cluster are not listed yet`
+}
+
+function holdsOf(
+  committed: Committed,
+  evidence: ReadonlyMap<EvidenceClass, number>,
+): readonly string[] {
+  const [reader] = committed.readers()
+  if (reader === undefined) return []
+  const { mode, preset } = policyOf(reader).policy
+  const holds: string[] = []
+  if (mode === 'observe')
+    holds.push('mode observe only records: nothing that Kinfold does would happen')
+  if (mode === 'dry-run') {
+    holds.push('mode dry-run only asks the server: nothing that Kinfold does would happen')
+  }
+  for (const each of ['E2', 'E3'] as const) {
+    const count = evidence.get(each) ?? 0
+    if (preset === 'guarded' && count > 0) {
+      holds.push(`preset guarded would hold ${count} that rest on evidence ${each}`)
+    }
+  }
+  return holds
+}

@@ -1,0 +1,319 @@
+/** What people ask before, while and after something goes: plan, cascade, and the graph in DOT, over one and several partitions. */
+import { deepEqual, equal, match, notEqual } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { MemoryLog } from '../../adapters/memory/log.ts'
+import { partitionOfObject } from '../../core/partition.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { codec, contentOf, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import { type Cascade, type CascadeAnswer, createCascades } from './cascade.ts'
+import { type Committed, createCommitted } from './committed.ts'
+import { createGraphDump, quote } from './graph-dump.ts'
+import { createHistoryIndex } from './history-index.ts'
+import { createPlanner, type Plan } from './plan.ts'
+
+interface Asked {
+  readonly committed: Committed
+  plan(uid: string, cascade: Plan['cascade'], limit?: number): Promise<Plan>
+  cascade(uid: string): Promise<CascadeAnswer | undefined>
+  follow(uid: string): AsyncIterable<CascadeAnswer>
+  dot(...uids: string[]): Promise<string>
+  tell(lines: readonly string[]): Promise<void>
+  contents(): Promise<unknown>
+}
+
+/** A story folded by as many partitions; what it is told later is the story gone on with. */
+async function ask(t: TestContext, story: readonly string[], partitions = 1): Promise<Asked> {
+  const clock = systemClock()
+  // Each record at a time of its own.
+  let now = 1_000_000
+  const log = new MemoryLog({ partitions, clock: { ...clock, now: () => ++now } })
+  const all = Array.from({ length: partitions }, (_, partition) => {
+    return runTask(log, emptyStore(), undefined, partition)
+  })
+  let told = 0
+  const lines: string[] = []
+  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const stop = new AbortController()
+  const indexing = index.run(stop.signal)
+  /** Nothing is left to read, notes between partitions included; the end of a partition may be no record. */
+  async function isFolded(): Promise<boolean> {
+    for (const { task } of all) {
+      const { position } = task.status()
+      const options = { limit: 1, waitMs: 0 }
+      const { entries } = await log.read('events', task.partition, position, options)
+      if (entries.length > 0) return false
+    }
+    return true
+  }
+  async function tell(more: readonly string[]): Promise<void> {
+    lines.push(...more)
+    const events = eventsOf(lines)
+    for (const event of events.slice(told)) {
+      if (event.type === 'Unreadable') continue
+      const value = codec.encode(event)
+      const home = 'object' in event && event.object !== null ? event.object.namespace : undefined
+      const targets =
+        home === undefined
+          ? Array.from({ length: partitions }, (_, p) => p)
+          : [partitionOfObject('c', home, partitions)]
+      for (const partition of targets) await log.append('events', partition, [{ key: 'k', value }])
+    }
+    told = events.length
+    while (!(await isFolded())) await new Promise(setImmediate)
+    while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
+  }
+  await tell(story)
+  const committed = createCommitted(() => all.map(({ task }) => task), codec)
+  const cascades = createCascades(committed, index, clock)
+  const planner = createPlanner(committed, codec, clock)
+  const dump = createGraphDump(committed, codec, clock)
+  t.after(async () => {
+    stop.abort()
+    await indexing
+    for (const each of all) await each[Symbol.asyncDispose]()
+  })
+  const named = (uid: string) => {
+    const found = index.lastOf('c', uid)
+    if (found === undefined) throw new Error(`${uid} was never seen`)
+    return found
+  }
+  return {
+    committed,
+    tell,
+    plan: async (uid, cascade, limit = 100) => {
+      const made = await planner.plan({ cluster: 'c', uid }, cascade, limit)
+      equal(made?.partial, '')
+      return made?.answer as Plan
+    },
+    cascade: async (uid) => await cascades.cascade(named(uid)),
+    follow: (uid) => cascades.follow(named(uid), stop.signal),
+    dot: async (...uids) => (await Array.fromAsync(dump.dot(uids))).join(''),
+    contents: async () => await Promise.all(all.map(({ task }) => contentOf(task.store))),
+  }
+}
+
+function effects({ objects }: Plan): string[] {
+  return objects.map(({ uid, effect }) => `${uid} ${effect}`)
+}
+
+const FAMILY = [
+  'put deploy/web',
+  'put rs/a <- deploy/web!',
+  'put pod/p <- rs/a!',
+  'put pod/shared <- rs/a, job/other',
+  'put job/other',
+  'put pod/held <- rs/a! [example.com/hold]',
+  'put pod/lost <- rs/a, widget/x',
+  'put pod/free',
+]
+
+test('a plan says what goes, stays, is stuck and is blocked, and writes nothing', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const before = await asked.contents()
+  const plan = await asked.plan('deploy-web', 'Background')
+  deepEqual(effects(plan), [
+    'pod-lost blocked',
+    'pod-held stuck',
+    'pod-shared stays',
+    'deploy-web goes',
+    'pod-p goes',
+    'rs-a goes',
+  ])
+  deepEqual(plan.objects[2]?.owners, ['Job/other'])
+  match(plan.objects[1]?.because ?? '', /waits for finalizers example.com\/hold/)
+  match(plan.objects[0]?.because ?? '', /the kind of Widget "x" is not served/)
+  deepEqual(await asked.contents(), before)
+})
+
+test('a plan in the foreground is stuck at what blocks it', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const plan = await asked.plan('deploy-web', 'Foreground')
+  const stuck = plan.objects.filter(({ effect }) => effect === 'stuck').map(({ uid }) => uid)
+  deepEqual(stuck, ['deploy-web', 'pod-held', 'rs-a'])
+})
+
+test('a plan that orphans goes no deeper', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const plan = await asked.plan('deploy-web', 'Orphan')
+  deepEqual(effects(plan), ['rs-a orphaned', 'deploy-web goes'])
+})
+
+test('equal plans have equal digests, and others do not', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const first = await asked.plan('deploy-web', 'Background')
+  equal((await asked.plan('deploy-web', 'Background', 1)).digest, first.digest)
+  notEqual((await asked.plan('deploy-web', 'Orphan')).digest, first.digest)
+  await asked.tell(['put pod/new <- rs/a'])
+  notEqual((await asked.plan('deploy-web', 'Background')).digest, first.digest)
+})
+
+test('a plan that is cut says so and has no digest', async (t) => {
+  const asked = await ask(t, ['put rs/a', 'many 50 pod/p# <- rs/a'])
+  const listed = await asked.plan('rs-a', 'Background', 10)
+  deepEqual([listed.total, listed.objects.length], [51, 10])
+  const small = createPlanner(asked.committed, codec, systemClock(), 20)
+  const cut = await small.plan({ cluster: 'c', uid: 'rs-a' }, 'Background', 10)
+  equal(cut?.partial, 'cut after 20 objects: there are more')
+  equal(cut?.answer.digest, null)
+})
+
+test('a plan is the same under every policy, and says what the present one would hold', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const acting = await asked.plan('deploy-web', 'Background')
+  deepEqual(acting.holds, [])
+  for (const mode of ['dry-run', 'observe']) {
+    await asked.tell([`policy ${mode} guarded`])
+    const plan = await asked.plan('deploy-web', 'Background')
+    equal(plan.digest, acting.digest)
+    match(plan.holds.join(), new RegExp(`^mode ${mode} only`))
+  }
+})
+
+test('a plan counts what preset guarded would hold', async (t) => {
+  const story = [
+    'put rs/a',
+    'put pod/p <- rs/a, job/gone',
+    'absent job/gone',
+    'policy enforce guarded',
+  ]
+  const asked = await ask(t, story)
+  const plan = await asked.plan('rs-a', 'Background')
+  deepEqual(effects(plan), ['pod-p goes', 'rs-a goes'])
+  deepEqual(plan.holds, ['preset guarded would hold 1 that rest on evidence E3'])
+})
+
+for (const cascade of ['Background', 'Foreground', 'Orphan'] as const) {
+  test(`a plan with ${cascade} over several partitions is that over one`, async (t) => {
+    const story = [
+      'put node/n',
+      'put pv/v <- node/n!',
+      ...['a', 'b', 'c', 'd', 'e'].flatMap((ns) => [
+        `put cm/${ns} in ${ns} <- node/n!`,
+        `put pod/${ns} in ${ns} <- cm/${ns}!, pv/v`,
+      ]),
+    ]
+    const one = await (await ask(t, story, 1)).plan('node-n', cascade)
+    const several = await (await ask(t, story, 4)).plan('node-n', cascade)
+    deepEqual(effects(several), effects(one))
+    equal(several.digest, one.digest)
+    equal(one.total, cascade === 'Orphan' ? 7 : 12)
+  })
+}
+
+function standing({ done, remaining, progress, isOver }: Cascade): unknown {
+  const some = Object.entries(progress).filter(([, count]) => count > 0)
+  return { done, remaining, isOver, ...Object.fromEntries(some) }
+}
+
+test('a cascade tells what is done, under way, blocked and queued', async (t) => {
+  const asked = await ask(t, FAMILY)
+  equal(await asked.cascade('deploy-web'), undefined)
+  await asked.tell(['delete deploy/web'])
+  const begun = await asked.cascade('deploy-web')
+  deepEqual(begun && standing(begun.answer), {
+    done: 0,
+    remaining: 5,
+    isOver: false,
+    reaping: 1,
+    queued: 3,
+    blocked: 1,
+  })
+  await asked.tell(['delete rs/a', 'delete pod/p', 'settle pod/held blocked'])
+  const later = await asked.cascade('deploy-web')
+  deepEqual(later && standing(later.answer), {
+    done: 2,
+    remaining: 3,
+    isOver: false,
+    reaping: 1,
+    blocked: 2,
+  })
+  const refused = later?.answer.blocked.find(({ name }) => name === 'held')
+  equal(refused?.by, 'refused')
+  equal(refused?.count, 1)
+  notEqual(refused?.until, null)
+  const unknown = later?.answer.blocked.find(({ name }) => name === 'lost')
+  equal(unknown?.by, 'unresolvable')
+  notEqual(unknown?.since, null)
+})
+
+test('a cascade in the foreground names the owners that wait, and for how many', async (t) => {
+  const asked = await ask(t, ['put rs/a', 'put pod/p <- rs/a!', 'put rs/a [deleting foreground]'])
+  const told = await asked.cascade('rs-a')
+  deepEqual(
+    told?.answer.waiting.map(({ name, phase, blocking }) => [name, phase, blocking]),
+    [['a', 'waiting', 1]],
+  )
+})
+
+test('following a cascade ends when nothing is left', async (t) => {
+  const asked = await ask(t, ['put rs/a', 'put pod/p <- rs/a', 'put pod/q <- rs/a', 'delete rs/a'])
+  const seen: unknown[] = []
+  for await (const { answer } of asked.follow('rs-a')) {
+    seen.push([answer.done, answer.remaining])
+    if (answer.remaining === 2) await asked.tell(['delete pod/p', 'delete pod/q'])
+  }
+  deepEqual(seen.at(0), [0, 2])
+  deepEqual(seen.at(-1), [2, 0])
+})
+
+test('what went before its owner was deleted is no part of the cascade', async (t) => {
+  const asked = await ask(t, [
+    'put rs/a',
+    'put pod/old <- rs/a',
+    'delete pod/old',
+    'put pod/p <- rs/a',
+  ])
+  await asked.tell(['delete rs/a'])
+  const told = await asked.cascade('rs-a')
+  deepEqual(told && standing(told.answer), { done: 0, remaining: 1, isOver: false, reaping: 1 })
+})
+
+test('the graph of a component has its vertices, then its edges, both ways', async (t) => {
+  const asked = await ask(t, [...FAMILY, 'put pod/x <- job/gone'])
+  const dot = await asked.dot('rs-a')
+  const lines = dot.split('\n')
+  equal(lines[0], 'strict digraph full {')
+  deepEqual(
+    lines.filter((line) => line.includes(' -> ')).map((line) => line.trim()),
+    [
+      '"pod-held" -> "rs-a";',
+      '"pod-lost" -> "rs-a";',
+      '"pod-lost" -> "widget-x";',
+      '"pod-p" -> "rs-a";',
+      '"pod-shared" -> "job-other";',
+      '"pod-shared" -> "rs-a";',
+      '"rs-a" -> "deploy-web";',
+    ],
+  )
+  equal(dot.includes('"pod-free"'), false)
+  equal(dot.includes('job-gone'), false)
+  match(dot, / {2}"rs-a" \[\n {4}label="uid=rs-a\\nnamespace=ns\\nReplicaSet\.v1\.apps\/a\\n"\n/)
+  equal(lines.indexOf('  // Edge definitions.') > lines.lastIndexOf('  ];'), true)
+})
+
+test('a missing owner is one vertex under its own uid, however many name it', async (t) => {
+  const asked = await ask(t, ['put pod/a <- job/gone', 'put pod/b <- job/gone'], 2)
+  const dot = await asked.dot()
+  equal(dot.split('  "job-gone" [').length, 2)
+  match(dot, /"job-gone" \[[^\]]*missing="true"/)
+  equal(dot.split('-> "job-gone";').length, 3)
+})
+
+test('an unknown uid, or one that nothing hangs on, gives an empty graph', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const empty = 'strict digraph full {\n  // Node definitions.\n  // Edge definitions.\n}\n'
+  equal(await asked.dot('nobody'), empty)
+  equal(await asked.dot('pod-free'), empty)
+})
+
+for (const [text, quoted] of [
+  ['plain-1', '"plain-1"'],
+  ['a"b', '"a\\"b"'],
+  ['ends in \\', '"ends in \\\\"'],
+  ['"];\n}', '"\\"];\\n}"'],
+  ['a\u0000b\r', '"a\ufffdb\ufffd"'],
+] as const) {
+  test(`${JSON.stringify(text)} stays one string in DOT`, () => {
+    equal(quote(text), quoted)
+  })
+}

@@ -1,0 +1,187 @@
+/**
+ * The questions people ask over HTTP: tree, why, cascade, plan, and the graph in DOT.
+ *
+ * What must stay true: they change nothing; what costs much is asked one at a time, and more than a few who wait are told to come again.
+ *
+ * Not here: health, streams of records, listening (http.ts), the answers themselves.
+ */
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { PropagationPolicy } from '../../core/object.ts'
+import type { CascadeAnswer, Cascades } from './cascade.ts'
+import type { GraphDump } from './graph-dump.ts'
+import type { Named } from './history-index.ts'
+import type { Planner } from './plan.ts'
+import { Problem } from './problem.ts'
+import type { Query, Selector } from './query.ts'
+
+export interface QuestionParts {
+  readonly query: Query
+  readonly planner: Planner
+  readonly cascades: Cascades
+  readonly dump: GraphDump
+}
+
+/** Plans that wait for the one being made: each holds an overlay while it is. */
+const MOST_WAITING = 4
+/** Objects that a plan lists, unless it is asked for another number, and at most. */
+const PLAN_LISTED = 500
+const PLAN_LISTED_MOST = 20_000
+
+type Asked = Record<string, string | undefined>
+
+export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
+  const { query, cascades } = parts
+  server.get('/v1/tree', async (request) => {
+    const asked = request.query as Asked
+    return json(await query.tree(await one(query, selector(asked)), asked['owners'] === 'true'))
+  })
+  server.get('/v1/why', async (request) => {
+    const asked = request.query as Asked
+    return json(await query.why(await one(query, selector(asked))))
+  })
+  server.get('/v1/cascade', async (request, reply) => {
+    const asked = request.query as Asked
+    const root = await one(query, selector(asked))
+    if (asked['follow'] === 'true') return await follow(request, reply, cascades, root)
+    const answer = await cascades.cascade(root)
+    return answer === undefined ? notGoing(root) : json(answer)
+  })
+  const oneAtATime = queue(MOST_WAITING)
+  server.get('/v1/plan', async (request) => {
+    const asked = request.query as Asked
+    const root = await one(query, selector(asked))
+    const cascade = cascadeOf(asked['cascade'])
+    const limit = limitOf(asked['limit'])
+    const made = await oneAtATime(() => parts.planner.plan(root, cascade, limit))
+    if (made !== undefined) return json(made)
+    throw new Problem(
+      409,
+      `${root.kind}/${root.name} is gone already; "kinfold cascade" says how what hung on it stands`,
+    )
+  })
+}
+
+export function addGraphDump(server: FastifyInstance, { dump }: QuestionParts): void {
+  server.get('/debug/graph', async (request, reply) => {
+    const { uid } = request.query as { uid?: string | string[] }
+    const uids = uid === undefined ? [] : [uid].flat()
+    return reply
+      .header('content-type', 'text/vnd.graphviz')
+      .header('x-content-type-options', 'nosniff')
+      .send(Readable.from(dump.dot(uids)))
+  })
+}
+
+function notGoing({ kind, name }: Named): never {
+  throw new Problem(
+    409,
+    `${kind}/${name} is not being deleted; "kinfold plan delete" says what would go with it`,
+  )
+}
+
+/** An answer a line, whenever it is another. */
+async function follow(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  cascades: Cascades,
+  root: Named,
+): Promise<FastifyReply> {
+  const closed = new AbortController()
+  request.raw.on('close', () => closed.abort())
+  if (!(await cascades.begins(root, closed.signal))) notGoing(root)
+  const lines = async function* (answers: AsyncIterable<CascadeAnswer>): AsyncIterable<string> {
+    for await (const answer of answers) yield `${JSON.stringify(answer, plain)}\n`
+  }
+  const stream = Readable.from(lines(cascades.follow(root, closed.signal)))
+  return reply.type('application/x-ndjson').send(stream)
+}
+
+function cascadeOf(text: string | undefined): PropagationPolicy {
+  switch (text?.toLowerCase() ?? 'background') {
+    case 'background':
+      return 'Background'
+    case 'foreground':
+      return 'Foreground'
+    case 'orphan':
+      return 'Orphan'
+    default:
+      throw new Problem(400, `cascade ${text} is none of background, foreground, orphan`)
+  }
+}
+
+function limitOf(text: string | undefined): number {
+  const limit = text === undefined ? PLAN_LISTED : Number(text)
+  if (Number.isInteger(limit) && limit >= 0) return Math.min(limit, PLAN_LISTED_MOST)
+  throw new Problem(400, `limit ${text} is no whole number`)
+}
+
+/** Runs one after the other; who finds `most` waiting is refused. */
+function queue(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+  return async (work) => {
+    if (waiting > most) throw new Problem(429, 'too many plans are being made; ask again later')
+    waiting += 1
+    const mine = last.then(work)
+    last = mine.catch(() => undefined)
+    try {
+      return await mine
+    } finally {
+      waiting -= 1
+    }
+  }
+}
+
+/** What is there now, if anything is; else what was there last. */
+async function one(query: Query, asked: Selector): Promise<Named> {
+  const found = await all(query, asked)
+  const there = found.filter(({ cluster, uid }) => query.isThere(cluster, uid))
+  const newest = found.reduce((a, b) => (b.at > a.at ? b : a))
+  const [first = newest, second] = there
+  if (second === undefined) return first
+  const clusters = there.map(
+    ({ cluster, group, kind }) => `${query.clusterName(cluster)} ${kind}.${group}`,
+  )
+  throw new Problem(
+    409,
+    `${describe(asked)} is ambiguous (${clusters.join(', ')}): say which with --cluster, or kind.group/name`,
+  )
+}
+
+async function all(query: Query, asked: Selector): Promise<readonly [Named, ...Named[]]> {
+  const [first, ...others] = await query.find(asked)
+  if (first !== undefined) return [first, ...others]
+  const none = `no ${describe(asked)} was ever seen`
+  if (asked.cluster !== undefined) {
+    const elsewhere = await query.find({ ...asked, cluster: undefined })
+    const names = new Set(elsewhere.map(({ cluster }) => query.clusterName(cluster)))
+    const hint = names.size === 0 ? '' : `; there is one in ${[...names].join(', ')}`
+    throw new Problem(404, `${none} in cluster ${asked.cluster}${hint}`)
+  }
+  const hint = asked.uid === undefined ? '; name its namespace with --namespace' : ''
+  throw new Problem(404, none + hint)
+}
+
+function describe({ kind, name, namespace, uid }: Selector): string {
+  return uid === undefined
+    ? `${kind}/${name} in namespace ${namespace || 'none'}`
+    : `object with uid ${uid}`
+}
+
+function selector(asked: Record<string, string | undefined>): Selector {
+  const { kind, name, namespace, cluster, uid } = asked
+  if (uid === undefined && (kind === undefined || name === undefined)) {
+    throw new Problem(400, 'ask with kind and name, or with uid')
+  }
+  return { kind: kind ?? '', name: name ?? '', namespace: namespace ?? 'default', cluster, uid }
+}
+
+function json(answer: unknown): unknown {
+  return JSON.parse(JSON.stringify(answer, plain))
+}
+
+/** Offsets are numbers for every reader of JSON, exact up to 2^53. */
+export function plain(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? Number(value) : value
+}
