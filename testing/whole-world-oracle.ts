@@ -71,6 +71,8 @@ export interface Judged {
   readonly waited: ReadonlySet<string>
   /** Deleted with their dependents orphaned, by uid: whoever still names one is let go of, never deleted. */
   readonly orphaned: ReadonlyMap<string, ApiObject>
+  /** The same, and those of whom somebody has asked something else since: a patch may have been on its way. */
+  readonly onceOrphaned: ReadonlyMap<string, ApiObject>
 }
 
 function liveness({ server, waited }: Judged, dependent: ApiObject, reference: Reference): Ground {
@@ -79,7 +81,11 @@ function liveness({ server, waited }: Judged, dependent: ApiObject, reference: R
 }
 
 /** By a reference that is right in all it says; another one dangles by itself. */
-function isOrphaned({ orphaned }: Judged, dependent: ApiObject, reference: Reference): boolean {
+function isOrphaned(
+  orphaned: ReadonlyMap<string, ApiObject>,
+  dependent: ApiObject,
+  reference: Reference,
+): boolean {
   const owner = orphaned.get(reference.uid)
   if (owner === undefined || owner.kind !== reference.kind) return false
   const { name, namespace } = owner.metadata
@@ -108,7 +114,7 @@ function objectionToDelete(judged: Judged, sent: DeleteBody, object: ApiObject):
     if (ground === 'unresolvable') return `${reference.name} cannot be resolved (I6)`
     if (ground === 'live') return `${reference.name} lives (I1)`
     if (ground === 'orphaning') return `${reference.name} is orphaning (I1)`
-    if (isOrphaned(judged, object, reference))
+    if (isOrphaned(judged.orphaned, object, reference))
       return `${reference.name} orphaned its dependents (P10)`
   }
   return ''
@@ -130,7 +136,7 @@ function objectionToPatch(
     if (kept.includes(JSON.stringify(reference))) continue
     const ground = liveness(judged, before, reference)
     // Its finalizer went, by us, and something else holds it: it is as good as gone.
-    if (isOrphaned(judged, before, reference)) continue
+    if (isOrphaned(judged.onceOrphaned, before, reference)) continue
     if (ground === 'live') return `it drops ${reference.name}, which lives`
     if (ground === 'unresolvable') return `it drops ${reference.name}, which cannot be resolved`
   }

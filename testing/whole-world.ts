@@ -73,6 +73,7 @@ export class WholeWorld {
   readonly #troubles: number
   readonly #waited = new Set<string>()
   readonly #orphaned = new Map<string, ApiObject>()
+  readonly #onceOrphaned = new Map<string, ApiObject>()
   #stores: MemoryStoreContent[] = []
   #process: Process | undefined
   #acting: ExchangeRequest | undefined
@@ -243,9 +244,11 @@ export class WholeWorld {
     const { finalizers = [], uid = '' } = after?.metadata ?? {}
     const isDeleting = after?.metadata.deletionTimestamp !== undefined
     if (finalizers.includes('foregroundDeletion')) this.#waited.add(uid)
-    if (isDeleting && finalizers.includes('orphan')) this.#orphaned.set(uid, after as ApiObject)
-    // Somebody else has asked for something else since.
-    else if (request === undefined && before?.metadata.finalizers?.includes('orphan') === true) {
+    if (after !== null && isDeleting && finalizers.includes('orphan')) {
+      this.#orphaned.set(uid, after)
+      this.#onceOrphaned.set(uid, after)
+    } else if (request === undefined && before?.metadata.finalizers?.includes('orphan') === true) {
+      // Somebody else has asked for something else since.
       this.#orphaned.delete(before.metadata.uid ?? '')
     }
     if (request === undefined) return
@@ -257,7 +260,12 @@ export class WholeWorld {
     if (before === null || before.metadata.name !== name) return
     if (this.mode !== 'enforce') this.#wrong(request, before, `mode is ${this.mode} (I12)`)
     const objection = objectionTo(
-      { server: this.server, waited: this.#waited, orphaned: this.#orphaned },
+      {
+        server: this.server,
+        waited: this.#waited,
+        orphaned: this.#orphaned,
+        onceOrphaned: this.#onceOrphaned,
+      },
       request,
       before,
       after,
