@@ -90,6 +90,11 @@ export async function benchFanout(
         columns: ['tenth', 's', 'longest ms', 'of it CPU', 'MB'],
         rows: tenthsOf(looks, during, options.dependents),
       },
+      {
+        title: 'What goes last, which is the owner unless it went first: how long it was alone',
+        columns: ['', 's'],
+        rows: [['last one', rounded(secondsAlone(looks), 1)]],
+      },
     ],
     measured: { readyMs: kinfold.readyMs, seconds, looks, stalls },
   }
@@ -125,6 +130,11 @@ async function startCrowd(dependents: number, policy: PolicyName): Promise<Crowd
       await new Promise((resolve) => child.once('exit', resolve))
     },
   }
+}
+
+function secondsAlone(looks: readonly Look[]): number {
+  const alone = looks.find(({ left }) => left <= 1)
+  return ((looks.at(-1)?.atMs ?? 0) - (alone?.atMs ?? 0)) / 1_000
 }
 
 function tenthsOf(
