@@ -1,5 +1,6 @@
 /**
- * One owner goes on a real control plane: how fast do its dependents follow, what does that cost the server, and how soon does a single one go?
+ * One owner goes on a real control plane: how fast do its dependents follow, or are let go, what does that cost the server, and how soon does a single
+ * one go?
  *
  * What must stay true: all contenders meet the same server in the same run, one at a time, in rounds of changing order; each has shown that it works,
  * by a small cascade, before anything is measured. So the figures of one run may be compared, whatever else the machine does.
@@ -10,7 +11,9 @@ import type { Contender, ContenderName } from './contender.ts'
 import { startContender } from './contender.ts'
 import type { DepartureWatch } from './departure-watch.ts'
 import { watchDepartures } from './departure-watch.ts'
-import { createFamily, createNamespace, deleteMember } from './family.ts'
+import type { Family } from './family.ts'
+import { createFamily, createNamespace, deleteAll, deleteMember } from './family.ts'
+import type { PolicyName } from './policy.ts'
 import { cpuSeconds } from './process-usage.ts'
 import type { Report } from './report.ts'
 import { machine, median, quantile, rounded, type Table } from './report.ts'
@@ -20,7 +23,7 @@ export interface CascadeOptions extends Readonly<Record<string, number>> {
   readonly rounds: number
   /** Dependents of the small cascade that shows a contender at work, and warms it up. */
   readonly warm: number
-  /** Latencies measured in each round. */
+  /** Latencies measured in each round, in the background. */
   readonly samples: number
 }
 
@@ -28,10 +31,12 @@ export interface Turn {
   readonly contender: ContenderName
   readonly ms: number
   readonly perSecond: number
+  /** From the last dependent's departure to the owner's; none in the background, where it goes first. */
+  readonly ownerAloneMs: number
   /** By `VERB resource`, without those of the benchmark itself. */
   readonly calls: Readonly<Record<string, number>>
   readonly cpuSeconds: { readonly own: number; readonly apiserver: number }
-  /** Owner gone to dependent gone; none for raw DELETEs. */
+  /** Owner gone to dependent gone in the background; none for raw calls. */
   readonly latenciesMs: readonly number[]
 }
 
@@ -48,9 +53,13 @@ interface Field {
   readonly plane: ControlPlane
   readonly watch: DepartureWatch
   readonly options: CascadeOptions
+  readonly policy: PolicyName
 }
 
-export async function benchCascade(options: CascadeOptions): Promise<Report> {
+export async function benchCascade(
+  options: CascadeOptions,
+  policy: PolicyName = 'background',
+): Promise<Report> {
   await using plane = await startControlPlane({ etcdArgs: DURABLE })
   await createNamespace(plane)
   using watch = await watchDepartures(plane)
@@ -58,45 +67,61 @@ export async function benchCascade(options: CascadeOptions): Promise<Report> {
   for (let round = 0; round < options.rounds; round++) {
     const start = round % ORDER.length
     for (const name of [...ORDER.slice(start), ...ORDER.slice(0, start)]) {
-      const turn = await takeTurn({ plane, watch, options }, name, round)
+      const turn = await takeTurn({ plane, watch, options, policy }, name, round)
       const { perSecond, cpuSeconds: cpu } = turn
       process.stderr.write(
-        `round ${round + 1}, ${name}: ${rounded(perSecond)}/s, CPU ${cpu.own.toFixed(1)} s\n`,
+        `${policy}, round ${round + 1}, ${name}: ${rounded(perSecond)}/s, CPU ${cpu.own.toFixed(1)} s\n`,
       )
       turns.push(turn)
+      await deleteAll(plane)
     }
   }
-  const tables = [speeds(turns, options), calls(turns, options), latencies(turns)]
-  return { bench: 'cascade', options, machine: machine(), tables, measured: turns }
+  const tables = [speeds(turns, options), calls(turns, options)]
+  if (policy === 'background') tables.push(latencies(turns))
+  return {
+    bench: 'cascade',
+    options: { policy, ...options },
+    machine: machine(),
+    tables,
+    measured: turns,
+  }
 }
 
 async function takeTurn(field: Field, name: ContenderName, round: number): Promise<Turn> {
-  const { plane, watch, options } = field
+  const { plane, watch, options, policy } = field
   const prefix = `${name}-${round}`
   // Whole before the contender starts: it learns of them as after any restart.
-  const family = await createFamily(plane, `${prefix}-all`, options.dependents)
-  const canary = await createFamily(plane, `${prefix}-warm`, options.warm)
+  const family = await createFamily(plane, `${prefix}-all`, options.dependents, policy)
+  const canary = await createFamily(plane, `${prefix}-warm`, options.warm, policy)
   await using contender = await startContender(name, plane)
-  await contender.orphan(canary)
-  await watch.allDeparted(canary.dependents.map((one) => one.name))
+  await contender.begin(canary, policy)
+  await watch.allDeparted(namesOf(canary))
   await delay(QUIET_MS)
 
   const callsBefore = await plane.requestCounts()
   const cpuBefore = cpuOf(plane, contender)
-  const began = await contender.orphan(family)
-  const ended = await watch.allDeparted(family.dependents.map((one) => one.name))
+  const began = await contender.begin(family, policy)
+  const ended = await watch.allDeparted(namesOf(family))
+  const lastDependent = await watch.allDeparted(family.dependents.map(({ name }) => name))
   const cpu = differences(cpuBefore, cpuOf(plane, contender)) as Turn['cpuSeconds']
   const counted = differences(asRecord(callsBefore), asRecord(await plane.requestCounts()))
-  const latenciesMs = name === 'raw' ? [] : await sampleLatencies(field, `${prefix}-one`)
+  const isSampled = policy === 'background' && name !== 'raw'
+  const latenciesMs = isSampled ? await sampleLatencies(field, `${prefix}-one`) : []
   const ms = ended - began
   return {
     contender: name,
     ms,
     perSecond: (options.dependents / ms) * 1_000,
+    ownerAloneMs: ended - lastDependent,
     calls: withoutOwn(counted),
     cpuSeconds: cpu,
     latenciesMs,
   }
+}
+
+/** The owner, too: in the background it went first, else it goes last. */
+function namesOf({ owner, dependents }: Family): readonly string[] {
+  return [...dependents, owner].map(({ name }) => name)
 }
 
 async function sampleLatencies(
@@ -142,6 +167,7 @@ function withoutOwn(counted: Readonly<Record<string, number>>): Record<string, n
   })
   const kept = Object.fromEntries(theirs)
   kept['DELETE configmaps'] = (kept['DELETE configmaps'] ?? 1) - 1
+  if (kept['DELETE configmaps'] === 0) delete kept['DELETE configmaps']
   return kept
 }
 
@@ -164,11 +190,12 @@ function speeds(turns: readonly Turn[], { dependents }: CascadeOptions): Table {
       rounded(perSecond(name) / perSecond('upstream'), 2),
       perObject('own'),
       perObject('apiserver'),
+      rounded(median(each.map(({ ownerAloneMs }) => ownerAloneMs))),
     ]
   })
   return {
     title: 'Objects per second, and CPU in milliseconds per object',
-    columns: ['', 'rounds', 'median', '/ raw', '/ upstream', 'own', 'apiserver'],
+    columns: ['', 'rounds', 'median', '/ raw', '/ upstream', 'own', 'apiserver', 'owner alone ms'],
     rows,
   }
 }

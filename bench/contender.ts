@@ -1,5 +1,5 @@
 /**
- * Those who compete in a cascade: raw DELETEs, Kinfold, and the collector inside kube-controller-manager with its client's limits lifted.
+ * Those who compete in a cascade: raw calls, Kinfold, and the collector inside kube-controller-manager with its client's limits lifted.
  *
  * What must stay true: each runs in a process of its own and alone; what it says it began is the moment from which it could work.
  */
@@ -10,13 +10,14 @@ import type { ControlPlane } from '../testing/cluster/control-plane.ts'
 import type { Family } from './family.ts'
 import { deleteMember } from './family.ts'
 import { startKinfold } from './measured-kinfold.ts'
+import type { PolicyName } from './policy.ts'
 
 export type ContenderName = 'raw' | 'kinfold' | 'upstream'
 
 export interface Contender extends AsyncDisposable {
   readonly pid: number
-  /** Deletes the owner, or what is left of the family; resolves with the monotonic time at which the dependents are garbage. */
-  orphan(family: Family): Promise<number>
+  /** Deletes the owner; resolves with the monotonic time from which its dependents can be dealt with. */
+  begin(family: Family, policy: PolicyName): Promise<number>
 }
 
 export async function startContender(name: ContenderName, plane: ControlPlane): Promise<Contender> {
@@ -38,8 +39,8 @@ export async function startContender(name: ContenderName, plane: ControlPlane): 
 function collectorOf(plane: ControlPlane, pid: number, process: AsyncDisposable): Contender {
   return {
     pid,
-    async orphan({ owner }) {
-      await deleteMember(plane, owner)
+    async begin({ owner }, policy) {
+      await deleteMember(plane, owner, policy)
       return performance.now()
     },
     [Symbol.asyncDispose]: async () => await process[Symbol.asyncDispose](),
@@ -47,24 +48,25 @@ function collectorOf(plane: ControlPlane, pid: number, process: AsyncDisposable)
 }
 
 async function startRaw(plane: ControlPlane): Promise<Contender> {
-  const script = fileURLToPath(new URL('raw-deletes.ts', import.meta.url))
+  const script = fileURLToPath(new URL('raw-calls.ts', import.meta.url))
   const child = spawn(process.execPath, [script, plane.kubeconfig], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
+  const exited = new Promise((resolve) => child.once('exit', resolve))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const { done } = await lines.next()
-  if (done === true || child.pid === undefined) throw new Error('raw-deletes.ts did not start')
+  if (done === true || child.pid === undefined) throw new Error('raw-calls.ts did not start')
   return {
     pid: child.pid,
-    async orphan({ owner, dependents }) {
-      await deleteMember(plane, owner)
+    async begin(family, policy) {
+      await deleteMember(plane, family.owner, policy)
       const began = performance.now()
-      child.stdin.write(`${JSON.stringify(dependents)}\n`)
+      child.stdin.write(`${JSON.stringify({ ...family, policy })}\n`)
       return began
     },
     async [Symbol.asyncDispose]() {
       child.stdin.end()
-      await new Promise((resolve) => child.once('exit', resolve))
+      await exited
     },
   }
 }

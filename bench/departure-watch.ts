@@ -1,5 +1,5 @@
 /**
- * A watch that notes when each object of the benchmark's namespace went: the one clock for all contenders.
+ * A watch that notes when each object of the benchmark's namespace went, or lost its owners: the one clock for all contenders.
  *
  * What must stay true: it costs the server and this process next to nothing: metadata only, one watch for the whole run, lines that are
  * looked at and not parsed.
@@ -10,13 +10,14 @@ import type { ControlPlane } from '../testing/cluster/control-plane.ts'
 import { CONFIG_MAPS } from './family.ts'
 
 export interface DepartureWatch extends Disposable {
-  /** Resolves with the monotonic time of its departure; at once if it has gone already. */
+  /** Resolves with the monotonic time of its departure, or at which it was left without owners; at once if that is past. */
   departed(name: string): Promise<number>
   /** Resolves with the time of the last of them. */
   allDeparted(names: readonly string[]): Promise<number>
 }
 
 const DELETED = '{"type":"DELETED"'
+const MODIFIED = '{"type":"MODIFIED"'
 const ACCEPT = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 /** So long without an expected departure, and something is broken. */
 const PATIENCE_MS = 60_000
@@ -33,7 +34,7 @@ export async function watchDepartures(plane: ControlPlane): Promise<DepartureWat
     rest = lines.pop() ?? ''
     for (const line of lines) {
       version = /"resourceVersion":"(\d+)"/.exec(line)?.[1] ?? version
-      if (!line.startsWith(DELETED)) continue
+      if (!line.startsWith(DELETED) && !isOrphaned(line)) continue
       const name = /"name":"([^"]*)"/.exec(line)?.[1] ?? ''
       at.set(name, now)
       awaited.get(name)?.(now)
@@ -66,6 +67,12 @@ export async function watchDepartures(plane: ControlPlane): Promise<DepartureWat
     },
     [Symbol.dispose]: () => stop.abort(),
   }
+}
+
+/** An owner has no owners either, and one that is modified is being deleted. */
+function isOrphaned(line: string): boolean {
+  const isKept = line.startsWith(MODIFIED) && !line.includes('"deletionTimestamp":')
+  return isKept && !line.includes('"ownerReferences":')
 }
 
 async function currentVersion(plane: ControlPlane): Promise<string> {

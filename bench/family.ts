@@ -4,6 +4,7 @@
  * What must stay true: a family is whole before anything is measured.
  */
 import type { ControlPlane } from '../testing/cluster/control-plane.ts'
+import { deleteOptions, type PolicyName, referenceTo } from './policy.ts'
 
 export interface Member {
   readonly name: string
@@ -30,13 +31,14 @@ export async function createFamily(
   plane: ControlPlane,
   name: string,
   size: number,
+  policy: PolicyName = 'background',
 ): Promise<Family> {
   const owner = await create(plane, CONFIG_MAPS, configMap(name))
   const dependents: Member[] = []
   let next = 0
   const some = async (): Promise<void> => {
     while (next < size) {
-      const body = configMap(`${name}-${next++}`, owner)
+      const body = configMap(`${name}-${next++}`, [referenceTo(owner, policy)])
       dependents.push(await create(plane, CONFIG_MAPS, body))
     }
   }
@@ -45,15 +47,23 @@ export async function createFamily(
 }
 
 /** Resolves with the server's answer. */
-export async function deleteMember(plane: ControlPlane, { name }: Member): Promise<void> {
-  const { status, body } = await plane.request('DELETE', `${CONFIG_MAPS}/${name}`)
+export async function deleteMember(
+  plane: ControlPlane,
+  { name }: Member,
+  policy: PolicyName = 'background',
+): Promise<void> {
+  const options = deleteOptions(policy)
+  const { status, body } = await plane.request('DELETE', `${CONFIG_MAPS}/${name}`, options)
   if (status !== 200) throw new Error(`DELETE of ${name}: ${status} ${JSON.stringify(body)}`)
 }
 
-function configMap(name: string, owner?: Member): object {
-  const ownerReferences = owner && [
-    { apiVersion: 'v1', kind: 'ConfigMap', name: owner.name, uid: owner.uid },
-  ]
+/** Whatever is left, so that the next contender meets what this one did. */
+export async function deleteAll(plane: ControlPlane): Promise<void> {
+  const { status, body } = await plane.request('DELETE', CONFIG_MAPS)
+  if (status !== 200) throw new Error(`DELETE of all: ${status} ${JSON.stringify(body)}`)
+}
+
+function configMap(name: string, ownerReferences: readonly object[] = []): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ownerReferences } }
 }
 

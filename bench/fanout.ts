@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { startKinfold } from './measured-kinfold.ts'
+import type { PolicyName } from './policy.ts'
 import { cpuSeconds } from './process-usage.ts'
 import type { Report } from './report.ts'
 import { machine, quantile, rounded } from './report.ts'
@@ -34,8 +35,11 @@ interface Look {
 const LOOK_MS = 250
 const PROBE = fileURLToPath(new URL('stall-probe.ts', import.meta.url))
 
-export async function benchFanout(options: FanoutOptions): Promise<Report> {
-  await using crowd = await startCrowd(options.dependents)
+export async function benchFanout(
+  options: FanoutOptions,
+  policy: PolicyName = 'background',
+): Promise<Report> {
+  await using crowd = await startCrowd(options.dependents, policy)
   await using kinfold = await startKinfold(crowd.kubeconfig, ['--import', PROBE])
   const cpuReady = cpuSeconds(kinfold.pid)
   const looks: Look[] = [{ atMs: Date.now(), left: options.dependents }]
@@ -69,7 +73,7 @@ export async function benchFanout(options: FanoutOptions): Promise<Report> {
   const during = stalls.filter(({ atMs }) => atMs >= from)
   return {
     bench: 'fanout',
-    options,
+    options: { policy, ...options },
     machine: machine(),
     tables: [
       {
@@ -86,6 +90,11 @@ export async function benchFanout(options: FanoutOptions): Promise<Report> {
         columns: ['tenth', 's', 'longest ms', 'of it CPU', 'MB'],
         rows: tenthsOf(looks, during, options.dependents),
       },
+      {
+        title: 'What goes last, which is the owner unless it went first: how long it was alone',
+        columns: ['', 's'],
+        rows: [['last one', rounded(secondsAlone(looks), 1)]],
+      },
     ],
     measured: { readyMs: kinfold.readyMs, seconds, looks, stalls },
   }
@@ -98,9 +107,9 @@ interface Crowd extends AsyncDisposable {
   left(): AsyncIterable<number>
 }
 
-async function startCrowd(dependents: number): Promise<Crowd> {
+async function startCrowd(dependents: number, policy: PolicyName): Promise<Crowd> {
   const script = fileURLToPath(new URL('crowd-server.ts', import.meta.url))
-  const child = spawn(process.execPath, [script, String(dependents), String(LOOK_MS)], {
+  const child = spawn(process.execPath, [script, String(dependents), String(LOOK_MS), policy], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
@@ -121,6 +130,11 @@ async function startCrowd(dependents: number): Promise<Crowd> {
       await new Promise((resolve) => child.once('exit', resolve))
     },
   }
+}
+
+function secondsAlone(looks: readonly Look[]): number {
+  const alone = looks.find(({ left }) => left <= 1)
+  return ((looks.at(-1)?.atMs ?? 0) - (alone?.atMs ?? 0)) / 1_000
 }
 
 function tenthsOf(

@@ -10,31 +10,37 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { benchCascade } from './cascade.ts'
 import { benchFanout } from './fanout.ts'
 import { benchMemory } from './memory.ts'
+import { POLICY_NAMES, type PolicyName } from './policy.ts'
 import type { Report } from './report.ts'
 import { print } from './report.ts'
 
 interface Bench {
   readonly says: string
-  /** Every option is a whole number, with its default. */
+  /** Every option is a whole number, with its default; but `--policy`. */
   readonly options: Readonly<Record<string, number>>
-  run(options: Readonly<Record<string, number>>): Promise<Report>
+  /** Measured one after the other unless `--policy` names one. */
+  readonly policies: readonly PolicyName[]
+  run(options: Readonly<Record<string, number>>, policy: PolicyName): Promise<Report>
 }
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   cascade: {
-    says: 'one owner goes: raw DELETEs, Kinfold and the collector of kube-controller-manager',
+    says: 'one owner goes: raw calls, Kinfold and the collector of kube-controller-manager',
     options: { dependents: 5_000, rounds: 2, warm: 500, samples: 40 },
-    run: ({ dependents = 0, rounds = 0, warm = 0, samples = 0 }) =>
-      benchCascade({ dependents, rounds, warm, samples }),
+    policies: POLICY_NAMES,
+    run: ({ dependents = 0, rounds = 0, warm = 0, samples = 0 }, policy) =>
+      benchCascade({ dependents, rounds, warm, samples }, policy),
   },
   fanout: {
     says: 'one owner of very many in the playground: stalls and memory of Kinfold',
     options: { dependents: 200_000 },
-    run: ({ dependents = 0 }) => benchFanout({ dependents }),
+    policies: ['background'],
+    run: ({ dependents = 0 }, policy) => benchFanout({ dependents }, policy),
   },
   memory: {
     says: 'many objects on a real server: memory of Kinfold, time and rate of its sync',
     options: { objects: 60_000 },
+    policies: [],
     run: ({ objects = 0 }) => benchMemory({ objects }),
   },
 }
@@ -52,10 +58,14 @@ async function main(args: string[]): Promise<void> {
   const [name, ...rest] = args
   const bench = name === undefined ? undefined : BENCHES[name]
   if (bench === undefined || name === undefined) throw unknownName(name)
-  const { json, numbers } = optionsOf(name, bench, rest)
-  const report = await bench.run(numbers)
-  process.stdout.write(print(report))
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`)
+  const { json, numbers, policies } = optionsOf(name, bench, rest)
+  const reports: Report[] = []
+  for (const policy of policies) {
+    const report = await bench.run(numbers, policy)
+    process.stdout.write(`${print(report)}\n`)
+    reports.push(report)
+  }
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(reports, null, 2)}\n`)
 }
 
 function unknownName(name: string | undefined): ExitError {
@@ -64,29 +74,38 @@ function unknownName(name: string | undefined): ExitError {
   return new ExitError(EXIT.input, `${asked}: name one of ${known.join(', ')}`)
 }
 
-function optionsOf(
-  name: string,
-  { options }: Bench,
-  args: string[],
-): { readonly json: string | undefined; readonly numbers: Record<string, number> } {
-  const given = valuesOf(name, options, args)
+interface Asked {
+  readonly json: string | undefined
+  readonly numbers: Record<string, number>
+  readonly policies: readonly PolicyName[]
+}
+
+function optionsOf(name: string, bench: Bench, args: string[]): Asked {
+  const given = valuesOf(name, bench, args)
   const numbers: Record<string, number> = {}
-  for (const [option, fallback] of Object.entries(options)) {
+  for (const [option, fallback] of Object.entries(bench.options)) {
     const value = given[option] === undefined ? fallback : Number(given[option])
     if (!Number.isSafeInteger(value) || value < 0) {
       throw new ExitError(EXIT.input, `--${option} takes a whole number, not ${given[option]}`)
     }
     numbers[option] = value
   }
-  return { json: given['json'], numbers }
+  return { json: given['json'], numbers, policies: policiesOf(bench, given['policy']) }
+}
+
+function policiesOf({ policies }: Bench, asked: string | undefined): readonly PolicyName[] {
+  if (asked === undefined) return policies.length > 0 ? policies : ['background']
+  const named = POLICY_NAMES.find((each) => each === asked)
+  if (named !== undefined) return [named]
+  throw new ExitError(EXIT.input, `--policy takes ${POLICY_NAMES.join(', ')}, not ${asked}`)
 }
 
 function valuesOf(
   name: string,
-  options: Readonly<Record<string, number>>,
+  { options, policies }: Bench,
   args: string[],
 ): Readonly<Record<string, string | undefined>> {
-  const names = ['json', ...Object.keys(options)]
+  const names = ['json', ...(policies.length > 0 ? ['policy'] : []), ...Object.keys(options)]
   const flags = Object.fromEntries(names.map((each) => [each, { type: 'string' as const }]))
   try {
     return parseArgs({ args, options: flags }).values as Record<string, string | undefined>

@@ -7,7 +7,7 @@ import { cpus, totalmem } from 'node:os'
 
 export interface Report {
   readonly bench: string
-  readonly options: Readonly<Record<string, number>>
+  readonly options: Readonly<Record<string, number | string>>
   readonly machine: Machine
   readonly tables: readonly Table[]
   /** Everything measured, in full. */

@@ -3,6 +3,7 @@
  *
  * What must stay true: whatever the server refuses is an error here, so a test never goes on with less than it asked for.
  */
+import type { PropagationPolicy } from '../core/object.ts'
 import type { Answer } from './cluster/api-client.ts'
 
 /** What a control plane offers. */
@@ -169,8 +170,12 @@ export async function atOnce<T, R>(
 }
 
 /** As a user would; what hangs on it is left to the collector. */
-export async function remove(plane: Requests, made: Made): Promise<void> {
-  const options = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' }
+export async function remove(
+  plane: Requests,
+  made: Made,
+  propagationPolicy: PropagationPolicy = 'Background',
+): Promise<void> {
+  const options = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy }
   const { status, body } = await plane.request('DELETE', pathOf(made), options)
   if (status >= 300) throw new Error(`${made.name} was not removed: ${status} ${show(body)}`)
 }

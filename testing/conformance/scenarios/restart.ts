@@ -95,17 +95,15 @@ export const RESTARTS: readonly Scenario[] = [
       await world.make(SECRET, 'seen')
       await world.quiet()
       await world.collector.kill()
-      const [freed, waiting, again] = await world.makeMany(REALM, 'owner', 3)
+      const [freed, waiting] = await world.makeMany(REALM, 'owner', 2)
       const under = async (owner: Made, name: string): Promise<Made> =>
         await world.make(CONFIG_MAP, name, { owners: [blocking(owner)] })
       const kept = await under(freed!, 'kept')
       const taken = await under(waiting!, 'taken')
-      const background = await under(again!, 'background')
       await removeTwice(world, freed!, 'Foreground', 'Orphan')
       await removeTwice(world, waiting!, 'Orphan', 'Foreground')
-      await removeTwice(world, again!, 'Orphan', 'Background')
       await world.collector.start()
-      await world.gone(freed!, waiting!, taken, again!, background)
+      await world.gone(freed!, waiting!, taken)
       await world.sees(kept, { owners: [], deleting: false })
     },
   },
