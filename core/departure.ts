@@ -9,7 +9,7 @@
 import { ownerTimer } from './agenda.ts'
 import { ABSENT_MEMORY_MS } from './constant.ts'
 import type { ObjectDeleted } from './event.ts'
-import { kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
 import { withoutMember } from './hash.ts'
 import { ownerChanged } from './interest.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'
@@ -22,6 +22,7 @@ import { askRelist, drop, tell, touch } from './outcome.ts'
 import type { Proof } from './proof.ts'
 import { currentCluster } from './sighting.ts'
 import type { ClusterState } from './state.ts'
+import { UNKNOWN_OWNER } from './verification.ts'
 import { stopWaiting } from './wait.ts'
 
 export function objectDeleted(step: Step, event: ObjectDeleted): void {
@@ -99,6 +100,7 @@ function takeOut(step: Step, cluster: ClusterId, node: Node): void {
 export function forget(step: Step, cluster: ClusterId, node: Node): void {
   const { object, verdict } = node
   takeOut(step, cluster, node)
+  keepMark(step, cluster, node)
   touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
   tell(
     step,
@@ -124,4 +126,13 @@ export function proofOf(
     versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
     command: null,
   }
+}
+
+/** Whoever orphans its dependents does so whether it is watched or not. */
+function keepMark(step: Step, cluster: ClusterId, { object, orphanedAt }: Node): void {
+  const state = clusterOf(step.graph, cluster)
+  if (orphanedAt === null || state === undefined) return
+  const { position } = step.at
+  step.graph.put(ownerKey(cluster, object.uid, object), { ...UNKNOWN_OWNER, orphanedAt, position })
+  ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, object.uid, object)
 }

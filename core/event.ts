@@ -165,6 +165,8 @@ export interface OwnerInterest {
 export interface OwnerState {
   readonly type: 'OwnerState'
   readonly cluster: ClusterId
+  /** As its home knew it: what one epoch told says nothing of another. */
+  readonly clusterEpoch: number
   readonly owner: Coordinates
   readonly uid: Uid
   readonly state: 'present' | 'waiting' | 'orphaning' | 'absent' | 'unknown'

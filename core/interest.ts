@@ -136,6 +136,7 @@ function tell(
     event: {
       type: 'OwnerState',
       cluster,
+      clusterEpoch: clusterOf(step.graph, cluster)?.clusterEpoch ?? 0,
       owner: { group, kind, namespace, name },
       uid,
       state: stateOf(step, cluster, uid, place),
@@ -148,9 +149,13 @@ function tell(
 
 function putInterest(step: Step, { cluster, uid, place }: OwnerAbout, interest: Interest): void {
   const key = interestKey(cluster, uid, place)
-  const isAwaited = interest.told.startsWith('waiting') || interest.told.startsWith('orphaning')
+  const isAwaited = isAwaitedState(interest.told)
   if (interest.places.length > 0 || isAwaited) step.graph.put(key, interest)
   else if (step.graph.get(key) !== undefined) step.graph.remove(key)
+}
+
+function isAwaitedState(told: string): boolean {
+  return told.startsWith('waiting') || told.startsWith('orphaning')
 }
 
 /** At the home: what another partition says of its dependents. */
@@ -160,13 +165,20 @@ export function ownerInterest(step: Step, event: OwnerInterest): void {
   if (state === undefined) return drop(step, 'its watcher has not started')
   const about = { cluster, uid, place }
   const former = interestOf(step.graph, cluster, uid, place) ?? NO_INTEREST
-  const isOver = dependents === 0 && answers === null
+  // An answer to what is not asked any more says no more than its counts.
+  const isAnswer = answers !== null && answers === former.seq && isAwaitedState(former.told)
+  const isOver = dependents === 0 && !isAnswer
   const others = former.places.filter((each) => each.partition !== partition)
-  const entry = { partition, dependents, blocking, answers }
-  const interest = { ...former, places: isOver ? others : [...others, entry] }
+  const entry = { partition, dependents, blocking, answers: isAnswer ? answers : null }
+  const isUnknown = stateOf(step, cluster, uid, place) === 'unknown'
+  const interest = {
+    ...former,
+    // What was told and is known no more has to be told again when it is.
+    told: isUnknown ? '' : former.told,
+    places: isOver ? others : [...others, entry],
+  }
   putInterest(step, about, interest)
   if (dependents > 0 && answers === null) {
-    const isUnknown = stateOf(step, cluster, uid, place) === 'unknown'
     if (!isUnknown) answer(step, about, partition, interest)
     else if (asks) look(step, about)
   }
@@ -212,6 +224,8 @@ export function ownerState(step: Step, event: OwnerState): void {
   const { cluster, uid, owner: place, seq } = event
   const about = { cluster, uid, place }
   const former = ownerOf(step.graph, cluster, uid, place)
+  const epoch = clusterOf(step.graph, cluster)?.clusterEpoch ?? 0
+  if (event.clusterEpoch < epoch) return drop(step, 'from another epoch of the cluster')
   if (former !== undefined && former.seq > seq) return drop(step, 'its home has told more since')
   const isAwaited = event.state === 'waiting' || event.state === 'orphaning'
   const count = countAt(step.graph, cluster, uid, place)
@@ -221,8 +235,9 @@ export function ownerState(step: Step, event: OwnerState): void {
   }
   const replica = replicaOf(step, event)
   step.graph.put(ownerKey(cluster, uid, place), replica)
-  const isNews = former?.state !== replica.state || former.phase !== replica.phase
-  if (count !== undefined && (isNews || former.orphanedAt !== replica.orphanedAt)) {
+  const wasVoid = (former?.position ?? -1n) < (clusterOf(step.graph, cluster)?.epochAt ?? 0n)
+  const isNews = wasVoid || former?.state !== replica.state || former.phase !== replica.phase
+  if (count !== undefined && (isNews || former?.orphanedAt !== replica.orphanedAt)) {
     judgeDependents(step, cluster, uid)
   }
   if (isAwaited) answerHome(step, about)

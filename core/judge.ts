@@ -14,8 +14,9 @@ import { clusterOf, kindOf, nodeOf, policyOf, seenOf } from './graph.ts'
 import { attemptFor, baseOf } from './issue.ts'
 import { ANY_KIND, unreadableKey } from './key.ts'
 import { putNode } from './link.ts'
-import type { Node, Verdict } from './node.ts'
+import type { Attempt, Node, Verdict } from './node.ts'
 import type { ClusterId, GroupKind, Uid } from './object.ts'
+import { FINALIZER_ORPHAN } from './object.ts'
 import type { Step } from './outcome.ts'
 import { tell, touch } from './outcome.ts'
 import { homeOf } from './partition.ts'
@@ -50,9 +51,10 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
   if (attempt === node.attempt && verdict === node.verdict && node === held) return
   const isNews = verdict !== node.verdict
-  const letGoAt = isNews ? (letGo(decision) ?? node.letGoAt) : node.letGoAt
+  const letGoAt = isNews ? later(node.letGoAt, letGo(decision)) : node.letGoAt
+  const isFreed = node.isFreed || (attempt !== node.attempt && isFreeing(attempt))
 
-  putNode(step, cluster, held, { ...node, letGoAt, verdict, attempt })
+  putNode(step, cluster, held, { ...node, isFreed, letGoAt, verdict, attempt })
   if (verdict === node.verdict || verdict === null) return
   touch(step, cluster, uid)
   tell(step, { ...node.object, cluster }, 'verdict', `${verdict.type}: ${verdict.because}`, {
@@ -118,9 +120,18 @@ export function relistsAwaited(
   })
 }
 
-/** When the last of those that orphan it was deleted; undefined when none does. */
-function letGo({ action, stands }: Decision): number | undefined {
-  return action.type === 'drop' ? (lastRequest(stands) ?? undefined) : undefined
+/** When the last of those that orphan it was deleted; null when none does. */
+function letGo({ action, stands }: Decision): number | null {
+  return action.type === 'drop' ? lastRequest(stands) : null
+}
+
+function later(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b)
+}
+
+/** A dry run takes nothing off, but then the mark stays for good. */
+function isFreeing(attempt: Attempt | null): boolean {
+  return attempt?.intent.startsWith(`finish ${FINALIZER_ORPHAN}`) === true
 }
 
 /** These verdicts, and no others, come with a warning. */

@@ -46,7 +46,7 @@ export function phaseAsOwner({ phase, object }: Pick<Node, 'phase' | 'object'>):
 
 /** The mark after a sighting. In doubt it stays: whoever took the finalizer off, the request was that dependents live on. */
 export function markAfter(
-  before: Pick<Node, 'object' | 'orphanedAt' | 'attempt'> | null,
+  before: Pick<Node, 'object' | 'orphanedAt' | 'isFreed'> | null,
   object: ObjectMeta,
   isOurs: boolean,
   now: number,
@@ -57,7 +57,7 @@ export function markAfter(
   if (phase === 'orphaning') return orphanedAt ?? now
   if (before === null || orphanedAt === null) return null
   const wasTaken = phaseOf(before.object) === 'orphaning'
-  return !wasTaken || isOurs || isFinishing(before.attempt) ? orphanedAt : null
+  return !wasTaken || isOurs || before.isFreed ? orphanedAt : null
 }
 
 /** It has been asked, and not only tried, to take a finalizer off: the answer may be lost. */
@@ -129,6 +129,8 @@ export interface Node {
    * late they come, and however it ends. Null for none.
    */
   readonly orphanedAt: number | null
+  /** We asked for its orphan finalizer to be taken off: that it is off is no change of anybody's mind. */
+  readonly isFreed: boolean
   /** The same of the last owner that let it go; null when none ever did. */
   readonly letGoAt: number | null
   /** All that it waits for waits for it in turn: what still blocks it does not count. */

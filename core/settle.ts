@@ -164,7 +164,8 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     command: event.command,
     basis: [step.at.position],
   })
-  const isNews = former?.state !== 'found' || former.phase !== found.phase
+  const isOfEpoch = (former?.position ?? -1n) >= state.epochAt
+  const isNews = former?.state !== 'found' || !isOfEpoch || former.phase !== found.phase
   if (isNews) ownerChanged(step, cluster, uid, place)
 }
 

@@ -130,6 +130,7 @@ function appeared(
       object.deletedAt === null
         ? null
         : (orphanedAt ?? markAfter(null, object, false, step.at.timestamp)),
+    isFreed: false,
     letGoAt: null,
     ringed: false,
     verdict: null,
@@ -180,7 +181,14 @@ function changed(
     position: step.at.position,
     ...(phase === 'suspect'
       ? IN_DOUBT
-      : { phase, orphanedAt, ringed: node.ringed && phase === 'waiting' }),
+      : {
+          phase,
+          orphanedAt,
+          isFreed: node.isFreed && orphanedAt !== null,
+          ringed: node.ringed && phase === 'waiting',
+        }),
+    // What was decided in another epoch of the cluster is decided anew.
+    ...(how.wasCurrent ? {} : { verdict: null, ringed: false }),
   })
   if (hash !== node.hash) stopWaiting(step, cluster, node.object, object)
   if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)

@@ -152,11 +152,19 @@ export function ownerAt(
   }
   const owner = ownerOf(graph, cluster, uid, place)
   if (owner === undefined) return NOTHING_KNOWN
-  const { proof, orphanedAt, position: basis } = owner
+  const { proof, position: basis } = owner
+  const state = clusterOf(graph, cluster)
+  // A restore brings owners back, and what they asked for may have been undone with them.
+  const isOfEpoch =
+    owner.state === 'absent'
+      ? proof?.clusterEpoch === state?.clusterEpoch
+      : basis >= (state?.epochAt ?? 0n)
+  const orphanedAt = isOfEpoch ? owner.orphanedAt : null
   switch (owner.state) {
     case 'absent':
       return { phase: 'absent', proof, orphanedAt, basis, isHearsay: owner.seq > 0 }
     case 'found':
+      if (!isOfEpoch) return NOTHING_KNOWN
       return { phase: owner.phase ?? 'observed', proof: null, orphanedAt, basis, isHearsay: true }
     case 'unknown':
       return NOTHING_KNOWN

@@ -127,6 +127,8 @@ export interface ClusterState {
   readonly clusterEpoch: number
   /** Offset of the present watcher's start: nobody watched the cluster in all the time before and after it. */
   readonly startedAt: bigint
+  /** Offset at which this epoch of the cluster began here: what was found or told before says nothing of it. */
+  readonly epochAt: bigint
   /** Append time of that start. */
   readonly startedTime: number
   /** Monitored kinds, and those of them with a complete list in this epoch of the cluster. */

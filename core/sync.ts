@@ -41,6 +41,7 @@ export function watcherStarted(step: Step, event: WatcherStarted): void {
     epoch: event.epoch,
     clusterEpoch: event.clusterEpoch,
     startedAt: step.at.position,
+    epochAt: state?.clusterEpoch === event.clusterEpoch ? state.epochAt : step.at.position,
     startedTime: step.at.timestamp,
     monitored: state?.monitored ?? 0,
     synced: state?.clusterEpoch === event.clusterEpoch ? state.synced : 0,

@@ -45,11 +45,14 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Deci
   const conclude = verdictMaker(graph, node, stands)
 
   if (of('orphaned').length > 0) {
-    const letGoAt = lastRequest(of('orphaned'))
+    const letGoAt = Math.max(lastRequest(of('orphaned')) ?? 0, node.letGoAt ?? 0)
     const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, letGoAt))
     const dropped = [...of('orphaned'), ...before]
     const evidence = evidenceOf(graph, cluster, node, dropped)
-    return conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
+    // What would be held beside it holds up no orphan: it is dropped later, and may not take the object.
+    const isHeld = heldBecause(graph, evidence) !== ''
+    const now = isHeld ? of('orphaned') : dropped
+    return conclude('drop', of('orphaned'), isHeld ? 'O' : evidence, dropping(stands, now))
   }
   if (deletedAt !== null) return asOwner(graph, cluster, node, conclude)
   if (of('unresolvable').length > 0) {
@@ -181,12 +184,12 @@ export function lastRequest(stands: readonly Stand[]): number | null {
 }
 
 /**
- * The request of the last owner decides: what dangled before an owner asked to orphan must not delete the orphan. Of an owner that was never seen nobody
+ * The request of the last owner decides: what dangled before an owner asked to orphan must not delete the orphan. Of an owner that nobody saw go nobody
  * knows when it went: in doubt before, so that the orphan is kept.
  */
 function mayHaveGoneBefore({ proof }: Stand, letGoAt: number | null): boolean {
   if (letGoAt === null || proof === null) return false
-  return proof.class === 'E3' || proof.at <= letGoAt
+  return proof.class !== 'E1' || proof.at <= letGoAt
 }
 
 function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {

@@ -35,6 +35,7 @@ import {
   clusterKey,
   duePrefix,
   edgesPrefix,
+  interestKey,
   kindsPrefix,
   lastPart,
   nodesPrefix,
@@ -185,7 +186,9 @@ function lookAtOne(step: Step, work: Work, key: string): void {
     case 'verdicts': {
       const cluster = decodeURIComponent(key.split('/')[1] ?? '')
       const node = nodeOf(step.graph, cluster, last)
-      if (node !== undefined && node.object.ownerReferences.length > 0) judge(step, cluster, last)
+      if (node === undefined) return
+      const { ownerReferences, deletedAt } = node.object
+      if (ownerReferences.length > 0 || deletedAt !== null) judge(step, cluster, last)
       return
     }
     case 'timers':
@@ -332,6 +335,8 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Du
     return ownerTimer(step, cluster, next, timer.uid, place)
   }
   step.graph.remove(ownerKey(cluster, timer.uid, place))
+  const interest = interestKey(cluster, timer.uid, place)
+  if (step.graph.get(interest) !== undefined) step.graph.remove(interest)
   if (owner.state === 'absent' && nodeOf(step.graph, cluster, timer.uid) === undefined) {
     step.outcome.forgotten.push(objectKey(cluster, timer.uid))
   }

@@ -259,6 +259,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     asks: truth,
   },
   OwnerState: {
+    clusterEpoch: number,
     cluster: text,
     owner: coordinates,
     uid: text,
@@ -404,6 +405,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     position: offset,
     places: list(maybe(text)),
     orphanedAt: maybe(number),
+    isFreed: truth,
     letGoAt: maybe(number),
     ringed: truth,
     verdict: maybe(verdict),
@@ -448,6 +450,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     epoch: number,
     clusterEpoch: number,
     startedAt: offset,
+    epochAt: offset,
     startedTime: number,
     monitored: number,
     synced: number,

@@ -116,7 +116,7 @@ const waiting = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
 const proofs = [
   ['O', '', '', ''],
   ['E1', '', '', 'rs waits'],
-  ['W', '', 'waits', 'waits'],
+  ['W', '', 'waits', 'rs waits'],
   ['E2', 'rs waits', 'rs waits', 'rs waits'],
   ['E3', 'rs waits', 'rs waits', 'rs waits'],
 ] as const

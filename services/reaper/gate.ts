@@ -93,14 +93,16 @@ export function claimsToProve(
   bounds: GateBounds,
 ): readonly OwnerClaim[] {
   if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return NONE
-  const isOld = ageMs > bounds.waitingProofAfterMs || !isUnbroken
   switch (command.evidence) {
     case 'O':
       return NONE
     case 'E1':
       return isUnbroken ? NONE : command.owners
     case 'W':
-      return isOld ? command.owners.filter((owner) => owner.claim === 'waiting') : NONE
+      // One that was seen to go beside it is looked at where it would be by itself.
+      if (!isUnbroken) return command.owners
+      if (ageMs <= bounds.waitingProofAfterMs) return NONE
+      return command.owners.filter((owner) => owner.claim === 'waiting')
     case 'E2':
     case 'E3':
     case 'E4':

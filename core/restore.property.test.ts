@@ -1,0 +1,279 @@
+/**
+ * Collecting while the cluster goes back in time, watchers are succeeded and kinds are not watched for a while: nothing goes that may stay, no
+ * reference to an owner that nobody deletes is dropped, and nothing stays that must go.
+ */
+import { deepEqual } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { claimsToProve } from '../services/reaper/gate.ts'
+import type { Folders } from '../testing/folders.ts'
+import { folders } from '../testing/folders.ts'
+import { CLUSTER, MONITORED, ModelCluster, served, settled } from '../testing/model-cluster.ts'
+import { shortKind } from '../testing/notation.ts'
+import { groundOf, leftovers, objection } from '../testing/oracle.ts'
+import { type Action, act, life } from '../testing/world-generator.ts'
+import { check } from './check.ts'
+import type { Command } from './command.ts'
+import type { CommandSettled, Event } from './event.ts'
+import type { ObjectMeta } from './object.ts'
+import { DEFAULT_POLICY } from './policy.ts'
+
+const RUNS = Number(process.env['RUNS'] ?? 400)
+const BEAT_MS = 30_000
+const BOUNDS = { commandLifeMs: 600_000, waitingProofAfterMs: 2_000 }
+type Jolt =
+  | { readonly type: 'keep' }
+  | { readonly type: 'restore' }
+  | { readonly type: 'restart' }
+  | { readonly type: 'unwatch'; readonly kind: string }
+  | { readonly type: 'watch' }
+
+class Loop {
+  readonly folders: Folders
+  readonly objections: string[] = []
+  readonly cluster: ModelCluster
+  #commands: [Command, number][] = []
+  readonly #results: Event[] = []
+  readonly #namespaces = new Map<string, string>()
+  readonly #unwatched = new Set<string>()
+  #kept: ReadonlyMap<string, ObjectMeta> | undefined
+  #now = 0
+  #epoch = 1
+  #clusterEpoch = 1
+
+  constructor(partitions: number) {
+    const onRemoved = (object: ObjectMeta, command: Command | null): void => {
+      const why = command === null ? '' : objection(this.cluster.objects.values(), object)
+      if (why !== '') this.objections.push(`${object.uid} goes: ${why}`)
+    }
+    this.cluster = new ModelCluster(onRemoved, () => {}, partitions)
+    this.folders = folders(partitions, (uid) => this.#namespaces.get(uid) ?? '')
+    this.#start()
+    const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
+    this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
+    for (const short of MONITORED) this.cluster.relist(short, 0, false)
+  }
+
+  #start(): void {
+    const about = { cluster: CLUSTER, name: 'test', epoch: this.#epoch }
+    this.tell({ type: 'WatcherStarted', ...about, clusterEpoch: this.#clusterEpoch })
+  }
+
+  tell(event: Event): void {
+    if ('object' in event && event.object !== null) {
+      this.#namespaces.set(event.object.uid, event.object.namespace)
+    }
+    this.folders.append('epoch' in event ? { ...event, epoch: this.#epoch } : event, this.#now)
+    if (this.folders.all.length === 1) this.#fold(0)
+  }
+
+  #fold(partition: number): void {
+    const outcome = this.folders.foldNext(partition)
+    for (const { kind } of outcome?.relists ?? []) this.#relist(shortKind(kind.group, kind.kind))
+    for (const command of outcome?.commands ?? []) this.#commands.push([command, this.#now])
+  }
+
+  #relist(short: string): void {
+    if (!this.#unwatched.has(short)) this.cluster.relist(short, 0, false)
+  }
+
+  turn(choice: number): void {
+    if (choice === 0 || this.folders.all.length > 1) this.#fold(choice % this.folders.all.length)
+    if (choice === 0) return
+    if (choice === 1) return this.#result()
+    if (choice === 2) return this.#carryOut(false)
+    if (choice === 3) return this.#carryOut(true)
+    if (choice === 4) return this.beat(BEAT_MS / 10)
+    const streams = [...this.cluster.streams]
+    const [short, stream] = streams[choice % streams.length] ?? ['', []]
+    const event = stream.shift()
+    if (event !== undefined && !this.#unwatched.has(short)) this.tell(event)
+  }
+
+  #result(): void {
+    const event = this.#results.shift()
+    if (event !== undefined) this.tell(event)
+  }
+
+  #carryOut(isRefused: boolean): void {
+    const [command, at] = this.#commands.shift() ?? []
+    if (command === undefined || at === undefined || command.type === 'WarnObject') return
+    const isOld = command.clusterEpoch !== this.#clusterEpoch || command.evidence === 'E4'
+    const result =
+      isRefused || isOld
+        ? settled(command, 'blocked', null)
+        : command.type === 'VerifyOwner'
+          ? this.cluster.verify(command)
+          : this.#effect(command, at)
+    this.#results.push({ ...result, clusterEpoch: command.clusterEpoch })
+  }
+
+  #effect(
+    command: Exclude<Command, { type: 'VerifyOwner' | 'WarnObject' }>,
+    at: number,
+  ): CommandSettled {
+    const facts = { ageMs: this.#now - at, isUnbroken: true }
+    for (const claim of claimsToProve(command, facts, BOUNDS)) {
+      const found = this.cluster.at(claim)
+      const isSame = found?.uid === claim.uid
+      const isWaiting = isSame && found.deletedAt !== null
+      if (isSame && (claim.claim === 'absent' || !isWaiting)) return settled(command, 'stale', null)
+    }
+    const object = this.cluster.objects.get(command.target.uid)
+    const result = this.cluster.carryOut(command)
+    if (command.type === 'OrphanDependent' && result.outcome === 'done' && object !== undefined) {
+      for (const index of command.drop) {
+        const reference = command.references[index]
+        if (reference === undefined) continue
+        const owner = this.cluster.objects.get(reference.uid)
+        const isLive = groundOf(this.cluster.objects.values(), object, reference) === 'live'
+        if (isLive && owner?.deletedAt === null)
+          this.objections.push(
+            `${object.uid} loses ${reference.uid}, which nobody deletes (${command.evidence})`,
+          )
+      }
+    }
+    return result
+  }
+
+  beat(ms: number): void {
+    this.#now += ms
+    this.tell({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] })
+  }
+
+  jolt(jolt: Jolt): void {
+    switch (jolt.type) {
+      case 'keep':
+        this.#kept = new Map(this.cluster.objects)
+        return
+      case 'restore': {
+        if (this.#kept === undefined) return
+        this.cluster.objects.clear()
+        for (const [uid, object] of this.#kept) this.cluster.objects.set(uid, object)
+        this.#clusterEpoch += 1
+        return this.#restart()
+      }
+      case 'restart':
+        return this.#restart()
+      case 'unwatch': {
+        if (this.#unwatched.has(jolt.kind)) return
+        this.#unwatched.add(jolt.kind)
+        this.cluster.streams.set(jolt.kind, [])
+        return this.tell(served(jolt.kind, false))
+      }
+      case 'watch':
+        for (const short of [...this.#unwatched]) this.#watch(short)
+    }
+  }
+
+  #watch(short: string): void {
+    this.#unwatched.delete(short)
+    this.cluster.streams.set(short, [])
+    this.tell(served(short, true))
+    this.cluster.relist(short, 0, false)
+  }
+
+  #restart(): void {
+    this.#epoch += 1
+    for (const [short] of this.cluster.streams) this.cluster.streams.set(short, [])
+    this.#start()
+    for (const short of MONITORED) {
+      this.tell(served(short, !this.#unwatched.has(short)))
+      this.#relist(short)
+    }
+    this.tell(served('deploy', false))
+  }
+
+  quiet(count: number): void {
+    this.jolt({ type: 'watch' })
+    for (const short of MONITORED) this.cluster.relist(short, 0, false)
+    for (let beats = 0; beats < count; beats++) {
+      this.beat(BEAT_MS)
+      for (let rounds = 0; this.#isBusy(); rounds++) {
+        if (rounds === 1_000) throw new Error('the loop goes round and round')
+        for (let choice = 0; choice < 40; choice++)
+          if (choice !== 3 && choice !== 4) this.turn(choice)
+      }
+    }
+  }
+
+  #isBusy(): boolean {
+    const isTelling = [...this.cluster.streams.values()].some((stream) => stream.length > 0)
+    return isTelling || this.folders.waiting + this.#results.length + this.#commands.length > 0
+  }
+}
+
+const anyTurns = fc.array(fc.array(fc.nat({ max: 19 }), { maxLength: 12 }), {
+  minLength: 1,
+  maxLength: 12,
+})
+const kind = fc.constantFrom('rs', 'pv', 'node', 'pod')
+const calm: fc.Arbitrary<Jolt> = fc.oneof(
+  fc.constant({ type: 'restart' as const }),
+  fc.record({ type: fc.constant('unwatch' as const), kind }),
+  fc.constant({ type: 'watch' as const }),
+)
+const wild: fc.Arbitrary<Jolt> = fc.oneof(
+  calm,
+  fc.constant({ type: 'keep' as const }),
+  fc.constant({ type: 'restore' as const }),
+)
+
+function joltsOf(jolt: fc.Arbitrary<Jolt>): fc.Arbitrary<readonly (Jolt | null)[]> {
+  return fc.array(fc.option(jolt, { freq: 3 }), { minLength: 1, maxLength: 15 })
+}
+
+function run(
+  actions: readonly Action[],
+  turns: readonly (readonly number[])[],
+  jolts: readonly (Jolt | null)[],
+  partitions: number,
+): Loop {
+  const loop = new Loop(partitions)
+  for (const [serial, action] of actions.entries()) {
+    act(loop.cluster, action, serial)
+    const jolt = jolts[serial % jolts.length] ?? null
+    if (jolt !== null) loop.jolt(jolt)
+    for (const choice of turns[serial % turns.length] ?? []) loop.turn(choice)
+  }
+  loop.quiet(200)
+  for (const each of loop.folders.all) each.commit()
+  return loop
+}
+
+/** What a restore takes back is seen best where users orphan, and most references are good. */
+function orphaning(actions: readonly Action[]): readonly Action[] {
+  return actions.map((action, index): Action => {
+    if (action.type === 'delete' && index % 2 === 0) return { ...action, policy: 'Orphan' }
+    if (action.type !== 'create') return action
+    const references = action.references.map((each) => ({ ...each, flaw: 'none' as const }))
+    return { ...action, references }
+  })
+}
+
+const partitions = fc.integer({ min: 1, max: 4 })
+
+test('nothing wrong goes while watchers and watches come and go, and what must go goes', () => {
+  const lives = life({ hasOrphaning: true, hasKindsGone: false, maxLength: 30 })
+  fc.assert(
+    fc.property(lives, anyTurns, joltsOf(calm), partitions, (actions, turns, jolts, count) => {
+      const loop = run(actions, turns, jolts, count)
+      deepEqual(loop.objections, [])
+      deepEqual(leftovers(loop.cluster.objects), [])
+      for (const { state } of loop.folders.all) deepEqual(check(state), [])
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+test('nothing wrong goes, and nothing loses an owner that nobody deletes, when a cluster is restored', () => {
+  const lives = life({ hasOrphaning: true, hasKindsGone: false, maxLength: 30 }).map(orphaning)
+  fc.assert(
+    fc.property(lives, anyTurns, joltsOf(wild), partitions, (actions, turns, jolts, count) => {
+      const loop = run(actions, turns, jolts, count)
+      deepEqual(loop.objections, [])
+      for (const { state } of loop.folders.all) deepEqual(check(state), [])
+    }),
+    { numRuns: RUNS },
+  )
+})

@@ -1,0 +1,14 @@
+/** A command's class is the one furthest down among its references: what it rests on besides has to be looked at as if it stood alone. */
+import { deepEqual } from 'node:assert/strict'
+import { test } from 'node:test'
+import { CLAIM, deleteObject } from '../../testing/reaper.ts'
+import { DEFAULT_REAPER_CONFIG as BOUNDS } from './config.ts'
+import { claimsToProve } from './gate.ts'
+
+const gone = { ...CLAIM, name: 'gone', claim: 'absent' } as const
+const waits = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
+
+test('looks at an owner that was seen to go, beside one that waits, when the cluster may have been restored unseen', () => {
+  const command = deleteObject({ evidence: 'W', owners: [gone, waits] })
+  deepEqual(claimsToProve(command, { ageMs: 0, isUnbroken: false }, BOUNDS), [gone, waits])
+})
