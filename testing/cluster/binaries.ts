@@ -88,12 +88,16 @@ export function missingServers(...names: readonly ServerName[]): string | undefi
   return `skipped: ${notBuilt(missing)}`
 }
 
-/** Where build.ts puts binaries: outside the checkout, so that clones share them and CI caches them. */
+/** Where build.ts puts binaries. */
 export function builtFolder(): string {
+  return join(serversFolder(), `${KUBERNETES_VERSION}-etcd-${ETCD_VERSION}`, 'bin')
+}
+
+/** Where all servers of the tests lie: outside the checkout, so that clones share them and CI caches them. */
+export function serversFolder(): string {
   const env = process.env
   const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
-  const servers = env['KINFOLD_SERVERS_DIR'] || join(cache, 'kinfold', 'servers')
-  return join(servers, `${KUBERNETES_VERSION}-etcd-${ETCD_VERSION}`, 'bin')
+  return env['KINFOLD_SERVERS_DIR'] || join(cache, 'kinfold', 'servers')
 }
 
 function notBuilt(names: readonly ServerName[]): string {

@@ -1,43 +1,16 @@
 /**
- * The command `npm run servers [name…]`: builds the real Kubernetes servers for cluster tests from the
- * Go modules pinned in go/, needing nothing but Go. What is there already is left alone; a binary
- * appears under its name only when it is whole (built beside it, then renamed).
- *
- * Exit codes: 0 all there, 2 an unknown name, 4 Go is missing or a build failed.
+ * Builds the real Kubernetes servers for cluster tests from the Go modules pinned in go/, needing
+ * nothing but Go. What is there already is left alone; a binary appears under its name only when it is
+ * whole (built beside it, then renamed). The command is ../servers.ts.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  builtFolder,
-  findBinary,
-  KUBERNETES_VERSION,
-  SERVERS,
-  type ServerSource,
-} from './binaries.ts'
-
-process.exitCode = await build(process.argv.slice(2))
-
-async function build(names: readonly string[]): Promise<number> {
-  const known = SERVERS.map(({ name }) => name)
-  const unknown = names.filter((name) => !known.some((it) => it === name))
-  if (unknown.length > 0) {
-    console.error(`No server is called ${unknown.join(' or ')}; there are ${known.join(', ')}.`)
-    return 2
-  }
-  for (const server of SERVERS) {
-    if (names.length > 0 && !names.includes(server.name)) continue
-    const failure = await buildUnlessThere(server)
-    if (failure === undefined) continue
-    console.error(failure)
-    return 4
-  }
-  return 0
-}
+import { builtFolder, findBinary, KUBERNETES_VERSION, type ServerSource } from './binaries.ts'
 
 /** Answers the sentence that says why it failed, if it did. */
-async function buildUnlessThere(server: ServerSource): Promise<string | undefined> {
+export async function buildUnlessThere(server: ServerSource): Promise<string | undefined> {
   const there = findBinary(server.name)
   if (there !== undefined) {
     console.log(`${server.name}: there already (${there})`)

@@ -1,0 +1,79 @@
+/**
+ * One Kafka process of a test's cluster: broker and controller in one (KRaft), on ports and data that
+ * stay the same through every kill and start, so that clients need not be told.
+ *
+ * It does not wait for the disk: what it has answered survives the death of processes, which tests
+ * cause, not that of the machine.
+ */
+import { join } from 'node:path'
+import { ServerProcess } from '../cluster/server-process.ts'
+import { kafkaCommand } from './jars.ts'
+
+export interface BrokerProcessOptions {
+  readonly nodeId: number
+  /** `127.0.0.1:PORT`, where clients connect. */
+  readonly address: string
+  /** Holds its server.properties, data and log. */
+  readonly folder: string
+  /** Answers whether it can be used. */
+  readonly isReady: () => Promise<boolean>
+}
+
+export class BrokerProcess {
+  readonly nodeId: number
+  readonly address: string
+  readonly #options: BrokerProcessOptions
+  #process: ServerProcess | undefined
+
+  constructor(options: BrokerProcessOptions) {
+    this.nodeId = options.nodeId
+    this.address = options.address
+    this.#options = options
+  }
+
+  get pid(): number {
+    return this.#running().pid
+  }
+
+  /** Goes on from the data that lies there; resolves when it can be used. */
+  async start(): Promise<void> {
+    if (this.#process?.isRunning) return
+    const { nodeId, folder, isReady } = this.#options
+    const command = {
+      name: `kafka ${nodeId}`,
+      logFile: join(folder, 'kafka.log'),
+      ...kafkaCommand('kafka.Kafka', join(folder, 'server.properties')),
+    }
+    this.#process = await ServerProcess.start(command, isReady)
+  }
+
+  /** In good order: leadership moves first, open transactions stay open. */
+  async stop(): Promise<void> {
+    await this.#process?.stop()
+  }
+
+  /** SIGKILL: nobody is told; the others notice by its session. */
+  async kill(): Promise<void> {
+    await this.#process?.kill()
+  }
+
+  /** SIGSTOP: it keeps its port and its connections and answers nothing. */
+  pause(): void {
+    this.#running().pause()
+  }
+
+  resume(): void {
+    this.#running().resume()
+  }
+
+  /** Kills it and starts it again. */
+  async restart(): Promise<void> {
+    await this.kill()
+    await this.start()
+  }
+
+  #running(): ServerProcess {
+    if (this.#process === undefined) throw new Error(`kafka ${this.nodeId} was never started`)
+    return this.#process
+  }
+}

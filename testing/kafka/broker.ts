@@ -1,0 +1,180 @@
+/**
+ * A real Kafka for one test: one broker, or three that replicate, on 127.0.0.1, with handles for the
+ * faults a client has to survive.
+ *
+ * What must stay true: closing it leaves nothing behind. Own brokers are killed and their files removed;
+ * on brokers that KAFKA_BROKERS names, which others use too, the topics and groups of its application
+ * are deleted, and nothing else is touched.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Kafka as Client, type KafkaConfig, logLevel } from 'kafkajs'
+import { freePort } from '../cluster/port.ts'
+import { eventually } from '../eventually.ts'
+import { BrokerProcess } from './broker-process.ts'
+import { givenBrokers } from './jars.ts'
+import {
+  kafkaUuid,
+  metaProperties,
+  type NodePorts,
+  type Properties,
+  propertiesText,
+  serverProperties,
+} from './server-properties.ts'
+
+const PROBE_WITHIN_MS = 2_000
+
+export interface KafkaOptions {
+  /** One unless given. */
+  readonly brokers?: 1 | 3
+  /** Starts brokers even where KAFKA_BROKERS names some: for tests that kill, pause or restart them. */
+  readonly own?: boolean
+  /** Broker settings, after ours. Brokers are its own then. */
+  readonly properties?: Properties
+}
+
+export async function startKafka(options: KafkaOptions = {}): Promise<Kafka> {
+  const given = givenBrokers()
+  const isPlain = !options.own && (options.brokers ?? 1) === 1 && options.properties === undefined
+  if (isPlain && given !== undefined) return new Kafka(given)
+  const folder = await mkdtemp(join(tmpdir(), 'kinfold-kafka-'))
+  const brokers: BrokerProcess[] = []
+  try {
+    const nodes = await nodePorts(options.brokers ?? 1)
+    const clusterId = kafkaUuid()
+    for (const node of nodes) brokers.push(await prepare(node, nodes, clusterId, folder, options))
+    await startAll(brokers)
+    await eventually('each broker knows all', async () => {
+      const known = await Promise.all(nodes.map(knownTo))
+      return known.every((nodeIds) => nodeIds.length === nodes.length)
+    })
+    const bootstrap = brokers.map(({ address }) => address)
+    return new Kafka(bootstrap, { brokers, folder })
+  } catch (error) {
+    await Promise.all(brokers.map((broker) => broker.kill()))
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+interface Own {
+  readonly brokers: readonly BrokerProcess[]
+  readonly folder: string
+}
+
+/** Made by `startKafka` only. */
+export class Kafka implements AsyncDisposable {
+  /** `HOST:PORT` of each broker. */
+  readonly bootstrap: readonly string[]
+  /** Nobody else's: begin with it the names of topics (`APPLICATION.TOPIC`), groups and transactions. */
+  readonly application: string = `test-${randomUUID().slice(0, 8)}`
+  readonly #own: Own | undefined
+
+  constructor(bootstrap: readonly string[], own?: Own) {
+    this.bootstrap = bootstrap
+    this.#own = own
+  }
+
+  get brokers(): readonly BrokerProcess[] {
+    if (this.#own === undefined)
+      throw new Error('these brokers are not ours: start the test with `own: true`')
+    return this.#own.brokers
+  }
+
+  /** By its node id: 1, or 1 to 3. */
+  broker(nodeId: number): BrokerProcess {
+    const broker = this.brokers.find((each) => each.nodeId === nodeId)
+    if (broker === undefined) throw new Error(`there is no broker ${nodeId}`)
+    return broker
+  }
+
+  /** A client that says nothing; `config` overrides ours. */
+  client(config: Partial<KafkaConfig> = {}): Client {
+    return quietClient(this.bootstrap, config)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#own === undefined) return await this.#leaveGivenBrokers()
+    await Promise.all(this.#own.brokers.map((broker) => broker.kill()))
+    await rm(this.#own.folder, { recursive: true, force: true })
+  }
+
+  async #leaveGivenBrokers(): Promise<void> {
+    const isOurs = (name: string) => name.startsWith(this.application)
+    const admin = this.client().admin()
+    await admin.connect()
+    try {
+      const topics = (await admin.listTopics()).filter(isOurs)
+      if (topics.length > 0) await admin.deleteTopics({ topics })
+      const { groups } = await admin.listGroups()
+      const groupIds = groups.map(({ groupId }) => groupId).filter(isOurs)
+      if (groupIds.length > 0) await admin.deleteGroups(groupIds)
+    } finally {
+      await admin.disconnect()
+    }
+  }
+}
+
+async function nodePorts(count: number): Promise<NodePorts[]> {
+  const ports = new Set<number>()
+  while (ports.size < 3 * count) ports.add(await freePort())
+  const left = [...ports]
+  const take = () => left.pop()!
+  return Array.from({ length: count }, (_, index) => ({
+    nodeId: index + 1,
+    client: take(),
+    inside: take(),
+    controller: take(),
+  }))
+}
+
+async function prepare(
+  node: NodePorts,
+  nodes: readonly NodePorts[],
+  clusterId: string,
+  parent: string,
+  options: KafkaOptions,
+): Promise<BrokerProcess> {
+  const { nodeId } = node
+  const folder = join(parent, `broker-${nodeId}`)
+  const data = join(folder, 'data')
+  await mkdir(data, { recursive: true })
+  const settings = { ...serverProperties(node, nodes, data), ...options.properties }
+  await writeFile(join(folder, 'server.properties'), propertiesText(settings))
+  const meta = propertiesText(metaProperties(nodeId, clusterId))
+  await writeFile(join(data, 'meta.properties'), meta)
+  const isReady = async () => {
+    const known = await knownTo(node)
+    return known.includes(nodeId) && known.length > nodes.length / 2
+  }
+  return new BrokerProcess({ nodeId, address: `127.0.0.1:${node.client}`, folder, isReady })
+}
+
+/** All must run before one is ready; if one fails, the others are awaited first, so none escapes. */
+async function startAll(brokers: readonly BrokerProcess[]): Promise<void> {
+  const started = await Promise.allSettled(brokers.map((broker) => broker.start()))
+  const failed = started.find((each) => each.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+}
+
+/** The brokers that this one says the cluster has. */
+async function knownTo(node: NodePorts): Promise<readonly number[]> {
+  const admin = quietClient([`127.0.0.1:${node.inside}`], {
+    connectionTimeout: PROBE_WITHIN_MS,
+    requestTimeout: PROBE_WITHIN_MS,
+    retry: { retries: 0 },
+  }).admin()
+  try {
+    await admin.connect()
+    const { brokers } = await admin.describeCluster()
+    return brokers.map(({ nodeId }) => nodeId)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+function quietClient(brokers: readonly string[], config: Partial<KafkaConfig>): Client {
+  return new Client({ brokers: [...brokers], logLevel: logLevel.NOTHING, ...config })
+}

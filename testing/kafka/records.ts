@@ -1,0 +1,49 @@
+/**
+ * The plainest use of Kafka, by kafkajs alone, for tests of the brokers themselves: what the Log adapter
+ * does is not to be shown by itself.
+ */
+import type { Kafka as Client } from 'kafkajs'
+
+/** Into partition 0, in this order; the topic is made unless it is there. */
+export async function produce(
+  client: Client,
+  topic: string,
+  values: readonly string[],
+): Promise<void> {
+  const admin = client.admin()
+  await admin.connect()
+  try {
+    await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true })
+  } finally {
+    await admin.disconnect()
+  }
+  const producer = client.producer({ idempotent: true, maxInFlightRequests: 1 })
+  await producer.connect()
+  try {
+    await producer.send({ topic, messages: values.map((value) => ({ value, partition: 0 })) })
+  } finally {
+    await producer.disconnect()
+  }
+}
+
+/** From the beginning, until there are `count`. */
+export async function readAll(client: Client, topic: string, count: number): Promise<string[]> {
+  const consumer = client.consumer({ groupId: `${topic}.readers`, maxWaitTimeInMs: 100 })
+  await consumer.connect()
+  const values: string[] = []
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error))
+  try {
+    await consumer.subscribe({ topic, fromBeginning: true })
+    await consumer.run({
+      eachMessage: async ({ message }) => {
+        values.push(message.value?.toString() ?? '')
+        if (values.length === count) resolve()
+      },
+    })
+    await promise
+    return values
+  } finally {
+    await consumer.disconnect()
+  }
+}
