@@ -22,6 +22,8 @@ import {
 
 /** A commit whose entries are in the log while its outcome is open. */
 export interface HeldCommit {
+  /** Resolves once its entries are in the log; absent where they are at once. */
+  readonly opened?: Promise<void>
   release(): void
   abort(): void
 }
@@ -411,6 +413,7 @@ function holdingBack(name: string, open: Open): void {
     await log.append('commands', 0, [record('early')])
     const held = fixture.holdNextCommit()
     const commit = commitOne(task, 'held')
+    await held.opened
     await log.append('commands', 0, [record('behind')])
     const { end } = await log.bounds('commands', 0)
     deepEqual(await keys(log, 'commands', 0), ['early'])
@@ -430,6 +433,7 @@ function holdingBack(name: string, open: Open): void {
     const task = await log.openTask(0)
     const held = fixture.holdNextCommit()
     const commit = commitOne(task, 'x')
+    await held.opened
     const behind = await log.append('commands', 0, [record('behind')])
     const { end } = await log.bounds('commands', 0)
     const waiting = read(log, 'commands', 0, end, { waitMs: 60_000 })
@@ -449,9 +453,10 @@ function holdingBack(name: string, open: Open): void {
     const held = fixture.holdNextCommit()
     const commit = commitOne(first, 'x')
     const fenced = refuses('FENCED', commit)
+    await held.opened
     const second = await log.openTask(0)
-    await fenced
     held.release()
+    await fenced
     await commitOne(second, 'y')
     deepEqual(await keys(log, 'changelog', 0), [FENCE_KEY, FENCE_KEY, 'y'])
     deepEqual(await keys(log, 'commands', 0), ['y'])

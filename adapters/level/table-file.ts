@@ -12,8 +12,8 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { crc32c } from '../../core/crc32c.ts'
 import { StoreError } from '../../ports/store.ts'
-import { crc32c, unmasked } from './crc32c.ts'
 
 const FOOTER_BYTES = 48
 /** Compression type and masked CRC behind each block. */
@@ -106,4 +106,10 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
+}
+
+/** LevelDB stores its checksums masked, since they may lie inside data that is summed again. */
+function unmasked(stored: number): number {
+  const rotated = (stored - 0xa282ead8) >>> 0
+  return ((rotated >>> 17) | (rotated << 15)) >>> 0
 }

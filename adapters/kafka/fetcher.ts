@@ -1,0 +1,151 @@
+/**
+ * Reads pages of partitions over a pool of connections: a broker answers one request after the other on each, so a read that waits has one for itself.
+ *
+ * What must stay true: what was fetched beyond the asked limit is kept for the read that goes on there, and for no other; an abandoned read
+ * leaves its connection to nobody until the broker has answered.
+ */
+import type { Clock } from '../../ports/clock.ts'
+import { type Entry, LogError, type Page } from '../../ports/log.ts'
+import { BrokerError, CODE, codeOf, isPassing, logErrorOf } from './failure.ts'
+import type { Fetched } from './fetch.ts'
+import { fetchPage } from './fetch.ts'
+import type { Link } from './inside.ts'
+
+/** A broker is asked for so long at most, so that an abandoned read frees its connection soon. */
+const POLL_MS = 500
+/** How long a read is tried for while brokers cannot be reached or move leaders. */
+const TRIES_MS = 10_000
+const TRY_WAIT_MS = 50
+/** Remainders kept; a reader that goes on elsewhere leaves one behind. */
+const MOST_RESTS = 64
+
+export interface Asked {
+  readonly topic: string
+  readonly partition: number
+  readonly from: bigint
+  readonly limit: number
+  readonly waitMs: number
+}
+
+interface Rest {
+  readonly entries: readonly Entry[]
+  readonly next: bigint
+}
+
+export class Fetcher {
+  readonly #open: () => Promise<Link>
+  readonly #clock: Clock
+  readonly #free: Link[] = []
+  readonly #links = new Set<Link>()
+  readonly #rests = new Map<string, Rest>()
+  readonly #closed = new AbortController()
+
+  /** `open` gives a connected link. */
+  constructor(open: () => Promise<Link>, clock: Clock) {
+    this.#open = open
+    this.#clock = clock
+  }
+
+  async read(asked: Asked, signal?: AbortSignal): Promise<Page> {
+    const { topic, partition, waitMs } = asked
+    const deadline = this.#clock.monotonicMs() + waitMs
+    const either = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal
+    let { from } = asked
+    for (;;) {
+      either.throwIfAborted()
+      const kept = this.#takeRest(`${topic}/${partition}/${from}`)
+      const leftMs = Math.max(deadline - this.#clock.monotonicMs(), 0)
+      const place = { topic, partition, from, waitMs: Math.min(leftMs, POLL_MS) }
+      const fetched = kept ?? (await abandonable(this.#fetch(place), either))
+      if (fetched.entries.length > 0) return this.#cut(asked, fetched)
+      if (leftMs === 0) return { entries: [], next: fetched.next }
+      from = fetched.next
+    }
+  }
+
+  #cut({ topic, partition, limit }: Asked, { entries, next }: Rest): Page {
+    if (entries.length <= limit) return { entries, next }
+    const page = entries.slice(0, limit)
+    const on = page[page.length - 1]!.offset + 1n
+    this.#rests.set(`${topic}/${partition}/${on}`, { entries: entries.slice(limit), next })
+    const [oldest] = this.#rests.keys()
+    if (this.#rests.size > MOST_RESTS && oldest !== undefined) this.#rests.delete(oldest)
+    return { entries: page, next: on }
+  }
+
+  #takeRest(place: string): Rest | undefined {
+    const rest = this.#rests.get(place)
+    this.#rests.delete(place)
+    return rest
+  }
+
+  async #fetch(place: Parameters<typeof fetchPage>[2]): Promise<Fetched> {
+    const deadline = this.#clock.monotonicMs() + TRIES_MS
+    const doing = `reading partition ${place.partition} of ${place.topic}`
+    for (;;) {
+      const link = this.#free.pop() ?? (await this.#openOne())
+      try {
+        return await this.#fetchOver(link, place)
+      } catch (error) {
+        if (codeOf(error) === CODE.offsetOutOfRange) throw outOfRange(place)
+        if (
+          !isPassing(error) ||
+          this.#clock.monotonicMs() >= deadline ||
+          this.#closed.signal.aborted
+        ) {
+          throw logErrorOf(error, doing, 'UNAVAILABLE')
+        }
+        await this.#clock.sleep(TRY_WAIT_MS)
+        await link.refresh().catch(() => undefined)
+      } finally {
+        this.#free.push(link)
+      }
+    }
+  }
+
+  async #fetchOver(link: Link, place: Parameters<typeof fetchPage>[2]): Promise<Fetched> {
+    const leader = link.leaderOf(place.topic, place.partition)
+    if (leader === undefined) {
+      throw new BrokerError(CODE.leaderNotAvailable, `${place.topic} has no leader`)
+    }
+    return await fetchPage(link, await link.broker(leader), place)
+  }
+
+  async #openOne(): Promise<Link> {
+    this.#closed.signal.throwIfAborted()
+    const link = await this.#open()
+    this.#links.add(link)
+    return link
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed.abort(new LogError('CLOSED', 'This log is closed: open it'))
+    await Promise.all([...this.#links].map((link) => link[Symbol.asyncDispose]()))
+  }
+}
+
+function outOfRange({
+  topic,
+  partition,
+  from,
+}: {
+  topic: string
+  partition: number
+  from: bigint
+}): LogError {
+  const message = `Partition ${partition} of ${topic} does not hold offset ${from}: start from a snapshot or a relist`
+  return new LogError('OUT_OF_RANGE', message)
+}
+
+/** Rejects with the signal's reason as soon as it aborts; the work goes on for nobody. */
+async function abandonable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = (): void => reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+    work.catch(() => undefined)
+  }
+}

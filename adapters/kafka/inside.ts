@@ -1,0 +1,257 @@
+/**
+ * Everything that reaches into kafkajs' inside, pinned to 2.2.4: a `Cluster` of our own, raw requests on its connections, and its group calls.
+ *
+ * What must stay true: nobody else touches a private part of kafkajs; where its inside is another than expected, `openLink` says so at once
+ * (inside.kafka.test.ts). Every request has a time limit.
+ *
+ * Why: kafkajs has no way to read a partition without a group, its filter of aborted records lets some through, its producer cannot be told
+ * that a commit's outcome is unknown, and its encoders cost more than the fold.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
+import type { KafkaSettings } from './settings.ts'
+
+const KAFKAJS_VERSION = '2.2.4'
+/** A connection that is not made in this time is not. */
+const CONNECT_MS = 3_000
+const AUTHENTICATE_MS = 10_000
+/** Longest wait for an answer, unless a request says otherwise. */
+export const REQUEST_MS = 10_000
+/** A broker that hangs is not waited for at the end. */
+const CLOSE_MS = 1_000
+/** kafkajs repeats by itself what it looks up: coordinators, connections. Small steps: most waits are for a predecessor's transaction. */
+const RETRY = { initialRetryTime: 20, factor: 0, multiplier: 1.3, maxRetryTime: 300, retries: 12 }
+
+export interface Request {
+  readonly apiKey: number
+  readonly apiVersion: number
+  readonly apiName: string
+  readonly body: Buffer
+  readonly timeoutMs?: number
+}
+
+export interface ProducerIdentity {
+  readonly producerId: bigint
+  readonly producerEpoch: number
+}
+
+export interface JoinedMember {
+  readonly memberId: string
+  readonly memberMetadata: Buffer
+}
+
+/** kafkajs' `Broker`, as far as we use it. Its calls reject with kafkajs' errors (failure.ts). */
+export interface Broker {
+  readonly nodeId: number
+  initProducerId(options: {
+    transactionalId?: string
+    transactionTimeout?: number
+  }): Promise<{ producerId: string | bigint; producerEpoch: number }>
+  addPartitionsToTxn(options: object): Promise<unknown>
+  endTxn(options: object): Promise<unknown>
+  listOffsets(options: object): Promise<{
+    responses: { partitions: { partition: number; errorCode: number; offset: string }[] }[]
+  }>
+  deleteRecords(options: object): Promise<unknown>
+  joinGroup(options: object): Promise<{
+    generationId: number
+    leaderId: string
+    memberId: string
+    members: readonly JoinedMember[]
+  }>
+  syncGroup(options: object): Promise<{ memberAssignment: Buffer }>
+  heartbeat(options: object): Promise<unknown>
+  leaveGroup(options: object): Promise<unknown>
+  readonly connectionPool: { send(request: object): Promise<Buffer> }
+  readonly versions: Readonly<Record<number, { minVersion: number; maxVersion: number }>>
+}
+
+interface PartitionMetadata {
+  readonly partitionId: number
+  readonly leader: number
+  readonly partitionErrorCode: number
+}
+
+interface Cluster {
+  connect(): Promise<void>
+  disconnect(): Promise<void>
+  isConnected(): boolean
+  addMultipleTargetTopics(topics: readonly string[]): Promise<void>
+  refreshMetadata(): Promise<void>
+  findTopicPartitionMetadata(topic: string): readonly PartitionMetadata[]
+  findBroker(options: { nodeId: number }): Promise<Broker>
+  findControllerBroker(): Promise<Broker>
+  findGroupCoordinator(options: { groupId: string; coordinatorType: number }): Promise<Broker>
+  removeBroker(address: { host: string; port: number }): void
+}
+
+/** What FindCoordinator is asked for. */
+export const COORDINATOR = { group: 0, transaction: 1 } as const
+
+/** Connections of its own to every broker that it needs: one request after the other on each, so what waits holds up what is behind it. */
+export interface Link extends AsyncDisposable {
+  /** Also resolves after a failure: connects again when the connections are gone. */
+  connect(topics: readonly string[]): Promise<void>
+  /** The leader as last known; undefined when there is none just now. */
+  leaderOf(topic: string, partition: number): number | undefined
+  partitionsOf(topic: string): number
+  broker(nodeId: number): Promise<Broker>
+  controller(): Promise<Broker>
+  coordinator(type: keyof typeof COORDINATOR, id: string): Promise<Broker>
+  refresh(): Promise<void>
+  /** The bytes of the answer's body. */
+  send(broker: Broker, request: Request): Promise<Buffer>
+}
+
+export function openLink(settings: KafkaSettings, clientId: string): Link {
+  return new ClusterLink(clusterOf(createKafka(settings, clientId)))
+}
+
+export function createKafka({ brokers, tls, sasl }: KafkaSettings, clientId: string): Kafka {
+  checkVersion()
+  return new Kafka({
+    brokers: [...brokers],
+    clientId,
+    connectionTimeout: CONNECT_MS,
+    authenticationTimeout: AUTHENTICATE_MS,
+    requestTimeout: REQUEST_MS,
+    enforceRequestTimeout: true,
+    retry: RETRY,
+    logLevel: logLevel.NOTHING,
+    ...(tls && {
+      ssl: {
+        minVersion: 'TLSv1.2',
+        ...(tls.ca !== null && { ca: tls.ca }),
+        ...(tls.cert !== null && { cert: tls.cert }),
+        ...(tls.key !== null && { key: tls.key }),
+      },
+    }),
+    ...(sasl && { sasl: saslOf(sasl) }),
+  })
+}
+
+function saslOf(sasl: NonNullable<KafkaSettings['sasl']>): NonNullable<KafkaConfig['sasl']> {
+  if (sasl.mechanism === 'oauthbearer') {
+    return {
+      mechanism: 'oauthbearer',
+      oauthBearerProvider: async () => ({ value: await sasl.token() }),
+    }
+  }
+  const { mechanism, username, password } = sasl
+  switch (mechanism) {
+    case 'plain':
+      return { mechanism, username, password }
+    case 'scram-sha-256':
+      return { mechanism, username, password }
+    case 'scram-sha-512':
+      return { mechanism, username, password }
+  }
+}
+
+function clusterOf(kafka: Kafka): Cluster {
+  const symbol = Object.getOwnPropertySymbols(kafka).find(
+    ({ description }) => description === 'private:Kafka:createCluster',
+  )
+  const create = symbol && (kafka as unknown as Record<symbol, unknown>)[symbol]
+  if (typeof create !== 'function') throw changed('its client makes no clusters')
+  const cluster = create({
+    metadataMaxAge: 60_000,
+    allowAutoTopicCreation: false,
+    isolationLevel: 1,
+  }) as Cluster
+  const expected = [
+    'connect',
+    'disconnect',
+    'addMultipleTargetTopics',
+    'findTopicPartitionMetadata',
+    'findBroker',
+    'findControllerBroker',
+    'findGroupCoordinator',
+    'refreshMetadata',
+    'removeBroker',
+  ] as const
+  for (const name of expected) {
+    if (typeof cluster[name] !== 'function') throw changed(`a cluster has no ${name}`)
+  }
+  return cluster
+}
+
+let isChecked = false
+
+function checkVersion(): void {
+  if (isChecked) return
+  const path = createRequire(import.meta.url).resolve('kafkajs/package.json')
+  const { version } = JSON.parse(readFileSync(path, 'utf8')) as { version: string }
+  if (version !== KAFKAJS_VERSION) throw changed(`it is version ${version}`)
+  isChecked = true
+}
+
+function changed(what: string): Error {
+  return new Error(`kafkajs is not as adapters/kafka/inside.ts knows ${KAFKAJS_VERSION}: ${what}`)
+}
+
+class ClusterLink implements Link {
+  readonly #cluster: Cluster
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster
+  }
+
+  async connect(topics: readonly string[]): Promise<void> {
+    await this.#cluster.connect()
+    await this.#cluster.addMultipleTargetTopics(topics)
+  }
+
+  leaderOf(topic: string, partition: number): number | undefined {
+    const all = this.#cluster.findTopicPartitionMetadata(topic)
+    const found = all.find(({ partitionId }) => partitionId === partition)
+    return found === undefined || found.leader < 0 ? undefined : found.leader
+  }
+
+  partitionsOf(topic: string): number {
+    return this.#cluster.findTopicPartitionMetadata(topic).length
+  }
+
+  async broker(nodeId: number): Promise<Broker> {
+    return await this.#cluster.findBroker({ nodeId })
+  }
+
+  async controller(): Promise<Broker> {
+    return await this.#cluster.findControllerBroker()
+  }
+
+  async coordinator(type: keyof typeof COORDINATOR, id: string): Promise<Broker> {
+    const coordinatorType = COORDINATOR[type]
+    return await this.#cluster.findGroupCoordinator({ groupId: id, coordinatorType })
+  }
+
+  async refresh(): Promise<void> {
+    if (!this.#cluster.isConnected()) await this.#cluster.connect()
+    await this.#cluster.refreshMetadata()
+  }
+
+  async send(broker: Broker, request: Request): Promise<Buffer> {
+    const { apiKey, apiVersion, apiName, body, timeoutMs = REQUEST_MS } = request
+    // kafkajs writes what `encode` gives behind the request's header, and hands `decode` what follows that of the answer.
+    const encoded = { buf: body, buffer: body }
+    return await broker.connectionPool.send({
+      request: { apiKey, apiVersion, apiName, encode: async () => encoded },
+      response: {
+        decode: async (raw: Buffer) => ({ raw, clientSideThrottleTime: 0 }),
+        parse: async ({ raw }: { raw: Buffer }) => raw,
+      },
+      requestTimeout: timeoutMs,
+      logResponseError: false,
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, CLOSE_MS)
+    // An answer that still comes, or a connection that fails while it is closed, is nobody's.
+    const closed = this.#cluster.disconnect().catch(() => undefined)
+    await Promise.race([closed, promise])
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Appends without a transaction: an idempotent producer for each partition, one request of it under way at a time; what comes meanwhile goes with
+ * the next.
+ *
+ * What must stay true: an append is acknowledged only when all replicas in sync have it; a repeated request has the number of the first,
+ * so the broker takes it once. After a failure whose outcome is unknown the numbers begin anew under another identity.
+ */
+import type { Clock } from '../../ports/clock.ts'
+import { LogError, type Produced } from '../../ports/log.ts'
+import { BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
+import type { Link } from './inside.ts'
+import { inBatches, produce } from './produce.ts'
+import type { Compression, ProducerStamp } from './record-batch.ts'
+import { nextSequence } from './sequence.ts'
+
+/** How long an append is tried for before its caller hears of it. */
+const APPEND_MS = 20_000
+const FIRST_WAIT_MS = 20
+const LONGEST_WAIT_MS = 500
+/** Records that go in one request at most; larger appends go alone. */
+const MOST_RECORDS = 10_000
+/** The broker lost what it knew of the producer: another identity, and again. */
+const FORGOTTEN: ReadonlySet<number> = new Set([45, 46, 47, 59])
+
+interface Append {
+  readonly records: readonly Produced[]
+  readonly resolve: (first: bigint) => void
+  readonly reject: (error: Error) => void
+}
+
+export interface SenderOptions {
+  readonly link: Link
+  readonly compression: Compression
+  readonly clock: Clock
+}
+
+export class Sender {
+  readonly #options: SenderOptions
+  readonly #lanes = new Map<string, Lane>()
+  #closed = false
+
+  constructor(options: SenderOptions) {
+    this.#options = options
+  }
+
+  append(topic: string, partition: number, records: readonly Produced[]): Promise<bigint> {
+    if (this.#closed) return Promise.reject(new LogError('CLOSED', 'This log is closed: open it'))
+    const place = `${topic}/${partition}`
+    let lane = this.#lanes.get(place)
+    if (lane === undefined) {
+      lane = new Lane(this.#options, topic, partition)
+      this.#lanes.set(place, lane)
+    }
+    return lane.append(records)
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const lane of this.#lanes.values()) lane.close()
+  }
+}
+
+class Lane {
+  readonly #options: SenderOptions
+  readonly #topic: string
+  readonly #partition: number
+  #waiting: Append[] = []
+  #isBusy = false
+  #isClosed = false
+  #identity: { readonly producerId: bigint; readonly epoch: number } | undefined
+  #sequence = 0
+
+  constructor(options: SenderOptions, topic: string, partition: number) {
+    this.#options = options
+    this.#topic = topic
+    this.#partition = partition
+  }
+
+  append(records: readonly Produced[]): Promise<bigint> {
+    const { promise, resolve, reject } = Promise.withResolvers<bigint>()
+    this.#waiting.push({ records, resolve, reject })
+    if (!this.#isBusy) void this.#work()
+    return promise
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true
+    while (this.#waiting.length > 0) {
+      const group = this.#takeGroup()
+      try {
+        let first = await this.#appendAll(group.flatMap(({ records }) => records))
+        for (const { records, resolve } of group) {
+          resolve(first)
+          first += BigInt(records.length)
+        }
+      } catch (error) {
+        this.#identity = undefined
+        const failure = logErrorOf(error, `appending to ${this.#topic}`, 'UNAVAILABLE')
+        for (const { reject } of group) reject(failure)
+      }
+    }
+    this.#isBusy = false
+  }
+
+  #takeGroup(): Append[] {
+    let count = 0
+    const end = this.#waiting.findIndex(({ records }, index) => {
+      count += records.length
+      return index > 0 && count > MOST_RECORDS
+    })
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
+  }
+
+  /** Offset of the first. */
+  async #appendAll(records: readonly Produced[]): Promise<bigint> {
+    let first: bigint | undefined
+    for (const batch of inBatches(records)) {
+      const offset = await this.#appendBatch(batch)
+      first ??= offset
+    }
+    if (first === undefined) throw new Error('nothing to append')
+    return first
+  }
+
+  async #appendBatch(records: readonly Produced[]): Promise<bigint> {
+    const { clock, link } = this.#options
+    const deadline = clock.monotonicMs() + APPEND_MS
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+      try {
+        const offset = await this.#try(records)
+        this.#sequence = nextSequence(this.#sequence, records.length)
+        return offset
+      } catch (error) {
+        const isForgotten = error instanceof BrokerError && FORGOTTEN.has(error.code)
+        if (isForgotten) this.#identity = undefined
+        const mayWait = (isForgotten || isPassing(error)) && clock.monotonicMs() < deadline
+        if (!mayWait || this.#isClosed) throw error
+        await clock.sleep(waitMs)
+        // Who cannot be reached for this is asked again by the next try.
+        await link.refresh().catch(() => undefined)
+      }
+    }
+  }
+
+  async #try(records: readonly Produced[]): Promise<bigint> {
+    const { link, compression, clock } = this.#options
+    const leader = link.leaderOf(this.#topic, this.#partition)
+    if (leader === undefined) {
+      throw new BrokerError(CODE.leaderNotAvailable, `${this.#topic} has no leader`)
+    }
+    const stamp = await this.#stamp()
+    const batch = { topic: this.#topic, partition: this.#partition, records, stamp }
+    const options = { transactionalId: null, compression, now: clock.now() }
+    const [at] = await produce(link, await link.broker(leader), [batch], options)
+    if (at === undefined || at.code !== CODE.none) {
+      throw new BrokerError(at?.code ?? CODE.notLeader, `appending to ${this.#topic}`)
+    }
+    return at.offset
+  }
+
+  async #stamp(): Promise<ProducerStamp> {
+    if (this.#identity === undefined) {
+      const broker = await this.#options.link.controller()
+      const { producerId, producerEpoch } = await broker.initProducerId({})
+      this.#identity = { producerId: BigInt(producerId), epoch: producerEpoch }
+      this.#sequence = 0
+    }
+    return { ...this.#identity, sequence: this.#sequence, isTransactional: false }
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * How the brokers are reached: addresses, encryption, who we are.
+ *
+ * What must stay true: a password never leaves the machine in clear: PLAIN, and no authentication at all, are for loopback or TLS.
+ */
+import type { Compression } from './record-batch.ts'
+
+export interface KafkaSettings {
+  /** `host:port`, any of the cluster's. */
+  readonly brokers: readonly string[]
+  /** Before every topic, transactional id and group of ours; so several Kinfolds may share brokers. */
+  readonly application: string
+  /** PEM texts; `ca` null: the system's authorities. Absent: no TLS. */
+  readonly tls?: KafkaTls | undefined
+  readonly sasl?: KafkaSasl | undefined
+  readonly compression: Compression
+}
+
+export interface KafkaTls {
+  readonly ca: string | null
+  readonly cert: string | null
+  readonly key: string | null
+}
+
+export type KafkaSasl =
+  | {
+      readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
+      readonly username: string
+      readonly password: string
+    }
+  /** Asked for a token whenever one is needed. */
+  | { readonly mechanism: 'oauthbearer'; readonly token: () => Promise<string> }
+
+/** Why these settings are refused, or undefined. */
+export function refusalOf({ brokers, tls, sasl }: KafkaSettings): string | undefined {
+  if (brokers.length === 0) return 'no broker is named: give --brokers HOST:PORT'
+  const malformed = brokers.find((broker) => !/^.+:\d{1,5}$/.test(broker))
+  if (malformed !== undefined) {
+    return `${malformed} is no broker's address: give HOST:PORT, several with commas between`
+  }
+  if (tls !== undefined) return undefined
+  const remote = brokers.find((broker) => !isLoopback(broker))
+  if (remote === undefined) return undefined
+  if (sasl?.mechanism === 'plain') {
+    return `the password for ${remote} would go over the network in clear: use TLS, or a SCRAM mechanism`
+  }
+  if (sasl?.mechanism === 'oauthbearer') {
+    return `the token for ${remote} would go over the network in clear: use TLS`
+  }
+  return undefined
+}
+
+function isLoopback(broker: string): boolean {
+  const host = broker.slice(0, broker.lastIndexOf(':')).replace(/^\[|\]$/g, '')
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}

@@ -1,0 +1,248 @@
+/**
+ * The topics that Kinfold needs, what is wrong with those that are there, and making it right.
+ *
+ * What must stay true: a topic that would lose, reorder or re-time what the fold rests on is refused, with a sentence that says what to do; the number of
+ * partitions of a topic with entries is never changed. (F40 to F42, S13.)
+ */
+import kafkajs, { type Admin, type ITopicConfig } from 'kafkajs'
+import { COMPACTED, LogError, SINGLE_PARTITION } from '../../ports/log.ts'
+import type { Broker, Link } from './inside.ts'
+import type { ClusterMetadata, TopicMetadata } from './metadata.ts'
+import { describeTopics } from './metadata.ts'
+import { allTopicNames, KAFKA_TOPICS, type KafkaTopic, POSITIONS, topicName } from './topic-name.ts'
+
+const TOPIC = kafkajs.ConfigResourceTypes.TOPIC
+
+/** Batches hold up to 900 KiB, or one record of 1 MiB and what surrounds it. */
+const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
+const WANTED_REPLICAS = 3
+
+export interface TopicChange {
+  readonly topic: string
+  readonly what: string
+  /** `create` and `configure` can be done; `refuse` needs a person. */
+  readonly action: 'create' | 'configure' | 'refuse'
+}
+
+export interface TopicPlan {
+  readonly changes: readonly TopicChange[]
+  /** What is well enough to run and yet worth telling. */
+  readonly warnings: readonly string[]
+  readonly partitions: number
+  readonly replicas: number
+  /** Name to id, of what is there. */
+  readonly ids: Readonly<Record<string, string>>
+  readonly configs: ReadonlyMap<string, Readonly<Record<string, string>>>
+}
+
+export interface TopicsWanted {
+  readonly application: string
+  /** Undefined: as many as are there. */
+  readonly partitions: number | undefined
+  /** Undefined: three, or as many as there are brokers. */
+  readonly replicas: number | undefined
+}
+
+export async function planTopics(
+  link: Link,
+  broker: Broker,
+  admin: Admin,
+  wanted: TopicsWanted,
+): Promise<TopicPlan> {
+  const { application } = wanted
+  const found = await describeTopics(link, broker, allTopicNames(application))
+  const byName = new Map(found.topics.map((topic) => [topic.name, topic]))
+  const configs = await configsOf(admin, [...byName.keys()])
+  const replicas = wanted.replicas ?? Math.min(WANTED_REPLICAS, found.brokers)
+  const there = byName.get(topicName(application, 'events'))?.partitions
+  const partitions = wanted.partitions ?? there ?? 1
+  const changes: TopicChange[] = []
+  for (const topic of KAFKA_TOPICS) {
+    const name = topicName(application, topic)
+    const count = SINGLE_PARTITION.has(topic as never) ? 1 : partitions
+    const metadata = byName.get(name)
+    changes.push(
+      ...(metadata === undefined
+        ? [created(name, count, replicas)]
+        : changesOf(topic, metadata, count, configs.get(name) ?? {}, replicas)),
+    )
+  }
+  return {
+    changes,
+    warnings: warningsOf(found, replicas),
+    partitions,
+    replicas,
+    ids: Object.fromEntries(found.topics.map(({ name, id }) => [name, id])),
+    configs,
+  }
+}
+
+function warningsOf({ brokers, topics }: ClusterMetadata, replicas: number): string[] {
+  const least = Math.min(replicas, ...topics.map((topic) => topic.replicas))
+  if (least >= WANTED_REPLICAS) return []
+  const each = `${least} ${least === 1 ? 'copy' : 'copies'} of each topic on ${brokers} ${brokers === 1 ? 'broker' : 'brokers'}`
+  return [
+    `${each}: a lost disk can lose acknowledged events; run three brokers or more for real use`,
+  ]
+}
+
+function created(name: string, partitions: number, replicas: number): TopicChange {
+  const what = `missing: ${partitions} ${partitions === 1 ? 'partition' : 'partitions'}, ${replicas} replicas`
+  return { topic: name, what, action: 'create' }
+}
+
+/** What each setting has to be, and whether Kinfold may set it where entries are already there. */
+export function configOf(topic: KafkaTopic, replicas: number): Readonly<Record<string, string>> {
+  const isCompacted = topic === POSITIONS || COMPACTED.has(topic)
+  return {
+    'cleanup.policy': isCompacted ? 'compact' : 'delete',
+    'message.timestamp.type': 'LogAppendTime',
+    'max.message.bytes': String(MAX_MESSAGE_BYTES),
+    'min.insync.replicas': String(Math.max(1, replicas - 1)),
+    'unclean.leader.election.enable': 'false',
+    'compression.type': 'producer',
+    // Kinfold trims by itself, and only behind a snapshot.
+    ...(isCompacted ? {} : { 'retention.ms': '-1', 'retention.bytes': '-1' }),
+  }
+}
+
+/** With these wrong, entries are already lost, re-timed or folded away: no setting brings them back. */
+const FATAL: ReadonlySet<string> = new Set(['cleanup.policy', 'message.timestamp.type'])
+
+function changesOf(
+  topic: KafkaTopic,
+  metadata: TopicMetadata,
+  partitions: number,
+  config: Readonly<Record<string, string>>,
+  replicas: number,
+): TopicChange[] {
+  const { name } = metadata
+  const changes: TopicChange[] = []
+  if (metadata.partitions !== partitions) {
+    const what = `has ${metadata.partitions} partitions, not ${partitions}: entries lie by partition, so it cannot be changed; give --partitions ${metadata.partitions}, or another --application for a new log`
+    changes.push({ topic: name, what, action: 'refuse' })
+  }
+  for (const [key, value] of Object.entries(
+    configOf(topic, Math.min(replicas, metadata.replicas)),
+  )) {
+    const held = config[key]
+    if (held === undefined || isGoodEnough(key, held, value)) continue
+    const isFatal = FATAL.has(key)
+    const hint = isFatal
+      ? `: what it holds may be incomplete; set ${key}=${value} and, unless it is empty, start with another --application`
+      : ''
+    changes.push({
+      topic: name,
+      what: `${key} is ${held}, not ${value}${hint}`,
+      action: isFatal ? 'refuse' : 'configure',
+    })
+  }
+  return changes
+}
+
+/** More than we ask for is as well. */
+function isGoodEnough(key: string, held: string, wanted: string): boolean {
+  switch (key) {
+    case 'max.message.bytes':
+    case 'min.insync.replicas':
+      return Number(held) >= Number(wanted)
+    default:
+      return held === wanted
+  }
+}
+
+async function configsOf(
+  admin: Admin,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
+  if (names.length === 0) return new Map()
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: names.map((name) => ({ type: TOPIC, name })),
+  })
+  return new Map(
+    resources.map(({ resourceName, configEntries }) => [
+      resourceName,
+      Object.fromEntries(
+        configEntries.map(({ configName, configValue }) => [configName, configValue]),
+      ),
+    ]),
+  )
+}
+
+/** Creates and configures; what is refused stays as it is. */
+export async function applyTopics(
+  admin: Admin,
+  application: string,
+  plan: TopicPlan,
+): Promise<void> {
+  const missing = new Set(
+    plan.changes.filter(({ action }) => action === 'create').map(({ topic }) => topic),
+  )
+  const topics: ITopicConfig[] = KAFKA_TOPICS.filter((topic) =>
+    missing.has(topicName(application, topic)),
+  ).map((topic) => ({
+    topic: topicName(application, topic),
+    numPartitions: SINGLE_PARTITION.has(topic as never) ? 1 : plan.partitions,
+    replicationFactor: plan.replicas,
+    configEntries: Object.entries(configOf(topic, plan.replicas)).map(([name, value]) => ({
+      name,
+      value,
+    })),
+  }))
+  if (topics.length > 0) await admin.createTopics({ topics, waitForLeaders: false })
+  for (const topic of KAFKA_TOPICS) await configure(admin, topic, application, plan)
+}
+
+async function configure(
+  admin: Admin,
+  topic: KafkaTopic,
+  application: string,
+  plan: TopicPlan,
+): Promise<void> {
+  const name = topicName(application, topic)
+  const isDue = plan.changes.some(
+    (change) => change.topic === name && change.action === 'configure',
+  )
+  if (!isDue) return
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [{ type: TOPIC, name }],
+  })
+  // This call replaces all settings of the topic, so what others set goes with it.
+  const own = (resources[0]?.configEntries ?? []).filter(
+    (entry) => (entry as { configSource?: number }).configSource === TOPIC_SOURCE,
+  )
+  const held = Object.fromEntries(
+    own.map(({ configName, configValue }) => [configName, configValue]),
+  )
+  const configEntries = Object.entries({ ...held, ...configOf(topic, plan.replicas) }).map(
+    ([key, value]) => ({ name: key, value }),
+  )
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [{ type: TOPIC, name, configEntries }],
+  })
+}
+
+/** Set on the topic itself, not inherited. */
+const TOPIC_SOURCE = 1
+
+/** Throws what stands in the way of a start. */
+export function checkPlan(plan: TopicPlan, mayCreate: boolean): void {
+  const refused = plan.changes.find(({ action }) => action === 'refuse')
+  if (refused !== undefined) {
+    throw new LogError('FORMAT', `the topic ${refused.topic} ${refused.what}`)
+  }
+  if (mayCreate) return
+  const missing = plan.changes.filter(({ action }) => action === 'create').map(({ topic }) => topic)
+  if (missing.length > 0) {
+    const which = missing.length === 1 ? 'the topic' : 'the topics'
+    const hint = 'create them with kinfold topics apply, or leave out --no-create-topics'
+    throw new LogError('FORMAT', `${which} ${missing.join(', ')} missing: ${hint}`)
+  }
+  const wrong = plan.changes.find(({ action }) => action === 'configure')
+  if (wrong === undefined) return
+  const hint = 'kinfold topics apply sets it'
+  throw new LogError('FORMAT', `the topic ${wrong.topic}: ${wrong.what}; ${hint}`)
+}
