@@ -10,6 +10,7 @@ import { addDoctor } from './doctor.ts'
 import { addLineage } from './lineage.ts'
 import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
+import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
 import { VERSION } from './version.ts'
@@ -32,6 +33,7 @@ addPlan(program)
 addLineage(program)
 addAudit(program)
 addDoctor(program)
+addTopics(program)
 program.addHelpText(
   'after',
   '\nExit codes: 0 done, 1 differences or findings, 2 bad input, 3 refused by policy, 4 failure.',

@@ -31,6 +31,8 @@ export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
   'cli/embedded.ts',
   'cli/verify.ts',
   'cli/checkup.ts',
+  'cli/kafka-config.ts',
+  'cli/topics.ts',
   'services/graph/main.ts',
   'services/watcher/main.ts',
   'services/reaper/main.ts',

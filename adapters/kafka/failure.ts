@@ -86,7 +86,8 @@ export function logErrorOf(error: unknown, doing: string, otherwise: LogErrorCod
 }
 
 const HINTS: { readonly [Code in LogErrorCode]?: string } = {
-  UNAVAILABLE: '; it is tried again while the brokers cannot be reached',
+  UNAVAILABLE:
+    '; check that the brokers run, and that their addresses are right and reachable from here',
   UNKNOWN_OUTCOME: '; whether it took effect is unknown, so the task is opened again',
 }
 

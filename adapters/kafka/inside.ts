@@ -181,10 +181,29 @@ let isChecked = false
 
 function checkVersion(): void {
   if (isChecked) return
-  const path = createRequire(import.meta.url).resolve('kafkajs/package.json')
+  const require = createRequire(import.meta.url)
+  const path = require.resolve('kafkajs/package.json')
   const { version } = JSON.parse(readFileSync(path, 'utf8')) as { version: string }
   if (version !== KAFKAJS_VERSION) throw changed(`it is version ${version}`)
+  stopIdleTimers(require('kafkajs/src/network/requestQueue'))
   isChecked = true
+}
+
+interface RequestQueue {
+  readonly prototype: { scheduleCheckPendingRequests?: (this: QueueState) => void }
+}
+
+interface QueueState {
+  readonly pending: readonly unknown[]
+}
+
+/** After its first answer each connection of kafkajs looks every millisecond whether requests wait, for ever: only those that do need it. */
+function stopIdleTimers({ prototype }: RequestQueue): void {
+  const schedule = prototype.scheduleCheckPendingRequests
+  if (schedule === undefined) throw changed('a queue of requests schedules nothing')
+  prototype.scheduleCheckPendingRequests = function (this: QueueState): void {
+    if (this.pending.length > 0) schedule.call(this)
+  }
 }
 
 function changed(what: string): Error {

@@ -1,0 +1,166 @@
+/**
+ * How Kafka is reached: flags, and the section `kafka` of the config file.
+ *
+ * What must stay true: secrets come from files alone, never from an argument that others can list; files are read when they are needed, so one that
+ * is replaced counts at the next connection.
+ */
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { COMPRESSIONS } from '../adapters/kafka/record-batch.ts'
+import type { KafkaSasl, KafkaSettings, KafkaTls } from '../adapters/kafka/settings.ts'
+import { refusalOf } from '../adapters/kafka/settings.ts'
+import { bad, checkKey, flag, oneOf, type Setting, text, texts, whole } from './setting.ts'
+
+export interface KafkaConfig {
+  readonly settings: KafkaSettings
+  readonly replicas: number | undefined
+  readonly mayCreate: boolean
+}
+
+/** As commander gives them; undefined where not given. */
+export interface KafkaFlags {
+  readonly brokers?: string
+  readonly application?: string
+  readonly tls?: boolean
+  readonly tlsCa?: string
+  readonly tlsCert?: string
+  readonly tlsKey?: string
+  readonly sasl?: string
+  readonly saslUsername?: string
+  readonly saslPasswordFile?: string
+  readonly saslTokenFile?: string
+  readonly compression?: string
+  readonly replicas?: string
+  readonly createTopics?: boolean
+}
+
+const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const
+const MAX_REPLICAS = 32
+/** Characters that topics, groups and transactional ids of ours begin with. */
+const APPLICATION = /^[a-zA-Z0-9._-]{1,100}$/
+
+const KEYS = [
+  'brokers',
+  'application',
+  'tls',
+  'tlsCa',
+  'tlsCert',
+  'tlsKey',
+  'sasl',
+  'saslUsername',
+  'saslPasswordFile',
+  'saslTokenFile',
+  'compression',
+  'replicas',
+  'createTopics',
+]
+
+export function addKafkaOptions(command: Command): Command {
+  return command
+    .option('--brokers <list>', 'Kafka brokers, HOST:PORT with commas between')
+    .option('--application <name>', 'before all topics, groups and transactions (default: kinfold)')
+    .option('--tls', 'encrypt, trusting the system’s authorities')
+    .option('--tls-ca <file>', 'encrypt, trusting these authorities (PEM)')
+    .option('--tls-cert <file>', 'client certificate (PEM), with --tls-key')
+    .option('--tls-key <file>', 'its key (PEM)')
+    .option('--sasl <mechanism>', `authenticate with ${MECHANISMS.join(', ')}`)
+    .option('--sasl-username <name>', 'for plain and scram')
+    .option('--sasl-password-file <file>', 'for plain and scram')
+    .option('--sasl-token-file <file>', 'for oauthbearer; read again whenever a token is needed')
+    .option('--compression <codec>', `of new records: ${COMPRESSIONS.join(', ')} (default: zstd)`)
+    .option('--replicas <n>', 'copies of new topics (default: 3, or one a broker if fewer)')
+    .option('--no-create-topics', 'refuse to start while topics are missing or wrong')
+}
+
+export function kafkaConfig(flags: KafkaFlags, section: unknown, file: string): KafkaConfig {
+  const from = mapping(section, file)
+  const pick = (key: keyof KafkaFlags): Setting => ({
+    key,
+    value: flags[key] ?? from[key],
+    from: flags[key] === undefined ? `${file}: kafka.${key}` : `--${kebab(key)}`,
+  })
+  // Commander gives true for a negated flag that was not given.
+  const creates =
+    flags.createTopics === false
+      ? false
+      : (flag({ ...pick('createTopics'), value: from['createTopics'] }) ?? true)
+  const application = text(pick('application')) ?? 'kinfold'
+  if (!APPLICATION.test(application)) {
+    throw bad(
+      `${pick('application').from}: ${application} is no name for topics: take letters, digits, dots, _ and -`,
+    )
+  }
+  const settings: KafkaSettings = {
+    brokers: brokersOf(pick('brokers')),
+    application,
+    tls: tlsOf(pick),
+    sasl: saslOf(pick),
+    compression: oneOf(pick('compression'), COMPRESSIONS) ?? 'zstd',
+  }
+  const refusal = refusalOf(settings)
+  if (refusal !== undefined) throw bad(refusal)
+  return { settings, replicas: whole(pick('replicas'), 1, MAX_REPLICAS), mayCreate: creates }
+}
+
+function mapping(section: unknown, file: string): Record<string, unknown> {
+  if (section === undefined) return {}
+  if (typeof section !== 'object' || section === null || Array.isArray(section)) {
+    throw bad(`${file}: kafka: expected a mapping with brokers`)
+  }
+  for (const key of Object.keys(section)) checkKey(key, KEYS, `${file}: kafka`)
+  return section as Record<string, unknown>
+}
+
+function brokersOf(setting: Setting): readonly string[] {
+  const { value } = setting
+  if (typeof value !== 'string') return texts(setting)
+  return value.split(',').map((broker) => broker.trim())
+}
+
+type Pick = (key: keyof KafkaFlags) => Setting
+
+function tlsOf(pick: Pick): KafkaTls | undefined {
+  const [ca, cert, key] = (['tlsCa', 'tlsCert', 'tlsKey'] as const).map((name) =>
+    contentOf(pick(name)),
+  )
+  const isAsked = flag(pick('tls')) ?? (ca ?? cert ?? key) !== undefined
+  if (!isAsked) return undefined
+  if ((cert === undefined) !== (key === undefined)) {
+    throw bad('--tls-cert and --tls-key belong together: give both or neither')
+  }
+  return { ca: ca ?? null, cert: cert ?? null, key: key ?? null }
+}
+
+function saslOf(pick: Pick): KafkaSasl | undefined {
+  const mechanism = oneOf(pick('sasl'), MECHANISMS)
+  if (mechanism === undefined) return undefined
+  if (mechanism === 'oauthbearer') {
+    const setting = pick('saslTokenFile')
+    const path = text(setting)
+    if (path === undefined) throw bad('--sasl oauthbearer needs --sasl-token-file')
+    contentOf(setting)
+    return { mechanism, token: async () => (contentOf(setting) ?? '').trim() }
+  }
+  const username = text(pick('saslUsername'))
+  const password = contentOf(pick('saslPasswordFile'))
+  if (username === undefined || password === undefined) {
+    throw bad(`--sasl ${mechanism} needs --sasl-username and --sasl-password-file`)
+  }
+  return { mechanism, username, password: password.replace(/\r?\n$/, '') }
+}
+
+function contentOf(setting: Setting): string | undefined {
+  const path = text(setting)
+  if (path === undefined) return undefined
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw bad(
+      `${setting.from} ${path} cannot be read: ${error instanceof Error ? error.message : error}`,
+    )
+  }
+}
+
+function kebab(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}

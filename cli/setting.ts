@@ -1,0 +1,112 @@
+/**
+ * Single settings: from a flag or a key of the config file, each checked, each mistake a sentence that names where it was made.
+ *
+ * What must stay true: an unknown key or a value out of its range ends the start; nothing is guessed.
+ */
+import { readFileSync } from 'node:fs'
+import { isMap, LineCounter, parseDocument } from 'yaml'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+
+const API_VERSION = 'kinfold/v1alpha1'
+/** Beyond this a duration is a mistake. */
+const MAX_DAYS = 36_500
+
+export function readConfigFile(path: string, keys: readonly string[]): Record<string, unknown> {
+  let source: string
+  try {
+    source = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw bad(`--config ${path} cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
+  const lines = new LineCounter()
+  const document = parseDocument(source, { lineCounter: lines })
+  const [error] = document.errors
+  if (error !== undefined) throw bad(`--config ${path}: ${error.message}`)
+  if (!isMap(document.contents)) {
+    throw bad(`--config ${path}: expected a YAML mapping with apiVersion: ${API_VERSION}`)
+  }
+  const content = document.toJS() as Record<string, unknown>
+  for (const key of Object.keys(content)) {
+    checkKey(key, keys, `--config ${path}`)
+  }
+  if (content['apiVersion'] !== API_VERSION || content['kind'] !== 'Config') {
+    throw bad(`--config ${path}: expected apiVersion: ${API_VERSION} and kind: Config`)
+  }
+  return content
+}
+
+/** Refuses what is no key of ours. */
+export function checkKey(key: string, keys: readonly string[], where: string): void {
+  if (keys.includes(key)) return
+  throw bad(`${where}: unknown key ${key}; known are ${keys.join(', ')}`)
+}
+
+export interface Setting {
+  readonly key: string
+  readonly value: unknown
+  /** Where it was set, for the sentence. */
+  readonly from: string
+}
+
+export function text({ value, from }: Setting): string | undefined {
+  if (value === undefined) return undefined
+  if (typeof value !== 'string' || value === '')
+    throw bad(`${from}: expected a text, not ${show(value)}`)
+  return value
+}
+
+export function texts({ value, from }: Setting): readonly string[] {
+  if (value === undefined) return []
+  const isTexts = Array.isArray(value) && value.every((each) => typeof each === 'string')
+  if (!isTexts) throw bad(`${from}: expected a list of texts, not ${show(value)}`)
+  return value as readonly string[]
+}
+
+export function oneOf<T extends string>(
+  { value, from }: Setting,
+  allowed: readonly T[],
+): T | undefined {
+  if (value === undefined) return undefined
+  const found = allowed.find((each) => each === value)
+  if (found === undefined) throw bad(`${from}: ${show(value)} is none of ${allowed.join(', ')}`)
+  return found
+}
+
+export function flag({ value, from }: Setting): boolean | undefined {
+  if (value === undefined || typeof value === 'boolean') return value
+  throw bad(`${from}: expected true or false, not ${show(value)}`)
+}
+
+export function whole({ value, from }: Setting, least: number, most: number): number | undefined {
+  if (value === undefined) return undefined
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+  if (typeof number !== 'number' || !Number.isInteger(number) || number < least || number > most) {
+    throw bad(`${from}: expected a whole number from ${least} to ${most}, not ${show(value)}`)
+  }
+  return number
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 24 * 3_600_000,
+}
+
+export function duration({ value, from }: Setting): number | undefined {
+  if (value === undefined) return undefined
+  const match = /^(\d+)([smhd])$/.exec(String(value))
+  const ms = Number(match?.[1]) * (UNITS[match?.[2] ?? ''] ?? Number.NaN)
+  if (!(ms > 0 && ms <= MAX_DAYS * 24 * 3_600_000)) {
+    throw bad(`${from}: expected a duration such as 30s, 5m, 12h or 30d, not ${show(value)}`)
+  }
+  return ms
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value) ?? String(value)
+}
+
+export function bad(message: string): ExitError {
+  return new ExitError(EXIT.input, message)
+}
