@@ -26,6 +26,8 @@ export interface LeaseContractOptions {
 
 const NEVER = new AbortController().signal
 const NOBODY = (): void => undefined
+/** A lease waits through failures: a test that would wait for ever must end. */
+const TEST_MS = 60_000
 
 export function leaseContract(
   name: string,
@@ -33,7 +35,7 @@ export function leaseContract(
   options: LeaseContractOptions = {},
 ): void {
   const contract = (what: string, body: (fixture: LeaseFixture) => Promise<void>): void => {
-    test(`${name} ${what}`, { skip: options.skip ?? false }, async () => {
+    test(`${name} ${what}`, { skip: options.skip ?? false, timeout: TEST_MS }, async () => {
       await using fixture = await open()
       await body(fixture)
     })

@@ -81,7 +81,8 @@ class KubernetesLease implements Lease {
     }
     const sentMs = clock.monotonicMs()
     const acquiredAt = clock.now()
-    const durationSeconds = this.#times.durationMs / 1_000
+    // A whole number, by the schema.
+    const durationSeconds = Math.ceil(this.#times.durationMs / 1_000)
     const content = {
       holder: candidate.name,
       epoch: candidate.epoch,

@@ -64,7 +64,9 @@ export function replace(context: WriteContext, call: Call): Written {
   if (resourceVersion === '' && (kind.custom || kind.createdByPut)) {
     const message = 'Invalid value: 0: must be specified for an update'
     const field = 'metadata.resourceVersion'
-    throw invalid(kind, address.name, [{ reason: 'FieldValueInvalid', message, field }])
+    // Here the server names the resource where elsewhere it names the kind.
+    const named = { ...kind, kind: kind.resource }
+    throw invalid(named, address.name, [{ reason: 'FieldValueInvalid', message, field }])
   }
   return update(context, call, before, given)
 }
