@@ -61,6 +61,11 @@ export function readReap(reply: Reply, asked: ReapAsked): ReapAnswer {
   return unknown(reply, body, asked.now)
 }
 
+/** The object that was asked is not there, by the same rule. */
+export function isNotFound(reply: Reply, asked: Named): boolean {
+  return isAbsence(reply, parsed(reply), asked)
+}
+
 /** No answer came, or not all of it; `code` is its status if that came. */
 export function unanswered(error: ExchangeError, code: number | null): UnknownAnswer {
   return {
@@ -112,14 +117,16 @@ export function causesOf(status: Json): readonly unknown[] {
   return Array.isArray(causes) ? causes : []
 }
 
-function isAbsence({ status }: Reply, body: unknown, target: Target): boolean {
+type Named = Pick<Target, 'group' | 'resource' | 'name'>
+
+function isAbsence({ status }: Pick<Reply, 'status'>, body: unknown, asked: Named): boolean {
   if (status !== 404 || !isStatus(body) || body['reason'] !== 'NotFound') return false
   const { details } = body
   if (!isJson(details)) return false
   return (
-    details['name'] === target.name &&
-    details['kind'] === target.resource &&
-    (details['group'] ?? '') === target.group
+    details['name'] === asked.name &&
+    details['kind'] === asked.resource &&
+    (details['group'] ?? '') === asked.group
   )
 }
 

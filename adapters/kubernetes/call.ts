@@ -113,10 +113,10 @@ const CODES: Readonly<Record<ExchangeErrorCode, ClusterErrorCode>> = {
 }
 
 /** For an answer that is no success. */
-export function refused(reply: Reply, path: string, now: number): ClusterError {
+export function refused(reply: Reply, path: string, now: number, verb = 'GET'): ClusterError {
   const body = parsed(reply)
   const status = isStatus(body) ? body : {}
-  return refusal(reply.status, status, path, retryAfterMsOf(reply, now))
+  return refusal(reply.status, status, path, retryAfterMsOf(reply, now), verb)
 }
 
 /** As `refused`, for a Status that came by itself, in a watch. */
@@ -125,8 +125,9 @@ export function refusal(
   status: Json,
   path: string,
   retryAfterMs: number | null,
+  verb = 'GET',
 ): ClusterError {
-  const text = `GET ${path} was answered ${reasonOf({ status: code }, status)}`
+  const text = `${verb} ${path} was answered ${reasonOf({ status: code }, status)}`
   return new ClusterError(codeOf(code, status), text, { retryAfterMs })
 }
 

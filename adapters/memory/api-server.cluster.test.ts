@@ -20,6 +20,7 @@ type Ask = (
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const CONTROLLERS = '/api/v1/namespaces/default/replicationcontrollers'
 const SERVICE_ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts'
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases'
 const JSON_PATCH = { 'content-type': 'application/json-patch+json' }
 const MERGE_PATCH = { 'content-type': 'application/merge-patch+json' }
 const TEMPLATE = {
@@ -177,6 +178,26 @@ suite('the API server in memory answers as kube-apiserver does', { skip: skip ??
       await ask('POST', `${CONFIG_MAPS}/twice`, {})
       await ask('DELETE', '/api/v1/namespaces/kube-system')
       await ask('DELETE', '/api/v1/namespaces')
+    }))
+
+  test('to PUTs of a Lease, which make it where it is missing and need a version where it is not', () =>
+    alike(async (ask) => {
+      const it = `${LEASES}/put`
+      const metadata = { name: 'put', namespace: 'default' }
+      const put = (more: object, spec: object = {}) =>
+        ask('PUT', it, { metadata: { ...metadata, ...more }, spec })
+      await put({ uid: 'gone', resourceVersion: '1' })
+      await put({ name: 'other' })
+      const made = await put({}, { leaseTransitions: 1 })
+      await put({}, { leaseTransitions: 2 })
+      const { uid, resourceVersion } = made.body.metadata
+      await put({ uid, resourceVersion }, { leaseTransitions: 2 })
+      await put({ uid, resourceVersion }, { leaseTransitions: 3 })
+      await put({ uid: 'other' }, { leaseTransitions: 3 })
+      await ask('DELETE', it)
+      await put({ uid, resourceVersion }, { leaseTransitions: 3 })
+      await ask('GET', it)
+      await ask('PUT', `${CONFIG_MAPS}/zz`, { metadata: { name: 'zz' } })
     }))
 
   test('to lists that are refused', () =>

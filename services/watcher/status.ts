@@ -14,6 +14,12 @@ export interface WatcherStatus {
   readonly connected: boolean
   /** Why it is not connected, or what went wrong last; empty otherwise. */
   readonly reason: string
+  /** The name of its lease. */
+  readonly lease: string
+  /** It holds the lease. */
+  readonly isLeading: boolean
+  /** Who holds it, when that is the only reason why this one does not watch. */
+  readonly standbyOf: string | null
   /** All kinds that are monitored; empty until discovery has answered. */
   readonly kinds: readonly KindStatus[]
   readonly counters: Readonly<Counters>

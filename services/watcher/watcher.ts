@@ -10,12 +10,13 @@ import type { ClusterId } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { HeldLease, Lease } from '../../ports/lease.ts'
+import type { HeldLease, Lease, LeaseWait } from '../../ports/lease.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { WatcherConfig } from './config.ts'
 import { DEFAULT_CONFIG } from './config.ts'
 import { within } from './deadline.ts'
+import { logOfHolder } from './holder-log.ts'
 import { IdentityGuard, isPassing } from './identity.ts'
 import { untilDone } from './log-retry.ts'
 import type { Marks } from './marks.ts'
@@ -58,6 +59,8 @@ class ClusterWatcher implements Watcher {
   #clusterId: ClusterId | null = null
   #session: Session | undefined
   #reason = 'It has not been reached yet.'
+  #isLeading = false
+  #standbyOf: string | null = null
 
   constructor({ cluster, config, observe, lease, ...ports }: WatcherDeps) {
     this.#lease = lease
@@ -79,6 +82,9 @@ class ClusterWatcher implements Watcher {
       clusterEpoch: session?.reign.clusterEpoch ?? 0,
       connected: session?.connected ?? false,
       reason: session?.reason ?? this.#reason,
+      lease: this.#lease.name,
+      isLeading: this.#isLeading,
+      standbyOf: this.#standbyOf,
       kinds: session?.kinds() ?? [],
       counters: { ...this.#counters },
     }
@@ -93,21 +99,39 @@ class ClusterWatcher implements Watcher {
   }
 
   async #holdLease(signal: AbortSignal): Promise<void> {
-    const cluster = await this.#identify(signal)
-    const { epoch } = await this.#readMarks(cluster, signal)
-    this.#reason = 'Another watcher holds its lease.'
-    await using held = await this.#lease.acquire(cluster, epoch, signal)
+    await this.#identify(signal)
+    await using held = await this.#lease.acquire((wait) => this.#waits(wait), signal)
+    this.#standbyOf = null
+    this.#isLeading = true
+    try {
+      await this.#lead(held, signal)
+    } catch (error) {
+      // Whatever was under way when it was lost broke with it.
+      if (signal.aborted || !held.lost.aborted) throw error
+    } finally {
+      this.#isLeading = false
+      this.#session = undefined
+    }
+    if (signal.aborted || !held.lost.aborted) return
+    this.#reason = messageOf(held.lost.reason)
+    this.#note('warn', 'the lease is lost', { error: this.#reason })
+  }
+
+  async #lead(held: HeldLease, signal: AbortSignal): Promise<void> {
+    const either = AbortSignal.any([signal, held.lost])
+    // It may have been another one behind the same name while we waited.
+    const cluster = await this.#identify(either)
     let rewinds = 0
-    while (!signal.aborted && !held.lost.aborted) {
+    while (!either.aborted) {
       const begunMs = this.#deps.clock.monotonicMs()
-      const end = await this.#reign(cluster, held, rewinds > 0, signal)
+      const end = await this.#reign(cluster, held, rewinds > 0, either)
       if (end === 'stopped') continue
       this.#note('warn', 'the cluster went back in time', {
         clusterEpoch: this.status().clusterEpoch,
       })
       const isNews = this.#deps.clock.monotonicMs() - begunMs > this.#deps.config.backoffResetMs
       rewinds = isNews ? 1 : rewinds + 1
-      if (rewinds > 1) await this.#pause(rewinds - 1, AbortSignal.any([signal, held.lost]))
+      if (rewinds > 1) await this.#pause(rewinds - 1, either)
     }
   }
 
@@ -119,17 +143,29 @@ class ClusterWatcher implements Watcher {
     signal: AbortSignal,
   ): Promise<SessionEnd> {
     const marks = await this.#readMarks(cluster, signal)
-    const epoch = Math.max(held.epoch, marks.epoch) + 1
+    const epoch = await held.nextEpoch(marks.epoch, signal)
     const clusterEpoch = marks.clusterEpoch + (rewound ? 1 : 0)
     const reign = { cluster, epoch, clusterEpoch }
     // In another epoch of the cluster no version of before says where to go on.
     const kinds = [...marks.kinds.values()].map((mark) =>
       rewound ? { ...mark, resourceVersion: '' } : mark,
     )
-    const session = new Session(this.#deps, reign, kinds, AbortSignal.any([signal, held.lost]))
+    const deps = { ...this.#deps, log: logOfHolder(this.#deps.log, held) }
+    const session = new Session(deps, reign, kinds, signal)
     this.#session = session
     this.#note('info', 'a reign begins', { epoch, clusterEpoch })
     return await session.run(held.lost)
+  }
+
+  #waits(wait: LeaseWait): void {
+    const isHeld = wait.type === 'HeldBy'
+    const reason = isHeld ? `Another watcher, ${wait.holder}, holds its lease.` : wait.reason
+    this.#standbyOf = isHeld ? wait.holder : null
+    if (!isHeld) this.#counters.failures++
+    if (reason === this.#reason) return
+    this.#reason = reason
+    if (isHeld) this.#note('info', 'another watcher holds the lease', { holder: wait.holder })
+    else this.#note('warn', 'the lease cannot be taken', { error: reason })
   }
 
   async #identify(signal: AbortSignal): Promise<ClusterId> {
@@ -172,4 +208,8 @@ class ClusterWatcher implements Watcher {
   ): void {
     this.#deps.observer.note(level, message, { cluster: this.#deps.server.name, ...fields })
   }
+}
+
+function messageOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason)
 }

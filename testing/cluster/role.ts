@@ -6,6 +6,8 @@ export interface Rule {
   readonly apiGroups: readonly string[]
   readonly resources: readonly string[]
   readonly verbs: readonly string[]
+  /** Objects of these names only. */
+  readonly resourceNames?: readonly string[]
 }
 
 export const ALL_VERBS: readonly string[] = ['get', 'list', 'watch', 'delete', 'patch']

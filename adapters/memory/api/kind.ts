@@ -32,6 +32,8 @@ export interface Kind {
   readonly store: string
   /** Made by a CustomResourceDefinition: other refusals, no strategic merge, no unconditional update. */
   readonly custom: boolean
+  /** A PUT makes it where it is missing, and needs a version where it is not. */
+  readonly createdByPut: boolean
   /** Changes outside metadata and status are counted in `metadata.generation`. */
   readonly countsGenerations: boolean
   readonly hasStatus: boolean
@@ -75,6 +77,7 @@ function builtIn(kind: string, resource: string, row: Row = {}): Kind {
     categories: [],
     store: `${resource}.${group}`,
     custom: false,
+    createdByPut: false,
     countsGenerations: false,
     hasStatus: false,
     hasScale: false,
@@ -146,7 +149,7 @@ export const BUILT_IN: readonly Kind[] = [
   builtIn('CronJob', 'cronjobs', { ...BATCH, short: 'cj', ...WORKLOAD }),
   builtIn('Job', 'jobs', { ...BATCH, ...WORKLOAD, ...ORPHANS }),
   builtIn('Event', 'events', { group: 'events.k8s.io', ...EVENTS }),
-  builtIn('Lease', 'leases', { group: 'coordination.k8s.io' }),
+  builtIn('Lease', 'leases', { group: 'coordination.k8s.io', createdByPut: true }),
   builtIn('Ingress', 'ingresses', { group: 'networking.k8s.io', short: 'ing', ...COUNTED }),
   builtIn('NetworkPolicy', 'networkpolicies', { group: 'networking.k8s.io', short: 'netpol' }),
   builtIn('EndpointSlice', 'endpointslices', { group: 'discovery.k8s.io' }),

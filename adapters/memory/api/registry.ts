@@ -64,6 +64,7 @@ export function kindOf(definition: ApiObject): Kind {
     categories: arrayAt(names, 'categories').map(text),
     store: `${resource}.${group}`,
     custom: true,
+    createdByPut: false,
     countsGenerations: true,
     hasStatus: served.some((version) => 'status' in objectAt(version, 'subresources')),
     hasScale: served.some((version) => 'scale' in objectAt(version, 'subresources')),

@@ -52,6 +52,7 @@ export function create(context: WriteContext, call: Call): Written {
 export function replace(context: WriteContext, call: Call): Written {
   const { kind, address } = call
   const body = objectIn(call.request, kind)
+  if (kind.createdByPut && isMissing(context, call)) return createByPut(context, call, body)
   const before = existing(context, call)
   if (address.subresource === 'scale') return update(context, call, before, fromScale(before, body))
   const given = readObject(body, kind, apiVersionOf(call))
@@ -60,10 +61,12 @@ export function replace(context: WriteContext, call: Call): Written {
     const why = `StorageError: invalid object, Code: 4, Key: /registry/${kind.resource}/${before.metadata.namespace ?? ''}/${address.name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`
     throw modified(kind, address.name, why)
   }
-  if (resourceVersion === '' && kind.custom) {
+  if (resourceVersion === '' && (kind.custom || kind.createdByPut)) {
     const message = 'Invalid value: 0: must be specified for an update'
     const field = 'metadata.resourceVersion'
-    throw invalid(kind, address.name, [{ reason: 'FieldValueInvalid', message, field }])
+    // Here the server names the resource where elsewhere it names the kind.
+    const named = { ...kind, kind: kind.resource }
+    throw invalid(named, address.name, [{ reason: 'FieldValueInvalid', message, field }])
   }
   return update(context, call, before, given)
 }
@@ -81,6 +84,23 @@ export function patch(context: WriteContext, call: Call): Written {
   }
   const given = patched(told(found, kind, address.version), request, kind) as JsonObject
   return update(context, call, found, readObject(given, kind, apiVersionOf(call)))
+}
+
+/** The version that was meant says nothing here; a uid does. */
+function createByPut(context: WriteContext, call: Call, body: JsonObject): Written {
+  const { kind, address } = call
+  const { metadata } = readObject(body, kind, apiVersionOf(call))
+  if (metadata.name !== address.name) {
+    throw badRequest(
+      `the name of the object (${metadata.name ?? ''}) does not match the name on the URL (${address.name})`,
+    )
+  }
+  const { uid, resourceVersion: _, ...fresh } = metadata
+  if (uid !== undefined) {
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: `
+    throw modified(kind, address.name, why)
+  }
+  return createFrom(context, call, { ...body, metadata: fresh })
 }
 
 function createFrom(context: WriteContext, call: Call, body: JsonObject): Written {
@@ -190,6 +210,10 @@ function counted(kind: Kind, before: ApiObject, next: ApiObject): ApiObject {
   const { metadata: _3, status: _4, ...content } = next
   if (isSameJson(contentBefore, content)) return next
   return withMetadata(next, { generation: (before.metadata.generation ?? 0) + 1 })
+}
+
+function isMissing({ storage }: WriteContext, { kind, address }: Call): boolean {
+  return storage.get(kind, address.namespace, address.name) === undefined
 }
 
 function existing({ storage }: WriteContext, { kind, address }: Call): ApiObject {
