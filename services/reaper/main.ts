@@ -5,7 +5,7 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import type { ConnectedCluster, Reaper } from './reaper.ts'
+import type { ConnectedCluster, Reaper, ReaperParts } from './reaper.ts'
 import { createReaper } from './reaper.ts'
 
 export interface ReaperMainOptions {
@@ -17,6 +17,7 @@ export interface ReaperMainOptions {
   readonly clusters: readonly ConnectedCluster[]
   /** Commands of an earlier start may still be on the log, judged in another mode: the stricter one counts. */
   readonly mode: Mode
+  readonly placement?: ReaperParts['placement']
 }
 
 /** The same reason in a cluster is a line once a minute, with how many there were: a pause blocks a whole backlog. */

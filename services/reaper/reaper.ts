@@ -13,12 +13,14 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log, LogError } from '../../ports/log.ts'
+import type { Placed, Placement } from '../../ports/placement.ts'
 import type { Random } from '../../ports/random.ts'
+import { joining } from '../../runtime/lifecycle.ts'
 import type { Job } from './backlog.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
 import { createControl, type FollowedControl } from './control.ts'
 import { createLane, type Lane } from './lane.ts'
-import { createLogRetry } from './log-retry.ts'
+import { createLogRetry, type LogRetry } from './log-retry.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import type { Result } from './result.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
@@ -37,6 +39,8 @@ export interface ReaperParts {
   readonly clusters: (id: ClusterId) => ConnectedCluster | undefined
   readonly clock: Clock
   readonly random: Random
+  /** Which partitions of `commands` are this process'; undefined: all. */
+  readonly placement?: { readonly of: Placement; readonly url: string } | undefined
   readonly config?: Partial<ReaperConfig>
   readonly observe?: (note: ReaperNote) => void
 }
@@ -91,7 +95,9 @@ class Loop implements Reaper {
   readonly #parts: ReaperParts
   readonly #config: ReaperConfig
   readonly #control: FollowedControl
-  readonly #lanes: readonly Lane[]
+  readonly #retry: LogRetry
+  /** Of the partitions that this process has, by their numbers. */
+  readonly #lanes = new Map<number, Lane>()
   readonly #outbox: Outbox
   readonly #sites = new Map<ClusterId, Site>()
   readonly #tally = createTally()
@@ -113,14 +119,7 @@ class Loop implements Reaper {
     this.#config = bounds
     this.#control = createControl(log, codec, retry, bounds)
     this.#outbox = createOutbox({ log, codec, clock, retry, bounds, onFailed, signal })
-    this.#lanes = Array.from({ length: log.partitions('commands') }, (_, partition) =>
-      createLane({
-        ...{ partition, log, codec, retry, bounds },
-        submit: (job) => this.#submit(job),
-        onUnreadable: (position, reason) => this.#unreadable(partition, position, reason),
-        onPositionLost: (from, to) => this.#note({ type: 'PositionLost', partition, from, to }),
-      }),
-    )
+    this.#retry = retry
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -140,7 +139,7 @@ class Loop implements Reaper {
     return {
       clusters,
       inFlight: clusters.reduce((sum, { inFlight }) => sum + inFlight, 0),
-      backlog: this.#lanes.reduce((sum, lane) => sum + lane.unsettled(), 0),
+      backlog: [...this.#lanes.values()].reduce((sum, lane) => sum + lane.unsettled(), 0),
       ...this.#tally.counts(),
     }
   }
@@ -149,12 +148,41 @@ class Loop implements Reaper {
   async #serve(signal: AbortSignal): Promise<void> {
     await this.#control.load(signal)
     const following = this.#task((until) => this.#control.follow(until), this.#cut.signal)
-    const reading = this.#lanes.map((lane) => this.#task((until) => lane.run(until), signal))
+    const reading = this.#task((until) => this.#takeLanes(until), signal)
     const saving = this.#task((until) => this.#saveOften(until), signal)
     const looking = this.#task((until) => this.#lookForWatchers(until), signal)
-    await Promise.all([...reading, saving, looking])
+    await Promise.all([reading, saving, looking])
     await this.#drain()
     await following
+  }
+
+  /** Those of this process, as they are given. */
+  async #takeLanes(signal: AbortSignal): Promise<void> {
+    const { log, placement } = this.#parts
+    await joining(async (begin, either) => {
+      const given = placement?.of.assignments(placement.url, either) ?? all(log)
+      for await (const placed of given) begin((until) => this.#runLane(placed, until))
+    }, signal)
+  }
+
+  /** What was read of a partition that goes to another process is still carried out: both may do so, and the guards make that harmless. */
+  async #runLane({ partition, revoked }: Placed, signal: AbortSignal): Promise<void> {
+    const { log, codec } = this.#parts
+    const lane = createLane({
+      ...{ partition, log, codec, retry: this.#retry, bounds: this.#config },
+      submit: (job) => this.#submit(job),
+      onUnreadable: (position, reason) => this.#unreadable(partition, position, reason),
+      onPositionLost: (from, to) => this.#note({ type: 'PositionLost', partition, from, to }),
+    })
+    this.#lanes.set(partition, lane)
+    try {
+      await lane.run(AbortSignal.any([signal, revoked]))
+    } catch (error) {
+      if (!revoked.aborted || signal.aborted) throw error
+    }
+    if (signal.aborted) return
+    await lane.save(signal)
+    if (this.#lanes.get(partition) === lane) this.#lanes.delete(partition)
   }
 
   /** Runs until `signal` aborts; what fails otherwise stops the rest. */
@@ -189,7 +217,7 @@ class Loop implements Reaper {
   }
 
   async #save(signal: AbortSignal): Promise<void> {
-    for (const lane of this.#lanes) await lane.save(signal)
+    for (const lane of this.#lanes.values()) await lane.save(signal)
   }
 
   async #drain(): Promise<void> {
@@ -257,5 +285,12 @@ class Loop implements Reaper {
 
   #note(note: ReaperNote): void {
     this.#parts.observe?.(note)
+  }
+}
+
+function* all(log: Log): Iterable<Placed> {
+  const { signal: revoked } = new AbortController()
+  for (let partition = 0; partition < log.partitions('commands'); partition++) {
+    yield { partition, role: 'active', revoked }
   }
 }
