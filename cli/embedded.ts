@@ -15,11 +15,12 @@ import type { Cluster } from '../ports/cluster.ts'
 import { ClusterError } from '../ports/cluster.ts'
 import type { Log } from '../ports/log.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { parseAddress, serveEndpoint } from '../runtime/endpoint.ts'
 import { EXIT, ExitError, together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
-import { parseAddress, serveHttp } from '../services/graph/http.ts'
+import { addGraphRoutes } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { DEFAULT_RETENTION } from '../services/graph/retention.ts'
 import { openReaper } from '../services/reaper/main.ts'
@@ -93,14 +94,12 @@ export async function runEmbedded(
   })
   const { graph, census, index } = parts
   registerMetrics(metrics.meter, { watchers, graph, census, reaper, version: VERSION })
-  const { url, server } = await serveHttp(
+  const { url, server } = await serveEndpoint(
     {
-      ...parts,
-      log,
-      codec,
       version: VERSION,
       checks: () => readinessOf(watchers, graph, census),
       scrape: metrics.scrape,
+      add: (routes) => addGraphRoutes(routes, { ...parts, log, codec }),
     },
     config.http,
   )

@@ -3,13 +3,14 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
+import { parseAddress, serveEndpoint } from '../../runtime/endpoint.ts'
 import { ExitError } from '../../runtime/lifecycle.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
 import { type Cascade, createCascades } from './cascade.ts'
 import { createCommitted } from './committed.ts'
 import { createGraphDump } from './graph-dump.ts'
 import { createHistoryIndex } from './history-index.ts'
-import { parseAddress, serveHttp } from './http.ts'
+import { addGraphRoutes } from './http.ts'
 import { createPlanner, type Plan } from './plan.ts'
 import { createQuery, type TreeNode, type Why } from './query.ts'
 
@@ -40,14 +41,17 @@ async function serve(t: TestContext, ready: boolean = true): Promise<Server> {
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
   const committed = createCommitted(() => [running.task], codec)
-  const { url, server } = await serveHttp(
+  const parts = {
+    query: createQuery(committed, index),
+    planner: createPlanner(committed, codec, clock),
+    cascades: createCascades(committed, index, clock),
+    dump: createGraphDump(committed, codec, clock),
+    log,
+    codec,
+  }
+  const { url, server } = await serveEndpoint(
     {
-      query: createQuery(committed, index),
-      planner: createPlanner(committed, codec, clock),
-      cascades: createCascades(committed, index, clock),
-      dump: createGraphDump(committed, codec, clock),
-      log,
-      codec,
+      add: (routes) => addGraphRoutes(routes, parts),
       version: '1.2.3',
       checks: () => [{ name: 'task/0', failure: ready ? '' : 'restoring' }],
       scrape: async () => 'kinfold_build_info 1\n',

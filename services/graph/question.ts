@@ -8,11 +8,11 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PropagationPolicy } from '../../core/object.ts'
+import { Problem } from '../../runtime/problem.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
 import type { GraphDump } from './graph-dump.ts'
 import type { Named } from './history-index.ts'
 import type { Planner } from './plan.ts'
-import { Problem } from './problem.ts'
 import type { Query, Selector } from './query.ts'
 
 export interface QuestionParts {
