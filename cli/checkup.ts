@@ -6,8 +6,9 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
-import type { Cluster, DiscoveredKind, Resource } from '../ports/cluster.ts'
+import type { Cluster, DiscoveredKind, NamedResource, Resource } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { LEASE } from '../services/watcher/config.ts'
 
 export interface Finding {
   readonly ok: boolean
@@ -44,6 +45,7 @@ export async function checkCluster(cluster: Cluster): Promise<Finding[]> {
     }
     const watched = kinds.filter(isWatchable)
     findings.push(...(await checkPermissions(cluster, watched)))
+    findings.push(await checkLease(cluster))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     findings.push({ ok: false, text: `${name}: ${why}` })
@@ -83,6 +85,31 @@ async function checkPermissions(
     text: `${cluster.name}: ${fine} of ${findings.length} kinds have all permissions`,
   }
   return [summary, ...missing]
+}
+
+/** Nothing is amiss without it where one process does everything. */
+async function checkLease(cluster: Cluster): Promise<Finding> {
+  const denied: string[] = []
+  for (const verb of LEASE_VERBS) {
+    if (!(await cluster.mayI(verb, WATCHER_LEASE, limit()))) denied.push(verb)
+  }
+  const lease = `${cluster.name}: lease ${LEASE.namespace}/${LEASE.name}`
+  if (denied.length === 0) return { ok: true, text: `${lease}: watchers may elect one` }
+  return {
+    ok: true,
+    text: `${lease}: may not ${denied.join(', ')}; kinfold up needs no lease, but watchers apart do: grant these on leases.${WATCHER_LEASE.group} of that name in a Role of ${LEASE.namespace}`,
+  }
+}
+
+const LEASE_VERBS = ['get', 'create', 'update'] as const
+
+const WATCHER_LEASE: NamedResource = {
+  ...LEASE,
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  resource: 'leases',
+  scope: 'Namespaced',
 }
 
 /** Where a warning is posted. */

@@ -28,9 +28,14 @@ test('missing permissions are named kind by kind, with exit code 1', {
   match(poor.stdout, /: pods: may not get, delete, patch; grant these in a ClusterRole/)
   match(poor.stdout, /: secrets: may not get, list, watch, delete, patch/)
   doesNotMatch(poor.stdout, /: configmaps: may not/)
+  match(
+    poor.stdout,
+    /\[\+\] test: lease kube-system\/kinfold-watcher: may not get, create, update; .* watchers apart do: grant these on leases\.coordination\.k8s\.io of that name/,
+  )
   match(poor.stdout, /another API server .* is not known, .* grant list on apiservices/)
 
   const admin = await runKinfold(['doctor', '--kubeconfig', plane.kubeconfig, '--data', data])
   equal(admin.code, 0, admin.stdout + admin.stderr)
+  match(admin.stdout, /lease kube-system\/kinfold-watcher: watchers may elect one/)
   doesNotMatch(admin.stdout, /may not|not known/)
 })

@@ -81,7 +81,7 @@ export async function runEmbedded(
     },
   })
   const watchers = clusters.map((cluster) =>
-    openWatcher({ cluster, log, codec, clock, random, logger }),
+    openWatcher({ cluster, log, codec, clock, random, logger, election: null }),
   )
   const reaper = openReaper({
     log,

@@ -34,8 +34,12 @@ export function blockedOf(name: string, { blocked }: Pick<ClusterCount, 'blocked
   })
 }
 
-function checksOfWatcher(watcher: Watcher): Check[] {
-  const { name, connected, reason, kinds } = watcher.status()
+/** One that waits for its turn is as ready as it can be. */
+export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
+  const { name, connected, reason, kinds, standbyOf } = watcher.status()
+  if (standbyOf !== null) {
+    return [{ name: `cluster/${name}`, failure: '', note: `standby: ${standbyOf} holds the lease` }]
+  }
   const connection = {
     name: `cluster/${name}`,
     failure: connected && kinds.length > 0 ? '' : reason || 'not connected yet',

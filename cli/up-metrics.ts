@@ -40,6 +40,16 @@ export function registerMetrics(meter: Meter, parts: MetricParts): void {
         return { value: connected ? 1 : 0, labels: { cluster: name } }
       }),
   )
+  observeGauge(
+    meter,
+    'leader_election_master_status',
+    '1 while this process holds the lease that lets it watch the cluster.',
+    () =>
+      watchers.map((watcher) => {
+        const { name: cluster, lease, isLeading } = watcher.status()
+        return { value: isLeading ? 1 : 0, labels: { name: lease, cluster } }
+      }),
+  )
   observeCounter(meter, 'kinfold_watch_events', 'What watches and relists told.', () =>
     watchers.flatMap((watcher) => {
       const { name: cluster, counters } = watcher.status()

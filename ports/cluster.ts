@@ -50,6 +50,12 @@ export interface Resource {
   readonly scope: Scope
 }
 
+/** One object, which need not exist. */
+export interface NamedResource extends Resource {
+  readonly namespace: string
+  readonly name: string
+}
+
 export interface ListPage {
   readonly objects: readonly ObjectMeta[]
   /** Of the whole list; the same on all of its pages. */
@@ -145,7 +151,7 @@ export interface Cluster extends AsyncDisposable {
   ): Promise<ReapAnswer>
   warn(target: Target, warning: WarningEvent, signal: AbortSignal): Promise<ReapAnswer>
   /** Whether our account may do this, by SelfSubjectAccessReview. */
-  mayI(verb: string, resource: Resource, signal: AbortSignal): Promise<boolean>
+  mayI(verb: string, what: Resource | NamedResource, signal: AbortSignal): Promise<boolean>
   /** The server's clock minus ours, in milliseconds, from a Date header; null when it sends none. */
   clockSkewMs(signal: AbortSignal): Promise<number | null>
 }

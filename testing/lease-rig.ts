@@ -13,17 +13,19 @@ import { ExchangeError } from '../ports/exchange.ts'
 import type { Lease } from '../ports/lease.ts'
 import { seeded } from './watcher-rig.ts'
 
-export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
-export const LEASE_PATH: string = `${LEASES}/kinfold-watcher`
+export const LEASE_PATH =
+  '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kinfold-watcher'
 const NEVER = new AbortController().signal
 const STEP_MS = 100
 const PATIENCE_MS = 5 * 60_000
 
 export interface Candidate {
   readonly lease: Lease
+  /** Its one wire, to watch by, too. */
+  readonly exchange: Exchange
   /** Answers in the server's place; undefined leaves it to the server. */
   break: (request: ExchangeRequest) => Promise<ExchangeResponse | undefined>
-  /** Requests as `GET`, `PUT`. */
+  /** Each as its method and path. */
   readonly requests: string[]
   /** As kill -9: nothing more of it gets out. */
   kill(): void
@@ -56,7 +58,7 @@ export class LeaseRig {
       namespace: 'kube-system',
       name: 'kinfold-watcher',
     })
-    return Object.assign(candidate, { lease })
+    return Object.assign(candidate, { lease, exchange })
   }
 
   async until<T>(promise: PromiseLike<T>): Promise<T> {
@@ -84,26 +86,28 @@ export class LeaseRig {
   }
 
   async edit(spec: object): Promise<void> {
-    await this.#ask('PATCH', LEASE_PATH, { spec })
+    await this.ask('PATCH', LEASE_PATH, { spec })
   }
 
   async delete(): Promise<void> {
-    await this.#ask('DELETE', LEASE_PATH, {})
+    await this.ask('DELETE', LEASE_PATH, {})
   }
 
-  async #ask(method: string, path: string, body: object): Promise<void> {
-    const headers = { 'content-type': 'application/merge-patch+json', accept: 'application/json' }
+  /** As a user. */
+  async ask(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: object): Promise<void> {
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+    const headers = { 'content-type': type, accept: 'application/json' }
     const request = { method, path, headers, body: JSON.stringify(body) }
     const { status } = await this.server.handle(request, NEVER)
     if (status >= 300) throw new Error(`${method} ${path} was answered ${status}`)
   }
 
-  #exchange(candidate: Omit<Candidate, 'lease'>, killed: AbortSignal): Exchange {
+  #exchange(candidate: Omit<Candidate, 'lease' | 'exchange'>, killed: AbortSignal): Exchange {
     const wire = memoryExchange(this.server)
     return {
       async request(request, signal) {
         killed.throwIfAborted()
-        candidate.requests.push(request.method)
+        candidate.requests.push(`${request.method} ${request.path}`)
         const answer = await candidate.break(request)
         return answer ?? (await wire.request(request, AbortSignal.any([signal, killed])))
       },

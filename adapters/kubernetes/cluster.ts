@@ -17,6 +17,7 @@ import type {
   Discovery,
   GetAnswer,
   ListPage,
+  NamedResource,
   PatchOperation,
   ReapAnswer,
   Resource,
@@ -171,11 +172,13 @@ class HttpCluster implements Cluster {
     return readReap(last, asked)
   }
 
-  async mayI(verb: string, resource: Resource, signal: AbortSignal): Promise<boolean> {
+  async mayI(verb: string, what: Resource | NamedResource, signal: AbortSignal): Promise<boolean> {
+    const { group, resource } = what
+    const place = 'name' in what ? { namespace: what.namespace, name: what.name } : {}
     const body = JSON.stringify({
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SelfSubjectAccessReview',
-      spec: { resourceAttributes: { verb, group: resource.group, resource: resource.resource } },
+      spec: { resourceAttributes: { verb, group, resource, ...place } },
     })
     const request = requestOf('POST', REVIEWS, body, PLAIN)
     const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {

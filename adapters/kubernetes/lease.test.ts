@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { leaseContract } from '../../ports/lease.contract.ts'
 import type { HeldLease, LeaseWait } from '../../ports/lease.ts'
-import { type Candidate, LeaseRig } from '../../testing/lease-rig.ts'
+import { type Candidate, LEASE_PATH, LeaseRig } from '../../testing/lease-rig.ts'
 import { answered } from '../../testing/watcher-rig.ts'
 
 const NEVER = new AbortController().signal
@@ -61,7 +61,7 @@ describe('a Lease object', () => {
     await rig.clock.advance(20_000)
     deepEqual(
       candidate.requests,
-      Array.from({ length: 10 }, () => 'PUT'),
+      Array.from({ length: 10 }, () => `PUT ${LEASE_PATH}`),
     )
   })
 

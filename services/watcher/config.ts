@@ -72,6 +72,12 @@ export interface WatcherConfig {
   readonly stopMs: number
 }
 
+/** Where watchers of a cluster elect one: a namespace that every cluster has, so nothing has to be made for it. */
+export const LEASE: { readonly namespace: string; readonly name: string } = {
+  namespace: 'kube-system',
+  name: 'kinfold-watcher',
+}
+
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const KIB = 1_024

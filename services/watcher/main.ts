@@ -1,11 +1,14 @@
 /** Puts a watcher together for one cluster. Not here: which clusters there are (the caller's kubeconfig). */
+import { kubernetesLease } from '../../adapters/kubernetes/lease.ts'
 import { MemoryLease } from '../../adapters/memory/lease.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
+import type { Exchange } from '../../ports/exchange.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { LEASE } from './config.ts'
 import type { Watcher } from './watcher.ts'
 import { createWatcher } from './watcher.ts'
 
@@ -16,15 +19,30 @@ export interface WatcherMainOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  /** Null when one process holds the log: nobody else can watch, and the cluster need not be written to. */
+  readonly election: Election | null
 }
 
-/** One process holds the log, so nobody else can watch: the lease is its own. */
+/** Among processes that watch the same cluster for the same log. */
+export interface Election {
+  /** To the cluster; closed by the caller. */
+  readonly exchange: Exchange
+  /** Who this process is, for people: its pod or host. */
+  readonly holder: string
+}
+
 export function openWatcher(options: WatcherMainOptions): Watcher {
-  const { cluster, logger, ...ports } = options
+  const { cluster, logger, election, clock, random, ...ports } = options
+  const lease =
+    election === null
+      ? new MemoryLease(LEASE.name)
+      : kubernetesLease({ ...election, ...LEASE, clock, random })
   return createWatcher({
     ...ports,
     cluster,
-    lease: new MemoryLease(),
+    clock,
+    random,
+    lease,
     observe: {
       note: (level, message, fields) =>
         logger.log(level, message, { cluster: cluster.name, ...fields }),
