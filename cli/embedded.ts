@@ -19,7 +19,6 @@ import { EXIT, ExitError, together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
-import { ensurePolicy } from '../services/graph/graph.ts'
 import { parseAddress, serveHttp } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { DEFAULT_RETENTION } from '../services/graph/retention.ts'
@@ -67,6 +66,7 @@ export async function runEmbedded(
     clock,
     logger,
     directory: config.data,
+    policy: { policy: policyOf(config), who: 'command line' },
     retention: {
       keepMs: config.keepMs,
       keepEvents: config.keepEvents,
@@ -116,12 +116,7 @@ export async function runEmbedded(
     })
     await together(
       [
-        (either) => graph.run(either),
-        async (either) => {
-          await untilFolding(graph.tasks, log.partitions('events'), clock, either)
-          if (either.aborted) return
-          await ensurePolicy(log, codec, graph.tasks, policyOf(config), 'command line')
-        },
+        (either) => graph.run(url, either),
         ...watchers.map((watcher) => (either: AbortSignal) => watcher.run(either)),
         (either) => reaper.run(either),
         (either) => index.run(either),
@@ -153,19 +148,6 @@ async function openLog(config: EmbeddedConfig, clock: Clock): Promise<Log> {
   const isNew = !existsSync(directory)
   const partitions = config.partitions ?? (isNew ? 1 : undefined)
   return await openSqliteLog({ directory, partitions, clock })
-}
-
-async function untilFolding(
-  tasks: readonly { status(): { state: string } }[],
-  partitions: number,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    const folding = tasks.filter((task) => task.status().state === 'folding')
-    if (folding.length === partitions) return
-    await clock.sleep(20, signal)
-  }
 }
 
 /** Each cluster says who it is; one that cannot, or two that are one, end the start with a sentence. */

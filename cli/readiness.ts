@@ -47,11 +47,15 @@ function checksOfWatcher(watcher: Watcher): Check[] {
   return [connection, ...synced]
 }
 
-function checksOfTasks({ tasks }: Graph): Check[] {
-  if (tasks.length === 0) return [{ name: 'tasks', failure: 'no task is running yet' }]
-  return tasks.map((task) => {
-    const { state, lagEntries } = task.status()
-    const late = lagEntries > LAG_LIMIT_ENTRIES ? `${lagEntries} entries behind` : ''
-    return { name: `task/${task.partition}`, failure: state === 'folding' ? late : state }
+function checksOfTasks(graph: Graph): Check[] {
+  const all = graph.status()
+  const isIdle = all.length === 0 && graph.owners().size === 0
+  if (isIdle) return [{ name: 'tasks', failure: 'no task is given to anybody yet' }]
+  return all.map(({ partition, role, state, lagEntries }) => {
+    const behind = lagEntries === 0n ? '' : `${lagEntries} entries behind`
+    // Nobody waits for a standby.
+    if (role === 'standby') return { name: `standby/${partition}`, failure: '', note: behind }
+    const late = lagEntries > LAG_LIMIT_ENTRIES ? behind : ''
+    return { name: `task/${partition}`, failure: state === 'folding' ? late : state }
   })
 }

@@ -1,12 +1,29 @@
 /**
- * Port: which tasks this process runs. Guarantees: a task given is this process' until its `revoked` aborts; two processes may believe
- * so at once, and the fence decides.
+ * Port: which tasks this process runs, and who runs the others.
+ *
+ * Guarantees: while any process is there, every partition is given to one of them, and processes that stay keep what they have as far as shares
+ * stay even; a standby is never given to the process that is active. A partition given again, in another role, replaces what was
+ * given before. Assumes: nothing about who is right: two processes may believe at once that a task is theirs, and the fence decides.
  */
+export type Role =
+  /** Folds. */
+  | 'active'
+  /** Follows the changelog, to take over sooner. */
+  | 'standby'
+
 export interface Placed {
   readonly partition: number
+  readonly role: Role
+  /** Aborts when this process has no part in the partition any more. */
   readonly revoked: AbortSignal
 }
 
 export interface Placement extends AsyncDisposable {
-  assignments(signal: AbortSignal): AsyncIterable<Placed>
+  /**
+   * Joins as the process that answers at `url`. What is given comes in as it is given, until `signal` aborts: then the process leaves, all that it has is
+   * revoked, and the assignments end.
+   */
+  assignments(url: string, signal: AbortSignal): AsyncIterable<Placed>
+  /** For each partition the URL of the process that is active, this one included, as far as is known here. */
+  owners(): ReadonlyMap<number, string>
 }

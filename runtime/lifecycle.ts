@@ -29,24 +29,37 @@ export function stopSignal(): AbortSignal {
   return controller.signal
 }
 
+type Loop = (signal: AbortSignal) => Promise<void>
+
 /** Runs loops side by side until one fails or all end; a failure stops the others, and is thrown once they have stopped. */
-export async function together(
-  loops: readonly ((signal: AbortSignal) => Promise<void>)[],
+export async function together(loops: readonly Loop[], signal: AbortSignal): Promise<void> {
+  await joining(async (begin) => loops.forEach(begin), signal)
+}
+
+/** The same of loops that `lead` begins one after the other, as long as it runs itself. */
+export async function joining(
+  lead: (begin: (loop: Loop) => void, signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const failed = new AbortController()
   const either = AbortSignal.any([signal, failed.signal])
   const errors: unknown[] = []
-  await Promise.all(
-    loops.map(async (loop) => {
-      try {
-        await loop(either)
-      } catch (error) {
-        if (!either.aborted || !(error instanceof Error && error === either.reason))
-          errors.push(error)
-        failed.abort(error)
-      }
-    }),
-  )
+  const running = new Set<Promise<void>>()
+  const guarded = async (loop: Loop): Promise<void> => {
+    try {
+      await loop(either)
+    } catch (error) {
+      if (!either.aborted || !(error instanceof Error && error === either.reason))
+        errors.push(error)
+      failed.abort(error)
+    }
+  }
+  const begin = (loop: Loop): void => {
+    const ended = guarded(loop)
+    running.add(ended)
+    void ended.then(() => running.delete(ended))
+  }
+  await guarded(async (each) => await lead(begin, each))
+  await Promise.all(running)
   if (errors.length > 0) throw errors[0]
 }

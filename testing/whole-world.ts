@@ -147,7 +147,8 @@ export class WholeWorld {
         if (tasks.every((task) => task.status().state === 'folding')) break
         await this.clock.sleep(20, stop.signal)
       }
-      if (!stop.signal.aborted) await ensurePolicy(this.log, this.codec, tasks, policy, 'test')
+      if (stop.signal.aborted) return
+      for (const task of tasks) await ensurePolicy(this.log, this.codec, task, policy, 'test')
     }
     parts.push(untilFolding())
     const ended = Promise.all(parts).then(() => undefined)

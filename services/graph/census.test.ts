@@ -39,7 +39,7 @@ for (const [what, lines, expected] of stories) {
     await running.caughtUp()
     const stop = new AbortController()
     const clock = new ManualClock()
-    const census = createCensus([running.task], codec, clock)
+    const census = createCensus({ tasks: [running.task] }, codec, clock)
     const ended = census.run(stop.signal)
     await clock.advance(5_000)
     const [count] = census.counts()
@@ -64,7 +64,7 @@ test('tells of what the cluster refuses since when, how often and when again', a
   await running.caughtUp()
   const stop = new AbortController()
   const clock = new ManualClock()
-  const census = createCensus([running.task], codec, clock)
+  const census = createCensus({ tasks: [running.task] }, codec, clock)
   const ended = census.run(stop.signal)
   await clock.advance(5_000)
   const refused = census.counts()[0]?.blocked.refused

@@ -1,5 +1,5 @@
 /**
- * What the graph holds, counted for metrics: a walk over the nodes of each task, a page at a time, that never ends.
+ * What this process' part of the graph holds, counted for metrics: a walk over the nodes of each of its tasks, a page at a time, that never ends.
  *
  * What must stay true: it reads what is committed and changes nothing; a count is that of the last whole walk, so it may be as old as a walk
  * takes, and its labels are few.
@@ -13,6 +13,7 @@ import type { StateValue } from '../../core/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { prefixRange, type StoreEntry, StoreError } from '../../ports/store.ts'
+import type { Graph } from './graph.ts'
 import type { Task } from './task.ts'
 
 /** Of one cluster, over all partitions. */
@@ -61,7 +62,7 @@ type Counting = { -readonly [Key in keyof ClusterCount]: ClusterCount[Key] } & {
   readonly blocked: Record<BlockedBecause, BlockedCount>
 }
 
-export function createCensus(tasks: readonly Task[], codec: Codec, clock: Clock): Census {
+export function createCensus(graph: Pick<Graph, 'tasks'>, codec: Codec, clock: Clock): Census {
   let counted: readonly ClusterCount[] = []
 
   async function walk(
@@ -88,8 +89,8 @@ export function createCensus(tasks: readonly Task[], codec: Codec, clock: Clock)
   }
 
   async function walkAll(signal: AbortSignal): Promise<readonly ClusterCount[] | undefined> {
-    const isWhole = tasks.length > 0 && tasks.every((task) => task.status().state === 'folding')
-    if (!isWhole) return undefined
+    const { tasks } = graph
+    if (!tasks.every((task) => task.status().state === 'folding')) return undefined
     const into = new Map<ClusterId, Counting>()
     for (const task of tasks) await walk(task, into, signal)
     return [...into.values()]
@@ -103,7 +104,7 @@ export function createCensus(tasks: readonly Task[], codec: Codec, clock: Clock)
           counted = (await walkAll(signal)) ?? counted
         } catch (error) {
           if (signal.aborted) return
-          // It is being rebuilt or closed: its task sees to that.
+          // It is being rebuilt, or closed and somebody else's now: its task sees to that.
           if (!(error instanceof StoreError)) throw error
         }
         await clock.sleep(WALK_EVERY_MS, signal)

@@ -16,6 +16,11 @@ export const RESTORE_LIMIT = 2_000
 export const DIGEST_RECORDS = 1_000
 /** Wait before a task is taken over again after a failure that may pass. */
 export const TAKE_OVER_WAIT_MS = 500
+/** The longest such wait of a standby: nobody waits for it. */
+export const TAKE_OVER_WAIT_MOST_MS = 10_000
+/** Wait before a task that another process has taken is taken back, if it is still given to this one; doubled to the longest each time. */
+export const RESIGNED_WAIT_MS = 1_000
+export const RESIGNED_WAIT_MOST_MS = 30_000
 /** Attempts in a row without a single commit; then the process ends and says why. */
 export const TAKE_OVER_ATTEMPTS = 20
 /** Decoded values that are remembered, twice as many at most: some 5 MB, and nearly all that a fold reads again soon. */

@@ -1,19 +1,25 @@
 /**
- * The graph service: runs the tasks that it is given, and sees to it that the policy asked for is the one folded.
+ * The graph service: runs the tasks that it is given, for as long as they are its own, stands by for others, and sees to it that the policy
+ * asked for is the one folded.
  *
- * What must stay true: a task's failure that only a person can mend ends the service; it never goes on with fewer partitions in silence.
+ * What must stay true: a task that comes or goes disturbs no other; a failure that only a person can mend ends the service: it never goes on
+ * with fewer partitions in silence, and what is given is tried for as long as it is.
+ *
+ * Not here: who has which partition (ports/placement.ts), what a task does (task.ts).
  */
 import { policyOf } from '../../core/graph.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { StateValue } from '../../core/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
-import type { Placement } from '../../ports/placement.ts'
+import type { Placed, Placement, Role } from '../../ports/placement.ts'
 import type { Store } from '../../ports/store.ts'
-import { together } from '../../runtime/lifecycle.ts'
+import { joining, together } from '../../runtime/lifecycle.ts'
+import { readerOf } from './committed.ts'
+import { RESIGNED_WAIT_MOST_MS, RESIGNED_WAIT_MS } from './config.ts'
 import type { RetentionConfig } from './retention.ts'
 import { keepTrimmed } from './retention.ts'
+import { Standby } from './standby.ts'
 import type { TaskObserver } from './task.ts'
 import { Task } from './task.ts'
 
@@ -24,66 +30,153 @@ export interface GraphParts {
   readonly placement: Placement
   readonly openStore: (partition: number) => Promise<Store>
   readonly retention: RetentionConfig
+  /** The one asked for, and by whom; undefined: whatever was folded last. */
+  readonly policy?: { readonly policy: Policy; readonly who: string } | undefined
   readonly observe?: TaskObserver
 }
 
+export interface PartitionStatus {
+  readonly partition: number
+  readonly role: Role
+  /** A task's; `opening` before there is one, and `following` of a standby. */
+  readonly state: string
+  readonly position: bigint
+  /** Of events of a task, of the changelog of a standby. */
+  readonly lagEntries: bigint
+}
+
 export interface Graph {
-  run(signal: AbortSignal): Promise<void>
+  /** Until the signal aborts, as the process that answers at `url`. */
+  run(url: string, signal: AbortSignal): Promise<void>
+  /** Those that this process has now, by partition: another list whenever it is asked for. */
   readonly tasks: readonly Task[]
+  /** All that this process was given, by partition. */
+  status(): readonly PartitionStatus[]
+  /** Of each partition the URL of the process that has it, as far as is known. */
+  owners(): ReadonlyMap<number, string>
+}
+
+/** A partition that this process has a part in. */
+interface Seat {
+  placed: Placed
+  /** The role was replaced by another. */
+  replaced: AbortController
+  work: Task | Standby | undefined
 }
 
 export function createGraph(parts: GraphParts): Graph {
-  const tasks: Task[] = []
-  const { log, codec, clock, observe } = parts
+  const seats = new Map<number, Seat>()
+  const { log, codec, clock, observe, placement } = parts
 
-  async function runTask(partition: number, signal: AbortSignal): Promise<void> {
-    await using store = await parts.openStore(partition)
-    const task = new Task({ log, codec, clock, store, partition, ...(observe && { observe }) })
-    tasks.push(task)
+  /** For as long as the partition is ours: in one role after the other over the same store, which is opened again if it was taken away in between. */
+  async function sit(seat: Seat, signal: AbortSignal): Promise<void> {
+    const { partition } = seat.placed
+    while (isOurs(seat, signal)) {
+      await using store = await parts.openStore(partition)
+      while (isOurs(seat, signal)) {
+        seat.replaced = new AbortController()
+        const { placed, replaced } = seat
+        const either = AbortSignal.any([signal, placed.revoked, replaced.signal])
+        await (placed.role === 'active' ? fold : follow)(seat, store, either)
+        seat.work = undefined
+      }
+    }
+    seats.delete(partition)
+  }
+
+  async function fold(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {
+    const { partition } = seat.placed
+    const restored = async (): Promise<void> => {
+      if (parts.policy === undefined) return
+      await ensurePolicy(log, codec, { partition, store }, parts.policy.policy, parts.policy.who)
+    }
+    const watching = observe && { observe }
+    const task = new Task({ log, codec, clock, store, partition, restored, ...watching })
+    seat.work = task
     const retention = parts.retention
     await together(
       [
-        (either) => task.run(either),
+        (either) => foldOn(task, either),
         (either) => keepTrimmed({ log, codec, clock, task, retention }, either),
       ],
       signal,
     )
   }
 
+  /** Whoever fenced us is told or notices that the task is ours; if it is not, ours is revoked while we wait. */
+  async function foldOn(task: Task, signal: AbortSignal): Promise<void> {
+    let waitMs = RESIGNED_WAIT_MS
+    while (!signal.aborted) {
+      const { position } = task.status()
+      await task.run(signal)
+      if (signal.aborted) return
+      if (task.status().position > position) waitMs = RESIGNED_WAIT_MS
+      observe?.takenOver?.(`partition ${task.partition} was taken over by another process`)
+      await clock.sleep(waitMs, signal)
+      waitMs = Math.min(2 * waitMs, RESIGNED_WAIT_MOST_MS)
+    }
+  }
+
+  async function follow(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {
+    const { partition } = seat.placed
+    const standby = new Standby({ log, codec, clock, store, partition })
+    seat.work = standby
+    await standby.run(signal)
+  }
+
+  function sorted(): Seat[] {
+    return [...seats.values()].sort((a, b) => a.placed.partition - b.placed.partition)
+  }
+
   return {
-    tasks,
-    async run(signal) {
-      const loops: ((signal: AbortSignal) => Promise<void>)[] = []
-      for await (const { partition, revoked } of parts.placement.assignments(signal)) {
-        loops.push((either) => runTask(partition, AbortSignal.any([either, revoked])))
-      }
-      await together(loops, signal)
+    get tasks() {
+      return sorted().flatMap(({ work }) => (work instanceof Task ? work : []))
+    },
+    status: () => sorted().map(statusOf),
+    owners: () => placement.owners(),
+    async run(url, signal) {
+      await joining(async (begin, either) => {
+        for await (const placed of placement.assignments(url, either)) {
+          const seat = seats.get(placed.partition)
+          if (seat === undefined) {
+            const taken: Seat = { placed, replaced: new AbortController(), work: undefined }
+            seats.set(placed.partition, taken)
+            begin((each) => sit(taken, each))
+          } else {
+            seat.placed = placed
+            seat.replaced.abort()
+          }
+        }
+      }, signal)
     },
   }
 }
 
-/** Appends a `PolicyChanged` to each partition whose last one folded differs. Call it once the tasks are folding. */
+function isOurs({ placed }: Seat, signal: AbortSignal): boolean {
+  return !signal.aborted && !placed.revoked.aborted
+}
+
+function statusOf({ placed: { partition, role }, work }: Seat): PartitionStatus {
+  const opening = { state: 'opening', position: 0n, lagEntries: 0n }
+  return { partition, role, ...(work?.status() ?? opening) }
+}
+
+/** Appends a `PolicyChanged` if the last one folded differs. Call it once the task is restored. */
 export async function ensurePolicy(
   log: Log,
   codec: Codec,
-  tasks: readonly Task[],
+  { partition, store }: Pick<Task, 'partition' | 'store'>,
   policy: Policy,
   who: string,
 ): Promise<void> {
-  for (const task of tasks) {
-    const folded = policyOf({ get: (key) => decode(codec, task.store.get(key)) })
-    const { mode, preset, foldVersion } = folded.policy
-    const isSame =
-      folded.position >= 0n &&
-      mode === policy.mode &&
-      preset === policy.preset &&
-      foldVersion === policy.foldVersion
-    if (isSame) continue
-    const event = { type: 'PolicyChanged', policy, who, why: 'asked for at start' } as const
-    await log.append('events', task.partition, [{ key: 'policy', value: codec.encode(event) }])
-  }
-}
-
-function decode(codec: Codec, bytes: Uint8Array | undefined): StateValue | undefined {
-  return bytes === undefined ? undefined : (codec.decode(bytes) as StateValue)
+  const folded = policyOf(readerOf(store, codec))
+  const { mode, preset, foldVersion } = folded.policy
+  const isSame =
+    folded.position >= 0n &&
+    mode === policy.mode &&
+    preset === policy.preset &&
+    foldVersion === policy.foldVersion
+  if (isSame) return
+  const event = { type: 'PolicyChanged', policy, who, why: 'asked for at start' } as const
+  await log.append('events', partition, [{ key: 'policy', value: codec.encode(event) }])
 }

@@ -1,7 +1,7 @@
 /**
- * Puts the graph service together: stores in directories, all tasks of the log in this process, the index, the endpoint.
+ * Puts the graph service together: stores in directories, the tasks that the placement gives, the index, and what answers questions.
  *
- * Not here: what it runs beside (cli/up.ts), which log it reads (the caller's).
+ * Not here: what it runs beside (cli/up.ts), which log and placement it has (the caller's).
  */
 import { join } from 'node:path'
 import { openLevelStore } from '../../adapters/level/store.ts'
@@ -9,13 +9,14 @@ import { placeAll } from '../../adapters/memory/placement.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
+import type { Placement } from '../../ports/placement.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { createCascades } from './cascade.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
 import { createCommitted } from './committed.ts'
-import type { Graph } from './graph.ts'
+import type { Graph, GraphParts } from './graph.ts'
 import { createGraph } from './graph.ts'
 import { createGraphDump } from './graph-dump.ts'
 import type { HistoryIndex } from './history-index.ts'
@@ -31,6 +32,9 @@ export interface GraphMainOptions {
   readonly codec: Codec
   readonly clock: Clock
   readonly directory: string
+  readonly placement?: Placement
+  /** The one asked for, and by whom. */
+  readonly policy?: GraphParts['policy']
   readonly retention: RetentionConfig
   readonly logger: Logger
   readonly observe?: TaskObserver
@@ -43,7 +47,7 @@ export interface GraphMain extends AsyncDisposable, QuestionParts {
 }
 
 export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
-  const { log, codec, clock, directory, retention, logger, observe } = options
+  const { log, codec, clock, directory, policy, retention, logger, observe } = options
   const open = async (name: string, what: string = name): Promise<Store> =>
     await openLevelStore({
       directory: join(directory, name),
@@ -60,7 +64,8 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     codec,
     clock,
     retention,
-    placement: placeAll(log.partitions('events')),
+    policy,
+    placement: options.placement ?? placeAll(log.partitions('events')),
     openStore: async (partition) => await open(`store-${partition}`),
     observe: {
       takenOver: (why) => logger.log('warn', 'a task is taken over again', { reason: why }),
@@ -72,7 +77,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   const committed = createCommitted(() => graph.tasks, codec)
   return {
     graph,
-    census: createCensus(graph.tasks, codec, clock),
+    census: createCensus(graph, codec, clock),
     index,
     query: createQuery(committed, index),
     planner: createPlanner(committed, codec, clock),

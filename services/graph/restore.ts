@@ -1,5 +1,5 @@
 /**
- * Brings a task's store up to the fence: the changelog behind its checkpoint, page by page.
+ * Brings a store up to its changelog, page by page from its checkpoint on: a task's up to the fence.
  *
  * What must stay true: each page is one write with its checkpoint; a store that has seen more than the log holds means that the log
  * lost what it had acknowledged, and that is never passed over.
@@ -28,34 +28,63 @@ export async function restore(
   signal: AbortSignal,
 ): Promise<Restored> {
   const end = fence + 1n
-  let next = await startOf(log, store, partition, end)
-  let position = positionIn(codec, store)
+  // The fence was appended just now, so a store that belongs to this log is behind it.
+  const replay = await beginReplay(log, codec, store, partition, fence)
   let entries = 0
-  while (next < end) {
-    const page = await readPage(log, partition, next, signal)
-    const changes: StoreChange[] = []
-    for (const { key, value, offset } of page.entries) {
-      if (offset >= end) break
-      if (key === FENCE_KEY) continue
-      changes.push([key, value])
-      if (key === POSITION_KEY && value !== null) position = codec.decode(value) as Position
-    }
-    next = page.next < end ? page.next : end
-    entries += changes.length
-    await store.write(changes, { changelog: next, position: position?.position ?? 0n })
-  }
-  await checkEvents(log, partition, position)
-  return { position, entries }
+  while (replay.next < end) entries += await replay.page(end, signal)
+  await checkEvents(log, partition, replay.position)
+  return { position: replay.position, entries }
 }
 
-async function startOf(log: Log, store: Store, partition: number, end: bigint): Promise<bigint> {
+/** The changelog on its way into a store. */
+export interface Replay {
+  /** Where the next page begins. */
+  readonly next: bigint
+  readonly position: Position | undefined
+  /** Writes one page of what lies before `end`; resolves with the number of its entries. */
+  page(end: bigint, signal: AbortSignal): Promise<number>
+}
+
+/** From where the store stands, which is never beyond `most` if it belongs to this log. */
+export async function beginReplay(
+  log: Log,
+  codec: Codec,
+  store: Store,
+  partition: number,
+  most: bigint,
+): Promise<Replay> {
+  let next = await startOf(log, store, partition, most)
+  let position = positionIn(codec, store)
+  return {
+    get next() {
+      return next
+    },
+    get position() {
+      return position
+    },
+    async page(before, signal) {
+      const page = await readPage(log, partition, next, signal)
+      const changes: StoreChange[] = []
+      for (const { key, value, offset } of page.entries) {
+        if (offset >= before) break
+        if (key === FENCE_KEY) continue
+        changes.push([key, value])
+        if (key === POSITION_KEY && value !== null) position = codec.decode(value) as Position
+      }
+      const reached = page.next < before ? page.next : before
+      if (reached === next) return 0
+      next = reached
+      await store.write(changes, { changelog: next, position: position?.position ?? 0n })
+      return changes.length
+    },
+  }
+}
+
+async function startOf(log: Log, store: Store, partition: number, most: bigint): Promise<bigint> {
   const { start } = await log.bounds('changelog', partition)
   const checkpoint = store.checkpoint()
   if (checkpoint === undefined) return start
-  // The fence was appended just now, so a store that belongs to this log is behind it.
-  if (checkpoint.changelog >= end) {
-    throw lost('changelog', partition, checkpoint.changelog, end)
-  }
+  if (checkpoint.changelog > most) throw lost('changelog', partition, checkpoint.changelog, most)
   if (checkpoint.changelog >= start) return checkpoint.changelog
   await store.wipe()
   return start

@@ -38,6 +38,8 @@ export interface TaskOptions {
   readonly partition: number
   readonly clock: Clock
   readonly observe?: TaskObserver
+  /** Awaited whenever the task was taken over and its store is up to date, before it folds. */
+  readonly restored?: () => Promise<void>
 }
 
 /** Told after the commit that made it so. */
@@ -83,7 +85,7 @@ export class Task {
     await done.promise
   }
 
-  /** Folds until the signal aborts or the task is somebody else's. Rejects when only a person can help. */
+  /** Folds until the signal aborts or the task is somebody else's; may be run again then. Rejects when only a person can help. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
     while (!signal.aborted) {
@@ -126,6 +128,7 @@ export class Task {
       from: position,
     })
     this.#position = batch.position.position
+    await this.#options.restored?.()
     this.#state = 'folding'
     while (!signal.aborted) {
       for (const standstill of this.#standstills.splice(0)) await standstill()

@@ -1,0 +1,266 @@
+/** Tasks come to a process and leave it, one without the others; whoever has one folds it, and nobody folds in silence with fewer. */
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { MemoryLog } from '../../adapters/memory/log.ts'
+import { MemoryCoordinator } from '../../adapters/memory/placement.ts'
+import { MemoryStore } from '../../adapters/memory/store.ts'
+import { policyOf } from '../../core/graph.ts'
+import { FOLD_VERSION } from '../../core/policy.ts'
+import type { Log } from '../../ports/log.ts'
+import { FENCE_KEY, LogError } from '../../ports/log.ts'
+import { StoreError } from '../../ports/store.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { codec, contentOf } from '../../testing/task-rig.ts'
+import { readerOf } from './committed.ts'
+import { createGraph, type Graph, type PartitionStatus } from './graph.ts'
+import { DEFAULT_RETENTION } from './retention.ts'
+
+const POLICY = { mode: 'enforce', preset: 'parity', foldVersion: FOLD_VERSION } as const
+
+class OpenStore extends MemoryStore {
+  isClosed = false
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    this.isClosed = true
+    await super[Symbol.asyncDispose]()
+  }
+}
+
+interface Process {
+  readonly graph: Graph
+  /** Of each partition, as often as its store was opened. */
+  readonly opened: Map<number, OpenStore[]>
+  readonly ended: Promise<void>
+  stop(): Promise<void>
+}
+
+function start(
+  t: TestContext,
+  log: Log,
+  coordinator: MemoryCoordinator,
+  url = 'http://one',
+): Process {
+  const stop = new AbortController()
+  const opened = new Map<number, OpenStore[]>()
+  const contents = new Map<number, MemoryStore['content']>()
+  const graph = createGraph({
+    log,
+    codec,
+    clock: systemClock(),
+    placement: coordinator.placement(),
+    retention: DEFAULT_RETENTION,
+    policy: { policy: POLICY, who: 'test' },
+    openStore: async (partition) => {
+      const store = new OpenStore(contents.get(partition))
+      contents.set(partition, store.content)
+      opened.set(partition, [...(opened.get(partition) ?? []), store])
+      return store
+    },
+  })
+  const ended = graph.run(url, stop.signal)
+  ended.catch(() => undefined)
+  const process = {
+    graph,
+    opened,
+    ended,
+    stop: async () => {
+      stop.abort(new Error('the process ends'))
+      await ended
+    },
+  }
+  t.after(async () => {
+    stop.abort(new Error('the test ends'))
+    await ended.catch(() => undefined)
+  })
+  return process
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await setImmediate()
+}
+
+function partitionsOf({ graph }: Process, role: 'active' | 'standby' = 'active'): number[] {
+  return graph.status().flatMap((each) => (each.role === role ? each.partition : []))
+}
+
+function isFolding({ graph }: Process): boolean {
+  const active = graph.status().filter(({ role }) => role === 'active')
+  return active.every(({ state }) => state === 'folding')
+}
+
+const isCaughtUp = ({ lagEntries }: PartitionStatus): boolean => lagEntries === 0n
+
+function memoryLog(partitions: number): MemoryLog {
+  return new MemoryLog({ partitions, clock: systemClock() })
+}
+
+test('a second process takes half of the tasks and gives them back, and the others go on undisturbed', async (t) => {
+  const log = memoryLog(4)
+  const coordinator = new MemoryCoordinator(4)
+  const first = start(t, log, coordinator, 'http://one')
+  await until(() => first.graph.tasks.length === 4 && isFolding(first))
+  const kept = first.graph.tasks
+  const second = start(t, log, coordinator, 'http://two')
+  await until(
+    () => first.graph.tasks.length === 2 && second.graph.tasks.length === 2 && isFolding(second),
+  )
+  ok(
+    first.graph.tasks.every((task) => kept.includes(task)),
+    'a task that stayed was begun again',
+  )
+  deepEqual([...partitionsOf(first), ...partitionsOf(second)].sort(), [0, 1, 2, 3])
+  deepEqual([...first.graph.owners()].sort(), [
+    [0, 'http://one'],
+    [1, 'http://one'],
+    [2, 'http://two'],
+    [3, 'http://two'],
+  ])
+  for (const partition of partitionsOf(second)) {
+    ok(
+      first.opened.get(partition)?.every(({ isClosed }) => isClosed),
+      'a store that went is open',
+    )
+  }
+  await second.stop()
+  await until(() => first.graph.tasks.length === 4 && isFolding(first))
+  deepEqual(
+    [...first.opened.values()].map((stores) => stores.length),
+    [1, 1, 2, 2],
+  )
+})
+
+test('whoever has a partition sees to it that its policy is the one asked for, once', async (t) => {
+  const log = memoryLog(2)
+  const coordinator = new MemoryCoordinator(2)
+  const first = start(t, log, coordinator)
+  const folded = ({ graph }: Process): boolean =>
+    graph.tasks.every(({ store }) => policyOf(readerOf(store, codec)).policy.mode === 'enforce')
+  await until(() => first.graph.tasks.length === 2 && isFolding(first) && folded(first))
+  const second = start(t, log, coordinator)
+  await until(() => second.graph.tasks.length === 1 && isFolding(second) && folded(second))
+  for (const partition of [0, 1]) {
+    const { entries } = await log.read('events', partition, 0n, { limit: 10, waitMs: 0 })
+    equal(entries.length, 1)
+  }
+})
+
+test('a task that was fenced while it is still ours is taken back, and the others never stopped', async (t) => {
+  const log = memoryLog(2)
+  const process = start(t, log, new MemoryCoordinator(2))
+  await until(() => process.graph.tasks.length === 2 && isFolding(process))
+  const other = process.graph.tasks[1]
+  await log.openTask(0)
+  await log.append('events', 0, [
+    { key: 'k', value: codec.encode({ type: 'PolicyChanged', policy: POLICY, who: 'a', why: '' }) },
+  ])
+  await until(() => process.graph.tasks[0]?.status().state === 'stopped')
+  equal(other?.status().state, 'folding')
+  await until(() => isFolding(process) && process.graph.status().every(isCaughtUp))
+  ok((process.graph.tasks[0]?.status().position ?? 0n) >= 2n, 'it did not fold on')
+  equal(process.graph.tasks[1], other)
+})
+
+test('a standby has what is committed, and takes over with the store that it has open', async (t) => {
+  const log = memoryLog(2)
+  const coordinator = new MemoryCoordinator(2, 1)
+  const first = start(t, log, coordinator)
+  const second = start(t, log, coordinator)
+  await until(
+    () =>
+      partitionsOf(first, 'standby').length === 1 && partitionsOf(second, 'standby').length === 1,
+  )
+  const [partition = 0] = partitionsOf(second, 'standby')
+  const [task] = first.graph.tasks
+  equal(task?.partition, partition)
+  const isFollowed = async (): Promise<boolean> => {
+    const [standing] = second.opened.get(partition) ?? []
+    if (standing === undefined || task === undefined || task.status().position === 0n) return false
+    const [theirs, ours] = [await contentOf(task.store), await contentOf(standing)]
+    return theirs.size > 0 && JSON.stringify([...theirs]) === JSON.stringify([...ours])
+  }
+  await until(isFollowed)
+  const before = await log.bounds('changelog', partition)
+  const [standing] = second.opened.get(partition) ?? []
+  await first.stop()
+  await until(() => second.graph.tasks.length === 2 && isFolding(second))
+  deepEqual(second.opened.get(partition), [standing])
+  equal(second.graph.tasks[partition]?.store, standing)
+  const page = await log.read('changelog', partition, before.end, { limit: 10, waitMs: 0 })
+  deepEqual(
+    page.entries.map(({ key }) => key),
+    [FENCE_KEY],
+  )
+})
+
+test('a standby whose store is damaged builds it again', async (t) => {
+  const log = memoryLog(2)
+  const coordinator = new MemoryCoordinator(2, 1)
+  const first = start(t, log, coordinator)
+  const second = start(t, log, coordinator)
+  await until(() => partitionsOf(second, 'standby').length === 1 && isFolding(first))
+  const [partition = 0] = partitionsOf(second, 'standby')
+  await until(() => second.graph.status().every(isCaughtUp) && second.opened.has(partition))
+  const [standing] = second.opened.get(partition) ?? []
+  ok(standing !== undefined)
+  const write = standing.write.bind(standing)
+  let isWiped = false
+  standing.write = async () => {
+    throw new StoreError('DAMAGED', 'a bit flipped')
+  }
+  standing.wipe = async () => {
+    isWiped = true
+    standing.write = write
+    await MemoryStore.prototype.wipe.call(standing)
+  }
+  await log.append('events', partition, [
+    { key: 'k', value: codec.encode({ type: 'PolicyChanged', policy: POLICY, who: 'a', why: '' }) },
+  ])
+  await until(() => isWiped)
+  const [task] = first.graph.tasks
+  await until(async () => {
+    if (task === undefined || standing.checkpoint() === undefined) return false
+    return (
+      JSON.stringify([...(await contentOf(task.store))]) ===
+      JSON.stringify([...(await contentOf(standing))])
+    )
+  })
+})
+
+test('what only a person can mend in one task ends the service', async (t) => {
+  const log = memoryLog(2)
+  const process = start(t, log, new MemoryCoordinator(2))
+  await until(() => process.graph.tasks.length === 2 && isFolding(process))
+  const [store] = process.opened.get(1) ?? []
+  ok(store !== undefined)
+  store.write = async () => {
+    throw new StoreError('FULL', 'the disk is full')
+  }
+  await log.append('events', 1, [
+    { key: 'k', value: codec.encode({ type: 'PolicyChanged', policy: POLICY, who: 'a', why: '' }) },
+  ])
+  await rejects(process.ended, /the disk is full/)
+  ok([...process.opened.values()].flat().every(({ isClosed }) => isClosed))
+})
+
+test('a standby that holds more than the log does ends the service, and keeps what it holds', async (t) => {
+  const log = memoryLog(2)
+  const coordinator = new MemoryCoordinator(2, 1)
+  start(t, log, coordinator)
+  const second = start(t, log, coordinator)
+  await until(
+    () => partitionsOf(second, 'standby').length === 1 && second.graph.status().every(isCaughtUp),
+  )
+  const [partition = 0] = partitionsOf(second, 'standby')
+  const [standing] = second.opened.get(partition) ?? []
+  ok(standing !== undefined)
+  await standing.write([['node/c/u', new Uint8Array()]], { changelog: 1_000n, position: 1_000n })
+  standing.write = async () => {
+    throw new StoreError('DAMAGED', 'so that it begins again')
+  }
+  standing.wipe = async () => undefined
+  await log.append('events', partition, [
+    { key: 'k', value: codec.encode({ type: 'PolicyChanged', policy: POLICY, who: 'a', why: '' }) },
+  ])
+  await rejects(second.ended, (error) => error instanceof LogError && error.code === 'DAMAGED')
+})

@@ -1,0 +1,90 @@
+/**
+ * A partition that another process folds, followed into a store here, so that taking it over is short.
+ *
+ * What must stay true: it holds what is committed and nothing else, with its checkpoint, as a task's store does; it writes nothing to the log.
+ * What it holds is disposable: damaged or behind the changelog's beginning, it is built again.
+ *
+ * Not here: becoming the owner (task.ts restores the rest, over the same store).
+ */
+import type { Clock } from '../../ports/clock.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Log } from '../../ports/log.ts'
+import { LogError } from '../../ports/log.ts'
+import type { Store } from '../../ports/store.ts'
+import { StoreError } from '../../ports/store.ts'
+import { TAKE_OVER_WAIT_MOST_MS, TAKE_OVER_WAIT_MS } from './config.ts'
+import { beginReplay } from './restore.ts'
+
+export interface StandbyOptions {
+  readonly log: Log
+  readonly codec: Codec
+  readonly store: Store
+  readonly partition: number
+  readonly clock: Clock
+}
+
+/** More than any log ever has: a standby stops at no entry. */
+const NO_END = 2n ** 63n
+
+export class Standby {
+  readonly partition: number
+  readonly #options: StandbyOptions
+  #position = 0n
+  #next = 0n
+  #end = 0n
+
+  constructor(options: StandbyOptions) {
+    this.partition = options.partition
+    this.#options = options
+  }
+
+  /** `lagEntries` is how many offsets of the changelog lie ahead, as of the last page. */
+  status(): {
+    readonly state: 'following'
+    readonly position: bigint
+    readonly lagEntries: bigint
+  } {
+    const lagEntries = this.#end > this.#next ? this.#end - this.#next : 0n
+    return { state: 'following', position: this.#position, lagEntries }
+  }
+
+  /** Until the signal aborts. Rejects when only a person can help. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    let waitMs = TAKE_OVER_WAIT_MS
+    while (!signal.aborted) {
+      const before = this.#next
+      try {
+        await this.#follow(signal)
+      } catch (error) {
+        if (signal.aborted) return
+        await this.#mend(error)
+        waitMs =
+          this.#next > before ? TAKE_OVER_WAIT_MS : Math.min(2 * waitMs, TAKE_OVER_WAIT_MOST_MS)
+        await clock.sleep(waitMs, signal)
+      }
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { log, codec, store, partition } = this.#options
+    const { end } = await log.bounds('changelog', partition)
+    const replay = await beginReplay(log, codec, store, partition, end)
+    while (!signal.aborted) {
+      this.#next = replay.next
+      this.#position = replay.position?.position ?? 0n
+      this.#end = (await log.bounds('changelog', partition)).end
+      await replay.page(NO_END, signal)
+    }
+  }
+
+  /** Throws what only a person can mend. */
+  async #mend(error: unknown): Promise<void> {
+    if (error instanceof StoreError && error.remedy === 'rebuild') {
+      return await this.#options.store.wipe()
+    }
+    // What lies behind the beginning of the changelog is wiped when it begins again; what lies beyond its end is refused there.
+    const isPassing = error instanceof LogError && error.remedy !== 'stop'
+    if (!isPassing) throw error
+  }
+}
