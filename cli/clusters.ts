@@ -3,6 +3,7 @@ import { openCluster } from '../adapters/kubernetes/cluster.ts'
 import { openUndiciExchange } from '../adapters/kubernetes/exchange.ts'
 import { KubeconfigError, loadContexts } from '../adapters/kubernetes/kubeconfig.ts'
 import type { Cluster } from '../ports/cluster.ts'
+import type { Exchange } from '../ports/exchange.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 
 /** Closed by the caller. */
@@ -10,10 +11,35 @@ export function openClusters(
   kubeconfig: string | undefined,
   contexts: readonly string[],
 ): Cluster[] {
+  return loaded(kubeconfig, contexts).map(clusterOf)
+}
+
+export interface WatchedCluster {
+  readonly cluster: Cluster
+  /** Connections of its own for the lease: what a list takes must not cost the lease. */
+  readonly exchange: Exchange
+}
+
+/** Both closed by the caller. */
+export function openWatchedClusters(
+  kubeconfig: string | undefined,
+  contexts: readonly string[],
+): WatchedCluster[] {
+  return loaded(kubeconfig, contexts).map((context) => ({
+    cluster: clusterOf(context),
+    exchange: openUndiciExchange(context),
+  }))
+}
+
+type Context = ReturnType<typeof loadContexts>[number]
+
+function clusterOf(context: Context): Cluster {
+  return openCluster({ name: context.name, exchange: openUndiciExchange(context) })
+}
+
+function loaded(kubeconfig: string | undefined, contexts: readonly string[]): readonly Context[] {
   try {
-    return loadContexts({ kubeconfig, contexts }).map((context) =>
-      openCluster({ name: context.name, exchange: openUndiciExchange(context) }),
-    )
+    return loadContexts({ kubeconfig, contexts })
   } catch (error) {
     if (error instanceof KubeconfigError) throw new ExitError(EXIT.input, error.message)
     throw error

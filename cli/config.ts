@@ -3,11 +3,15 @@
  *
  * What must stay true: an unknown key or a value out of its range ends the start with a sentence that names it; nothing is guessed.
  */
+import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { Mode, Preset } from '../core/policy.ts'
+import type { Command } from 'commander'
+import type { Mode, Policy, Preset } from '../core/policy.ts'
+import { FOLD_VERSION } from '../core/policy.ts'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
-import { DEFAULT_RETENTION } from '../services/graph/retention.ts'
+import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
 import { duration, oneOf, readConfigFile, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig {
@@ -66,8 +70,14 @@ export function defaultDataDirectory(env: NodeJS.ProcessEnv = process.env): stri
   return join(base, 'kinfold')
 }
 
-export function upConfig(flags: UpFlags): UpConfig {
-  const file = flags.config === undefined ? {} : readConfigFile(flags.config, CONFIG_KEYS)
+/** What stands in the file; nothing without one. */
+export function configFile({ config }: Pick<UpFlags, 'config'>): Record<string, unknown> {
+  return config === undefined ? {} : readConfigFile(config, CONFIG_KEYS)
+}
+
+/** `http` is where the endpoint listens unless told otherwise. */
+export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpConfig {
+  const file = configFile(flags)
   const pick = (key: string, flag: unknown): Setting => ({
     key,
     value: flag ?? file[key],
@@ -80,11 +90,51 @@ export function upConfig(flags: UpFlags): UpConfig {
     mode: oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run',
     preset: oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded',
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
-    http: text(pick('http', flags.http)) ?? '127.0.0.1:7070',
+    http: text(pick('http', flags.http)) ?? http,
     logLevel: oneOf(pick('logLevel', flags.logLevel), LEVELS) ?? 'info',
     keepMs: duration(pick('keep', undefined)) ?? DEFAULT_RETENTION.keepMs,
     keepEvents: whole(pick('keepEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.keepEvents,
     snapshotEvents:
       whole(pick('snapshotEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.snapshotEvents,
+  }
+}
+
+export function addClusterOptions(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'kubeconfig (default: $KUBECONFIG, ~/.kube/config, or this pod)')
+    .option('--context <name>', 'context to use; repeat it for several clusters', collect)
+}
+
+export function addPolicyOptions(command: Command): Command {
+  return command
+    .option('--mode <mode>', 'observe, dry-run or enforce (default: dry-run)')
+    .option('--preset <preset>', 'parity or guarded (default: guarded)')
+}
+
+function collect(value: string, former: readonly string[] = []): readonly string[] {
+  return [...former, value]
+}
+
+/** Of a graph service, what the settings say. */
+export function graphOptionsOf(
+  config: Pick<UpConfig, 'mode' | 'preset' | 'keepMs' | 'keepEvents' | 'snapshotEvents'>,
+): {
+  readonly policy: { readonly policy: Policy; readonly who: string }
+  readonly retention: RetentionConfig
+} {
+  const { mode, preset, keepMs, keepEvents, snapshotEvents } = config
+  const { everyMs } = DEFAULT_RETENTION
+  return {
+    policy: { policy: { mode, preset, foldVersion: FOLD_VERSION }, who: 'command line' },
+    retention: { keepMs, keepEvents, snapshotEvents, everyMs },
+  }
+}
+
+export function makeDataDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ExitError(EXIT.failure, `the data directory ${path} cannot be made: ${why}`)
   }
 }

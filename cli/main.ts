@@ -7,13 +7,16 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { addAudit } from './audit.ts'
 import { addCascade } from './cascade.ts'
 import { addDoctor } from './doctor.ts'
+import { addGraph } from './graph.ts'
 import { addLineage } from './lineage.ts'
 import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
+import { addReaper } from './reaper.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
 import { VERSION } from './version.ts'
+import { addWatcher } from './watcher.ts'
 import { addWhy } from './why.ts'
 
 const program = new Command('kinfold')
@@ -26,6 +29,9 @@ const program = new Command('kinfold')
 
 addUp(program)
 addPlayground(program)
+addWatcher(program)
+addGraph(program)
+addReaper(program)
 addTree(program)
 addWhy(program)
 addCascade(program)

@@ -51,7 +51,7 @@ export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
   return [connection, ...synced]
 }
 
-function checksOfTasks(graph: Graph): Check[] {
+export function checksOfTasks(graph: Graph): Check[] {
   const all = graph.status()
   const isIdle = all.length === 0 && graph.owners().size === 0
   if (isIdle) return [{ name: 'tasks', failure: 'no task is given to anybody yet' }]

@@ -2,18 +2,15 @@
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { UpFlags } from './config.ts'
-import { upConfig } from './config.ts'
+import { addClusterOptions, addPolicyOptions, upConfig } from './config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 
 export function addUp(program: Command): void {
-  program
+  const command = program
     .command('up')
     .description('watch clusters, fold what they tell, decide and reap: all in one process')
-    .option('--kubeconfig <file>', 'kubeconfig (default: $KUBECONFIG, ~/.kube/config, or this pod)')
-    .option('--context <name>', 'context to watch; repeat it for several clusters', collect)
+  addPolicyOptions(addClusterOptions(command))
     .option('--data <dir>', 'data directory (default: ~/.local/share/kinfold)')
-    .option('--mode <mode>', 'observe, dry-run or enforce (default: dry-run)')
-    .option('--preset <preset>', 'parity or guarded (default: guarded)')
     .option('--partitions <n>', 'partitions of a new log (default: 1)')
     .option('--http <host:port>', 'endpoint, loopback only (default: 127.0.0.1:7070)')
     .option('--log-level <level>', 'debug, info, warn or error (default: info)')
@@ -35,8 +32,4 @@ export function addUp(program: Command): void {
       }
       process.exitCode = EXIT.ok
     })
-}
-
-function collect(value: string, former: readonly string[] = []): readonly string[] {
-  return [...former, value]
 }

@@ -32,6 +32,7 @@ export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
   'cli/verify.ts',
   'cli/checkup.ts',
   'cli/kafka-config.ts',
+  'cli/service.ts',
   'cli/topics.ts',
   'services/graph/main.ts',
   'services/watcher/main.ts',

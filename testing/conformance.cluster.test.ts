@@ -1,5 +1,5 @@
 /**
- * Kinfold does what users can observe of the collector inside kube-controller-manager: with one partition, with eight, and killed in the middle;
+ * Kinfold does what users can observe of the collector inside kube-controller-manager: with one partition, with eight, killed in the middle, and apart over Kafka;
  * and it leaves the same behind after twenty random lives.
  *
  * What must stay true: the same scenarios pass for upstream's own collector, `npm run conformance -- --collector upstream`.
@@ -9,8 +9,9 @@ import { suite, test } from 'node:test'
 import { missingServers } from './cluster/binaries.ts'
 import { runSuite, type SuiteOptions } from './conformance/suite.ts'
 import { runAllTwins } from './conformance/twins.ts'
+import { missingKafka } from './kafka/jars.ts'
 
-const skip = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager')
+const skip = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager') ?? missingKafka()
 const KINFOLD = 'kinfold'
 const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1)
 
@@ -18,6 +19,7 @@ const variants: readonly (readonly [string, Omit<SuiteOptions, 'collector'>])[] 
   ['with one partition', {}],
   ['with eight partitions', { partitions: 8 }],
   ['killed in the middle', { partitions: 8, kill: true }],
+  ['with its services apart over Kafka', { partitions: 4, engine: 'kafka' }],
   ['on a server without a watch cache', { only: 'R2', withoutWatchCache: true }],
 ]
 

@@ -66,7 +66,8 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     const plan = await prepare(link, options)
     const names = allTopicNames(settings.application)
     await repeated(options.clock, async () => await link.connect(names))
-    const log = new KafkaLog(options, link, plan.partitions)
+    const changelog = plan.ids[topicName(settings.application, 'changelog')] ?? ''
+    const log = new KafkaLog(options, link, plan.partitions, changelog)
     await log.checkIdentity(plan.ids)
     return log
   } catch (error) {
@@ -100,6 +101,8 @@ async function prepare(link: Link, options: KafkaLogOptions): Promise<TopicPlan>
 }
 
 export class KafkaLog implements Log {
+  /** Another for topics that were made anew: what was derived from this log is of no use for those. */
+  readonly identity: string
   readonly #options: KafkaLogOptions
   readonly #partitions: number
   /** For what is answered at once. */
@@ -113,7 +116,8 @@ export class KafkaLog implements Log {
   #closed = false
 
   /** Made by `openKafkaLog` only. */
-  constructor(options: KafkaLogOptions, link: Link, partitions: number) {
+  constructor(options: KafkaLogOptions, link: Link, partitions: number, identity: string) {
+    this.identity = identity
     const { settings, clock } = options
     this.#options = options
     this.#link = link

@@ -32,6 +32,8 @@ export interface GraphMainOptions {
   readonly codec: Codec
   readonly clock: Clock
   readonly directory: string
+  /** Stores of another log are not taken for its own; what one directory has had, if there was but one log. */
+  readonly logIdentity?: string | undefined
   readonly placement?: Placement
   /** The one asked for, and by whom. */
   readonly policy?: GraphParts['policy']
@@ -47,11 +49,14 @@ export interface GraphMain extends AsyncDisposable, QuestionParts {
 }
 
 export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
-  const { log, codec, clock, directory, policy, retention, logger, observe } = options
+  const { log, codec, clock, directory, logIdentity, policy, retention, logger, observe } = options
   const open = async (name: string, what: string = name): Promise<Store> =>
     await openLevelStore({
       directory: join(directory, name),
-      identity: `${what} of ${log.partitions('events')}`,
+      identity: [
+        `${what} of ${log.partitions('events')}`,
+        ...(logIdentity ? [logIdentity] : []),
+      ].join(' '),
       rebuild: true,
       onRebuild: (error) =>
         logger.log('warn', 'a store is rebuilt from the log', {

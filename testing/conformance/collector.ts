@@ -7,7 +7,9 @@
 import { join } from 'node:path'
 import type { ControlPlane } from '../cluster/control-plane.ts'
 import type { ControllerManager } from '../cluster/controller-manager.ts'
+import { startKafka } from '../kafka/broker.ts'
 import { ACTING, KinfoldProcess } from '../kinfold-process.ts'
+import { KinfoldServices } from '../kinfold-services.ts'
 
 export type CollectorName = 'upstream' | 'kinfold'
 
@@ -18,17 +20,22 @@ export interface Collector extends AsyncDisposable {
   kill(): Promise<void>
 }
 
+export type Engine = 'embedded' | 'kafka'
+
 export interface CollectorOptions {
   /** Of Kinfold's log; 1 unless given. */
   readonly partitions?: number
+  /** Of Kinfold: one process on the embedded log unless given, or its services apart over a Kafka of their own. */
+  readonly engine?: Engine
 }
 
 export function collectorOf(
   name: CollectorName,
   plane: ControlPlane,
-  { partitions = 1 }: CollectorOptions = {},
+  { partitions = 1, engine = 'embedded' }: CollectorOptions = {},
 ): Collector {
-  return name === 'upstream' ? upstreamOn(plane) : kinfoldOn(plane, partitions)
+  if (name === 'upstream') return upstreamOn(plane)
+  return engine === 'kafka' ? servicesOn(plane, partitions) : kinfoldOn(plane, partitions)
 }
 
 function upstreamOn(plane: ControlPlane): Collector {
@@ -68,6 +75,30 @@ function kinfoldOn({ kubeconfig, folder }: ControlPlane, partitions: number): Co
     },
     async [Symbol.asyncDispose]() {
       await this.kill()
+    },
+  }
+}
+
+function servicesOn({ kubeconfig, folder }: ControlPlane, partitions: number): Collector {
+  const resources = new AsyncDisposableStack()
+  let services: KinfoldServices | undefined
+  return {
+    name: 'kinfold',
+    async start() {
+      if (services === undefined) {
+        const { bootstrap: brokers, application } = resources.use(await startKafka())
+        const flags = ['--log-level', 'warn']
+        const options = { kubeconfig, brokers, application, folder, partitions, each: 1, flags }
+        services = resources.use(new KinfoldServices(options))
+      }
+      // Not until they are ready: with a broken kind in the cluster a watcher never says so.
+      await services.start()
+    },
+    async kill() {
+      await services?.kill()
+    },
+    async [Symbol.asyncDispose]() {
+      await resources.disposeAsync()
     },
   }
 }

@@ -7,12 +7,13 @@
 import { parseArgs } from 'node:util'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { missingServers } from '../cluster/binaries.ts'
-import type { CollectorName } from './collector.ts'
+import { missingKafka } from '../kafka/jars.ts'
+import type { CollectorName, Engine } from './collector.ts'
 import { isPicked } from './scenario.ts'
 import { type Result, runSuite, SCENARIOS, type SuiteOptions } from './suite.ts'
 
 const USAGE =
-  'npm run conformance -- --collector upstream|kinfold [--partitions N] [--kill] [--only ROW] [--without-watch-cache] [--patience SECONDS]'
+  'npm run conformance -- --collector upstream|kinfold [--partitions N] [--engine embedded|kafka] [--kill] [--only ROW] [--without-watch-cache] [--patience SECONDS]'
 const SIGNS = { passed: 'ok  ', failed: 'FAIL', weaker: 'weak' } as const
 
 try {
@@ -26,7 +27,8 @@ try {
 async function main(args: string[]): Promise<number> {
   const options = optionsOf(args)
   const missing = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager')
-  if (missing !== undefined) throw new ExitError(EXIT.input, missing)
+  const noKafka = options.engine === 'kafka' ? missingKafka() : undefined
+  if ((missing ?? noKafka) !== undefined) throw new ExitError(EXIT.input, missing ?? noKafka ?? '')
   const began = performance.now()
   const results = await runSuite({ ...options, tell: (result) => print(line(result)) })
   const seconds = Math.round((performance.now() - began) / 1_000)
@@ -43,21 +45,29 @@ function optionsOf(args: string[]): SuiteOptions {
   if (!SCENARIOS.some((each) => isPicked(each, only))) {
     throw new ExitError(EXIT.input, `no scenario covers ${only}: --only takes a row, such as R4`)
   }
+  const engine = engineOf(values.engine)
   const patience = wholeNumber('patience', values.patience)
   return {
     collector: collector satisfies CollectorName,
     partitions: wholeNumber('partitions', values.partitions) ?? 1,
     kill: values.kill ?? false,
     withoutWatchCache: values['without-watch-cache'] ?? false,
+    engine,
     ...(only !== undefined && { only }),
     ...(patience !== undefined && { withinMs: patience * 1_000 }),
   }
+}
+
+function engineOf(text: string = 'embedded'): Engine {
+  if (text === 'embedded' || text === 'kafka') return text
+  throw new ExitError(EXIT.input, `--engine takes embedded or kafka: ${USAGE}`)
 }
 
 interface Values {
   readonly collector?: string | undefined
   readonly partitions?: string | undefined
   readonly patience?: string | undefined
+  readonly engine?: string | undefined
   readonly only?: string | undefined
   readonly kill?: boolean | undefined
   readonly 'without-watch-cache'?: boolean | undefined
@@ -71,6 +81,7 @@ function valuesOf(args: string[]): Values {
         collector: { type: 'string' },
         partitions: { type: 'string' },
         patience: { type: 'string' },
+        engine: { type: 'string' },
         only: { type: 'string' },
         kill: { type: 'boolean' },
         'without-watch-cache': { type: 'boolean' },

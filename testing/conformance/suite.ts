@@ -6,7 +6,7 @@
 import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts'
 import { CLUSTER_ROLE, CONFIG_MAP } from '../objects.ts'
 import { canary } from './canary.ts'
-import { type Collector, type CollectorName, collectorOf } from './collector.ts'
+import { type Collector, type CollectorName, collectorOf, type Engine } from './collector.ts'
 import { defineAll, REALM, WIDGET } from './kinds.ts'
 import { isPicked, type Scenario } from './scenario.ts'
 import { BACKGROUND } from './scenarios/background.ts'
@@ -36,6 +36,7 @@ export const SCENARIOS: readonly Scenario[] = [
 export interface SuiteOptions {
   readonly collector: CollectorName
   readonly partitions?: number
+  readonly engine?: Engine
   /** SIGKILL and a new start when half of the scenarios side by side have given it work. */
   readonly kill?: boolean
   readonly only?: string
@@ -61,12 +62,12 @@ const WEAKER_WITHIN_MS = 10_000
 const AT_ONCE = 12
 
 export async function runSuite(options: SuiteOptions): Promise<Result[]> {
-  const { collector: name, partitions = 1, withoutWatchCache = false } = options
+  const { collector: name, partitions = 1, engine, withoutWatchCache = false } = options
   const scenarios = SCENARIOS.filter((each) => isPicked(each, options.only))
   const apiserverArgs = withoutWatchCache ? ['--watch-cache=false'] : []
   await using plane = await startControlPlane({ apiserverArgs })
   await defineAll(plane)
-  await using collector = collectorOf(name, plane, { partitions })
+  await using collector = collectorOf(name, plane, { partitions, ...(engine && { engine }) })
   await collector.start()
   const places = [CONFIG_MAP, CLUSTER_ROLE, WIDGET, REALM]
   await canary(

@@ -1,23 +1,30 @@
-/** Metrics of a whole process, read from its parts' own snapshots. What must stay true: labels are bounded. */
+/** Metrics of a process, read from its parts' own snapshots. What must stay true: labels are bounded. */
 import type { Meter } from '@opentelemetry/api'
+import type { Clock } from '../ports/clock.ts'
 import type { Reading } from '../runtime/metrics.ts'
 import { observeCounter, observeGauge } from '../runtime/metrics.ts'
 import type { BlockedCount, Census } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
+import type { TaskObserver } from '../services/graph/task.ts'
 import type { Reaper } from '../services/reaper/reaper.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 
-export interface MetricParts {
-  readonly watchers: readonly Watcher[]
-  readonly graph: Graph
-  readonly census: Census
-  readonly reaper: Reaper
-  readonly version: string
+/** Graph and reaper know clusters by their ids; people by their names. */
+export type ClusterNames = (id: string) => string
+
+export function registerBuild(meter: Meter, version: string): void {
+  observeGauge(meter, 'kinfold_build_info', 'Always 1.', () => [{ value: 1, labels: { version } }])
 }
 
-export function registerMetrics(meter: Meter, parts: MetricParts): void {
-  const { watchers, graph, census, reaper, version } = parts
-  observeGauge(meter, 'kinfold_build_info', 'Always 1.', () => [{ value: 1, labels: { version } }])
+/** By the watchers of this process; an id where none of them watches it. */
+export function namesOf(watchers: readonly Watcher[]): ClusterNames {
+  return (id) => {
+    const watcher = watchers.find((each) => each.status().clusterId === id)
+    return watcher?.status().name ?? id
+  }
+}
+
+export function registerWatchers(meter: Meter, watchers: readonly Watcher[]): void {
   observeGauge(meter, 'kinfold_objects', 'Objects that the watcher holds.', () =>
     perKind(watchers, ({ objects }) => objects),
   )
@@ -43,7 +50,7 @@ export function registerMetrics(meter: Meter, parts: MetricParts): void {
   observeGauge(
     meter,
     'leader_election_master_status',
-    '1 while this process holds the lease that lets it watch the cluster.',
+    "1 while this process holds the lease that lets it watch the cluster; name is the Lease's. 0: a standby.",
     () =>
       watchers.map((watcher) => {
         const { name: cluster, lease, isLeading } = watcher.status()
@@ -64,6 +71,29 @@ export function registerMetrics(meter: Meter, parts: MetricParts): void {
       }),
     )
   }
+}
+
+/** Bounds of the latency histogram's buckets. */
+const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export function observeLatency(meter: Meter, clock: Clock): TaskObserver {
+  const latency = meter.createHistogram('kinfold_decision_latency_seconds', {
+    description: 'From the append of an event to the fold that issued commands for it.',
+    advice: { explicitBucketBoundaries: LATENCY_SECONDS },
+  })
+  return {
+    folded: (_event, at, outcome) => {
+      if (outcome.commands.length > 0) latency.record((clock.now() - at.timestamp) / 1_000)
+    },
+  }
+}
+
+export function registerGraph(
+  meter: Meter,
+  graph: Graph,
+  census: Census,
+  nameOf: ClusterNames,
+): void {
   observeGauge(meter, 'kinfold_ingest_lag_messages', 'Events not folded yet.', () =>
     graph.tasks.map((task) => ({
       value: Number(task.status().lagEntries),
@@ -76,16 +106,10 @@ export function registerMetrics(meter: Meter, parts: MetricParts): void {
       labels: { partition: String(task.partition) },
     })),
   )
-  // Graph and reaper know clusters by their ids; people by their names.
-  const nameOf = (id: string): string => {
-    const watcher = watchers.find((each) => each.status().clusterId === id)
-    return watcher?.status().name ?? id
-  }
   registerCensus(meter, census, nameOf)
-  registerReaper(meter, reaper, nameOf)
 }
 
-function registerCensus(meter: Meter, census: Census, nameOf: (id: string) => string): void {
+function registerCensus(meter: Meter, census: Census, nameOf: ClusterNames): void {
   observeGauge(meter, 'kinfold_edges', 'Owner references that lead to an owner.', () =>
     census.counts().map(({ cluster, edges }) => ({
       value: edges,
@@ -129,7 +153,7 @@ const BLOCKED: readonly [string, string, (count: BlockedCount) => number][] = [
   ],
 ]
 
-function registerReaper(meter: Meter, reaper: Reaper, nameOf: (id: string) => string): void {
+export function registerReaper(meter: Meter, reaper: Reaper, nameOf: ClusterNames): void {
   observeCounter(meter, 'kinfold_commands', 'Commands settled.', () =>
     reaper.status().settled.map(({ cluster, verb, outcome, code, count }) => ({
       value: count,

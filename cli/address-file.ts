@@ -1,0 +1,16 @@
+/** Where the endpoint of a data directory is found by commands on the same machine. What must stay true: the file is there only while it is served. */
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export async function serveAddress(data: string, url: string, signal: AbortSignal): Promise<void> {
+  const path = join(data, 'http.json')
+  const { promise, resolve } = Promise.withResolvers<void>()
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  if (signal.aborted) resolve()
+  writeFileSync(path, `${JSON.stringify({ url, pid: process.pid })}\n`)
+  try {
+    await promise
+  } finally {
+    rmSync(path, { force: true })
+  }
+}

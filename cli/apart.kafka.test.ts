@@ -1,0 +1,78 @@
+/** The services apart over a real Kafka and a real API server: a cascade goes, whoever of them dies. */
+import { deepEqual } from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { missingServers } from '../testing/cluster/binaries.ts'
+import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
+import { eventually } from '../testing/eventually.ts'
+import { type Kafka, startKafka } from '../testing/kafka/broker.ts'
+import { missingKafka } from '../testing/kafka/jars.ts'
+import { KinfoldServices, SERVICES } from '../testing/kinfold-services.ts'
+import { CONFIG_MAP, type Made, make, makeAll, missingOf, remove } from '../testing/objects.ts'
+
+const DEPENDENTS = 200
+
+const skip = missingKafka() ?? missingServers('etcd', 'kube-apiserver')
+
+suite('the services apart', { skip: skip ?? false }, () => {
+  let plane: ControlPlane
+  let kafka: Kafka
+  let services: KinfoldServices
+  const folder = mkdtempSync(join(tmpdir(), 'kinfold-apart-'))
+
+  before(async () => {
+    ;[plane, kafka] = await Promise.all([startControlPlane(), startKafka()])
+    services = new KinfoldServices({
+      kubeconfig: plane.kubeconfig,
+      brokers: kafka.bootstrap,
+      application: kafka.application,
+      folder,
+      partitions: 4,
+      each: 2,
+    })
+    await services.start()
+    await services.ready()
+  })
+  after(async () => {
+    await services?.[Symbol.asyncDispose]()
+    await Promise.all([plane?.[Symbol.asyncDispose](), kafka?.[Symbol.asyncDispose]()])
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('a cascade goes, and what is owned by the living stays', async () => {
+    const [going, staying] = [await makeTree('going'), await makeTree('staying')]
+    await remove(plane, going.owner)
+    await gone(going.dependents)
+    deepEqual(await missingOf(plane, staying.dependents), [])
+  })
+
+  for (const service of SERVICES) {
+    test(`a cascade goes while each ${service} is killed in turn`, async () => {
+      const going = await makeTree(`killed-${service}`)
+      await remove(plane, going.owner)
+      for (const each of services.of(service)) {
+        await each.kill()
+        await each.start()
+      }
+      await gone(going.dependents)
+      await services.ready()
+    })
+  }
+
+  async function makeTree(name: string): Promise<{ owner: Made; dependents: readonly Made[] }> {
+    const owner = await make(plane, { kind: CONFIG_MAP, name })
+    const made = Array.from({ length: DEPENDENTS }, (_, i) => {
+      return { kind: CONFIG_MAP, name: `${name}-${i}`, owners: [owner] }
+    })
+    return { owner, dependents: await makeAll(plane, made) }
+  }
+
+  async function gone(all: readonly Made[]): Promise<void> {
+    await eventually('they go', async () => {
+      const missing = await missingOf(plane, all)
+      return missing.length === all.length || `${missing.length} are gone`
+    })
+  }
+})

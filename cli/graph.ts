@@ -1,0 +1,65 @@
+/** `kinfold graph`: folds what Kafka holds, decides, and answers questions; several share the partitions. */
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { addGraphRoutes } from '../services/graph/http.ts'
+import { openGraph } from '../services/graph/main.ts'
+import { serveAddress } from './address-file.ts'
+import { addPolicyOptions, graphOptionsOf, makeDataDirectory } from './config.ts'
+import { observeLatency, registerGraph } from './process-metrics.ts'
+import { blockedOf, checksOfTasks } from './readiness.ts'
+import {
+  runService,
+  type Service,
+  type ServiceFlags,
+  type ServiceParts,
+  serviceCommand,
+} from './service.ts'
+import { whole } from './setting.ts'
+
+const HTTP = '127.0.0.1:7070'
+const MOST_STANDBYS = 8
+
+export function addGraph(program: Command): void {
+  const description =
+    'fold what Kafka holds, decide, and answer questions; several share the partitions'
+  addPolicyOptions(serviceCommand(program, 'graph', description, HTTP))
+    .option('--data <dir>', 'directory of the stores (default: ~/.local/share/kinfold)')
+    .option('--partitions <n>', 'partitions of new topics (default: 1)')
+    .option(
+      '--standbys <n>',
+      'processes that follow each partition, to take over sooner (default: 0)',
+    )
+    .action(async (flags: ServiceFlags) => {
+      const value = flags.standbys
+      const standbys = whole({ key: 'standbys', value, from: '--standbys' }, 0, MOST_STANDBYS) ?? 0
+      await runService('graph', flags, HTTP, async (parts) => await open(parts, standbys))
+    })
+}
+
+async function open(parts: ServiceParts, standbys: number): Promise<Service> {
+  const { config, log, codec, clock, logger, meter } = parts
+  makeDataDirectory(config.data)
+  const made = await openGraph({
+    ...{ log, codec, clock, logger },
+    directory: join(config.data, parts.kafka.settings.application),
+    logIdentity: log.identity,
+    placement: parts.placement(standbys),
+    ...graphOptionsOf(config),
+    observe: observeLatency(meter, clock),
+  })
+  const { graph, census, index, query } = made
+  registerGraph(meter, graph, census, (id) => query.clusterName(id))
+  const blocked = (): ReturnType<typeof blockedOf> =>
+    census.counts().flatMap((count) => blockedOf(query.clusterName(count.cluster), count))
+  return {
+    checks: () => [...checksOfTasks(graph), ...blocked()],
+    add: (routes) => addGraphRoutes(routes, { ...made, log, codec }),
+    loops: (url) => [
+      (signal) => graph.run(url, signal),
+      (signal) => index.run(signal),
+      (signal) => census.run(signal),
+      (signal) => serveAddress(config.data, url, signal),
+    ],
+    [Symbol.asyncDispose]: async () => await made[Symbol.asyncDispose](),
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Which clusters the contexts of a kubeconfig lead to, as they say themselves.
+ *
+ * What must stay true: two contexts that are one cluster end the start; a cluster is known by its own answer, never by its name.
+ */
+import type { Clock } from '../ports/clock.ts'
+import type { Cluster } from '../ports/cluster.ts'
+import { ClusterError } from '../ports/cluster.ts'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { ConnectedCluster } from '../services/reaper/reaper.ts'
+
+/** How long a cluster may take to say who it is. */
+const IDENTIFY_MS = 15_000
+/** Wait before it is asked again. */
+const AGAIN_MS = 5_000
+
+/** Each cluster says who it is; one that cannot, or two that are one, end the start with a sentence. */
+export async function identifyAll(
+  clusters: readonly Cluster[],
+  signal: AbortSignal,
+): Promise<ConnectedCluster[]> {
+  const connected = await Promise.all(clusters.map((cluster) => identify(cluster, signal)))
+  for (const each of connected) refuseTwin(each, connected)
+  return connected
+}
+
+async function identify(cluster: Cluster, signal: AbortSignal): Promise<ConnectedCluster> {
+  try {
+    const either = AbortSignal.any([signal, AbortSignal.timeout(IDENTIFY_MS)])
+    return { id: await cluster.identify(either), cluster }
+  } catch (error) {
+    if (signal.aborted) throw error
+    const why = error instanceof Error ? error.message : String(error)
+    const hint =
+      error instanceof ClusterError && error.code === 'FORBIDDEN'
+        ? 'its account needs "get" on the namespace kube-system; kinfold doctor lists all it needs'
+        : 'check the context and that the server runs'
+    throw new ExitError(
+      EXIT.failure,
+      `cluster ${cluster.name} does not say who it is: ${why}; ${hint}`,
+    )
+  }
+}
+
+/** Asks each until it has said who it is, and tells of it then: one that cannot be reached holds up no other. */
+export async function identifyEach(
+  clusters: readonly Cluster[],
+  onConnected: (connected: ConnectedCluster) => void,
+  clock: Clock,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const known: ConnectedCluster[] = []
+  await Promise.all(
+    clusters.map(async (cluster) => {
+      while (!signal.aborted) {
+        try {
+          const connected = await identify(cluster, signal)
+          refuseTwin(connected, known)
+          known.push(connected)
+          onConnected(connected)
+          return
+        } catch (error) {
+          if (signal.aborted) return
+          if (!(error instanceof ExitError) || error.exitCode === EXIT.input) throw error
+          logger.log('warn', 'a cluster does not say who it is', { reason: error.message })
+          await clock.sleep(AGAIN_MS, signal)
+        }
+      }
+    }),
+  )
+}
+
+function refuseTwin({ id, cluster }: ConnectedCluster, all: readonly ConnectedCluster[]): void {
+  const twin = all.find((other) => other.id === id && other.cluster !== cluster)
+  if (twin === undefined) return
+  throw new ExitError(
+    EXIT.input,
+    `contexts ${cluster.name} and ${twin.cluster.name} are one cluster (${id}): name it once`,
+  )
+}

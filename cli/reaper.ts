@@ -1,0 +1,60 @@
+/** `kinfold reaper`: carries out the commands on Kafka; several share them. */
+import type { Command } from 'commander'
+import { openReaper } from '../services/reaper/main.ts'
+import type { ConnectedCluster } from '../services/reaper/reaper.ts'
+import { openClusters } from './clusters.ts'
+import { addClusterOptions, addPolicyOptions } from './config.ts'
+import { identifyEach } from './identity.ts'
+import { registerReaper } from './process-metrics.ts'
+import {
+  runService,
+  type Service,
+  type ServiceFlags,
+  type ServiceParts,
+  serviceCommand,
+} from './service.ts'
+
+const HTTP = '127.0.0.1:7072'
+
+export function addReaper(program: Command): void {
+  const description = 'carry out the commands on Kafka; several share them'
+  const command = serviceCommand(program, 'reaper', description, HTTP)
+  addPolicyOptions(addClusterOptions(command)).action(
+    async (flags: ServiceFlags) => await runService('reaper', flags, HTTP, open),
+  )
+}
+
+async function open(parts: ServiceParts): Promise<Service> {
+  const { config, log, codec, clock, random, logger, meter } = parts
+  const clusters = openClusters(config.kubeconfig, config.contexts)
+  const connected: ConnectedCluster[] = []
+  const placement = parts.placement(0)
+  const make = (url: string): ReturnType<typeof openReaper> =>
+    openReaper({
+      ...{ log, codec, clock, random, logger },
+      clusters: connected,
+      mode: config.mode,
+      placement: { of: placement, url },
+    })
+  const nameOf = (id: string): string =>
+    connected.find((each) => each.id === id)?.cluster.name ?? id
+  return {
+    checks: () =>
+      clusters.map((cluster) => {
+        const isKnown = connected.some((each) => each.cluster === cluster)
+        return { name: `cluster/${cluster.name}`, failure: isKnown ? '' : 'has not said who it is' }
+      }),
+    loops: (url) => {
+      const reaper = make(url)
+      registerReaper(meter, reaper, nameOf)
+      const isConnected = (each: ConnectedCluster): unknown => connected.push(each)
+      return [
+        (signal) => reaper.run(signal),
+        (signal) => identifyEach(clusters, isConnected, clock, logger, signal),
+      ]
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()))
+    },
+  }
+}

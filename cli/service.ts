@@ -1,0 +1,144 @@
+/**
+ * What the services that run apart have in common: their flags, Kafka, an endpoint, an end.
+ *
+ * What must stay true: what is opened is closed in reverse order, also after a failure.
+ */
+import type { Meter } from '@opentelemetry/api'
+import type { Command } from 'commander'
+import type { FastifyInstance } from 'fastify'
+import { avroCodec } from '../adapters/avro/codec.ts'
+import { type KafkaLog, openKafkaLog } from '../adapters/kafka/log.ts'
+import { createKafkaPlacement } from '../adapters/kafka/placement.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Codec } from '../ports/codec.ts'
+import { LogError } from '../ports/log.ts'
+import type { Placement } from '../ports/placement.ts'
+import type { Random } from '../ports/random.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { parseAddress, serveEndpoint } from '../runtime/endpoint.ts'
+import type { Check } from '../runtime/health.ts'
+import { EXIT, ExitError, stopSignal, together } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { createLogger } from '../runtime/logger.ts'
+import { createMetrics } from '../runtime/metrics.ts'
+import { systemRandom } from '../runtime/random.ts'
+import { configFile, type UpConfig, type UpFlags, upConfig } from './config.ts'
+import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
+import { becomeLean, keepCompiled } from './lean-process.ts'
+import { registerBuild } from './process-metrics.ts'
+import { VERSION } from './version.ts'
+
+export interface ServiceFlags extends UpFlags, KafkaFlags {
+  readonly standbys?: string
+}
+
+/** What a service is given to run. */
+export interface ServiceParts {
+  readonly config: UpConfig
+  readonly kafka: KafkaConfig
+  readonly log: KafkaLog
+  readonly codec: Codec
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly meter: Meter
+  /** A share of the partitions among the processes of this service. */
+  placement(standbys: number): Placement
+}
+
+/** What a service makes of it. */
+export interface Service extends AsyncDisposable {
+  checks(): readonly Check[]
+  add?(routes: FastifyInstance): void
+  /** Called with the endpoint's URL once it is served. */
+  loops(url: string): readonly ((signal: AbortSignal) => Promise<void>)[]
+}
+
+export function serviceCommand(
+  program: Command,
+  name: 'graph' | 'reaper' | 'watcher',
+  description: string,
+  http: string,
+): Command {
+  const command = program
+    .command(name)
+    .description(description)
+    .option('--http <host:port>', `endpoint (default: ${http})`)
+    .option('--log-level <level>', 'debug, info, warn or error (default: info)')
+    .option('--config <file>', 'YAML file with the same settings; flags win')
+  return addKafkaOptions(command)
+}
+
+/** Until a signal ends it. `open` gets its parts and makes the service. */
+export async function runService(
+  name: 'graph' | 'reaper' | 'watcher',
+  flags: ServiceFlags,
+  http: string,
+  open: (parts: ServiceParts) => Promise<Service>,
+): Promise<void> {
+  const config = upConfig(flags, http)
+  const kafka = kafkaConfig(flags, configFile(flags)['kafka'], flags.config ?? 'kafka')
+  parseAddress(config.http)
+  becomeLean()
+  keepCompiled()
+  const logger = createLogger(`kinfold-${name}`, config.logLevel)
+  const signal = stopSignal()
+  const clock = systemClock()
+  await using log = await openLog(name, kafka, config, clock, logger)
+  await using metrics = createMetrics()
+  registerBuild(metrics.meter, VERSION)
+  await using placements = new AsyncDisposableStack()
+  await using service = await open({
+    ...{ config, kafka, log, clock, logger },
+    codec: avroCodec(),
+    random: systemRandom(),
+    meter: metrics.meter,
+    placement: (standbys) =>
+      placements.use(
+        createKafkaPlacement({
+          settings: kafka.settings,
+          clientId: `kinfold-${name}`,
+          group: `${kafka.settings.application}-${name}`,
+          partitions: log.partitions('events'),
+          standbys,
+          clock,
+          onWarning: (text) => logger.log('warn', 'placement', { reason: text }),
+        }),
+      ),
+  })
+  const { url, server } = await serveEndpoint(
+    {
+      version: VERSION,
+      checks: () => service.checks(),
+      scrape: metrics.scrape,
+      add: (routes) => service.add?.(routes),
+    },
+    config.http,
+  )
+  try {
+    logger.log('info', 'serving', { url, brokers: kafka.settings.brokers.join(',') })
+    await together(service.loops(url), signal)
+  } finally {
+    await server.close()
+  }
+  process.exitCode = EXIT.ok
+}
+
+async function openLog(
+  name: string,
+  { settings, replicas, mayCreate }: KafkaConfig,
+  { partitions }: UpConfig,
+  clock: Clock,
+  logger: Logger,
+): Promise<KafkaLog> {
+  try {
+    return await openKafkaLog({
+      ...{ settings, partitions, replicas, mayCreate, clock },
+      clientId: `kinfold-${name}`,
+      onWarning: (text) => logger.log('warn', 'Kafka', { reason: text }),
+    })
+  } catch (error) {
+    if (!(error instanceof LogError)) throw error
+    throw new ExitError(EXIT.failure, error.message, { cause: error })
+  }
+}

@@ -1,0 +1,42 @@
+/** `kinfold watcher`: watches clusters and tells Kafka what it sees; of several, one watches each cluster and the others stand by. */
+import { hostname } from 'node:os'
+import type { Command } from 'commander'
+import { openWatcher } from '../services/watcher/main.ts'
+import { openWatchedClusters } from './clusters.ts'
+import { addClusterOptions } from './config.ts'
+import { registerWatchers } from './process-metrics.ts'
+import { checksOfWatcher } from './readiness.ts'
+import {
+  runService,
+  type Service,
+  type ServiceFlags,
+  type ServiceParts,
+  serviceCommand,
+} from './service.ts'
+
+const HTTP = '127.0.0.1:7071'
+
+export function addWatcher(program: Command): void {
+  const description = 'watch clusters and tell Kafka what is seen; several stand by for each other'
+  addClusterOptions(serviceCommand(program, 'watcher', description, HTTP)).action(
+    async (flags: ServiceFlags) => await runService('watcher', flags, HTTP, open),
+  )
+}
+
+async function open(parts: ServiceParts): Promise<Service> {
+  const { config, log, codec, clock, random, logger, meter } = parts
+  const clusters = openWatchedClusters(config.kubeconfig, config.contexts)
+  const holder = hostname()
+  const watchers = clusters.map(({ cluster, exchange }) =>
+    openWatcher({ cluster, log, codec, clock, random, logger, election: { exchange, holder } }),
+  )
+  registerWatchers(meter, watchers)
+  return {
+    checks: () => watchers.flatMap(checksOfWatcher),
+    loops: () => watchers.map((watcher) => (signal) => watcher.run(signal)),
+    [Symbol.asyncDispose]: async () => {
+      const all = clusters.flatMap(({ cluster, exchange }) => [cluster, exchange])
+      await Promise.all(all.map((each) => each[Symbol.asyncDispose]()))
+    },
+  }
+}
