@@ -77,10 +77,10 @@ function assignStandbys(members: readonly Member[], partitions: number, each: nu
   const counts = all.map((partition) => {
     const kept = members
       .filter(
-        ({ active, standby, former }) =>
-          !active.has(partition) &&
-          standby.size < most &&
-          (former.standby.includes(partition) || former.active.includes(partition)),
+        (member) =>
+          !member.active.has(partition) &&
+          member.standby.size < most &&
+          isAtHand(member, partition),
       )
       .slice(0, each)
     for (const { standby } of kept) standby.add(partition)
@@ -93,6 +93,31 @@ function assignStandbys(members: readonly Member[], partitions: number, each: nu
     for (const { standby } of others.slice(0, each - (counts[partition] ?? 0)))
       standby.add(partition)
   }
+  evenOut(members)
+}
+
+/** From who stands by for more to who stands by for less, what is not at hand anyway before what is. Each move brings two members closer, so it ends. */
+function evenOut(members: readonly Member[]): void {
+  for (let isMoving = true; isMoving; ) {
+    const bySize = members.toSorted((a, b) => b.standby.size - a.standby.size)
+    isMoving = bySize.some((most) => bySize.some((least) => moveStandby(most, least)))
+  }
+}
+
+function moveStandby(from: Member, to: Member): boolean {
+  if (from.standby.size - to.standby.size <= 1) return false
+  const movable = [...from.standby].filter(
+    (partition) => !to.active.has(partition) && !to.standby.has(partition),
+  )
+  const partition = movable.find((each) => !isAtHand(from, each)) ?? movable.at(-1)
+  if (partition === undefined) return false
+  from.standby.delete(partition)
+  to.standby.add(partition)
+  return true
+}
+
+function isAtHand({ former }: Member, partition: number): boolean {
+  return former.standby.includes(partition) || former.active.includes(partition)
 }
 
 function standsBy({ former }: Member, partition: number): number {

@@ -1,0 +1,64 @@
+/**
+ * What the members of a group tell its leader, and what the leader tells each of them.
+ *
+ * What must stay true: the claim that was given last wins: a process that was away, stopped or cut off, takes nothing back from whoever was
+ * given its partitions meanwhile. What it lost counts as stood by for: its store is at hand.
+ *
+ * Not here: how shares are chosen (core/assignment.ts), how the records travel (membership.ts). Another form of them is another protocol, and
+ * so has another name there.
+ */
+import { assign, type Share } from '../../core/assignment.ts'
+
+/** Of a member: what it was given last, and in which generation of the group; a new one has nothing. */
+export interface Claim extends Share {
+  readonly url: string
+  readonly generation: number
+}
+
+export interface Given extends Share {
+  /** The partitions of all members by their URL; its own too. */
+  readonly owners: readonly (readonly [url: string, partitions: readonly number[]])[]
+}
+
+/** By the members' ids. */
+export function assignGroup(
+  claims: ReadonlyMap<string, Claim>,
+  partitions: number,
+  standbys: number,
+): Map<string, Given> {
+  const shares = assign(formerShares(claims), partitions, standbys)
+  const owners = [...shares].map(([id, { active }]) => [claims.get(id)?.url ?? '', active] as const)
+  return new Map([...shares].map(([id, share]) => [id, { ...share, owners }]))
+}
+
+function formerShares(claims: ReadonlyMap<string, Claim>): Map<string, Share> {
+  const newest = new Map<number, number>()
+  for (const { active, generation } of claims.values()) {
+    for (const partition of active) {
+      newest.set(partition, Math.max(newest.get(partition) ?? generation, generation))
+    }
+  }
+  return new Map(
+    [...claims].map(([id, { active, standby, generation }]) => {
+      const isNewest = (partition: number): boolean => newest.get(partition) === generation
+      const lost = active.filter((partition) => !isNewest(partition))
+      return [id, { active: active.filter(isNewest), standby: [...standby, ...lost] }]
+    }),
+  )
+}
+
+export function encodeClaim(claim: Claim): Buffer {
+  return Buffer.from(JSON.stringify(claim))
+}
+
+export function decodeClaim(bytes: Buffer): Claim {
+  return JSON.parse(bytes.toString()) as Claim
+}
+
+export function encodeGiven(given: Given): Buffer {
+  return Buffer.from(JSON.stringify(given))
+}
+
+export function decodeGiven(bytes: Buffer): Given {
+  return JSON.parse(bytes.toString()) as Given
+}

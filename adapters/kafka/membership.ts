@@ -1,0 +1,224 @@
+/**
+ * One process' membership in a group of Kafka's: joins, stays by heartbeats, joins again when the group changes, leaves. (kafkajs' consumer does this
+ * too, but fetches with it, closes everything at each change, and may stop without a word.)
+ *
+ * What must stay true: what was given last stays given until the group says otherwise, whatever fails. A process that does not reach its
+ * coordinator for longer than the session has lost its partitions to others and does not know it: it goes on with them until their fences stop it,
+ * and joins as a new member when it is back.
+ *
+ * Not here: what members tell each other (assignor.ts), who is given what (placement.ts).
+ */
+import type { Clock } from '../../ports/clock.ts'
+import { LogError } from '../../ports/log.ts'
+import { BrokerError, CODE, codeOf, isPassing, logErrorOf } from './failure.ts'
+import { type Broker, COORDINATOR, type Link } from './inside.ts'
+import { Reader, Writer } from './wire.ts'
+
+/** Of groups that are not consumers': no consumer can join by mistake. */
+const PROTOCOL_TYPE = 'kinfold'
+/** How long a change waits for members that do not join again; those that live are here within a heartbeat. */
+const REBALANCE_TIMEOUT_MS = 5_000
+/** Between two tries while the coordinator moves, loads, or cannot be reached. */
+const RETRY_WAIT_MS = 200
+/** A call that is under way at the end, a join at worst, is waited for so long: who does not say goodbye is given partitions. */
+const LEAVE_MS = REBALANCE_TIMEOUT_MS + 1_000
+
+const FIND_COORDINATOR = { apiKey: 10, apiVersion: 1, apiName: 'FindCoordinator' } as const
+
+/** Of groups only. */
+const GROUP_CODE = {
+  illegalGeneration: 22,
+  otherProtocol: 23,
+  invalidGroup: 24,
+  sessionTimeout: 26,
+  groupFull: 81,
+  fencedInstance: 82,
+} as const
+
+export interface MembershipOptions {
+  /** Ours alone: a join that waits holds up what is behind it. Closed at the end. */
+  readonly link: Link
+  readonly groupId: string
+  /** Members with another are refused by the coordinator. */
+  readonly protocol: string
+  /** A member that is silent for so long is no more. */
+  readonly sessionTimeoutMs: number
+  readonly heartbeatMs: number
+  readonly clock: Clock
+  readonly onWarning?: ((text: string) => void) | undefined
+}
+
+export interface Voice {
+  /** What this member tells the leader. */
+  claim(): Buffer
+  /** Called on the leader: what each member is given, by its id, from what each told. */
+  lead(claims: ReadonlyMap<string, Buffer>): ReadonlyMap<string, Buffer>
+  given(share: Buffer, generation: number): void
+}
+
+export class Membership {
+  readonly #options: MembershipOptions
+  readonly #voice: Voice
+  #broker: Broker | undefined
+  /** Empty: not known to the coordinator. */
+  #memberId = ''
+  /** Undefined: has to join. */
+  #generation: number | undefined
+  #heardMs: number
+  #isWarned = false
+  #isClosed = false
+
+  constructor(options: MembershipOptions, voice: Voice) {
+    this.#options = options
+    this.#voice = voice
+    this.#heardMs = options.clock.monotonicMs()
+  }
+
+  /** Until the signal aborts; then leaves. Throws `LogError` only if no waiting helps. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, link } = this.#options
+    const ended = new AbortController()
+    const loop = this.#loop(signal).finally(() => ended.abort())
+    try {
+      await Promise.race([loop, aborted(signal).then(() => clock.sleep(LEAVE_MS, ended.signal))])
+    } finally {
+      this.#isClosed = true
+      loop.catch(() => undefined)
+      await link[Symbol.asyncDispose]()
+    }
+  }
+
+  async #loop(signal: AbortSignal): Promise<void> {
+    const { clock, heartbeatMs } = this.#options
+    try {
+      while (!signal.aborted) {
+        let waitMs = heartbeatMs
+        try {
+          await this.#step(signal)
+          this.#heardMs = clock.monotonicMs()
+          this.#isWarned = false
+        } catch (error) {
+          waitMs = this.#afterFailure(error)
+        }
+        await clock.sleep(waitMs, signal)
+      }
+    } finally {
+      await this.#leave()
+    }
+  }
+
+  async #step(signal: AbortSignal): Promise<void> {
+    const { groupId } = this.#options
+    this.#broker ??= await this.#findCoordinator()
+    const generation = this.#generation
+    if (generation === undefined) return await this.#join(this.#broker, signal)
+    const memberId = this.#memberId
+    await this.#broker.heartbeat({ groupId, groupGenerationId: generation, memberId })
+  }
+
+  async #join(broker: Broker, signal: AbortSignal): Promise<void> {
+    const { groupId, protocol, sessionTimeoutMs } = this.#options
+    const { generationId, leaderId, memberId, members } = await broker.joinGroup({
+      groupId,
+      sessionTimeout: sessionTimeoutMs,
+      rebalanceTimeout: REBALANCE_TIMEOUT_MS,
+      memberId: this.#memberId,
+      protocolType: PROTOCOL_TYPE,
+      groupProtocols: [{ name: protocol, metadata: this.#voice.claim() }],
+    })
+    this.#memberId = memberId
+    if (signal.aborted) return
+    const claims = new Map(members.map((each) => [each.memberId, each.memberMetadata]))
+    const shares = leaderId === memberId ? [...this.#voice.lead(claims)] : []
+    const { memberAssignment } = await broker.syncGroup({
+      groupId,
+      generationId,
+      memberId,
+      groupAssignment: shares.map(([id, share]) => ({ memberId: id, memberAssignment: share })),
+    })
+    if (signal.aborted) return
+    this.#generation = generationId
+    this.#voice.given(memberAssignment, generationId)
+  }
+
+  /** kafkajs' own search hides why it finds none. */
+  async #findCoordinator(): Promise<Broker> {
+    const { link, groupId } = this.#options
+    await link.refresh()
+    const body = new Writer(64).text(groupId).int8(COORDINATOR.group).written
+    const answer = await link.send(await link.controller(), { ...FIND_COORDINATOR, body })
+    const read = new Reader(answer)
+    read.int32()
+    const code = read.int16()
+    if (code !== CODE.none) throw new BrokerError(code, `looking for the coordinator of ${groupId}`)
+    read.text()
+    return await link.broker(read.int32())
+  }
+
+  /** Answers how long to wait before the next try. */
+  #afterFailure(error: unknown): number {
+    switch (codeOf(error)) {
+      case CODE.rebalanceInProgress:
+        this.#generation = undefined
+        return 0
+      case GROUP_CODE.illegalGeneration:
+        this.#generation = undefined
+        return RETRY_WAIT_MS
+      case CODE.unknownMember:
+      case GROUP_CODE.fencedInstance:
+        this.#generation = undefined
+        this.#memberId = ''
+        return RETRY_WAIT_MS
+      default:
+        if (!isPassing(error)) throw this.#permanent(error)
+        // Perhaps another broker leads the group now, and knows us: the generation stays.
+        this.#broker = undefined
+        this.#warn(error)
+        return RETRY_WAIT_MS
+    }
+  }
+
+  #warn(error: unknown): void {
+    const { clock, groupId, sessionTimeoutMs, onWarning } = this.#options
+    if (this.#isWarned || clock.monotonicMs() - this.#heardMs < sessionTimeoutMs) return
+    this.#isWarned = true
+    const { message } = logErrorOf(error, `reaching the group ${groupId}`, 'UNAVAILABLE')
+    onWarning?.(`${message}; meanwhile other processes may take over what this one has`)
+  }
+
+  #permanent(error: unknown): LogError {
+    const { groupId, sessionTimeoutMs } = this.#options
+    const stop = (what: string): LogError =>
+      new LogError('INVALID', `joining the group ${groupId}: ${what}`, { cause: error })
+    switch (codeOf(error)) {
+      case GROUP_CODE.otherProtocol:
+        return stop(
+          'its members count another number of partitions, or are of another version of Kinfold; stop them first, or give this process the same topics as theirs',
+        )
+      case GROUP_CODE.invalidGroup:
+        return stop('the brokers refuse the name; give another --application')
+      case GROUP_CODE.sessionTimeout:
+        return stop(
+          `the brokers refuse a session of ${sessionTimeoutMs} ms; see their group.min.session.timeout.ms and group.max.session.timeout.ms`,
+        )
+      case GROUP_CODE.groupFull:
+        return stop("it has as many members as the brokers' group.max.size allows; start fewer")
+      default:
+        return logErrorOf(error, `joining the group ${groupId}`, 'INVALID')
+    }
+  }
+
+  /** So that the others need not wait for the end of the session. Whether it succeeds does not matter. */
+  async #leave(): Promise<void> {
+    if (this.#memberId === '' || this.#isClosed) return
+    const { groupId } = this.#options
+    await this.#broker?.leaveGroup({ groupId, memberId: this.#memberId }).catch(() => undefined)
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  await promise
+}

@@ -1,0 +1,184 @@
+/**
+ * Placement by a group of Kafka's: the group finds out who lives and shares out the partitions, no more. What a process was given is no proof that it is
+ * its own: the fence is.
+ *
+ * What must stay true: nothing is revoked because the group changes, only because the change took it away; at the end all is revoked before
+ * the process leaves.
+ *
+ * Not here: the calls and their failures (membership.ts), who is given what (assignor.ts).
+ */
+import type { Share } from '../../core/assignment.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { LogError } from '../../ports/log.ts'
+import type { Placed, Placement, Role } from '../../ports/placement.ts'
+import {
+  assignGroup,
+  type Claim,
+  decodeClaim,
+  decodeGiven,
+  encodeClaim,
+  encodeGiven,
+} from './assignor.ts'
+import { openLink } from './inside.ts'
+import { Membership, type Voice } from './membership.ts'
+import type { KafkaSettings } from './settings.ts'
+import { refusalOf } from './settings.ts'
+
+/** The least that brokers allow unless told otherwise: so soon is a process that died replaced. */
+const SESSION_TIMEOUT_MS = 6_000
+/** Also how soon a process notices that another came or left. */
+const HEARTBEAT_MS = 500
+/** Of what members tell each other: another form needs another number, and the coordinator keeps the two apart. */
+const FORM = 1
+
+const NOTHING: Share = { active: [], standby: [] }
+
+export interface KafkaPlacementOptions {
+  readonly settings: KafkaSettings
+  /** Named to the brokers, for their logs. */
+  readonly clientId: string
+  /** Processes of one group share the partitions; of different groups do not know of each other. */
+  readonly group: string
+  readonly partitions: number
+  /** Of each partition, as far as there are processes. */
+  readonly standbys: number
+  readonly clock: Clock
+  readonly sessionTimeoutMs?: number
+  readonly heartbeatMs?: number
+  readonly onWarning?: (text: string) => void
+}
+
+export function createKafkaPlacement(options: KafkaPlacementOptions): Placement {
+  const refusal = refusalOf(options.settings)
+  if (refusal !== undefined) throw new LogError('INVALID', refusal)
+  return new KafkaPlacement(options)
+}
+
+class KafkaPlacement implements Placement {
+  readonly #options: KafkaPlacementOptions
+  readonly #closed = new AbortController()
+  readonly #running = new Set<Promise<void>>()
+  #owners: ReadonlyMap<number, string> = new Map()
+
+  constructor(options: KafkaPlacementOptions) {
+    this.#options = options
+  }
+
+  owners(): ReadonlyMap<number, string> {
+    return this.#owners
+  }
+
+  async *assignments(url: string, signal: AbortSignal): AsyncGenerator<Placed, void> {
+    const left = new AbortController()
+    const either = AbortSignal.any([signal, left.signal, this.#closed.signal])
+    if (either.aborted) return
+    const holdings = new Holdings()
+    const running = this.#join(url, holdings, either)
+    this.#running.add(running)
+    try {
+      yield* holdings.given()
+    } finally {
+      left.abort()
+      await running
+      this.#running.delete(running)
+    }
+  }
+
+  /** Never rejects: what fails is told where the assignments are taken. */
+  async #join(url: string, holdings: Holdings, signal: AbortSignal): Promise<void> {
+    const { settings, clientId, group, partitions, standbys, clock, onWarning } = this.#options
+    const { sessionTimeoutMs = SESSION_TIMEOUT_MS, heartbeatMs = HEARTBEAT_MS } = this.#options
+    let claim: Claim = { url, generation: -1, ...NOTHING }
+    const voice: Voice = {
+      claim: () => encodeClaim(claim),
+      lead: (claims) => {
+        const told = new Map([...claims].map(([id, bytes]) => [id, decodeClaim(bytes)]))
+        const shares = assignGroup(told, partitions, standbys)
+        return new Map([...shares].map(([id, share]) => [id, encodeGiven(share)]))
+      },
+      given: (bytes, generation) => {
+        const { active, standby, owners } = decodeGiven(bytes)
+        claim = { url, generation, active, standby }
+        this.#owners = new Map(
+          owners.flatMap(([owner, all]) => all.map((partition) => [partition, owner] as const)),
+        )
+        holdings.hold(claim)
+      },
+    }
+    const protocol = `kinfold-${FORM}-${partitions}-partitions`
+    const groupId = `${settings.application}.${group}`
+    const link = openLink(settings, clientId)
+    const calls = { link, groupId, protocol, sessionTimeoutMs, heartbeatMs, clock, onWarning }
+    const revoke = (): void => holdings.hold(NOTHING)
+    signal.addEventListener('abort', revoke, { once: true })
+    try {
+      await new Membership(calls, voice).run(signal)
+      holdings.end()
+    } catch (error) {
+      holdings.fail(error)
+    } finally {
+      signal.removeEventListener('abort', revoke)
+      revoke()
+      this.#owners = new Map()
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed.abort()
+    await Promise.all(this.#running)
+  }
+}
+
+/** What this process has, and what it was given and has not yet taken notice of. */
+class Holdings {
+  readonly #held = new Map<number, { readonly role: Role; readonly revoke: AbortController }>()
+  #waiting: Placed[] = []
+  #ending: { readonly error?: unknown } | undefined
+  #wake = (): void => undefined
+
+  /** Tells only what is another than before. */
+  hold(share: Share): void {
+    const roles = new Map<number, Role>()
+    for (const partition of share.standby) roles.set(partition, 'standby')
+    for (const partition of share.active) roles.set(partition, 'active')
+    for (const [partition, { revoke }] of this.#held) {
+      if (roles.has(partition)) continue
+      this.#held.delete(partition)
+      revoke.abort()
+    }
+    for (const [partition, role] of roles) {
+      const held = this.#held.get(partition)
+      if (held?.role === role) continue
+      const revoke = held?.revoke ?? new AbortController()
+      this.#held.set(partition, { role, revoke })
+      this.#waiting.push({ partition, role, revoked: revoke.signal })
+    }
+    this.#waiting = this.#waiting.filter(({ revoked }) => !revoked.aborted)
+    this.#wake()
+  }
+
+  end(): void {
+    this.#ending = {}
+    this.#wake()
+  }
+
+  fail(error: unknown): void {
+    this.#ending = { error }
+    this.#wake()
+  }
+
+  async *given(): AsyncGenerator<Placed, void> {
+    for (;;) {
+      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+        yield next
+      }
+      if (this.#ending !== undefined) {
+        if ('error' in this.#ending) throw this.#ending.error
+        return
+      }
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#wake = resolve
+      await promise
+    }
+  }
+}
