@@ -43,7 +43,7 @@ export function registerMetrics(meter: Meter, parts: MetricParts): void {
   observeGauge(
     meter,
     'leader_election_master_status',
-    '1 while this process holds the lease that lets it watch the cluster.',
+    '1 while this process holds the lease that lets it watch the cluster, 0 while it waits for it.',
     () =>
       watchers.map((watcher) => {
         const { name: cluster, lease, isLeading } = watcher.status()

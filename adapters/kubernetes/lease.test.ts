@@ -5,6 +5,7 @@ import { ManualClock } from '../../adapters/memory/clock.ts'
 import { leaseContract } from '../../ports/lease.contract.ts'
 import type { HeldLease, LeaseWait } from '../../ports/lease.ts'
 import { type Candidate, LEASE_PATH, LeaseRig } from '../../testing/lease-rig.ts'
+import { SleepingClock } from '../../testing/sleeping-clock.ts'
 import { answered } from '../../testing/watcher-rig.ts'
 
 const NEVER = new AbortController().signal
@@ -172,9 +173,9 @@ describe('a Lease object', () => {
     const server = new LeaseRig(clock).server
     // The sleeper's own clock: its timers stand still while its monotonic time goes on.
     const sleeper = new SleepingClock(clock)
-    const rig = new LeaseRig(sleeper as unknown as ManualClock, server)
+    const rig = new LeaseRig(clock, server)
     const others = new LeaseRig(clock, server)
-    const asleep = rig.candidate()
+    const asleep = rig.candidate(sleeper)
     const mine = await others.until(asleep.lease.acquire(NOBODY, NEVER))
     await others.until(mine.nextEpoch(0, NEVER))
     const wait = waiting(others.candidate())
@@ -294,37 +295,3 @@ describe('a Lease object', () => {
     notEqual(rig.spec?.['holderIdentity'], first)
   })
 })
-
-/** As the clock of a process that is stopped: time goes on, and nothing wakes before it runs again. */
-class SleepingClock {
-  readonly #clock: ManualClock
-  #awake: Promise<void> = Promise.resolve()
-  #wake: () => void = () => undefined
-
-  constructor(clock: ManualClock) {
-    this.#clock = clock
-  }
-
-  now(): number {
-    return this.#clock.now()
-  }
-
-  monotonicMs(): number {
-    return this.#clock.monotonicMs()
-  }
-
-  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    await this.#clock.sleep(ms, signal)
-    await this.#awake
-  }
-
-  pause(): void {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#awake = promise
-    this.#wake = resolve
-  }
-
-  resume(): void {
-    this.#wake()
-  }
-}

@@ -6,9 +6,11 @@ import { openCluster } from '../../adapters/kubernetes/cluster.ts'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import type { Event } from '../../core/event.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import { LogError } from '../../ports/log.ts'
 import { type Candidate, LeaseRig } from '../../testing/lease-rig.ts'
+import { SleepingClock } from '../../testing/sleeping-clock.ts'
 import { emptyStore, runTask } from '../../testing/task-rig.ts'
 import { seeded } from '../../testing/watcher-rig.ts'
 import type { Watcher } from './watcher.ts'
@@ -36,10 +38,10 @@ class Group {
   readonly codec = avroCodec()
   readonly #members: Member[] = []
 
-  join(): Member {
-    const wire = this.rig.candidate()
+  join(clock: Clock = this.clock): Member {
+    const wire = this.rig.candidate(clock)
     const stop = new AbortController()
-    const ports = { clock: this.clock, random: seeded(9 + this.#members.length) }
+    const ports = { clock, random: seeded(9 + this.#members.length) }
     const member = {
       wire,
       gate: Promise.resolve(),
@@ -228,6 +230,27 @@ test('what a succeeded watcher had under way is refused, and it tells nothing mo
   )
   await group.clock.advance(30_000)
   equal((await group.events()).filter((event) => isOf(event, epoch)).length, told)
+})
+
+test('a watcher that slept for longer than its lease tells nothing when it wakes', async () => {
+  group = new Group()
+  const clock = new SleepingClock(group.clock)
+  const first = group.join(clock)
+  await group.synced(first)
+  const second = group.join()
+  await group.clock.advance(12_000)
+  const { epoch } = first.watcher.status()
+  clock.pause()
+  await group.synced(second)
+  const told = (await group.events()).filter((event) => isOf(event, epoch)).length
+  // Its watches deliver this before any of its timers fires.
+  await group.create('late')
+  await group.clock.advance(0)
+  ok(seen(await group.events(), second.watcher.status().epoch).includes('ObjectAdded late'))
+  clock.resume()
+  await group.clock.advance(10_000)
+  equal((await group.events()).filter((event) => isOf(event, epoch)).length, told)
+  match(first.watcher.status().standbyOf ?? '', /^host-2_/)
 })
 
 function isOf(event: Event, epoch: number): boolean {
