@@ -168,6 +168,52 @@ describe('a Lease object', () => {
     equal(rig.spec?.['leaseTransitions'], second)
   })
 
+  test('counts from when a renewal was sent, however late its answer comes', async () => {
+    const rig = new LeaseRig()
+    const candidate = rig.candidate()
+    const mine = await held(rig, candidate)
+    candidate.break = async () => {
+      // The one at 2 s is answered at 6 s; all after it hang.
+      candidate.break = () => new Promise(() => undefined)
+      await rig.clock.sleep(4_000)
+      return undefined
+    }
+    await rig.clock.advance(11_900)
+    mine.check()
+    await rig.clock.advance(100)
+    ok(mine.lost.aborted)
+  })
+
+  test('gives an epoch only when it is written', async () => {
+    const rig = new LeaseRig()
+    const candidate = rig.candidate()
+    const mine = await held(rig, candidate)
+    candidate.break = async () => answered(500, 'out of luck')
+    let epoch = 0
+    void mine.nextEpoch(7, NEVER).then((given) => {
+      epoch = given
+    })
+    await rig.clock.advance(6_000)
+    equal(epoch, 0)
+    candidate.break = async () => undefined
+    await rig.clock.advance(2_000)
+    deepEqual([epoch, rig.spec?.['leaseTransitions']], [8, 8])
+  })
+
+  test('that was taken by a write whose answer was lost is had at the next look', async () => {
+    const rig = new LeaseRig()
+    const candidate = rig.candidate()
+    candidate.break = async (request) => {
+      if (request.method !== 'PUT') return undefined
+      candidate.break = async () => undefined
+      await rig.server.handle(request, NEVER)
+      return answered(503, 'the answer was lost')
+    }
+    const wait = waiting(candidate)
+    await rig.clock.advance(4_400)
+    ok(wait.isTaken)
+  })
+
   test('is judged by what the holder who slept sees first, before its timers', async () => {
     const clock = new ManualClock()
     const server = new LeaseRig(clock).server

@@ -232,6 +232,20 @@ test('what a succeeded watcher had under way is refused, and it tells nothing mo
   equal((await group.events()).filter((event) => isOf(event, epoch)).length, told)
 })
 
+test('a Lease that is deleted takes no epoch back', async () => {
+  group = new Group()
+  const first = group.join()
+  await group.synced(first)
+  const { epoch } = first.watcher.status()
+  first.stop()
+  await group.rig.until(first.running)
+  await group.rig.delete()
+  const second = group.join()
+  await group.synced(second)
+  ok(second.watcher.status().epoch > epoch)
+  deepEqual(lists(second), [])
+})
+
 test('a watcher that slept for longer than its lease tells nothing when it wakes', async () => {
   group = new Group()
   const clock = new SleepingClock(group.clock)
