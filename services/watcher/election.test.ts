@@ -6,6 +6,7 @@ import { openCluster } from '../../adapters/kubernetes/cluster.ts'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import type { Event } from '../../core/event.ts'
+import type { Control } from '../../core/record.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import { LogError } from '../../ports/log.ts'
@@ -13,6 +14,7 @@ import { type Candidate, LeaseRig } from '../../testing/lease-rig.ts'
 import { SleepingClock } from '../../testing/sleeping-clock.ts'
 import { emptyStore, runTask } from '../../testing/task-rig.ts'
 import { seeded } from '../../testing/watcher-rig.ts'
+import { connectionRecord } from './marks.ts'
 import type { Watcher } from './watcher.ts'
 import { createWatcher } from './watcher.ts'
 
@@ -230,6 +232,31 @@ test('what a succeeded watcher had under way is refused, and it tells nothing mo
   )
   await group.clock.advance(30_000)
   equal((await group.events()).filter((event) => isOf(event, epoch)).length, told)
+})
+
+test('what a succeeded watcher says of the connection, however late, is corrected', async () => {
+  group = new Group()
+  const watching = group.join()
+  await group.synced(watching)
+  await group.clock.advance(6_000)
+  const { clusterId, clusterEpoch } = watching.watcher.status()
+  const late = connectionRecord(group.codec, {
+    ...{ cluster: clusterId ?? '', number: clusterEpoch },
+    ...{ connected: false, why: 'its watcher is starting' },
+  })
+  const told = async (): Promise<readonly Control[]> => {
+    const latest = await group.log.latest('control', 0)
+    return latest.map(({ value }) => group.codec.decode(value ?? new Uint8Array()) as Control)
+  }
+  await group.log.append('control', 0, [late])
+  await group.clock.advance(1_000)
+  deepEqual(
+    (await told()).map(({ connected }) => connected),
+    [true],
+  )
+  const { end } = await group.log.bounds('control', 0)
+  await group.clock.advance(60_000)
+  equal((await group.log.bounds('control', 0)).end, end)
 })
 
 test('a Lease that is deleted takes no epoch back', async () => {
