@@ -8,6 +8,7 @@ import { kubernetesLease } from '../adapters/kubernetes/lease.ts'
 import { ApiServer } from '../adapters/memory/api-server.ts'
 import { ManualClock } from '../adapters/memory/clock.ts'
 import { memoryExchange } from '../adapters/memory/exchange.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Exchange, ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
 import { ExchangeError } from '../ports/exchange.ts'
 import type { Lease } from '../ports/lease.ts'
@@ -41,7 +42,8 @@ export class LeaseRig {
     this.server = server ?? new ApiServer({ clock, random: seeded(1), name: 'lease-rig' })
   }
 
-  candidate(): Candidate {
+  /** `clock`: its own, where it is not the one of all. */
+  candidate(clock: Clock = this.clock): Candidate {
     const wire = new AbortController()
     const number = ++this.#candidates
     const candidate = {
@@ -52,7 +54,7 @@ export class LeaseRig {
     const exchange = this.#exchange(candidate, wire.signal)
     const lease = kubernetesLease({
       exchange,
-      clock: this.clock,
+      clock,
       random: seeded(100 + number),
       holder: `host-${number}`,
       namespace: 'kube-system',

@@ -5,6 +5,7 @@ import { ManualClock } from '../../adapters/memory/clock.ts'
 import { leaseContract } from '../../ports/lease.contract.ts'
 import type { HeldLease, LeaseWait } from '../../ports/lease.ts'
 import { type Candidate, LEASE_PATH, LeaseRig } from '../../testing/lease-rig.ts'
+import { SleepingClock } from '../../testing/sleeping-clock.ts'
 import { answered } from '../../testing/watcher-rig.ts'
 
 const NEVER = new AbortController().signal
@@ -167,14 +168,60 @@ describe('a Lease object', () => {
     equal(rig.spec?.['leaseTransitions'], second)
   })
 
+  test('counts from when a renewal was sent, however late its answer comes', async () => {
+    const rig = new LeaseRig()
+    const candidate = rig.candidate()
+    const mine = await held(rig, candidate)
+    candidate.break = async () => {
+      // The one at 2 s is answered at 6 s; all after it hang.
+      candidate.break = () => new Promise(() => undefined)
+      await rig.clock.sleep(4_000)
+      return undefined
+    }
+    await rig.clock.advance(11_900)
+    mine.check()
+    await rig.clock.advance(100)
+    ok(mine.lost.aborted)
+  })
+
+  test('gives an epoch only when it is written', async () => {
+    const rig = new LeaseRig()
+    const candidate = rig.candidate()
+    const mine = await held(rig, candidate)
+    candidate.break = async () => answered(500, 'out of luck')
+    let epoch = 0
+    void mine.nextEpoch(7, NEVER).then((given) => {
+      epoch = given
+    })
+    await rig.clock.advance(6_000)
+    equal(epoch, 0)
+    candidate.break = async () => undefined
+    await rig.clock.advance(2_000)
+    deepEqual([epoch, rig.spec?.['leaseTransitions']], [8, 8])
+  })
+
+  test('that was taken by a write whose answer was lost is had at the next look', async () => {
+    const rig = new LeaseRig()
+    const candidate = rig.candidate()
+    candidate.break = async (request) => {
+      if (request.method !== 'PUT') return undefined
+      candidate.break = async () => undefined
+      await rig.server.handle(request, NEVER)
+      return answered(503, 'the answer was lost')
+    }
+    const wait = waiting(candidate)
+    await rig.clock.advance(4_400)
+    ok(wait.isTaken)
+  })
+
   test('is judged by what the holder who slept sees first, before its timers', async () => {
     const clock = new ManualClock()
     const server = new LeaseRig(clock).server
     // The sleeper's own clock: its timers stand still while its monotonic time goes on.
     const sleeper = new SleepingClock(clock)
-    const rig = new LeaseRig(sleeper as unknown as ManualClock, server)
+    const rig = new LeaseRig(clock, server)
     const others = new LeaseRig(clock, server)
-    const asleep = rig.candidate()
+    const asleep = rig.candidate(sleeper)
     const mine = await others.until(asleep.lease.acquire(NOBODY, NEVER))
     await others.until(mine.nextEpoch(0, NEVER))
     const wait = waiting(others.candidate())
@@ -294,37 +341,3 @@ describe('a Lease object', () => {
     notEqual(rig.spec?.['holderIdentity'], first)
   })
 })
-
-/** As the clock of a process that is stopped: time goes on, and nothing wakes before it runs again. */
-class SleepingClock {
-  readonly #clock: ManualClock
-  #awake: Promise<void> = Promise.resolve()
-  #wake: () => void = () => undefined
-
-  constructor(clock: ManualClock) {
-    this.#clock = clock
-  }
-
-  now(): number {
-    return this.#clock.now()
-  }
-
-  monotonicMs(): number {
-    return this.#clock.monotonicMs()
-  }
-
-  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    await this.#clock.sleep(ms, signal)
-    await this.#awake
-  }
-
-  pause(): void {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#awake = promise
-    this.#wake = resolve
-  }
-
-  resume(): void {
-    this.#wake()
-  }
-}

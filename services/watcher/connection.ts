@@ -44,6 +44,8 @@ export class Connection {
   #lostMs: number
   #comparedMs: number
   #isInDoubt = true
+  /** One write at a time: what is tried again must not overtake what came after it. */
+  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(deps: ConnectionDeps) {
     this.#deps = deps
@@ -69,7 +71,14 @@ export class Connection {
   async tell(connected: boolean, why: string): Promise<void> {
     this.#connected = connected
     this.#reason = why
-    await this.#deps.write(connected, why)
+    const mine = this.#turn.then(() => this.#deps.write(connected, why))
+    this.#turn = mine.catch(() => undefined)
+    await mine
+  }
+
+  /** After somebody else spoke for it: an earlier watcher, whose write was under way for long. */
+  async tellAgain(): Promise<void> {
+    await this.tell(this.#connected, this.#connected ? '' : this.#reason)
   }
 
   async beat(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Follows `control` for the relists that are asked of one cluster's watcher.
+ * Follows `control` for the relists that are asked of one cluster's watcher, and for what others say of its connection.
  *
  * What must stay true: a request is done once: its place is passed only when the relist that answers it is finished and acknowledged.
  */
@@ -24,6 +24,7 @@ export class ControlReader {
   readonly #reader: string
   #next: bigint
   #saved: bigint
+  #connectionAt = -1n
 
   private constructor(log: Log, codec: Codec, cluster: ClusterId, reader: string, from: bigint) {
     this.#log = log
@@ -58,6 +59,11 @@ export class ControlReader {
     }
   }
 
+  /** Where the connection of our cluster was told last, by whomever; below 0 if not since this was opened. */
+  get connectionAt(): bigint {
+    return this.#connectionAt
+  }
+
   /** Next to be read. */
   get position(): bigint {
     return this.#next
@@ -87,10 +93,9 @@ export class ControlReader {
     if (entry.value === null) return []
     try {
       const control = this.#codec.decode(entry.value)
-      const isOurs = control.type === 'Control' && control.cluster === this.#cluster
-      return isOurs && control.verb === 'relist'
-        ? [{ kind: control.kind, offset: entry.offset }]
-        : []
+      if (control.type !== 'Control' || control.cluster !== this.#cluster) return []
+      if (control.verb === 'epoch') this.#connectionAt = entry.offset
+      return control.verb === 'relist' ? [{ kind: control.kind, offset: entry.offset }] : []
     } catch (error) {
       // A newer program's directive, or damage: it asks nothing of us that we could do.
       if (error instanceof CodecError) return []

@@ -6,11 +6,15 @@ import { openCluster } from '../../adapters/kubernetes/cluster.ts'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import type { Event } from '../../core/event.ts'
+import type { Control } from '../../core/record.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import { LogError } from '../../ports/log.ts'
 import { type Candidate, LeaseRig } from '../../testing/lease-rig.ts'
+import { SleepingClock } from '../../testing/sleeping-clock.ts'
 import { emptyStore, runTask } from '../../testing/task-rig.ts'
 import { seeded } from '../../testing/watcher-rig.ts'
+import { connectionRecord } from './marks.ts'
 import type { Watcher } from './watcher.ts'
 import { createWatcher } from './watcher.ts'
 
@@ -36,10 +40,10 @@ class Group {
   readonly codec = avroCodec()
   readonly #members: Member[] = []
 
-  join(): Member {
-    const wire = this.rig.candidate()
+  join(clock: Clock = this.clock): Member {
+    const wire = this.rig.candidate(clock)
     const stop = new AbortController()
-    const ports = { clock: this.clock, random: seeded(9 + this.#members.length) }
+    const ports = { clock, random: seeded(9 + this.#members.length) }
     const member = {
       wire,
       gate: Promise.resolve(),
@@ -228,6 +232,66 @@ test('what a succeeded watcher had under way is refused, and it tells nothing mo
   )
   await group.clock.advance(30_000)
   equal((await group.events()).filter((event) => isOf(event, epoch)).length, told)
+})
+
+test('what a succeeded watcher says of the connection, however late, is corrected', async () => {
+  group = new Group()
+  const watching = group.join()
+  await group.synced(watching)
+  await group.clock.advance(6_000)
+  const { clusterId, clusterEpoch } = watching.watcher.status()
+  const late = connectionRecord(group.codec, {
+    ...{ cluster: clusterId ?? '', number: clusterEpoch },
+    ...{ connected: false, why: 'its watcher is starting' },
+  })
+  const told = async (): Promise<readonly Control[]> => {
+    const latest = await group.log.latest('control', 0)
+    return latest.map(({ value }) => group.codec.decode(value ?? new Uint8Array()) as Control)
+  }
+  await group.log.append('control', 0, [late])
+  await group.clock.advance(1_000)
+  deepEqual(
+    (await told()).map(({ connected }) => connected),
+    [true],
+  )
+  const { end } = await group.log.bounds('control', 0)
+  await group.clock.advance(60_000)
+  equal((await group.log.bounds('control', 0)).end, end)
+})
+
+test('a Lease that is deleted takes no epoch back', async () => {
+  group = new Group()
+  const first = group.join()
+  await group.synced(first)
+  const { epoch } = first.watcher.status()
+  first.stop()
+  await group.rig.until(first.running)
+  await group.rig.delete()
+  const second = group.join()
+  await group.synced(second)
+  ok(second.watcher.status().epoch > epoch)
+  deepEqual(lists(second), [])
+})
+
+test('a watcher that slept for longer than its lease tells nothing when it wakes', async () => {
+  group = new Group()
+  const clock = new SleepingClock(group.clock)
+  const first = group.join(clock)
+  await group.synced(first)
+  const second = group.join()
+  await group.clock.advance(12_000)
+  const { epoch } = first.watcher.status()
+  clock.pause()
+  await group.synced(second)
+  const told = (await group.events()).filter((event) => isOf(event, epoch)).length
+  // Its watches deliver this before any of its timers fires.
+  await group.create('late')
+  await group.clock.advance(0)
+  ok(seen(await group.events(), second.watcher.status().epoch).includes('ObjectAdded late'))
+  clock.resume()
+  await group.clock.advance(10_000)
+  equal((await group.events()).filter((event) => isOf(event, epoch)).length, told)
+  match(first.watcher.status().standbyOf ?? '', /^host-2_/)
 })
 
 function isOf(event: Event, epoch: number): boolean {

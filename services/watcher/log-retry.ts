@@ -35,14 +35,15 @@ export async function untilDone<T>(
   }
 }
 
+/** Resolves with the offset of the first record, of the last time that it was written. */
 export async function appendUntilDone(
   deps: LogDeps,
   topic: Topic,
   partition: number,
   records: readonly Produced[],
   signal: AbortSignal,
-): Promise<void> {
-  await untilDone(deps, () => deps.log.append(topic, partition, records), signal)
+): Promise<bigint> {
+  return await untilDone(deps, () => deps.log.append(topic, partition, records), signal)
 }
 
 function mayTryAgain(error: unknown): boolean {

@@ -17,7 +17,7 @@ export interface MarkWriterDeps {
   readonly codec: Codec
   readonly reign: Reign
   readonly publisher: Publisher
-  readonly append: (records: readonly Produced[]) => Promise<void>
+  readonly append: (records: readonly Produced[]) => Promise<unknown>
 }
 
 export class MarkWriter {

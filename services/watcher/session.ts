@@ -52,6 +52,8 @@ export class Session {
   readonly #roster: KindRoster
   readonly #connection: Connection
   readonly #marks: MarkWriter
+  /** Where we told the connection last. */
+  #toldAt = -1n
   #syncs = 0
   #end: SessionEnd = 'stopped'
 
@@ -197,7 +199,9 @@ export class Session {
   /** Requests for kinds that nobody knows yet wait for discovery. */
   async #heed(control: ControlReader, signal: AbortSignal): Promise<void> {
     if (!this.#roster.hasAnswer) return
-    for (const { kind, offset } of await control.poll(this.#deps.config, signal)) {
+    const asked = await control.poll(this.#deps.config, signal)
+    if (control.connectionAt > this.#toldAt) await this.#connection.tellAgain()
+    for (const { kind, offset } of asked) {
       this.#roster.relist(kind === null ? null : kindKey(kind), { full: true, offset })
     }
   }
@@ -241,10 +245,10 @@ export class Session {
   async #writeConnection(connected: boolean, why: string): Promise<void> {
     const { cluster, clusterEpoch } = this.reign
     const control = { cluster, number: clusterEpoch, connected, why }
-    await this.#append('control', [connectionRecord(this.#deps.codec, control)])
+    this.#toldAt = await this.#append('control', [connectionRecord(this.#deps.codec, control)])
   }
 
-  #append(topic: 'control' | 'watermarks', records: readonly Produced[]): Promise<void> {
+  #append(topic: 'control' | 'watermarks', records: readonly Produced[]): Promise<bigint> {
     return appendUntilDone(this.#deps, topic, 0, records, this.#cut.signal)
   }
 }

@@ -1,0 +1,39 @@
+/**
+ * The clock of a process that a test stops: time goes on, and nothing that sleeps wakes before the process runs on.
+ *
+ * What must stay true: only timers stand still. What comes over a wire is handed on, as a process that runs on finds it before its timers.
+ */
+import type { Clock } from '../ports/clock.ts'
+
+export class SleepingClock implements Clock {
+  readonly #clock: Clock
+  #awake: Promise<void> = Promise.resolve()
+  #wake: () => void = () => undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  monotonicMs(): number {
+    return this.#clock.monotonicMs()
+  }
+
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    await this.#clock.sleep(ms, signal)
+    await this.#awake
+  }
+
+  pause(): void {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#awake = promise
+    this.#wake = resolve
+  }
+
+  resume(): void {
+    this.#wake()
+  }
+}
