@@ -50,11 +50,7 @@ export function registerWatchers(meter: Meter, watchers: readonly Watcher[]): vo
   observeGauge(
     meter,
     'leader_election_master_status',
-<<<<<<< HEAD:cli/process-metrics.ts
-    "1 while this process holds the lease that lets it watch the cluster; name is the Lease's. 0: a standby.",
-=======
     '1 while this process holds the lease that lets it watch the cluster, 0 while it waits for it.',
->>>>>>> lease:cli/up-metrics.ts
     () =>
       watchers.map((watcher) => {
         const { name: cluster, lease, isLeading } = watcher.status()

@@ -53,12 +53,12 @@ export interface Target extends Coordinates {
   readonly aggregated: boolean
 }
 
-/** One owner whose absence (or waiting) is proven again before the call, if the evidence asks. */
+/** One owner whose absence, waiting or orphaning is proven again before the call, if the evidence asks. */
 export interface OwnerClaim extends Coordinates {
   readonly uid: Uid
   readonly version: string
   readonly resource: string
-  readonly claim: 'absent' | 'waiting'
+  readonly claim: 'absent' | 'waiting' | 'orphaning'
 }
 
 export interface DeleteObject extends CommandBase {

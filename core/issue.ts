@@ -9,7 +9,13 @@
 import { nodeTimer } from './agenda.ts'
 import type { Command, CommandBase, OwnerClaim, Target } from './command.ts'
 import { targetOf } from './command.ts'
-import { backoffMs, COMMAND_LIFE_MS, COMMAND_MARGIN_MS, CONFIRM_MS } from './constant.ts'
+import {
+  backoffMs,
+  CATCH_UP_MS,
+  COMMAND_LIFE_MS,
+  COMMAND_MARGIN_MS,
+  CONFIRM_MS,
+} from './constant.ts'
 import { kindOf, policyOf, seenOf } from './graph.ts'
 import { invariant } from './invariant.ts'
 import type { Attempt, Node, Verdict } from './node.ts'
@@ -149,10 +155,18 @@ function commandFor(
  * more, as if only a relist had told it (E2); its class, and what the policy makes of that, stays.
  */
 function staleness(state: ClusterState, stands: readonly Stand[]): EvidenceClass {
-  const isOld = ({ standing, proof, isHearsay }: Stand): boolean =>
-    (isHearsay && (standing === 'waiting' || standing === 'dangling')) ||
-    (proof !== null && proof.position < state.startedAt)
+  // A watcher that goes on where another stood tells first what is over: an owner deleted in one way, and only then in another.
+  const isCatchingUp = state.now < state.startedTime + CATCH_UP_MS
+  const isOld = (stand: Stand): boolean =>
+    (stand.isHearsay && (stand.standing === 'waiting' || stand.standing === 'dangling')) ||
+    (stand.proof !== null && stand.proof.position < state.startedAt) ||
+    (isCatchingUp && (stand.standing === 'waiting' || isOrphaning(stand)))
   return stands.some(isOld) ? 'E2' : 'O'
+}
+
+/** Its owner is there; one that is gone is gone. */
+function isOrphaning({ standing, proof }: Stand): boolean {
+  return standing === 'orphaned' && proof === null
 }
 
 export function baseOf(
@@ -175,8 +189,9 @@ export function baseOf(
 
 /** What the gate proves again if the class of evidence asks for it. */
 function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
-  const { place, standing, reference } = stand
-  if (place === null || (standing !== 'dangling' && standing !== 'waiting')) return []
+  const { place, reference } = stand
+  const claim = claimedOf(stand)
+  if (place === null || claim === undefined) return []
   const kind = kindOf(step.graph, cluster, place)
   invariant(kind !== undefined, 'a place whose kind is not known')
   return [
@@ -188,9 +203,15 @@ function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
       uid: reference.uid,
       version: servedVersion(kind, versionOf(reference.apiVersion)),
       resource: kind.resource,
-      claim: standing === 'dangling' ? 'absent' : 'waiting',
+      claim,
     },
   ]
+}
+
+function claimedOf(stand: Stand): OwnerClaim['claim'] | undefined {
+  if (stand.standing === 'dangling') return 'absent'
+  if (stand.standing === 'waiting') return 'waiting'
+  return isOrphaning(stand) ? 'orphaning' : undefined
 }
 
 export function servedVersion(kind: Kind, version: string): string {

@@ -143,7 +143,7 @@ const claims = list(
     uid: text,
     version: text,
     resource: text,
-    claim: word<OwnerClaim['claim']>({ absent: 1, waiting: 1 }),
+    claim: word<OwnerClaim['claim']>({ absent: 1, waiting: 1, orphaning: 1 }),
   }),
 )
 const command: { readonly [K in keyof CommandBase]: Draw<CommandBase[K]> } = {

@@ -108,8 +108,9 @@ export class PlanRun {
       case 'OrphanDependent': {
         const ownerReferences = object.ownerReferences.filter((_, i) => !command.drop.includes(i))
         fate.isDropped = true
-        // For each that dangles or waits there is a claim to prove; for one that orphans there is none.
-        fate.isOrphaned ||= command.owners.length < command.drop.length
+        // What dangles or waits is claimed to; what is dropped beside it is orphaned.
+        const others = command.owners.filter(({ claim }) => claim !== 'orphaning')
+        fate.isOrphaned ||= others.length < command.drop.length
         fate.because = command.because
         return this.#rehearsal.tell(object, { ...object, ownerReferences })
       }

@@ -111,6 +111,7 @@ for (const [mode, own, dryRun] of modes) {
 
 const absent = CLAIM
 const waiting = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
+const orphaning = { ...CLAIM, name: 'orphans', claim: 'orphaning' } as const
 
 // Evidence, what is looked at for a young command, for one older than two seconds, and for one from before the connection broke.
 const proofs = [
@@ -148,26 +149,34 @@ const unknown = {
 const found = (more: Parameters<typeof object>[0]) =>
   ({ type: 'Found', object: object({ uid: CLAIM.uid, ...more }), code: 200 }) as const
 
-// A look, then whether it bears out that the owner is absent, and that it waits.
+// A look, then whether it bears out that the owner is absent, that it waits, and that it orphans; in doubt dependents live on.
 const looks = [
-  ['nothing', { type: 'Absent', code: 404 }, true, true],
-  ['another uid', found({ uid: 'u-2' }), true, true],
-  ['no uid', found({ uid: '' }), false, false],
-  ['no answer', unknown, false, false],
-  ['the owner', found({}), false, false],
-  ['the owner, going', found({ deletedAt: 1 }), false, false],
-  ['the owner, waiting', found({ deletedAt: 1, finalizers: ['foregroundDeletion'] }), false, true],
+  ['nothing', { type: 'Absent', code: 404 }, true, true, true],
+  ['another uid', found({ uid: 'u-2' }), true, true, true],
+  ['no uid', found({ uid: '' }), false, false, false],
+  ['no answer', unknown, false, false, false],
+  ['the owner', found({}), false, false, false],
+  ['the owner, going', found({ deletedAt: 1 }), false, false, true],
+  [
+    'the owner, waiting',
+    found({ deletedAt: 1, finalizers: ['foregroundDeletion'] }),
+    false,
+    true,
+    false,
+  ],
   [
     'the owner, orphaning',
     found({ deletedAt: 1, finalizers: ['foregroundDeletion', 'orphan'] }),
     false,
     false,
+    true,
   ],
 ] as const
 
-for (const [what, look, provesAbsent, provesWaiting] of looks) {
+for (const [what, look, provesAbsent, provesWaiting, provesOrphaning] of looks) {
   test(`is told by ${what}`, () => {
     equal(disproof(absent, look) === undefined, provesAbsent)
     equal(disproof(waiting, look) === undefined, provesWaiting)
+    equal(disproof(orphaning, look) === undefined, provesOrphaning)
   })
 }

@@ -7,7 +7,7 @@
  * Not here: getting the facts and the looks (proof.ts, control.ts), the guard inside the call itself (guard.ts).
  */
 import type { Command, OrphanDependent, OwnerClaim } from '../../core/command.ts'
-import { phaseOf } from '../../core/node.ts'
+import { type Phase, phaseOf } from '../../core/node.ts'
 import type { Mode } from '../../core/policy.ts'
 import type { GetAnswer } from '../../ports/cluster.ts'
 
@@ -113,6 +113,20 @@ export function claimsToProve(
 
 const NONE: readonly OwnerClaim[] = []
 
+function foundDisproof(claim: OwnerClaim, owner: string, phase: Phase): string | undefined {
+  switch (claim.claim) {
+    case 'absent':
+      return `${owner} exists`
+    case 'waiting':
+      return phase === 'waiting' ? undefined : `${owner} does not wait for its dependents`
+    case 'orphaning':
+      // In doubt its dependents live on: also when the finalizer is off by now.
+      return phase === 'waiting' || phase === 'observed'
+        ? `${owner} does not orphan its dependents`
+        : undefined
+  }
+}
+
 /** Why this look does not bear the claim out; undefined when it does. */
 export function disproof(claim: OwnerClaim, look: GetAnswer): string | undefined {
   const owner = `owner ${claim.kind}/${claim.name}`
@@ -124,9 +138,6 @@ export function disproof(claim: OwnerClaim, look: GetAnswer): string | undefined
     case 'Found':
       if (look.object.uid === '') return `${owner} was found without a uid`
       if (look.object.uid !== claim.uid) return undefined
-      if (claim.claim === 'absent') return `${owner} exists`
-      return phaseOf(look.object) === 'waiting'
-        ? undefined
-        : `${owner} does not wait for its dependents`
+      return foundDisproof(claim, owner, phaseOf(look.object))
   }
 }
