@@ -20,6 +20,7 @@ import { createKafkaPlacement, type KafkaPlacementOptions } from './placement.ts
 
 const skip = missingKafka()
 const PARTITIONS = 8
+const SESSION_MS = 6_000
 let kafka: Kafka
 let groups = 0
 
@@ -110,8 +111,11 @@ class Process implements AsyncDisposable {
   /** How often something was given or taken away. */
   changes = 0
 
-  constructor(group: string, of: Kafka = kafka) {
-    this.placement = open(group, { clock: this.clock }, of)
+  readonly warnings: string[] = []
+
+  constructor(group: string, of: Kafka = kafka, sessionTimeoutMs: number = SESSION_MS) {
+    const onWarning = (text: string): number => this.warnings.push(text)
+    this.placement = open(group, { clock: this.clock, sessionTimeoutMs, onWarning }, of)
     this.ended = this.#take()
   }
 
@@ -307,6 +311,27 @@ async function coordinatorOf({ bootstrap: brokers, application }: Kafka): Promis
   await link.refresh()
   return (await link.coordinator('group', `${application}.graph`)).nodeId
 }
+
+suite('a group whose brokers are gone', { skip: missingKafka({ own: true }) ?? false }, () => {
+  test('stays as it was, says so once, and goes on when they are back', async (t) => {
+    await using one = await startKafka({ own: true })
+    const leastSessionMs = 1_000
+    await using first = new Process('graph', one, leastSessionMs)
+    await shared(first)
+    const { changes } = first
+    await one.broker(1).kill()
+    await eventually('it says that it is alone', async () => first.warnings.length > 0)
+    match(
+      first.warnings[0] ?? '',
+      /reaching the group .* failed: .*; meanwhile other processes may/,
+    )
+    await one.broker(1).start()
+    await using second = new Process('graph', one, leastSessionMs)
+    equal(first.changes, changes)
+    await timed(t, 'the broker is back and a second one joins', first, second)
+    equal(first.warnings.length, 1)
+  })
+})
 
 suite('a group that an account may not use', { skip: missingKafka({ own: true }) ?? false }, () => {
   test('is refused with a sentence', async () => {

@@ -1,0 +1,121 @@
+/** A batch of records comes back as it was written, or not at all. */
+import { deepEqual, equal, throws } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { crc32c } from '../../core/crc32c.ts'
+import type { Entry, Produced } from '../../ports/log.ts'
+import { type Batch, COMPRESSIONS, decodeBatches, encodeBatch } from './record-batch.ts'
+
+const ATTRIBUTES_AT = 21
+const CRC_AT = 17
+const NOW = 1_790_000_000_000
+const STAMP = { producerId: 7n, epoch: 1, sequence: 0, isTransactional: false }
+
+const key = fc.string({ unit: 'binary', maxLength: 40 })
+const value = fc.option(fc.uint8Array({ maxLength: 300 }), { nil: null })
+const records = fc.array(fc.record({ key, value }), { minLength: 1, maxLength: 40 })
+
+/** As the broker stores it: with its first offset, which no sum covers. */
+function stored(bytes: Buffer, first: bigint): Buffer {
+  bytes.writeBigInt64BE(first, 0)
+  return bytes
+}
+
+function entriesOf(batches: Iterable<Batch>): Entry[] {
+  return [...batches].flatMap((batch) =>
+    batch.entries().map(({ value: held, ...entry }) => ({ ...entry, value: held && [...held] })),
+  ) as unknown as Entry[]
+}
+
+function expected(produced: readonly Produced[], first: bigint): Entry[] {
+  return produced.map((record, index) => ({
+    offset: first + BigInt(index),
+    timestamp: NOW,
+    key: record.key,
+    value: record.value && [...record.value],
+  })) as unknown as Entry[]
+}
+
+for (const compression of COMPRESSIONS) {
+  test(`${compression}: any records come back as they were`, () => {
+    fc.assert(
+      fc.property(
+        records,
+        fc.bigInt({ min: 0n, max: 2n ** 62n }),
+        fc.boolean(),
+        (produced, first, isTransactional) => {
+          const stamp = { ...STAMP, isTransactional }
+          const set = stored(encodeBatch(produced, stamp, NOW, compression), first)
+          const [batch, ...more] = [...decodeBatches(set)]
+          deepEqual(more, [])
+          deepEqual(entriesOf([batch!]), expected(produced, first))
+          const { last, producerId, control } = batch!
+          deepEqual(
+            [batch!.first, last, producerId, batch!.isTransactional, control],
+            [first, first + BigInt(produced.length - 1), 7n, isTransactional, null],
+          )
+        },
+      ),
+    )
+  })
+
+  test(`${compression}: a damaged byte is an error that names the offset`, () => {
+    fc.assert(
+      fc.property(records, fc.nat(), fc.integer({ min: 1, max: 255 }), (produced, where, flip) => {
+        const set = stored(encodeBatch(produced, STAMP, NOW, compression), 4_711n)
+        const at = CRC_AT + (where % (set.length - CRC_AT))
+        set[at] = set[at]! ^ flip
+        throws(() => entriesOf(decodeBatches(set)), /batch at offset 4711 does not match/)
+      }),
+    )
+  })
+}
+
+test('a batch that was cut off is left for the next answer, wherever it was cut', () => {
+  fc.assert(
+    fc.property(fc.array(records, { minLength: 1, maxLength: 4 }), fc.nat(), (all, where) => {
+      let first = 100n
+      let whole = 0
+      const batches = all.map((produced) => {
+        const bytes = stored(encodeBatch(produced, STAMP, NOW, 'none'), first)
+        first += BigInt(produced.length)
+        return bytes
+      })
+      const set = Buffer.concat(batches)
+      const cut = where % (set.length + 1)
+      for (let end = 0; whole < batches.length; whole++) {
+        end += batches[whole]!.length
+        if (end > cut) break
+      }
+      const read = entriesOf(decodeBatches(set.subarray(0, cut)))
+      deepEqual(read, expected(all.slice(0, whole).flat(), 100n))
+    }),
+  )
+})
+
+test('what would not gain is not compressed', () => {
+  const small = [{ key: 'k', value: Buffer.alloc(100) }]
+  equal(encodeBatch(small, STAMP, NOW, 'zstd').readInt16BE(ATTRIBUTES_AT), 0)
+  const large = [{ key: 'k', value: Buffer.alloc(10_000) }]
+  const packed = encodeBatch(large, STAMP, NOW, 'zstd')
+  equal(packed.readInt16BE(ATTRIBUTES_AT), 4)
+  equal(packed.length < 200, true)
+})
+
+test('a batch of a codec that we do not read says what to do', () => {
+  const SNAPPY = 2
+  const set = encodeBatch([{ key: 'k', value: null }], STAMP, NOW, 'none')
+  set.writeInt16BE(SNAPPY, ATTRIBUTES_AT)
+  set.writeUInt32BE(crc32c(set.subarray(ATTRIBUTES_AT)), CRC_AT)
+  throws(
+    () => entriesOf(decodeBatches(set)),
+    /codec 2: set compression\.type=producer on the topic, and let nobody else write there/,
+  )
+})
+
+test('a batch of an old format is refused', () => {
+  const MAGIC_AT = 16
+  const set = encodeBatch([{ key: 'k', value: null }], STAMP, NOW, 'none')
+  set.writeInt8(1, MAGIC_AT)
+  throws(() => entriesOf(decodeBatches(set)), /a batch of format 1/)
+})
