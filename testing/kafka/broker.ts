@@ -137,9 +137,11 @@ export class Kafka implements AsyncDisposable {
     try {
       const topics = (await admin.listTopics()).filter(isOurs)
       if (topics.length > 0) await admin.deleteTopics({ topics })
-      const { groups } = await admin.listGroups()
-      const groupIds = groups.map(({ groupId }) => groupId).filter(isOurs)
-      if (groupIds.length > 0) await admin.deleteGroups(groupIds)
+      const listed = (await admin.listGroups()).groups.map(({ groupId }) => groupId)
+      const { groups } = await admin.describeGroups(listed.filter(isOurs))
+      // A group whose members were killed ends by itself.
+      const ended = groups.filter(({ state }) => state === 'Empty').map(({ groupId }) => groupId)
+      if (ended.length > 0) await admin.deleteGroups(ended)
     } finally {
       await admin.disconnect()
     }
