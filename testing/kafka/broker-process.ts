@@ -5,8 +5,11 @@
  * It does not wait for the disk: what it has answered survives the death of processes, which tests
  * cause, not that of the machine.
  */
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServerProcess } from '../cluster/server-process.ts'
+import { eventually } from '../eventually.ts'
 import { kafkaCommand } from './jars.ts'
 
 export interface BrokerProcessOptions {
@@ -57,9 +60,11 @@ export class BrokerProcess {
     await this.#process?.kill()
   }
 
-  /** SIGSTOP: it keeps its port and its connections and answers nothing. */
-  pause(): void {
-    this.#running().pause()
+  /** SIGSTOP: it keeps its port and its connections and answers nothing, from when this resolves. */
+  async pause(): Promise<void> {
+    const server = this.#running()
+    server.pause()
+    await eventually('each thread has stopped', () => isStopped(server.pid))
   }
 
   resume(): void {
@@ -76,4 +81,16 @@ export class BrokerProcess {
     if (this.#process === undefined) throw new Error(`kafka ${this.nodeId} was never started`)
     return this.#process
   }
+}
+
+/** Threads stop one by one, and some still answer meanwhile. Systems that show no threads are believed. */
+async function isStopped(pid: number): Promise<boolean> {
+  const threads = `/proc/${pid}/task`
+  if (!existsSync(threads)) return true
+  for (const thread of await readdir(threads)) {
+    const stat = await readFile(join(threads, thread, 'stat'), 'utf8')
+    // The state follows the name, which is in parentheses and may hold some itself.
+    if (stat.charAt(stat.lastIndexOf(')') + 2) !== 'T') return false
+  }
+  return true
 }

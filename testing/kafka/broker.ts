@@ -6,15 +6,18 @@
  * on brokers that KAFKA_BROKERS names, which others use too, the topics and groups of its application
  * are deleted, and nothing else is touched.
  */
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { Kafka as Client, type KafkaConfig, logLevel } from 'kafkajs'
 import { freePort } from '../cluster/port.ts'
 import { eventually } from '../eventually.ts'
 import { BrokerProcess } from './broker-process.ts'
-import { givenBrokers } from './jars.ts'
+import { givenBrokers, kafkaCommand } from './jars.ts'
+import { makeSecurity, type Security, type SecurityOptions } from './security.ts'
 import {
   kafkaUuid,
   metaProperties,
@@ -33,25 +36,35 @@ export interface KafkaOptions {
   readonly own?: boolean
   /** Broker settings, after ours. Brokers are its own then. */
   readonly properties?: Properties
+  /** Without, anyone on this machine may do anything. Brokers are its own then. */
+  readonly security?: SecurityOptions
 }
 
 export async function startKafka(options: KafkaOptions = {}): Promise<Kafka> {
   const given = givenBrokers()
-  const isPlain = !options.own && (options.brokers ?? 1) === 1 && options.properties === undefined
+  const { own = false, brokers: count = 1, properties, security } = options
+  const isPlain = !own && count === 1 && properties === undefined && security === undefined
   if (isPlain && given !== undefined) return new Kafka(given)
+  return await startOwn(count, options)
+}
+
+async function startOwn(count: number, options: KafkaOptions): Promise<Kafka> {
   const folder = await mkdtemp(join(tmpdir(), 'kinfold-kafka-'))
   const brokers: BrokerProcess[] = []
   try {
-    const nodes = await nodePorts(options.brokers ?? 1)
-    const clusterId = kafkaUuid()
-    for (const node of nodes) brokers.push(await prepare(node, nodes, clusterId, folder, options))
+    const security = await makeSecurity(join(folder, 'certificates'), options.security ?? {})
+    const settings = { ...security.properties, ...options.properties }
+    const nodes = await nodePorts(count)
+    const cluster = { folder, nodes, clusterId: kafkaUuid(), settings, security }
+    brokers.push(...(await Promise.all(nodes.map((node) => prepare(node, cluster)))))
     await startAll(brokers)
     await eventually('each broker knows all', async () => {
       const known = await Promise.all(nodes.map(knownTo))
       return known.every((nodeIds) => nodeIds.length === nodes.length)
     })
+    const inside = nodes.map((node) => `127.0.0.1:${node.inside}`)
     const bootstrap = brokers.map(({ address }) => address)
-    return new Kafka(bootstrap, { brokers, folder })
+    return new Kafka(bootstrap, { brokers, folder, inside, security })
   } catch (error) {
     await Promise.all(brokers.map((broker) => broker.kill()))
     await rm(folder, { recursive: true, force: true })
@@ -62,6 +75,9 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Kafka> {
 interface Own {
   readonly brokers: readonly BrokerProcess[]
   readonly folder: string
+  /** Addresses of the listener that is plain, and where everything is allowed. */
+  readonly inside: readonly string[]
+  readonly security: Security
 }
 
 /** Made by `startKafka` only. */
@@ -78,9 +94,12 @@ export class Kafka implements AsyncDisposable {
   }
 
   get brokers(): readonly BrokerProcess[] {
-    if (this.#own === undefined)
-      throw new Error('these brokers are not ours: start the test with `own: true`')
-    return this.#own.brokers
+    return this.#ours().brokers
+  }
+
+  /** Users' logins, and what clients must trust. */
+  get security(): Security {
+    return this.#ours().security
   }
 
   /** By its node id: 1, or 1 to 3. */
@@ -95,10 +114,20 @@ export class Kafka implements AsyncDisposable {
     return quietClient(this.bootstrap, config)
   }
 
+  /** A client that may do everything, past all security. */
+  superuser(): Client {
+    return quietClient(this.#ours().inside)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#own === undefined) return await this.#leaveGivenBrokers()
     await Promise.all(this.#own.brokers.map((broker) => broker.kill()))
     await rm(this.#own.folder, { recursive: true, force: true })
+  }
+
+  #ours(): Own {
+    if (this.#own !== undefined) return this.#own
+    throw new Error('these brokers are those of KAFKA_BROKERS: start with `own: true`')
   }
 
   async #leaveGivenBrokers(): Promise<void> {
@@ -108,9 +137,11 @@ export class Kafka implements AsyncDisposable {
     try {
       const topics = (await admin.listTopics()).filter(isOurs)
       if (topics.length > 0) await admin.deleteTopics({ topics })
-      const { groups } = await admin.listGroups()
-      const groupIds = groups.map(({ groupId }) => groupId).filter(isOurs)
-      if (groupIds.length > 0) await admin.deleteGroups(groupIds)
+      const listed = (await admin.listGroups()).groups.map(({ groupId }) => groupId)
+      const { groups } = await admin.describeGroups(listed.filter(isOurs))
+      // A group whose members were killed ends by itself.
+      const ended = groups.filter(({ state }) => state === 'Empty').map(({ groupId }) => groupId)
+      if (ended.length > 0) await admin.deleteGroups(ended)
     } finally {
       await admin.disconnect()
     }
@@ -130,21 +161,33 @@ async function nodePorts(count: number): Promise<NodePorts[]> {
   }))
 }
 
-async function prepare(
-  node: NodePorts,
-  nodes: readonly NodePorts[],
-  clusterId: string,
-  parent: string,
-  options: KafkaOptions,
-): Promise<BrokerProcess> {
+interface Cluster {
+  readonly folder: string
+  readonly nodes: readonly NodePorts[]
+  readonly clusterId: string
+  readonly settings: Properties
+  readonly security: Security
+}
+
+/** Writes what the broker reads when it starts. */
+async function prepare(node: NodePorts, cluster: Cluster): Promise<BrokerProcess> {
   const { nodeId } = node
-  const folder = join(parent, `broker-${nodeId}`)
+  const { nodes, clusterId, security } = cluster
+  const folder = join(cluster.folder, `broker-${nodeId}`)
   const data = join(folder, 'data')
   await mkdir(data, { recursive: true })
-  const settings = { ...serverProperties(node, nodes, data), ...options.properties }
-  await writeFile(join(folder, 'server.properties'), propertiesText(settings))
-  const meta = propertiesText(metaProperties(nodeId, clusterId))
-  await writeFile(join(data, 'meta.properties'), meta)
+  const file = join(folder, 'server.properties')
+  const settings = { ...serverProperties(node, nodes, data), ...cluster.settings }
+  await writeFile(file, propertiesText(settings))
+  const users = security.scramArguments
+  if (users.length === 0) {
+    const meta = propertiesText(metaProperties(nodeId, clusterId))
+    await writeFile(join(data, 'meta.properties'), meta)
+  } else {
+    const format = ['format', '--cluster-id', clusterId, '--config', file, ...users]
+    const { binary, args } = kafkaCommand('kafka.tools.StorageTool', ...format)
+    await promisify(execFile)(binary, args)
+  }
   const isReady = async () => {
     const known = await knownTo(node)
     return known.includes(nodeId) && known.length > nodes.length / 2
@@ -175,6 +218,6 @@ async function knownTo(node: NodePorts): Promise<readonly number[]> {
   }
 }
 
-function quietClient(brokers: readonly string[], config: Partial<KafkaConfig>): Client {
+function quietClient(brokers: readonly string[], config: Partial<KafkaConfig> = {}): Client {
   return new Client({ brokers: [...brokers], logLevel: logLevel.NOTHING, ...config })
 }

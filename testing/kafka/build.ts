@@ -6,21 +6,34 @@
  * renamed), and what is there already is left alone. The command is ../servers.ts.
  */
 import { spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { serversFolder } from '../cluster/binaries.ts'
-import { hasJars, kafkaFolder } from './jars.ts'
+import { startKafka } from './broker.ts'
+import { archiveFile, findJava, hasJars, kafkaFolder, NO_JAVA } from './jars.ts'
+import { makeTopic, produce, readAll } from './records.ts'
 
 /** Answers the sentence that says why it failed, if it did. */
 export async function fetchUnlessThere(): Promise<string | undefined> {
   const folder = kafkaFolder()
-  if (hasJars()) {
+  if (hasJars() && existsSync(archiveFile())) {
     console.log(`kafka: there already (${folder})`)
     return undefined
   }
-  console.log('kafka: fetching (43 MB, when nothing is cached)')
   const began = performance.now()
+  if (!hasJars()) {
+    console.log('kafka: fetching (43 MB, when nothing is cached)')
+    const failure = await fetchJars(folder)
+    if (failure !== undefined) return failure
+  }
+  const failure = await archiveClasses()
+  if (failure !== undefined) return failure
+  console.log(`kafka: fetched in ${((performance.now() - began) / 1000).toFixed(1)} s (${folder})`)
+  return undefined
+}
+
+async function fetchJars(folder: string): Promise<string | undefined> {
   await mkdir(serversFolder(), { recursive: true })
   const unfinished = `${folder}.${process.pid}.unfinished`
   const logFile = `${folder}.fetch.log`
@@ -32,8 +45,26 @@ export async function fetchUnlessThere(): Promise<string | undefined> {
   } finally {
     await rm(unfinished, { recursive: true, force: true })
   }
-  console.log(`kafka: fetched in ${((performance.now() - began) / 1000).toFixed(1)} s (${folder})`)
   return undefined
+}
+
+/** Runs a broker once, for Java to keep the classes that it needed; it writes them as it ends. */
+async function archiveClasses(): Promise<string | undefined> {
+  if (findJava() === undefined) return NO_JAVA
+  const unfinished = `${archiveFile()}.${process.pid}.unfinished`
+  process.env['JAVA_TOOL_OPTIONS'] = `-XX:ArchiveClassesAtExit=${unfinished}`
+  try {
+    await using kafka = await startKafka({ own: true })
+    await makeTopic(kafka.client(), 'classes')
+    await produce(kafka.client(), 'classes', ['value'])
+    await readAll(kafka.client(), 'classes', 1)
+    await kafka.broker(1).stop()
+    await rename(unfinished, archiveFile())
+    return undefined
+  } finally {
+    delete process.env['JAVA_TOOL_OPTIONS']
+    await rm(unfinished, { force: true })
+  }
 }
 
 async function mavenCopy(output: string, logFile: string): Promise<string | undefined> {

@@ -52,7 +52,7 @@ const SMALL_AND_QUICK: Properties = {
   'num.io.threads': 4,
   'num.recovery.threads.per.data.dir': 1,
   'background.threads': 2,
-  // A killed broker is known to be gone after 2 s instead of 9 s.
+  // A killed broker is known to be gone after 2 s instead of 9 s, and is not let in again before.
   'broker.session.timeout.ms': 2000,
   'broker.heartbeat.interval.ms': 500,
 }
