@@ -4,14 +4,14 @@ import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { ExitError } from '../../runtime/lifecycle.ts'
-import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { type Cascade, createCascades } from './cascade.ts'
-import { createCommitted } from './committed.ts'
 import { createGraphDump } from './graph-dump.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { parseAddress, serveHttp } from './http.ts'
 import { createPlanner, type Plan } from './plan.ts'
 import { createQuery, type TreeNode, type Why } from './query.ts'
+import { taskOf } from './viewed-partition.ts'
 
 const STORY = [
   'put deploy/web',
@@ -39,13 +39,15 @@ async function serve(t: TestContext, ready: boolean = true): Promise<Server> {
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
-  const committed = createCommitted(() => [running.task], codec)
+  const here = taskOf({ tasks: [running.task] })
+  const views = viewsOf([running.task], 1)
   const { url, server } = await serveHttp(
     {
-      query: createQuery(committed, index),
-      planner: createPlanner(committed, codec, clock),
-      cascades: createCascades(committed, index, clock),
-      dump: createGraphDump(committed, codec, clock),
+      query: createQuery(views, index),
+      planner: createPlanner(views, codec, clock),
+      cascades: createCascades(views, index, clock),
+      dump: createGraphDump(views, codec, clock),
+      here,
       log,
       codec,
       version: '1.2.3',

@@ -11,11 +11,13 @@ import type { Log } from '../../ports/log.ts'
 import type { Check } from '../../runtime/health.ts'
 import { isReady, verbose } from '../../runtime/health.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import type { PartitionParts } from './partition-http.ts'
+import { addPartitions } from './partition-http.ts'
 import { Problem, problem } from './problem.ts'
 import type { QuestionParts } from './question.ts'
 import { addGraphDump, addQuestions, plain } from './question.ts'
 
-export interface HttpParts extends QuestionParts {
+export interface HttpParts extends QuestionParts, PartitionParts {
   readonly log: Log
   readonly codec: Codec
   readonly version: string
@@ -61,6 +63,7 @@ export async function serveHttp(
   addQuestions(server, parts)
   addGraphDump(server, parts)
   addStreams(server, parts)
+  addPartitions(server, parts)
   try {
     await server.listen({ host, port })
   } catch (error) {
