@@ -23,6 +23,8 @@ import { piecesOf } from './view.ts'
 const CASCADE_LIMIT = 100_000
 /** Blocked objects and waiting owners that one answer names. */
 const NAMED_LIMIT = 200
+/** Owners of which it is asked at once where their dependents are. */
+const LOOKAHEAD = 200
 /** While somebody follows: how often it is looked at again at most, and how many times longer than a look took. */
 const FOLLOW_MS = 1_000
 const FOLLOW_SHARE = 10
@@ -32,9 +34,9 @@ const BEGIN_LOOK_MS = 200
 
 /**
  * - `reaping`: asked of the cluster, not confirmed yet. - `blocked`: see `blocked`. - `waiting`: being deleted, for dependents.
- * - `queued`: not its turn yet.
+ * - `queued`: not its turn yet. - `unknown`: in a partition that is nobody's just now.
  */
-export type Progress = 'reaping' | 'blocked' | 'waiting' | 'queued'
+export type Progress = 'reaping' | 'blocked' | 'waiting' | 'queued' | 'unknown'
 
 export interface CascadeObject {
   readonly group: string
@@ -57,7 +59,7 @@ export interface WaitingOwner extends CascadeObject {
 export interface Cascade {
   readonly cluster: string
   readonly root: CascadeObject & {
-    /** `gone` once it is. */
+    /** `gone` once it is; `unknown` while its partition is nobody's. */
     readonly phase: string
   }
   /** When its deletion was first seen; null when that is not known. */
@@ -204,7 +206,7 @@ class Walk {
     string,
     { group: string; kind: string; done: number; remaining: number }
   >()
-  readonly #progress = { reaping: 0, blocked: 0, waiting: 0, queued: 0 }
+  readonly #progress = { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }
   readonly #blocked: { readonly node: Node; readonly obstacle: Obstacle }[] = []
   readonly #waiting: WaitingOwner[] = []
   readonly #turns: Turns
@@ -227,7 +229,13 @@ class Walk {
     const { view, index, cluster } = this.#options
     const queue = [root]
     this.#seen.set(root, true)
-    for (const owner of queue) {
+    let ahead = 0
+    for (const [number, owner] of queue.entries()) {
+      if (number >= ahead) {
+        const some = queue.slice(number, number + LOOKAHEAD)
+        await view.fetchCounts(cluster, some)
+        ahead = number + some.length
+      }
       for (const pages of [
         view.dependentPages(cluster, owner),
         index.dependentPages(cluster, owner),
@@ -260,7 +268,7 @@ class Walk {
 
   /** True when what hangs on it is to be looked at now. */
   #meet(uid: Uid, looked: Looked | undefined, owner: Uid): boolean {
-    const { index, cluster, since, limit } = this.#options
+    const { view, index, cluster, since, limit } = this.#options
     const isKnown = this.#seen.has(uid)
     if (this.#seen.get(uid) === true) return false
     if (!isKnown && this.#seen.size >= limit) {
@@ -272,7 +280,9 @@ class Walk {
       // Gone long before: no part of this.
       if (last?.isGone && since !== null && last.at < since) return false
       this.#seen.set(uid, true)
-      if (last !== undefined) this.#count(last, 'done')
+      const isUnknown = last?.isGone !== true && view.partial() !== ''
+      if (isUnknown) this.#progress.unknown += 1
+      if (last !== undefined) this.#count(last, isUnknown ? 'remaining' : 'done')
       return true
     }
     const { object } = looked.node
@@ -317,7 +327,7 @@ class Walk {
     return isAsked ? 'reaping' : 'queued'
   }
 
-  async answer(root: Named, phase: string | undefined, since: number | null): Promise<Cascade> {
+  async answer(root: Named, found: string | undefined, since: number | null): Promise<Cascade> {
     const { view, index, cluster } = this.#options
     const kinds = [...this.#kinds.values()].sort((a, b) =>
       byText(`${a.kind}.${a.group}`, `${b.kind}.${b.group}`),
@@ -327,9 +337,10 @@ class Walk {
       ...nameOf(node.object),
       ...(await withFirstSeen(index, cluster, node, obstacle)),
     }))
+    const phase = found ?? (view.partial() === '' ? 'gone' : 'unknown')
     return {
       cluster: await view.read(() => view.clusterName(cluster)),
-      root: { ...nameOf(root), phase: phase ?? 'gone' },
+      root: { ...nameOf(root), phase },
       since,
       done: kinds.reduce((sum, kind) => sum + kind.done, 0),
       remaining,
@@ -337,7 +348,7 @@ class Walk {
       kinds,
       blocked: await Promise.all(blocked),
       waiting: this.#waiting,
-      isOver: phase === undefined && remaining === 0,
+      isOver: phase === 'gone' && remaining === 0,
     }
   }
 }

@@ -22,6 +22,8 @@ import type { ViewedPartition } from './viewed-partition.ts'
 const PAGE_NODES = 200
 /** Objects of one component, and owners that are no nodes: some 100 bytes each. Beyond, a component is cut, and such owners may be told twice. */
 const DUMP_LIMIT = 100_000
+/** Objects of which it is asked at once where they and their dependents are. */
+const LOOKAHEAD = 200
 
 export interface GraphDump {
   /** The components, in both directions, of these uids; of none: everything. */
@@ -109,12 +111,19 @@ function edges(keys: VertexKeys, { cluster, node }: Vertex): readonly string[] {
   return [...owners].sort().map((to) => `  ${quote(from)} -> ${quote(to)};\n`)
 }
 
+interface Reached {
+  readonly cluster: ClusterId
+  readonly uid: Uid
+}
+
 /** Everything reached from some uids, upwards and downwards. */
 class Component {
   readonly #view: View
   readonly #turns: Turns
   readonly #limit: number
-  readonly #reached = new Map<string, { readonly cluster: ClusterId; readonly uid: Uid }>()
+  readonly #reached = new Map<string, Reached>()
+  /** In the order in which they were reached. */
+  readonly #order: Reached[] = []
   isCut = false
 
   constructor(view: View, turns: Turns, limit: number) {
@@ -128,8 +137,14 @@ class Component {
     for (const cluster of clusters) {
       for (const uid of uids) this.#reach(cluster, uid)
     }
-    for (const { cluster, uid } of this.#reached.values()) {
+    let ahead = 0
+    for (const [number, { cluster, uid }] of this.#order.entries()) {
       await this.#turns.take()
+      if (number >= ahead) {
+        const some = this.#order.slice(number, number + LOOKAHEAD)
+        await this.#lookAhead(some)
+        ahead = number + some.length
+      }
       const found = await view.read(() => view.nodeAnywhere(cluster, uid))
       for (const owner of found?.node.object.ownerReferences ?? []) this.#reach(cluster, owner.uid)
       for await (const page of view.dependentPages(cluster, uid)) {
@@ -138,11 +153,24 @@ class Component {
     }
   }
 
+  async #lookAhead(some: readonly Reached[]): Promise<void> {
+    for (const [cluster, reached] of Map.groupBy(some, (each) => each.cluster)) {
+      const uids = reached.map(({ uid }) => uid)
+      await Promise.all([
+        this.#view.fetchCounts(cluster, uids),
+        this.#view.fetchNodes(cluster, uids),
+      ])
+    }
+  }
+
   #reach(cluster: ClusterId, uid: Uid): void {
     const key = `${cluster}/${uid}`
     if (this.#reached.has(key)) return
     if (this.#reached.size >= this.#limit) this.isCut = true
-    else this.#reached.set(key, { cluster, uid })
+    else {
+      this.#reached.set(key, { cluster, uid })
+      this.#order.push({ cluster, uid })
+    }
   }
 
   /** Those that are nodes. */

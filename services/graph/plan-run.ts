@@ -152,6 +152,7 @@ export class PlanRun {
   async #lookAtDependents(): Promise<readonly Node[]> {
     const going = new Map<Uid, Node>()
     const owners = [...this.#fates.values()].filter(({ isDeleted }) => isDeleted)
+    await this.#rehearsal.prepare(owners.map(({ object }) => object.uid))
     for (const { object } of owners) {
       for await (const page of this.#rehearsal.dependentPages(object.uid)) {
         for (const node of page) {

@@ -15,6 +15,7 @@ import type { Codec } from '../../ports/codec.ts'
 import { PlanRun } from './plan-run.ts'
 import type { Effect, PlannedObject } from './planned-object.ts'
 import { digestOf, sorted } from './planned-object.ts'
+import { Problem } from './problem.ts'
 import { Rehearsal } from './rehearsal.ts'
 import { Turns } from './turns.ts'
 import type { View, Views } from './view.ts'
@@ -65,6 +66,12 @@ export function createPlanner(
       for (let attempt = 1; ; attempt++) {
         const view = await views.open()
         const found = await view.read(() => view.nodeAnywhere(cluster, uid))
+        if (found === undefined && view.partial() !== '') {
+          throw new Problem(
+            503,
+            `nobody can say whether it is there; ask again later: ${view.partial()}`,
+          )
+        }
         if (found === undefined) return undefined
         const rehearsal = await Rehearsal.open({ view, cluster, codec, clock })
         const run = new PlanRun(rehearsal, planLimit)

@@ -19,6 +19,10 @@ import { piecesOf } from './view.ts'
 
 /** Nodes that one tree holds at most; then it says that it was cut. */
 const TREE_LIMIT = 10_000
+/** Nodes of which it is looked at once what hangs on them: calls to other processes are made side by side. */
+const GROWN_AT_ONCE = 32
+/** Nodes of which it is asked at once where their dependents are. */
+const LOOKAHEAD = 500
 
 export interface Selector {
   /** `Pod`, `pods`, `deployments.apps`, `Deployment.v1.apps`; upper and lower case alike. */
@@ -37,7 +41,7 @@ export interface TreeNode {
   readonly namespace: string
   readonly name: string
   readonly uid: Uid
-  /** A node's phase, or `absent`, `found`, `unknown` of an owner that is no node. */
+  /** A node's phase, or `absent`, `found`, `unknown` of an owner that is no node; `gone`, or `unknown` while its partition is nobody's. */
   readonly phase: string
   /** Of the reference that leads here from the node above. */
   readonly edge: {
@@ -60,7 +64,7 @@ export interface Answer<T> {
 export interface Why {
   readonly object: Named
   readonly clusterName: string
-  /** Null when it is gone. */
+  /** Null when it is gone; `unknown` while its partition is nobody's. */
   readonly phase: string | null
   readonly references: readonly (OwnerReference & {
     readonly standing: Standing
@@ -156,7 +160,7 @@ function standingIn(
   return {
     node: found?.node,
     clusterName: view.clusterName(cluster),
-    phase: found?.node.phase ?? null,
+    phase: found?.node.phase ?? (view.partial() === '' ? null : 'unknown'),
     references: references.map((reference) => {
       const { standing, reason } = standingOf(
         found?.reader ?? { get: () => undefined },
@@ -187,19 +191,28 @@ class Tree {
     const top = await this.#view.read(() => this.#root(root))
     const told = new Set<Uid>([root.uid])
     let cut = ''
+    let ahead = 0
     for (const queue = [top]; queue.length > 0; ) {
-      const at = queue.shift()
-      if (at === undefined) continue
-      for (const child of await this.#next(at.uid, owners)) {
-        if (told.size >= TREE_LIMIT) {
-          cut = `cut after ${TREE_LIMIT} objects`
-          break
+      if (ahead <= 0) {
+        const uids = queue.slice(0, LOOKAHEAD).map(({ uid }) => uid)
+        await this.#view.fetchCounts(this.#cluster, uids)
+        ahead = uids.length
+      }
+      const some = queue.splice(0, Math.min(GROWN_AT_ONCE, ahead))
+      ahead -= some.length
+      const grown = await Promise.all(some.map(({ uid }) => this.#next(uid, owners)))
+      for (const [index, at] of some.entries()) {
+        for (const child of grown[index] ?? []) {
+          if (told.size >= TREE_LIMIT) {
+            cut = `cut after ${TREE_LIMIT} objects`
+            break
+          }
+          const isRepeat = told.has(child.uid)
+          at.children.push(isRepeat ? { ...child, repeated: true } : child)
+          if (isRepeat) continue
+          told.add(child.uid)
+          queue.push(child)
         }
-        const isRepeat = told.has(child.uid)
-        at.children.push(isRepeat ? { ...child, repeated: true } : child)
-        if (isRepeat) continue
-        told.add(child.uid)
-        queue.push(child)
       }
     }
     return { answer: top, cut }
@@ -211,7 +224,7 @@ class Tree {
     return {
       ...root,
       cluster: this.#view.clusterName(this.#cluster),
-      phase: 'gone',
+      phase: this.#view.partial() === '' ? 'gone' : 'unknown',
       edge: null,
       verdict: '',
       repeated: false,

@@ -25,7 +25,7 @@ import { DecodedValues } from './decoded-values.ts'
 import { overlaidPage } from './overlaid-page.ts'
 import { Turns } from './turns.ts'
 import type { View } from './view.ts'
-import { PIECE_OBJECTS } from './view.ts'
+import { PIECE_OBJECTS, piecesOf } from './view.ts'
 import type { ViewedPartition } from './viewed-partition.ts'
 
 /** Log time goes on by as much: by then no kind is waited for any more. */
@@ -35,6 +35,8 @@ const FIRST_VERSION = 10n ** 40n
 const PAGE_EDGES = 256
 /** Keys that are read again at once to see whether they are as they were. */
 const READ_AGAIN = 500
+/** How often it is looked what a few records will read: each time one step further. */
+const LOOKED_AHEAD = 4
 
 export interface RehearsalOptions {
   readonly view: View
@@ -92,9 +94,8 @@ export class Rehearsal {
   /** What names it as an owner now, a page at a time. */
   async *dependentPages(uid: Uid): AsyncIterable<readonly Node[]> {
     const prefix = edgesPrefix(this.#cluster, uid)
-    for (const { pages, graph } of this.#stages) {
-      const has = await this.#view.read(() => countOf(graph, this.#cluster, uid) !== undefined)
-      if (!has) continue
+    const having = await this.#view.read(() => this.#having(uid))
+    for (const { pages, graph } of having) {
       for (let after = ''; ; ) {
         const keys = await overlaidPage(pages, graph, { prefix, after, limit: PAGE_EDGES })
         await this.#turns.take()
@@ -104,6 +105,17 @@ export class Rehearsal {
         if (keys.length < PAGE_EDGES) break
         after = keys.at(-1) ?? ''
       }
+    }
+  }
+
+  #having(uid: Uid): readonly Stage[] {
+    return this.#stages.filter(({ graph }) => countOf(graph, this.#cluster, uid) !== undefined)
+  }
+
+  /** Before it is asked what names these as owners: all at once. */
+  async prepare(uids: readonly Uid[]): Promise<void> {
+    for (const some of piecesOf(uids)) {
+      await this.#view.read(() => some.flatMap((uid) => this.#having(uid)))
     }
   }
 
@@ -125,8 +137,14 @@ export class Rehearsal {
 
   /** Folds what was told until nothing more follows; each command goes to `carryOut`, which may tell more. False when `isEnough` says to stop. */
   async settle(carryOut: (issued: Issued) => void, isEnough: () => boolean): Promise<boolean> {
+    let ahead = 0
     for (let next = 0; next < this.#queue.length; next++) {
       if (isEnough()) return false
+      if (next >= ahead) {
+        const some = this.#queue.slice(next, next + PIECE_OBJECTS)
+        await this.#lookAhead(some)
+        ahead = next + some.length
+      }
       const told = this.#queue[next]
       const stage = this.#stages[told?.partition ?? 0]
       if (told === undefined || stage === undefined) continue
@@ -134,6 +152,22 @@ export class Rehearsal {
     }
     this.#queue.length = 0
     return true
+  }
+
+  /** Begins them all, only to learn what they read, and throws that away: it is fetched at once instead of record by record. */
+  async #lookAhead(
+    told: readonly { readonly partition: number; readonly event: Event }[],
+  ): Promise<void> {
+    if (this.#view.partitions.every((partition) => partition.isHere)) return
+    const beginAll = (): object =>
+      told.map(({ partition, event }) => {
+        const stage = this.#stages[partition]
+        return stage && this.#begin(stage, graphOver(stage.graph), event)
+      })
+    let isKnown = false
+    for (let round = 0; round < LOOKED_AHEAD && !isKnown; round++) {
+      isKnown = (await this.#view.attempt(beginAll)) !== undefined
+    }
   }
 
   async #fold(stage: Stage, event: Event, carryOut: (issued: Issued) => void): Promise<void> {

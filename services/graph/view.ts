@@ -176,7 +176,6 @@ export class View {
         const uids = page.map(([key]) => lastPart(key))
         // They have their homes where their edges are.
         await partition.fetch(uids.map((each) => nodeKey(cluster, each)))
-        await this.#fetchAll(uids.map((each) => countKey(cluster, each)))
         yield uids
         const last = page.at(-1)?.[0]
         if (last === undefined || page.length < PAGE_EDGES) break
@@ -185,16 +184,24 @@ export class View {
     }
   }
 
-  /** Before pieces that ask for these nodes, wherever they are: all at once instead of one after the other. */
+  /** Before it is asked what hangs on these: all at once instead of one after the other. */
+  async fetchCounts(cluster: ClusterId, uids: readonly Uid[]): Promise<void> {
+    await this.#fetchAll(uids.map((uid) => countKey(cluster, uid)))
+  }
+
+  /** The same before pieces that ask for these nodes, wherever they are. */
   async fetchNodes(cluster: ClusterId, uids: readonly Uid[]): Promise<void> {
-    await this.#fetchAll(uids.map((uid) => nodeKey(cluster, uid)))
+    if (this.partitions.every((partition) => partition.isHere)) return
+    const keys = uids.map((uid) => nodeKey(cluster, uid))
+    const isFound = (key: string): boolean => this.partitions.some((each) => each.known(key))
+    await this.#fetchAll(keys.filter((key) => !isFound(key)))
   }
 
   async #fetchAll(keys: readonly string[]): Promise<void> {
     await Promise.all(this.partitions.map((partition) => partition.fetch(keys)))
   }
 
-  /** What was fetched of partitions elsewhere, to make room. */
+  /** What was fetched of partitions elsewhere, to make room where it is much. */
   forget(): void {
     for (const partition of this.partitions) partition.forget()
   }

@@ -36,6 +36,8 @@ const ATTEMPTS = 3
 const ATTEMPT_WAIT_MS = 100
 /** What one question may hold of one partition that is elsewhere. */
 const HELD_BYTES = 64 * 1024 * 1024
+/** What is less is kept even where it may go. */
+const FORGET_BYTES = 4 * 1024 * 1024
 
 export class ViewedPartition {
   readonly partition: number
@@ -53,6 +55,10 @@ export class ViewedPartition {
     this.#here = parts.here(partition)
   }
 
+  get isHere(): boolean {
+    return this.#here !== undefined
+  }
+
   /** Null: it holds nothing there. Undefined: nobody knows yet; `fetch` it. */
   known(key: string): Uint8Array | null | undefined {
     if (this.#here !== undefined) {
@@ -68,6 +74,7 @@ export class ViewedPartition {
 
   /** Afterwards these are known. */
   async fetch(keys: Iterable<string>): Promise<void> {
+    if (this.#here !== undefined) return
     for (let left = [...keys].filter((key) => this.known(key) === undefined); left.length > 0; ) {
       const asked = firstOf(left)
       const { peer } = this.#parts
@@ -157,8 +164,9 @@ export class ViewedPartition {
     )
   }
 
-  /** What was fetched, to make room: it is fetched again when it is needed. */
+  /** What was fetched, if it is much, to make room: it is fetched again when it is needed. */
   forget(): void {
+    if (this.#heldBytes < FORGET_BYTES) return
     this.#values.clear()
     this.#pages.clear()
     this.#heldBytes = 0
