@@ -21,6 +21,9 @@ export interface UpConfig {
   /** Undefined: as many as the log has; a new one gets one. */
   readonly partitions: number | undefined
   readonly http: string
+  /** What requests must show; undefined: nothing, on loopback. */
+  readonly httpTokenFile: string | undefined
+  readonly httpAdvertise: string | undefined
   readonly logLevel: Level
   readonly keepMs: number
   readonly keepEvents: number
@@ -36,6 +39,8 @@ export interface UpFlags {
   readonly preset?: string
   readonly partitions?: string
   readonly http?: string
+  readonly httpTokenFile?: string
+  readonly httpAdvertise?: string
   readonly logLevel?: string
   readonly config?: string
 }
@@ -68,6 +73,8 @@ export function upConfig(flags: UpFlags): UpConfig {
     preset: oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded',
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? '127.0.0.1:7070',
+    httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
+    httpAdvertise: text(pick('httpAdvertise', flags.httpAdvertise)),
     logLevel: oneOf(pick('logLevel', flags.logLevel), LEVELS) ?? 'info',
     keepMs: duration(pick('keep', undefined)) ?? DEFAULT_RETENTION.keepMs,
     keepEvents: whole(pick('keepEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.keepEvents,
@@ -86,6 +93,8 @@ const KEYS = [
   'preset',
   'partitions',
   'http',
+  'httpTokenFile',
+  'httpAdvertise',
   'logLevel',
   'keep',
   'keepEvents',

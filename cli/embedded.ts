@@ -5,7 +5,7 @@
  * while it is served.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
 import type { Policy } from '../core/policy.ts'
@@ -19,7 +19,8 @@ import { EXIT, ExitError, together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
-import { parseAddress, serveHttp } from '../services/graph/http.ts'
+import { checkHttp, serveHttp } from '../services/graph/http.ts'
+import { openToken } from '../services/graph/http-token.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { DEFAULT_RETENTION } from '../services/graph/retention.ts'
 import { openReaper } from '../services/reaper/main.ts'
@@ -32,7 +33,16 @@ import { VERSION } from './version.ts'
 
 export type EmbeddedConfig = Pick<
   UpConfig,
-  'data' | 'mode' | 'preset' | 'partitions' | 'http' | 'keepMs' | 'keepEvents' | 'snapshotEvents'
+  | 'data'
+  | 'mode'
+  | 'preset'
+  | 'partitions'
+  | 'http'
+  | 'httpTokenFile'
+  | 'httpAdvertise'
+  | 'keepMs'
+  | 'keepEvents'
+  | 'snapshotEvents'
 >
 
 /** How long a cluster may take to say who it is before the start is given up. */
@@ -48,7 +58,9 @@ export async function runEmbedded(
   signal: AbortSignal,
   onServing: (url: string) => void = () => undefined,
 ): Promise<void> {
-  parseAddress(config.http)
+  const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
+  const http = { address: config.http, token, advertise: config.httpAdvertise }
+  checkHttp(http)
   const clock = systemClock()
   const random = systemRandom()
   const codec = avroCodec()
@@ -66,6 +78,7 @@ export async function runEmbedded(
     clock,
     logger,
     directory: config.data,
+    token: () => token?.own(),
     policy: { policy: policyOf(config), who: 'command line' },
     retention: {
       keepMs: config.keepMs,
@@ -93,7 +106,7 @@ export async function runEmbedded(
   })
   const { graph, census, index } = parts
   registerMetrics(metrics.meter, { watchers, graph, census, reaper, version: VERSION })
-  const { url, server } = await serveHttp(
+  const { url, advertised, server } = await serveHttp(
     {
       ...parts,
       log,
@@ -102,10 +115,15 @@ export async function runEmbedded(
       checks: () => readinessOf(watchers, graph, census),
       scrape: metrics.scrape,
     },
-    config.http,
+    http,
   )
   const addressFile = join(config.data, 'http.json')
-  writeFileSync(addressFile, `${JSON.stringify({ url, pid: process.pid })}\n`)
+  const about = {
+    url,
+    pid: process.pid,
+    tokenFile: config.httpTokenFile && resolve(config.httpTokenFile),
+  }
+  writeFileSync(addressFile, `${JSON.stringify(about)}\n`)
   try {
     onServing(url)
     logger.log('info', 'serving', {
@@ -116,7 +134,7 @@ export async function runEmbedded(
     })
     await together(
       [
-        (either) => graph.run(url, either),
+        (either) => graph.run(advertised, either),
         ...watchers.map((watcher) => (either: AbortSignal) => watcher.run(either)),
         (either) => reaper.run(either),
         (either) => index.run(either),

@@ -20,6 +20,7 @@ import { createGraphDump } from '../services/graph/graph-dump.ts'
 import type { HistoryIndex } from '../services/graph/history-index.ts'
 import { createHistoryIndex } from '../services/graph/history-index.ts'
 import { serveHttp } from '../services/graph/http.ts'
+import type { HttpToken } from '../services/graph/http-token.ts'
 import type { Peer } from '../services/graph/peer.ts'
 import { createPeer } from '../services/graph/peer.ts'
 import { createPlanner } from '../services/graph/plan.ts'
@@ -72,7 +73,10 @@ export class GraphGroup {
     this.#coordinator = new MemoryCoordinator(partitions, standbys)
   }
 
-  async start(wrapped: (peer: Peer) => Peer = (peer) => peer): Promise<GraphProcess> {
+  async start(
+    wrapped: (peer: Peer) => Peer = (peer) => peer,
+    token?: HttpToken,
+  ): Promise<GraphProcess> {
     const { log } = this
     const clock = systemClock()
     const stop = new AbortController()
@@ -88,7 +92,7 @@ export class GraphGroup {
     })
     const index = createHistoryIndex(log, codec, clock, emptyStore())
     let calls = 0
-    const peer = wrapped(createPeer(() => undefined))
+    const peer = wrapped(createPeer(() => token?.own()))
     const counted: Peer = {
       get: async (...asked) => await peer.get(...asked).finally(() => calls++),
       page: async (...asked) => await peer.page(...asked).finally(() => calls++),
@@ -110,7 +114,7 @@ export class GraphGroup {
         checks: () => [],
         scrape: async () => '',
       },
-      '127.0.0.1:0',
+      { address: '127.0.0.1:0', token },
     )
     const ended = Promise.all([graph.run(url, stop.signal), index.run(stop.signal)])
     ended.catch(() => undefined)

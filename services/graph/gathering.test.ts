@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { partitionOfObject } from '../../core/partition.ts'
 import { GraphGroup, type GraphProcess, tell } from '../../testing/graph-group.ts'
 import { eventsOf } from '../../testing/task-rig.ts'
+import type { HttpToken } from './http-token.ts'
 import type { Peer } from './peer.ts'
 import type { Plan } from './plan.ts'
 
@@ -190,6 +191,26 @@ test('a partition that moves while a question is answered is read where it is th
   ok(isMoved && first.graph.tasks.length < before, 'nothing moved')
   equal(JSON.parse(tree).partial, '')
   equal(await answer(first, '/v1/tree?uid=node-n'), tree)
+})
+
+test('processes show each other their token, and one with another is told so', async (t) => {
+  const group = new GraphGroup(PARTITIONS)
+  t.after(async () => await group.stop())
+  const token = (own: string): HttpToken => ({
+    isShown: (authorization) => authorization === 'Bearer right',
+    own: () => own,
+  })
+  const right = await group.start(undefined, token('right'))
+  const wrong = await group.start(undefined, token('wrong'))
+  await tell(group.log, eventsOf(STORY))
+  await group.caughtUp()
+  const partialOf = async ({ url }: GraphProcess): Promise<string> => {
+    const headers = { authorization: 'Bearer right' }
+    const response = await fetch(`${url}/v1/tree?uid=node-n`, { headers })
+    return ((await response.json()) as { partial: string }).partial
+  }
+  equal(await partialOf(right), '')
+  match(await partialOf(wrong), /answered 401: all graph processes need the same token/)
 })
 
 test('keys are fetched in batches, not one by one', async (t) => {
