@@ -1,13 +1,19 @@
 /** Where the endpoint of a data directory is found by commands on the same machine. What must stay true: the file is there only while it is served. */
 import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { resolve as absolute, join } from 'node:path'
+import type { UpConfig } from './config.ts'
 
-export async function serveAddress(data: string, url: string, signal: AbortSignal): Promise<void> {
+export async function serveAddress(
+  { data, httpTokenFile }: Pick<UpConfig, 'data' | 'httpTokenFile'>,
+  url: string,
+  signal: AbortSignal,
+): Promise<void> {
   const path = join(data, 'http.json')
   const { promise, resolve } = Promise.withResolvers<void>()
   signal.addEventListener('abort', () => resolve(), { once: true })
   if (signal.aborted) resolve()
-  writeFileSync(path, `${JSON.stringify({ url, pid: process.pid })}\n`)
+  const tokenFile = httpTokenFile && absolute(httpTokenFile)
+  writeFileSync(path, `${JSON.stringify({ url, pid: process.pid, tokenFile })}\n`)
   try {
     await promise
   } finally {

@@ -1,6 +1,6 @@
 /** Bad input ends with one clear sentence and exit code 2, failure with 4, and data stays whole. */
 import { equal, match, ok } from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -8,6 +8,7 @@ import { openSqliteLog } from '../adapters/sqlite/log.ts'
 import type { Playground } from '../playground/playground.ts'
 import { startPlayground } from '../playground/playground.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { eventually } from '../testing/eventually.ts'
 import { runKinfold, startKinfold } from '../testing/kinfold-command.ts'
 import { testOnSmallDisk } from '../testing/small-disk.ts'
 
@@ -113,15 +114,27 @@ test('a kubeconfig that is none, and a context that is not in it', async (t) => 
   isOneSentence(context.stderr)
 })
 
-test('an endpoint that is not loopback is refused', async (t) => {
+test('an endpoint that is not loopback is refused without a token, and a bad token file always', async (t) => {
   const file = join(directory(t), 'kubeconfig')
   writeFileSync(file, kubeconfig('http://127.0.0.1:1'))
   const data = directory(t)
   const args = ['up', '--kubeconfig', file, '--data', data, '--http', '0.0.0.0:7070']
   const { code, stderr } = await runKinfold(args)
   equal(code, 2, stderr)
-  match(stderr, /only a loopback address/)
+  match(stderr, /anybody could ask there; name a file with a token .*--http-token-file/)
   isOneSentence(stderr)
+  const token = join(data, 'token')
+  for (const [text, why] of [
+    ['short', /must hold 1 to 16 lines/],
+    [undefined, /cannot be read/],
+  ] as const) {
+    if (text === undefined) rmSync(token)
+    else writeFileSync(token, text)
+    const refused = await runKinfold([...args, '--http-token-file', token])
+    equal(refused.code, 2, refused.stderr)
+    match(refused.stderr, why)
+    isOneSentence(refused.stderr)
+  }
 })
 
 test('a server that cannot be reached: exit code 4 and a sentence', async (t) => {
@@ -170,6 +183,38 @@ test('a data directory in use, of other partitions, or that is no log (F52, F61)
   equal(garbage.code, 4, garbage.stderr)
   isOneSentence(garbage.stderr)
   writeFileSync(join(data, 'log', 'log.sqlite'), before)
+})
+
+test('beyond loopback only who shows the token is answered, and the client on its machine finds it', async (t) => {
+  await using playground = await startPlayground({
+    directory: directory(t),
+    clusters: ['test'],
+    workload: false,
+  })
+  const data = directory(t)
+  const token = join(directory(t), 'token')
+  writeFileSync(token, 'a-token-for-this-test\n')
+  const up = ['up', '--kubeconfig', playground.kubeconfig, '--data', data, '--http', '0.0.0.0:0']
+  const { child, ended } = startKinfold([...up, '--http-token-file', token])
+  t.after(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  await eventually('kinfold serves', async () => existsSync(join(data, 'http.json')))
+  const { url } = JSON.parse(readFileSync(join(data, 'http.json'), 'utf8')) as { url: string }
+  const ask = ['tree', 'namespace/kube-system']
+  await eventually('it is asked about what it has seen', async () => {
+    const { code, stderr } = await runKinfold([...ask, '--data', data])
+    return code === 0 || stderr
+  })
+  const elsewhere = { XDG_DATA_HOME: directory(t) }
+  const refused = await runKinfold([...ask, '--server', url], elsewhere)
+  equal(refused.code, 2, refused.stderr)
+  match(refused.stderr, /must be shown: kinfold takes --token-file/)
+  isOneSentence(refused.stderr)
+  const asked = await runKinfold([...ask, '--server', url, '--token-file', token], elsewhere)
+  equal(asked.code, 0, asked.stderr)
+  equal((await fetch(`${url}/livez`)).status, 200)
 })
 
 test('no kinfold to ask: exit code 4 and a sentence', async (t) => {

@@ -5,17 +5,25 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { readTokens } from '../runtime/http-token.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { defaultDataDirectory } from './config.ts'
 
 export interface ClientFlags {
   readonly server?: string
   readonly data?: string
+  readonly tokenFile?: string
 }
 
 export interface ObjectFlags extends ClientFlags {
   readonly namespace: string
   readonly cluster?: string
+}
+
+/** Where it answers, and what it wants to be shown. */
+export interface Server {
+  readonly url: string
+  readonly token: string | undefined
 }
 
 const DEFAULT_SERVER = 'http://127.0.0.1:7070'
@@ -24,6 +32,7 @@ export function withServer(command: Command): Command {
   return command
     .option('--server <url>', 'endpoint of a running kinfold (default: as its data directory says)')
     .option('--data <dir>', 'data directory of the running kinfold')
+    .option('--token-file <file>', 'file with the token that it wants to be shown')
 }
 
 export function withObject(command: Command): Command {
@@ -33,14 +42,22 @@ export function withObject(command: Command): Command {
 }
 
 /** Flag, environment, what a running process wrote into its data directory, the default port. */
-export function serverOf(flags: ClientFlags): string {
+export function serverOf(flags: ClientFlags): Server {
   const named = flags.server ?? process.env['KINFOLD_SERVER']
-  if (named !== undefined) return named.replace(/\/+$/, '')
-  const file = join(flags.data ?? defaultDataDirectory(), 'http.json')
+  const about = named === undefined ? aboutOf(flags.data ?? defaultDataDirectory()) : undefined
+  // What lies in a data directory is shown to nobody but who wrote it there.
+  const file = flags.tokenFile ?? process.env['KINFOLD_TOKEN_FILE'] ?? about?.tokenFile
+  return {
+    url: (named ?? about?.url ?? DEFAULT_SERVER).replace(/\/+$/, ''),
+    token: file === undefined ? undefined : readTokens(file)[0],
+  }
+}
+
+function aboutOf(data: string): { readonly url: string; readonly tokenFile?: string } | undefined {
   try {
-    return (JSON.parse(readFileSync(file, 'utf8')) as { url: string }).url
+    return JSON.parse(readFileSync(join(data, 'http.json'), 'utf8'))
   } catch {
-    return DEFAULT_SERVER
+    return undefined
   }
 }
 
@@ -83,20 +100,21 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   svc: 'service',
 }
 
-export async function ask(server: string, path: string): Promise<Response> {
+export async function ask({ url, token }: Server, path: string): Promise<Response> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   let response: Response
   try {
-    response = await fetch(`${server}${path}`)
+    response = await fetch(`${url}${path}`, { headers })
   } catch {
     throw new ExitError(
       EXIT.failure,
-      `no kinfold answers at ${server}; start one with "kinfold up" or "kinfold playground", or name it with --server`,
+      `no kinfold answers at ${url}; start one with "kinfold up" or "kinfold playground", or name it with --server`,
     )
   }
   if (response.ok) return response
   const body = (await response.json().catch(() => ({}))) as { detail?: string }
   const exit = response.status < 500 ? EXIT.input : EXIT.failure
-  throw new ExitError(exit, body.detail ?? `${server} answered ${response.status}`)
+  throw new ExitError(exit, body.detail ?? `${url} answered ${response.status}`)
 }
 
 /** The lines of a stream, as they come. */

@@ -23,6 +23,9 @@ export interface UpConfig {
   /** Undefined: as many as the log has; a new one gets one. */
   readonly partitions: number | undefined
   readonly http: string
+  /** What requests must show; undefined: nothing, on loopback. */
+  readonly httpTokenFile: string | undefined
+  readonly httpAdvertise: string | undefined
   readonly logLevel: Level
   readonly keepMs: number
   readonly keepEvents: number
@@ -38,6 +41,8 @@ export interface UpFlags {
   readonly preset?: string
   readonly partitions?: string
   readonly http?: string
+  readonly httpTokenFile?: string
+  readonly httpAdvertise?: string
   readonly logLevel?: string
   readonly config?: string
 }
@@ -58,6 +63,8 @@ export const CONFIG_KEYS: readonly string[] = [
   'preset',
   'partitions',
   'http',
+  'httpTokenFile',
+  'httpAdvertise',
   'logLevel',
   'keep',
   'keepEvents',
@@ -91,6 +98,8 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     preset: oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded',
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? http,
+    httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
+    httpAdvertise: text(pick('httpAdvertise', flags.httpAdvertise)),
     logLevel: oneOf(pick('logLevel', flags.logLevel), LEVELS) ?? 'info',
     keepMs: duration(pick('keep', undefined)) ?? DEFAULT_RETENTION.keepMs,
     keepEvents: whole(pick('keepEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.keepEvents,

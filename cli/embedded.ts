@@ -12,7 +12,8 @@ import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import type { Log } from '../ports/log.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { parseAddress, serveEndpoint } from '../runtime/endpoint.ts'
+import { checkHttp, serveEndpoint } from '../runtime/endpoint.ts'
+import { openToken } from '../runtime/http-token.ts'
 import { together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
@@ -37,7 +38,16 @@ import { VERSION } from './version.ts'
 
 export type EmbeddedConfig = Pick<
   UpConfig,
-  'data' | 'mode' | 'preset' | 'partitions' | 'http' | 'keepMs' | 'keepEvents' | 'snapshotEvents'
+  | 'data'
+  | 'mode'
+  | 'preset'
+  | 'partitions'
+  | 'http'
+  | 'httpTokenFile'
+  | 'httpAdvertise'
+  | 'keepMs'
+  | 'keepEvents'
+  | 'snapshotEvents'
 >
 
 /** Runs until the signal aborts. `clusters` are closed by the caller. */
@@ -48,7 +58,9 @@ export async function runEmbedded(
   signal: AbortSignal,
   onServing: (url: string) => void = () => undefined,
 ): Promise<void> {
-  parseAddress(config.http)
+  const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
+  const http = { address: config.http, token, advertise: config.httpAdvertise }
+  checkHttp(http)
   const clock = systemClock()
   const random = systemRandom()
   const codec = avroCodec()
@@ -62,6 +74,7 @@ export async function runEmbedded(
     clock,
     logger,
     directory: config.data,
+    token: () => token?.own(),
     ...graphOptionsOf(config),
     observe: observeLatency(metrics.meter, clock),
   })
@@ -82,14 +95,14 @@ export async function runEmbedded(
   registerWatchers(metrics.meter, watchers)
   registerGraph(metrics.meter, graph, census, namesOf(watchers))
   registerReaper(metrics.meter, reaper, namesOf(watchers))
-  const { url, server } = await serveEndpoint(
+  const { url, advertised, server } = await serveEndpoint(
     {
       version: VERSION,
       checks: () => readinessOf(watchers, graph, census),
       scrape: metrics.scrape,
       add: (routes) => addGraphRoutes(routes, { ...parts, log, codec }),
     },
-    config.http,
+    http,
   )
   try {
     onServing(url)
@@ -101,12 +114,12 @@ export async function runEmbedded(
     })
     await together(
       [
-        (either) => graph.run(url, either),
+        (either) => graph.run(advertised, either),
         ...watchers.map((watcher) => (either: AbortSignal) => watcher.run(either)),
         (either) => reaper.run(either),
         (either) => index.run(either),
         (either) => census.run(either),
-        (either) => serveAddress(config.data, url, either),
+        (either) => serveAddress(config, url, either),
       ],
       signal,
     )

@@ -44,21 +44,22 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     directory: join(config.data, parts.kafka.settings.application),
     logIdentity: log.identity,
     placement: parts.placement(standbys),
+    token: () => parts.token?.own(),
     ...graphOptionsOf(config),
     observe: observeLatency(meter, clock),
   })
-  const { graph, census, index, query } = made
-  registerGraph(meter, graph, census, (id) => query.clusterName(id))
+  const { graph, census, index } = made
+  registerGraph(meter, graph, census, (id) => made.clusterName(id))
   const blocked = (): ReturnType<typeof blockedOf> =>
-    census.counts().flatMap((count) => blockedOf(query.clusterName(count.cluster), count))
+    census.counts().flatMap((count) => blockedOf(made.clusterName(count.cluster), count))
   return {
     checks: () => [...checksOfTasks(graph), ...blocked()],
     add: (routes) => addGraphRoutes(routes, { ...made, log, codec }),
-    loops: (url) => [
-      (signal) => graph.run(url, signal),
+    loops: ({ url, advertised }) => [
+      (signal) => graph.run(advertised, signal),
       (signal) => index.run(signal),
       (signal) => census.run(signal),
-      (signal) => serveAddress(config.data, url, signal),
+      (signal) => serveAddress(config, url, signal),
     ],
     [Symbol.asyncDispose]: async () => await made[Symbol.asyncDispose](),
   }

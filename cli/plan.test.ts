@@ -80,7 +80,7 @@ const cascade: Cascade = {
   since: 0,
   done: 4,
   remaining: 2,
-  progress: { reaping: 1, blocked: 1, waiting: 0, queued: 0 },
+  progress: { reaping: 1, blocked: 1, waiting: 0, unknown: 0, queued: 0 },
   kinds: [{ group: '', kind: 'Pod', done: 4, remaining: 2 }],
   blocked: [
     {

@@ -44,7 +44,7 @@ async function open(parts: ServiceParts): Promise<Service> {
         const isKnown = connected.some((each) => each.cluster === cluster)
         return { name: `cluster/${cluster.name}`, failure: isKnown ? '' : 'has not said who it is' }
       }),
-    loops: (url) => {
+    loops: ({ url }) => {
       const reaper = make(url)
       registerReaper(meter, reaper, nameOf)
       const isConnected = (each: ConnectedCluster): unknown => connected.push(each)

@@ -15,8 +15,9 @@ import { LogError } from '../ports/log.ts'
 import type { Placement } from '../ports/placement.ts'
 import type { Random } from '../ports/random.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { parseAddress, serveEndpoint } from '../runtime/endpoint.ts'
+import { checkHttp, type Served, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
+import { type HttpToken, openToken } from '../runtime/http-token.ts'
 import { EXIT, ExitError, stopSignal, together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createLogger } from '../runtime/logger.ts'
@@ -42,6 +43,8 @@ export interface ServiceParts {
   readonly random: Random
   readonly logger: Logger
   readonly meter: Meter
+  /** What requests to the endpoint must show, and what other processes of the service want to be shown. */
+  readonly token: HttpToken | undefined
   /** A share of the partitions among the processes of this service. */
   placement(standbys: number): Placement
 }
@@ -50,8 +53,8 @@ export interface ServiceParts {
 export interface Service extends AsyncDisposable {
   checks(): readonly Check[]
   add?(routes: FastifyInstance): void
-  /** Called with the endpoint's URL once it is served. */
-  loops(url: string): readonly ((signal: AbortSignal) => Promise<void>)[]
+  /** Called once the endpoint is served. */
+  loops(served: Served): readonly ((signal: AbortSignal) => Promise<void>)[]
 }
 
 export function serviceCommand(
@@ -63,7 +66,9 @@ export function serviceCommand(
   const command = program
     .command(name)
     .description(description)
-    .option('--http <host:port>', `endpoint (default: ${http})`)
+    .option('--http <host:port>', `endpoint; beyond loopback with a token only (default: ${http})`)
+    .option('--http-token-file <file>', 'tokens, a line each: requests must show one of them')
+    .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
     .option('--log-level <level>', 'debug, info, warn or error (default: info)')
     .option('--config <file>', 'YAML file with the same settings; flags win')
   return addKafkaOptions(command)
@@ -73,12 +78,15 @@ export function serviceCommand(
 export async function runService(
   name: 'graph' | 'reaper' | 'watcher',
   flags: ServiceFlags,
-  http: string,
+  listening: string,
   open: (parts: ServiceParts) => Promise<Service>,
 ): Promise<void> {
-  const config = upConfig(flags, http)
+  const config = upConfig(flags, listening)
   const kafka = kafkaConfig(flags, configFile(flags)['kafka'], flags.config ?? 'kafka')
-  parseAddress(config.http)
+  const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
+  const isShared = name === 'graph'
+  const http = { address: config.http, token, advertise: config.httpAdvertise, isShared }
+  checkHttp(http)
   becomeLean()
   keepCompiled()
   const logger = createLogger(`kinfold-${name}`, config.logLevel)
@@ -89,7 +97,7 @@ export async function runService(
   registerBuild(metrics.meter, VERSION)
   await using placements = new AsyncDisposableStack()
   await using service = await open({
-    ...{ config, kafka, log, clock, logger },
+    ...{ config, kafka, log, clock, logger, token },
     codec: avroCodec(),
     random: systemRandom(),
     meter: metrics.meter,
@@ -106,20 +114,20 @@ export async function runService(
         }),
       ),
   })
-  const { url, server } = await serveEndpoint(
+  const served = await serveEndpoint(
     {
       version: VERSION,
       checks: () => service.checks(),
       scrape: metrics.scrape,
       add: (routes) => service.add?.(routes),
     },
-    config.http,
+    http,
   )
   try {
-    logger.log('info', 'serving', { url, brokers: kafka.settings.brokers.join(',') })
-    await together(service.loops(url), signal)
+    logger.log('info', 'serving', { url: served.url, brokers: kafka.settings.brokers.join(',') })
+    await together(service.loops(served), signal)
   } finally {
-    await server.close()
+    await served.server.close()
   }
   process.exitCode = EXIT.ok
 }

@@ -12,7 +12,12 @@ export function addUp(program: Command): void {
   addPolicyOptions(addClusterOptions(command))
     .option('--data <dir>', 'data directory (default: ~/.local/share/kinfold)')
     .option('--partitions <n>', 'partitions of a new log (default: 1)')
-    .option('--http <host:port>', 'endpoint, loopback only (default: 127.0.0.1:7070)')
+    .option(
+      '--http <host:port>',
+      'endpoint; beyond loopback with a token only (default: 127.0.0.1:7070)',
+    )
+    .option('--http-token-file <file>', 'tokens, a line each: requests must show one of them')
+    .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
     .option('--log-level <level>', 'debug, info, warn or error (default: info)')
     .option('--config <file>', 'YAML file with the same settings; flags win')
     .action(async (flags: UpFlags) => {

@@ -1,13 +1,16 @@
 /**
  * The HTTP endpoint that every process has: health, readiness, metrics, and what its service adds.
  *
- * What must stay true: it listens on loopback only, for as long as nobody has to show who they are.
+ * What must stay true: it listens on loopback only, unless whoever asks has to show a token; what one request may bring is bounded.
+ *
+ * Not here: TLS, which is for what stands before it.
  */
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastify from 'fastify'
 import type { Check } from './health.ts'
 import { isReady, verbose } from './health.ts'
+import type { HttpToken } from './http-token.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
 import { Problem, problem } from './problem.ts'
 
@@ -19,37 +22,95 @@ export interface EndpointParts {
   readonly add?: (server: FastifyInstance) => void
 }
 
-/** `HOST:PORT`. Throws `ExitError` for what is no loopback address. */
-export function parseAddress(text: string): { readonly host: string; readonly port: number } {
-  const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)
-  const host = match?.[1] ?? match?.[2] ?? ''
-  const port = Number(match?.[3] ?? Number.NaN)
-  if (!(port >= 0 && port <= 65_535)) {
-    throw new ExitError(EXIT.input, `--http ${text}: expected HOST:PORT, such as 127.0.0.1:7070`)
-  }
-  const isLoopback =
-    host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-  if (!isLoopback) {
-    throw new ExitError(
-      EXIT.input,
-      `--http ${text}: only a loopback address may be listened on while there is no authentication; take 127.0.0.1:${port}`,
-    )
-  }
-  return { host, port }
+/** Of one request, and of all: what is larger, slower or more is refused. Addresses with their questions are headers, too. */
+const LIMITS = {
+  bodyLimit: 64 * 1024,
+  http: { maxHeaderSize: 16 * 1024 },
+  routerOptions: { maxParamLength: 100 },
+  requestTimeout: 30_000,
+}
+const MOST_CONNECTIONS = 1_000
+
+export interface HttpSettings {
+  /** `HOST:PORT` to listen on. */
+  readonly address: string
+  /** What requests must show; undefined: nothing, and only loopback is listened on. */
+  readonly token?: HttpToken | undefined
+  /** `HOST:PORT` by which others reach it; undefined: as it is bound. */
+  readonly advertise?: string | undefined
+  /** Other processes come here, so an address is needed by which they can. */
+  readonly isShared?: boolean
 }
 
-/** Listens; resolves with the server, to be closed, and its URL. */
-export async function serveEndpoint(
-  parts: EndpointParts,
-  address: string,
-): Promise<{ readonly url: string; readonly server: FastifyInstance }> {
+export interface Served {
+  readonly server: FastifyInstance
+  /** For clients on this machine. */
+  readonly url: string
+  /** For other machines. */
+  readonly advertised: string
+}
+
+interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** `HOST:PORT`. Throws `ExitError` for what is none. */
+export function parseAddress(text: string, flag = '--http'): Address {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text)
+  const host = match?.[1] ?? match?.[2] ?? ''
+  const port = Number(match?.[3] ?? Number.NaN)
+  if (port >= 0 && port <= 65_535) return { host, port }
+  throw new ExitError(EXIT.input, `${flag} ${text}: expected HOST:PORT, such as 127.0.0.1:7070`)
+}
+
+/** Throws `ExitError` for settings that would let in anybody, or that are none. */
+export function checkHttp({ address, token, advertise, isShared }: HttpSettings): void {
   const { host, port } = parseAddress(address)
-  const server = fastify({ logger: false, bodyLimit: 64 * 1024, forceCloseConnections: true })
+  if (token === undefined && !isLoopback(host)) {
+    throw new ExitError(
+      EXIT.input,
+      `--http ${address}: anybody could ask there; name a file with a token that requests must show (--http-token-file), or take 127.0.0.1:${port}`,
+    )
+  }
+  if (isShared && advertise === undefined && isUnspecified(host)) {
+    throw new ExitError(
+      EXIT.input,
+      `--http ${address}: other processes cannot go to an address of that kind; say where they reach this one with --http-advertise HOST:PORT`,
+    )
+  }
+  if (advertise === undefined) return
+  const { host: others, port: theirs } = parseAddress(advertise, '--http-advertise')
+  if (theirs === 0 || isUnspecified(others)) {
+    throw new ExitError(
+      EXIT.input,
+      `--http-advertise ${advertise}: expected an address that others can reach, with its port`,
+    )
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+/** Any address of the machine: one to listen on, and none to go to. */
+function isUnspecified(host: string): boolean {
+  return host === '0.0.0.0' || /^[0:]*:[0:]*$/.test(host)
+}
+
+/** Listens; resolves with the server, to be closed, and its URLs. */
+export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings): Promise<Served> {
+  checkHttp(settings)
+  const { address, token, advertise } = settings
+  const { host, port } = parseAddress(address)
+  const server = fastify({ logger: false, forceCloseConnections: true, ...LIMITS })
+  server.server.maxConnections = MOST_CONNECTIONS
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
   server.setNotFoundHandler(async (request, reply) =>
     problem(reply, new Problem(404, `there is no ${request.url}`)),
   )
-  addHealth(server, parts)
+  if (token !== undefined) addToken(server, token)
+  addHealth(server, parts, token)
   parts.add?.(server)
   try {
     await server.listen({ host, port })
@@ -62,17 +123,43 @@ export async function serveEndpoint(
   const bound = server.server.address()
   if (bound === null || typeof bound === 'string')
     throw new ExitError(EXIT.failure, 'no port was bound')
-  const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address
-  return { url: `http://${shown}:${bound.port}`, server }
+  const here = isUnspecified(bound.address) ? '127.0.0.1' : bound.address
+  const url = urlOf(here, bound.port)
+  const others = advertise === undefined ? undefined : parseAddress(advertise)
+  return { server, url, advertised: others === undefined ? url : urlOf(others.host, others.port) }
 }
 
-function addHealth(server: FastifyInstance, { checks, scrape, version }: EndpointParts): void {
+function urlOf(host: string, port: number): string {
+  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+}
+
+/** These say no more than that the process lives and is ready. */
+const OPEN: ReadonlySet<string> = new Set(['/livez', '/readyz'])
+
+function addToken(server: FastifyInstance, token: HttpToken): void {
+  server.addHook('onRequest', async (request, reply) => {
+    if (request.method === 'GET' && OPEN.has(request.url)) return
+    if (token.isShown(request.headers.authorization)) return
+    reply.header('www-authenticate', 'Bearer')
+    throw new Problem(
+      401,
+      'a token of the file that this process was given (--http-token-file) must be shown: kinfold takes --token-file, HTTP the header "Authorization: Bearer TOKEN"',
+    )
+  })
+}
+
+function addHealth(
+  server: FastifyInstance,
+  { checks, scrape, version }: EndpointParts,
+  token: HttpToken | undefined,
+): void {
   server.get('/livez', async (_request, reply) => reply.type('text/plain').send('ok'))
   const ready = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const now = checks()
     const isVerbose = 'verbose' in (request.query as Record<string, unknown>)
     const ok = isReady(now)
-    const text = isVerbose || !ok ? verbose(now) : 'ok'
+    const mayKnow = token === undefined || token.isShown(request.headers.authorization)
+    const text = mayKnow && (isVerbose || !ok) ? verbose(now) : ok ? 'ok' : 'not ready'
     return reply
       .code(ok ? 200 : 503)
       .type('text/plain')

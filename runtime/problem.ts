@@ -11,7 +11,13 @@ export class Problem extends Error {
 }
 
 export function problem(reply: FastifyReply, error: unknown): FastifyReply {
-  const status = error instanceof Problem ? error.status : 500
+  const status = error instanceof Problem ? error.status : statusOf(error)
   const detail = error instanceof Error ? error.message : String(error)
   return reply.code(status).type('application/problem+json').send({ status, detail })
+}
+
+/** What the server itself refuses (a body that is too large, or no JSON) says so in `statusCode`. */
+function statusOf(error: unknown): number {
+  const { statusCode } = (error ?? {}) as { statusCode?: unknown }
+  return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500 ? statusCode : 500
 }

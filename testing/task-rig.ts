@@ -7,8 +7,13 @@ import type { Codec } from '../ports/codec.ts'
 import type { Log } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { createPeer } from '../services/graph/peer.ts'
 import type { TaskObserver } from '../services/graph/task.ts'
 import { Task } from '../services/graph/task.ts'
+import type { Views } from '../services/graph/view.ts'
+import { createViews } from '../services/graph/view.ts'
+import type { LocalPartition } from '../services/graph/viewed-partition.ts'
+import { taskOf } from '../services/graph/viewed-partition.ts'
 import { World } from './story.ts'
 
 export const codec: Codec = avroCodec()
@@ -88,4 +93,18 @@ export async function changelogContent(log: Log): Promise<Map<string, string>> {
     .filter(({ key }) => !key.startsWith('~'))
     .map(({ key, value }) => [key, Buffer.from(value ?? []).toString('hex')] as const)
   return new Map(pairs.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** Of tasks of this process, for as many partitions as there are. */
+export function viewsOf(tasks: readonly LocalPartition[], partitions: number): Views {
+  const peer = createPeer(() => undefined)
+  const here = taskOf({ tasks })
+  return createViews({
+    partitions,
+    here,
+    owners: () => new Map(),
+    peer,
+    codec,
+    clock: systemClock(),
+  })
 }

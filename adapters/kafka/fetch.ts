@@ -73,7 +73,10 @@ function pageIn(answer: Buffer, { topic, partition, from }: FetchedPlace): Fetch
   read.int32()
   const set = read.raw(Math.max(read.int32(), 0))
   try {
-    return { ...visibleEntries(decodeBatches(set), aborted, from), start, end }
+    const batches = [...decodeBatches(set)]
+    // A broker sends the first batch whole, however large.
+    if (set.length > 0 && batches.length === 0) throw new Error('no batch of an answer is whole')
+    return { ...visibleEntries(batches, aborted, from), start, end }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     const hint = 'look for damage on the broker, and for other programs that write there'

@@ -12,16 +12,19 @@ import type { Node } from '../../core/node.ts'
 import type { ClusterId, Uid } from '../../core/object.ts'
 import { standingOf } from '../../core/standing.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Committed, Found } from './committed.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
 import { Turns } from './turns.ts'
+import type { Found, View, Views } from './view.ts'
+import { piecesOf } from './view.ts'
 
 /** Objects looked at for one answer, some 150 bytes each; then it is cut. */
 const CASCADE_LIMIT = 100_000
 /** Blocked objects and waiting owners that one answer names. */
 const NAMED_LIMIT = 200
+/** Owners of which it is asked at once where their dependents are. */
+const LOOKAHEAD = 200
 /** While somebody follows: how often it is looked at again at most, and how many times longer than a look took. */
 const FOLLOW_MS = 1_000
 const FOLLOW_SHARE = 10
@@ -31,9 +34,9 @@ const BEGIN_LOOK_MS = 200
 
 /**
  * - `reaping`: asked of the cluster, not confirmed yet. - `blocked`: see `blocked`. - `waiting`: being deleted, for dependents.
- * - `queued`: not its turn yet.
+ * - `queued`: not its turn yet. - `unknown`: in a partition that is nobody's just now.
  */
-export type Progress = 'reaping' | 'blocked' | 'waiting' | 'queued'
+export type Progress = 'reaping' | 'blocked' | 'waiting' | 'queued' | 'unknown'
 
 export interface CascadeObject {
   readonly group: string
@@ -56,7 +59,7 @@ export interface WaitingOwner extends CascadeObject {
 export interface Cascade {
   readonly cluster: string
   readonly root: CascadeObject & {
-    /** `gone` once it is. */
+    /** `gone` once it is; `unknown` while its partition is nobody's. */
     readonly phase: string
   }
   /** When its deletion was first seen; null when that is not known. */
@@ -93,32 +96,32 @@ export interface Cascades {
 }
 
 export function createCascades(
-  committed: Committed,
+  views: Views,
   index: HistoryIndex,
   clock: Clock,
   limit: number = CASCADE_LIMIT,
 ): Cascades {
-  function isGoing({ cluster, uid }: Named): boolean {
-    const found = committed.nodeAnywhere(cluster, uid)
-    if (found === undefined || found.node.phase === 'reaped') return true
-    return found.node.object.deletedAt !== null
+  async function isGoing(root: Named): Promise<boolean> {
+    const view = await views.open()
+    return await view.read(() => isGoingIn(view, root))
   }
 
   async function cascade(root: Named): Promise<CascadeAnswer | undefined> {
-    if (!isGoing(root)) return undefined
-    const found = committed.nodeAnywhere(root.cluster, root.uid)
+    const view = await views.open()
+    if (!(await view.read(() => isGoingIn(view, root)))) return undefined
     const since = await beginOf(index, root)
-    const walk = new Walk({ committed, index, clock, limit, cluster: root.cluster, since })
-    if (found !== undefined) walk.note(found)
+    const walk = new Walk({ view, index, clock, limit, cluster: root.cluster, since })
+    const phase = await walk.root(root.uid)
     await walk.all(root.uid)
     const lag = await index.lagEntries()
     const doubts = [
-      committed.partial(),
+      view.partial(),
       lag === 0n ? '' : `${lag} entries of history are not indexed yet, so more may be done`,
       walk.isCut ? `cut after ${limit} objects: there are more` : '',
     ].filter((text) => text !== '')
-    const answer = await walk.answer(root, found, since)
-    const isFinal = answer.isOver && (lag === 0n || walk.isCut)
+    const answer = await walk.answer(root, phase, since)
+    // What nobody can tell of now may still be there.
+    const isFinal = answer.isOver && view.partial() === '' && (lag === 0n || walk.isCut)
     return { answer, partial: doubts.join('; '), isFinal }
   }
 
@@ -126,17 +129,17 @@ export function createCascades(
     cascade,
     async begins(root, signal) {
       const until = clock.monotonicMs() + BEGIN_MS
-      while (!isGoing(root) && clock.monotonicMs() < until && !signal.aborted) {
+      while (!(await isGoing(root)) && clock.monotonicMs() < until && !signal.aborted) {
         await clock.sleep(BEGIN_LOOK_MS, signal)
       }
-      return isGoing(root)
+      return await isGoing(root)
     },
     async *follow(root, signal) {
       let told = ''
       let standing = ''
       while (!signal.aborted) {
         const began = clock.monotonicMs()
-        const now = await standOf(committed, index)
+        const now = await standOf(await views.open(), index)
         if (now !== standing) {
           standing = now
           const answer = await cascade(root)
@@ -153,10 +156,16 @@ export function createCascades(
   }
 }
 
+function isGoingIn(view: View, { cluster, uid }: Named): boolean {
+  const found = view.nodeAnywhere(cluster, uid)
+  if (found === undefined || found.node.phase === 'reaped') return true
+  return found.node.object.deletedAt !== null
+}
+
 /** Another one whenever there may be something new. */
-async function standOf(committed: Committed, index: HistoryIndex): Promise<string> {
-  const positions = committed.partitions().map((each) => each.status().position)
-  return [...positions, await index.lagEntries()].join(' ')
+async function standOf(view: View, index: HistoryIndex): Promise<string> {
+  const positions = view.partitions.map((partition) => partition.status().position)
+  return [...positions, await index.lagEntries(), view.partial()].join(' ')
 }
 
 /** When the owner was first seen being deleted or, if it never was, gone. */
@@ -172,12 +181,21 @@ async function beginOf(index: HistoryIndex, { cluster, uid }: Named): Promise<nu
 }
 
 interface WalkOptions {
-  readonly committed: Committed
+  readonly view: View
   readonly index: HistoryIndex
   readonly clock: Clock
   readonly limit: number
   readonly cluster: ClusterId
   readonly since: number | null
+}
+
+/** All that a walk has to know of an object that is there. */
+interface Looked {
+  readonly node: Node
+  readonly obstacle: Obstacle | null
+  readonly waiting: WaitingOwner | null
+  /** Owners on whom it stands firmly, as far as is known. */
+  readonly solid: readonly Uid[]
 }
 
 class Walk {
@@ -188,7 +206,7 @@ class Walk {
     string,
     { group: string; kind: string; done: number; remaining: number }
   >()
-  readonly #progress = { reaping: 0, blocked: 0, waiting: 0, queued: 0 }
+  readonly #progress = { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }
   readonly #blocked: { readonly node: Node; readonly obstacle: Obstacle }[] = []
   readonly #waiting: WaitingOwner[] = []
   readonly #turns: Turns
@@ -199,68 +217,93 @@ class Walk {
     this.#turns = new Turns(options.clock)
   }
 
+  /** Its phase, if it is there. */
+  async root(uid: Uid): Promise<string | undefined> {
+    const [looked] = await this.#look([uid])
+    if (looked?.[1] === undefined) return undefined
+    this.#note(looked[1])
+    return looked[1].node.phase
+  }
+
   async all(root: Uid): Promise<void> {
-    const { committed, index, cluster } = this.#options
+    const { view, index, cluster } = this.#options
     const queue = [root]
     this.#seen.set(root, true)
-    for (const owner of queue) {
+    let ahead = 0
+    for (const [number, owner] of queue.entries()) {
+      if (number >= ahead) {
+        const some = queue.slice(number, number + LOOKAHEAD)
+        await view.fetchCounts(cluster, some)
+        ahead = number + some.length
+      }
       for (const pages of [
-        committed.dependentPages(cluster, owner),
+        view.dependentPages(cluster, owner),
         index.dependentPages(cluster, owner),
       ]) {
         for await (const page of pages) {
-          for (const uid of page) {
-            if (this.#look(uid, owner)) queue.push(uid)
+          const unseen = page.filter((uid) => this.#seen.get(uid) !== true)
+          await view.fetchNodes(cluster, unseen)
+          for (const some of piecesOf(unseen)) {
+            for (const [uid, looked] of await this.#look(some)) {
+              if (this.#meet(uid, looked, owner)) queue.push(uid)
+            }
             await this.#turns.take()
           }
+          view.forget()
           if (this.isCut) return
         }
       }
     }
   }
 
+  async #look(uids: readonly Uid[]): Promise<readonly (readonly [Uid, Looked | undefined])[]> {
+    const { view, cluster } = this.#options
+    return await view.read(() =>
+      uids.map((uid) => {
+        const found = view.nodeAnywhere(cluster, uid)
+        return [uid, found && lookedAt(cluster, found)] as const
+      }),
+    )
+  }
+
   /** True when what hangs on it is to be looked at now. */
-  #look(uid: Uid, owner: Uid): boolean {
-    const { committed, index, cluster, since, limit } = this.#options
+  #meet(uid: Uid, looked: Looked | undefined, owner: Uid): boolean {
+    const { view, index, cluster, since, limit } = this.#options
     const isKnown = this.#seen.has(uid)
     if (this.#seen.get(uid) === true) return false
     if (!isKnown && this.#seen.size >= limit) {
       this.isCut = true
       return false
     }
-    const found = committed.nodeAnywhere(cluster, uid)
-    if (found === undefined) {
+    if (looked === undefined) {
       const last = index.lastOf(cluster, uid)
       // Gone long before: no part of this.
       if (last?.isGone && since !== null && last.at < since) return false
       this.#seen.set(uid, true)
-      if (last !== undefined) this.#count(last, 'done')
+      const isUnknown = last?.isGone !== true && view.partial() !== ''
+      if (isUnknown) this.#progress.unknown += 1
+      if (last !== undefined) this.#count(last, isUnknown ? 'remaining' : 'done')
       return true
     }
-    const isDependent = found.node.object.ownerReferences.some((each) => each.uid === owner)
+    const { object } = looked.node
+    const isDependent = object.ownerReferences.some((each) => each.uid === owner)
     if (!isDependent) {
-      if (!isKnown) this.#count(found.node.object, 'done')
+      if (!isKnown) this.#count(object, 'done')
       this.#seen.set(uid, true)
       return false
     }
     if (!isKnown) {
-      this.#count(found.node.object, 'remaining')
-      this.#progress[this.note(found)] += 1
+      this.#count(object, 'remaining')
+      this.#progress[this.#note(looked)] += 1
     }
-    const goes = !this.#keepsOthers(found)
+    const goes = !this.#keepsOthers(looked)
     this.#seen.set(uid, goes)
     return goes
   }
 
   /** It only loses a reference: what hangs on it stays. */
-  #keepsOthers({ node, reader }: Found): boolean {
-    if (node.verdict?.type === 'drop') return true
-    const { cluster } = this.#options
-    return node.object.ownerReferences.some(
-      (reference) =>
-        this.#seen.get(reference.uid) !== true &&
-        standingOf(reader, cluster, node.object, reference).standing === 'solid',
-    )
+  #keepsOthers({ node, solid }: Looked): boolean {
+    return node.verdict?.type === 'drop' || solid.some((uid) => this.#seen.get(uid) !== true)
   }
 
   #count({ group, kind }: Pick<CascadeObject, 'group' | 'kind'>, what: 'done' | 'remaining'): void {
@@ -270,16 +313,13 @@ class Walk {
     count[what] += 1
   }
 
-  note(found: Found): Progress {
-    const { cluster } = this.#options
-    const { node, reader } = found
-    const obstacle = obstacleOf(cluster, found)
+  #note({ node, obstacle, waiting }: Looked): Progress {
     if (obstacle !== null) {
       if (this.#blocked.length < NAMED_LIMIT) this.#blocked.push({ node, obstacle })
       return 'blocked'
     }
-    if (node.phase === 'waiting' || node.phase === 'orphaning') {
-      if (this.#waiting.length < NAMED_LIMIT) this.#waiting.push(waitingOf(reader, cluster, node))
+    if (waiting !== null) {
+      if (this.#waiting.length < NAMED_LIMIT) this.#waiting.push(waiting)
       return node.attempt === null ? 'waiting' : 'reaping'
     }
     const isAsked =
@@ -287,8 +327,8 @@ class Walk {
     return isAsked ? 'reaping' : 'queued'
   }
 
-  async answer(root: Named, found: Found | undefined, since: number | null): Promise<Cascade> {
-    const { committed, index, cluster } = this.#options
+  async answer(root: Named, found: string | undefined, since: number | null): Promise<Cascade> {
+    const { view, index, cluster } = this.#options
     const kinds = [...this.#kinds.values()].sort((a, b) =>
       byText(`${a.kind}.${a.group}`, `${b.kind}.${b.group}`),
     )
@@ -297,9 +337,10 @@ class Walk {
       ...nameOf(node.object),
       ...(await withFirstSeen(index, cluster, node, obstacle)),
     }))
+    const phase = found ?? (view.partial() === '' ? 'gone' : 'unknown')
     return {
-      cluster: committed.clusterName(cluster),
-      root: { ...nameOf(root), phase: found?.node.phase ?? 'gone' },
+      cluster: await view.read(() => view.clusterName(cluster)),
+      root: { ...nameOf(root), phase },
       since,
       done: kinds.reduce((sum, kind) => sum + kind.done, 0),
       remaining,
@@ -307,8 +348,22 @@ class Walk {
       kinds,
       blocked: await Promise.all(blocked),
       waiting: this.#waiting,
-      isOver: found === undefined && remaining === 0,
+      isOver: phase === 'gone' && remaining === 0,
     }
+  }
+}
+
+function lookedAt(cluster: ClusterId, found: Found): Looked {
+  const { node, reader } = found
+  const isWaiting = node.phase === 'waiting' || node.phase === 'orphaning'
+  return {
+    node,
+    obstacle: obstacleOf(cluster, found),
+    waiting: isWaiting ? waitingOf(reader, cluster, node) : null,
+    solid: node.object.ownerReferences.flatMap((reference) => {
+      const { standing } = standingOf(reader, cluster, node.object, reference)
+      return standing === 'solid' ? reference.uid : []
+    }),
   }
 }
 

@@ -12,9 +12,9 @@ import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import { StoreError } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { codec, contentOf } from '../../testing/task-rig.ts'
-import { readerOf } from './committed.ts'
 import { createGraph, type Graph, type PartitionStatus } from './graph.ts'
 import { DEFAULT_RETENTION } from './retention.ts'
+import { readerOf } from './view.ts'
 
 const POLICY = { mode: 'enforce', preset: 'parity', foldVersion: FOLD_VERSION } as const
 

@@ -15,13 +15,13 @@ import type { Log } from '../../ports/log.ts'
 import type { Placed, Placement, Role } from '../../ports/placement.ts'
 import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
-import { readerOf } from './committed.ts'
 import { RESIGNED_WAIT_MOST_MS, RESIGNED_WAIT_MS } from './config.ts'
 import type { RetentionConfig } from './retention.ts'
 import { keepTrimmed } from './retention.ts'
 import { Standby } from './standby.ts'
 import type { TaskObserver } from './task.ts'
 import { Task } from './task.ts'
+import { readerOf } from './view.ts'
 
 export interface GraphParts {
   readonly log: Log

@@ -1,18 +1,22 @@
 /** The endpoint answers what people ask about a small story, and says what is wrong with a question. */
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual, throws } from 'node:assert/strict'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { parseAddress, serveEndpoint } from '../../runtime/endpoint.ts'
-import { ExitError } from '../../runtime/lifecycle.ts'
-import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import { checkHttp, type HttpSettings, serveEndpoint } from '../../runtime/endpoint.ts'
+import { openToken } from '../../runtime/http-token.ts'
+import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { type Cascade, createCascades } from './cascade.ts'
-import { createCommitted } from './committed.ts'
 import { createGraphDump } from './graph-dump.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { addGraphRoutes } from './http.ts'
 import { createPlanner, type Plan } from './plan.ts'
 import { createQuery, type TreeNode, type Why } from './query.ts'
+import { taskOf } from './viewed-partition.ts'
 
 const STORY = [
   'put deploy/web',
@@ -27,10 +31,15 @@ const STORY = [
 ]
 
 interface Server {
-  get(path: string): Promise<Response>
+  readonly url: string
+  get(path: string, init?: RequestInit): Promise<Response>
 }
 
-async function serve(t: TestContext, ready: boolean = true): Promise<Server> {
+async function serve(
+  t: TestContext,
+  ready: boolean = true,
+  settings: HttpSettings = { address: '127.0.0.1:0' },
+): Promise<Server> {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 1, clock })
   await appendAll(log, eventsOf(STORY))
@@ -40,12 +49,14 @@ async function serve(t: TestContext, ready: boolean = true): Promise<Server> {
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
-  const committed = createCommitted(() => [running.task], codec)
+  const here = taskOf({ tasks: [running.task] })
+  const views = viewsOf([running.task], 1)
   const parts = {
-    query: createQuery(committed, index),
-    planner: createPlanner(committed, codec, clock),
-    cascades: createCascades(committed, index, clock),
-    dump: createGraphDump(committed, codec, clock),
+    query: createQuery(views, index),
+    planner: createPlanner(views, codec, clock),
+    cascades: createCascades(views, index, clock),
+    dump: createGraphDump(views, codec, clock),
+    here,
     log,
     codec,
   }
@@ -56,7 +67,7 @@ async function serve(t: TestContext, ready: boolean = true): Promise<Server> {
       checks: () => [{ name: 'task/0', failure: ready ? '' : 'restoring' }],
       scrape: async () => 'kinfold_build_info 1\n',
     },
-    '127.0.0.1:0',
+    settings,
   )
   t.after(async () => {
     await server.close()
@@ -64,7 +75,7 @@ async function serve(t: TestContext, ready: boolean = true): Promise<Server> {
     await indexing
     await running[Symbol.asyncDispose]()
   })
-  return { get: async (path) => await fetch(url + path) }
+  return { url, get: async (path, init) => await fetch(url + path, init) }
 }
 
 function names(node: TreeNode): unknown {
@@ -191,27 +202,170 @@ test('what is not ready says so with 503', async (t) => {
   match(await response.text(), /\[-\]task\/0 failed: restoring/)
 })
 
+const TOKEN = 'a-token-for-this-test'
+
+function tokenFile(t: TestContext, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'kinfold-token-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'token')
+  writeFileSync(file, text)
+  return file
+}
+
+/** Another time of change, however coarse the clock of the file system is. */
+function rewrite(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text)
+  renameSync(`${file}.new`, file)
+}
+
+function bearer(token: string): RequestInit {
+  return { headers: { authorization: `Bearer ${token}` } }
+}
+
+test('with a token, only who shows it is answered; life and readiness are told to all, and no more of it', async (t) => {
+  const token = openToken(tokenFile(t, `${TOKEN}\n`))
+  const server = await serve(t, false, { address: '127.0.0.1:0', token })
+  equal(await (await server.get('/livez')).text(), 'ok')
+  const ready = await server.get('/readyz')
+  deepEqual([ready.status, await ready.text()], [503, 'not ready'])
+  const paths = [
+    '/readyz?verbose',
+    '/healthz',
+    '/version',
+    '/metrics',
+    '/v1/tree?uid=pod-a',
+    '/v1/lineage',
+    '/debug/graph',
+    '/nowhere',
+    '/livez/',
+  ]
+  for (const path of paths) {
+    for (const init of [
+      {},
+      bearer('wrong'),
+      bearer(`${TOKEN}x`),
+      { headers: { authorization: TOKEN } },
+    ]) {
+      const refused = await server.get(path, init)
+      equal(refused.status, 401, path)
+      equal(refused.headers.get('www-authenticate'), 'Bearer')
+      match(((await refused.json()) as { detail: string }).detail, /kinfold takes --token-file/)
+    }
+    notEqual((await server.get(path, bearer(TOKEN))).status, 401, path)
+  }
+  const posted = await server.get('/internal/partition/0/get', {
+    method: 'POST',
+    body: '{"keys":[]}',
+  })
+  equal(posted.status, 401)
+  equal((await server.get('/livez', { method: 'POST' })).status, 401)
+  match(await (await server.get('/readyz', bearer(TOKEN))).text(), /task\/0 failed/)
+})
+
+test('a token file that changes counts at once, several tokens count side by side, and without it nobody is let in', async (t) => {
+  const file = tokenFile(t, TOKEN)
+  const token = openToken(file)
+  const server = await serve(t, true, { address: '127.0.0.1:0', token })
+  const status = async (shown: string): Promise<number> =>
+    (await server.get('/version', bearer(shown))).status
+  const next = 'another-token-that-comes'
+  deepEqual([await status(TOKEN), await status(next)], [200, 401])
+  rewrite(file, `${next}\n${TOKEN}\n`)
+  deepEqual([await status(TOKEN), await status(next), token.own()], [200, 200, next])
+  rewrite(file, next)
+  deepEqual([await status(TOKEN), await status(next)], [401, 200])
+  rmSync(file)
+  deepEqual([await status(TOKEN), await status(next), token.own()], [401, 401, undefined])
+  writeFileSync(file, 'short')
+  equal(await status('short'), 401)
+  writeFileSync(file, TOKEN)
+  equal(await status(TOKEN), 200)
+})
+
+for (const [what, text] of [
+  ['empty', '\n'],
+  ['short', 'secret\n'],
+  ['spaced', 'two words of many letters'],
+  ['endless', 'x'.repeat(2_000)],
+  ['crowded', `${TOKEN}\n`.repeat(17)],
+] as const) {
+  test(`a token file that is ${what} is refused with a sentence`, (t) => {
+    throws(
+      () => openToken(tokenFile(t, text)),
+      /must hold 1 to 16 lines, each a token of 16 to 1024 printable/,
+    )
+  })
+}
+
+test('a token file that is not there is refused with a sentence', () => {
+  throws(
+    () => openToken('/nowhere/token'),
+    /the token file \/nowhere\/token cannot be read: ENOENT/,
+  )
+})
+
+test('what is too large or too deep is refused, and the server lives on', async (t) => {
+  const server = await serve(t)
+  const post = async (body: string, type = 'application/json'): Promise<number> =>
+    (
+      await server.get('/internal/partition/0/get', {
+        method: 'POST',
+        headers: { 'content-type': type },
+        body,
+      })
+    ).status
+  equal((await server.get(`/v1/tree?uid=${'x'.repeat(20_000)}`)).status, 431)
+  equal((await server.get('/livez', { headers: { 'x-long': 'x'.repeat(20_000) } })).status, 431)
+  equal(await post('['.repeat(100_000) + ']'.repeat(100_000)), 400)
+  equal(await post('{"keys":'), 400)
+  equal(await post('{"__proto__":{}}'), 400)
+  equal(await post(`{"keys":["${'k'.repeat(300_000)}"]}`), 413)
+  equal(await post('keys', 'text/plain'), 400)
+  equal(await post('<keys/>', 'application/xml'), 415)
+  equal((await server.get('/livez')).status, 200)
+})
+
+const open = { isShown: () => true, own: () => undefined }
+
+for (const address of ['127.0.0.1', '127.0.0.1:99999', ':7070', '[x]:1', 'a b:1', 'http://x:1']) {
+  test(`${address} is no address to listen on`, () => {
+    throws(() => checkHttp({ address, token: open }), isInput)
+  })
+}
+
 for (const address of [
   '0.0.0.0:7070',
   '10.0.0.1:80',
   'example.com:80',
-  '127.0.0.1',
-  '127.0.0.1:99999',
-  ':7070',
+  '[::]:80',
+  '127.evil.com:1',
 ]) {
-  test(`${address} is no address to listen on`, () => {
-    let error: unknown
-    try {
-      parseAddress(address)
-    } catch (thrown) {
-      error = thrown
-    }
-    equal(error instanceof ExitError && error.exitCode, 2)
+  test(`${address} is listened on only with a token`, () => {
+    throws(() => checkHttp({ address }), isInput)
+    checkHttp({ address, token: open })
   })
 }
 
 for (const address of ['127.0.0.1:7070', 'localhost:0', '[::1]:80', '127.1.2.3:1']) {
-  test(`${address} is one`, () => {
-    parseAddress(address)
+  test(`${address} is listened on without one`, () => {
+    checkHttp({ address })
   })
+}
+
+for (const advertise of ['graph-0', '0.0.0.0:7070', '[::]:7070', 'graph-0:0']) {
+  test(`${advertise} is no address to be reached by`, () => {
+    throws(() => checkHttp({ address: '127.0.0.1:0', advertise }), isInput)
+  })
+}
+
+test('where other processes come, they must be told an address that leads here', () => {
+  for (const address of ['0.0.0.0:7070', '[::]:7070']) {
+    throws(() => checkHttp({ address, token: open, isShared: true }), isInput)
+    checkHttp({ address, token: open, isShared: true, advertise: 'graph-0:7070' })
+  }
+  checkHttp({ address: '10.0.0.1:7070', token: open, isShared: true })
+})
+
+function isInput(error: unknown): boolean {
+  return error instanceof ExitError && error.exitCode === EXIT.input
 }

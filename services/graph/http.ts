@@ -9,10 +9,12 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import { Problem } from '../../runtime/problem.ts'
+import type { PartitionParts } from './partition-http.ts'
+import { addPartitions } from './partition-http.ts'
 import type { QuestionParts } from './question.ts'
 import { addGraphDump, addQuestions, plain } from './question.ts'
 
-export interface HttpParts extends QuestionParts {
+export interface HttpParts extends QuestionParts, PartitionParts {
   readonly log: Log
   readonly codec: Codec
 }
@@ -25,6 +27,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   addQuestions(server, parts)
   addGraphDump(server, parts)
   addStreams(server, parts)
+  addPartitions(server, parts)
 }
 
 /** `lineage` and `history` as lines of JSON, from `from` on; with `follow=true` for ever. */

@@ -6,6 +6,8 @@
 import { join } from 'node:path'
 import { openLevelStore } from '../../adapters/level/store.ts'
 import { placeAll } from '../../adapters/memory/placement.ts'
+import { clusterOf } from '../../core/graph.ts'
+import type { ClusterId } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
@@ -15,17 +17,20 @@ import type { Logger } from '../../runtime/logger.ts'
 import { createCascades } from './cascade.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
-import { createCommitted } from './committed.ts'
 import type { Graph, GraphParts } from './graph.ts'
 import { createGraph } from './graph.ts'
 import { createGraphDump } from './graph-dump.ts'
 import type { HistoryIndex } from './history-index.ts'
 import { createHistoryIndex } from './history-index.ts'
+import type { PartitionParts } from './partition-http.ts'
+import { createPeer } from './peer.ts'
 import { createPlanner } from './plan.ts'
 import { createQuery } from './query.ts'
 import type { QuestionParts } from './question.ts'
 import type { RetentionConfig } from './retention.ts'
 import type { TaskObserver } from './task.ts'
+import { createViews, readerOf } from './view.ts'
+import { taskOf } from './viewed-partition.ts'
 
 export interface GraphMainOptions {
   readonly log: Log
@@ -35,6 +40,8 @@ export interface GraphMainOptions {
   /** Stores of another log are not taken for its own; what one directory has had, if there was but one log. */
   readonly logIdentity?: string | undefined
   readonly placement?: Placement
+  /** What the other graph processes want to be shown. */
+  readonly token?: () => string | undefined
   /** The one asked for, and by whom. */
   readonly policy?: GraphParts['policy']
   readonly retention: RetentionConfig
@@ -42,10 +49,12 @@ export interface GraphMainOptions {
   readonly observe?: TaskObserver
 }
 
-export interface GraphMain extends AsyncDisposable, QuestionParts {
+export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionParts {
   readonly graph: Graph
   readonly census: Census
   readonly index: HistoryIndex
+  /** As far as this process' own partitions know it; else the id. */
+  clusterName(cluster: ClusterId): string
 }
 
 export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
@@ -79,15 +88,26 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   })
   const indexStore = await open('index', 'index with dependents')
   const index = createHistoryIndex(log, codec, clock, indexStore)
-  const committed = createCommitted(() => graph.tasks, codec)
+  const partitions = log.partitions('events')
+  const whereabouts = { partitions, here: taskOf(graph), owners: () => graph.owners() }
+  const peer = createPeer(options.token ?? (() => undefined))
+  const views = createViews({ ...whereabouts, codec, clock, peer })
   return {
     graph,
     census: createCensus(graph, codec, clock),
     index,
-    query: createQuery(committed, index),
-    planner: createPlanner(committed, codec, clock),
-    cascades: createCascades(committed, index, clock),
-    dump: createGraphDump(committed, codec, clock),
+    here: whereabouts.here,
+    clusterName(cluster) {
+      for (const { store } of graph.tasks) {
+        const state = clusterOf(readerOf(store, codec), cluster)
+        if (state !== undefined) return state.name
+      }
+      return cluster
+    },
+    query: createQuery(views, index),
+    planner: createPlanner(views, codec, clock),
+    cascades: createCascades(views, index, clock),
+    dump: createGraphDump(views, codec, clock),
     [Symbol.asyncDispose]: async () => await indexStore[Symbol.asyncDispose](),
   }
 }

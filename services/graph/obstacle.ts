@@ -9,8 +9,8 @@ import type { Attempt, Node } from '../../core/node.ts'
 import type { ClusterId } from '../../core/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/object.ts'
 import { kindOfReference, placeOf } from '../../core/standing.ts'
-import type { Found } from './committed.ts'
 import type { HistoryIndex } from './history-index.ts'
+import type { Found } from './view.ts'
 
 /**
  * - `refused`: by the cluster. - `stale`: it had changed meanwhile. - `unresolvable`, `unverified`: an owner cannot be looked up, or has not been. - `held`: by the policy.

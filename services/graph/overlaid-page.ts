@@ -10,7 +10,7 @@ import { prefixRange } from '../../ports/store.ts'
 
 export async function overlaidPage(
   store: Pick<Store, 'page'>,
-  graph: Graph,
+  graph: Pick<Graph, 'overlaid'>,
   { prefix, after, limit }: PageRequest,
 ): Promise<readonly string[]> {
   const keys: string[] = []

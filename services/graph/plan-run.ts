@@ -42,8 +42,8 @@ export class PlanRun {
     this.#limit = limit
   }
 
-  async make(root: Uid, cascade: PropagationPolicy): Promise<void> {
-    const node = this.#rehearsal.node(root)
+  async make(root: ObjectMeta, cascade: PropagationPolicy): Promise<void> {
+    const node = await this.#rehearsal.node(root)
     if (node === undefined) return
     const fate = this.#fateOf(node.object)
     if (fate !== undefined) this.#delete(fate, node.object, cascade, 'it is deleted')
@@ -57,7 +57,7 @@ export class PlanRun {
     }
     // What lost a reference is judged by those it has left.
     for (const { object, isDropped } of this.#fates.values()) {
-      const left = isDropped ? this.#rehearsal.node(object.uid) : undefined
+      const left = isDropped ? await this.#rehearsal.node(object) : undefined
       if (left !== undefined) this.#noteBlocked(left)
     }
   }
@@ -153,6 +153,7 @@ export class PlanRun {
   async #lookAtDependents(): Promise<readonly Node[]> {
     const going = new Map<Uid, Node>()
     const owners = [...this.#fates.values()].filter(({ isDeleted }) => isDeleted)
+    await this.#rehearsal.prepare(owners.map(({ object }) => object.uid))
     for (const { object } of owners) {
       for await (const page of this.#rehearsal.dependentPages(object.uid)) {
         for (const node of page) {
@@ -184,16 +185,16 @@ export class PlanRun {
   async objects(cluster: string, turns: Turns): Promise<PlannedObject[]> {
     const planned: PlannedObject[] = []
     for (const fate of this.#fates.values()) {
-      planned.push(this.#planned(cluster, fate))
+      planned.push(await this.#planned(cluster, fate))
       await turns.take()
     }
     return planned
   }
 
-  #planned(cluster: string, fate: Fate): PlannedObject {
+  async #planned(cluster: string, fate: Fate): Promise<PlannedObject> {
     const { object } = fate
     const { group, kind, namespace, name, uid, resourceVersion } = object
-    const now = this.#rehearsal.node(uid)?.object
+    const now = (await this.#rehearsal.node(object))?.object
     const effect = effectOf(fate, now)
     return {
       cluster,

@@ -16,10 +16,10 @@ import { systemClock } from '../../runtime/clock.ts'
 import { folder } from '../../testing/folder.ts'
 import { CLUSTER, MONITORED, ModelCluster } from '../../testing/model-cluster.ts'
 import { shortKind } from '../../testing/notation.ts'
-import { codec } from '../../testing/task-rig.ts'
+import { codec, viewsOf } from '../../testing/task-rig.ts'
 import { type Action, act, life } from '../../testing/world-generator.ts'
-import { createCommitted, type Partition } from './committed.ts'
 import { createPlanner, type Plan } from './plan.ts'
+import type { LocalPartition } from './viewed-partition.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 150)
 const QUIET_BEATS = 60
@@ -76,7 +76,7 @@ class Loop {
   }
 
   /** What a task's store would hold. */
-  async partition(): Promise<Partition> {
+  async partition(): Promise<LocalPartition> {
     const store = new MemoryStore()
     const changes = [...this.folder.state].map(
       ([key, value]) => [key, codec.encode(value)] as const,
@@ -90,8 +90,7 @@ class Loop {
 
 async function planOf(loop: Loop, uid: string, cascade: PropagationPolicy): Promise<Plan> {
   const partition = await loop.partition()
-  const committed = createCommitted(() => [partition], codec)
-  const planner = createPlanner(committed, codec, systemClock())
+  const planner = createPlanner(viewsOf([partition], 1), codec, systemClock())
   const made = await planner.plan({ cluster: CLUSTER, uid }, cascade, 1_000)
   equal(made?.partial, '')
   return made?.answer as Plan

@@ -12,12 +12,13 @@ import type { ClusterId, PropagationPolicy, Uid } from '../../core/object.ts'
 import type { EvidenceClass } from '../../core/proof.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Committed } from './committed.ts'
+import { Problem } from '../../runtime/problem.ts'
 import { PlanRun } from './plan-run.ts'
 import type { Effect, PlannedObject } from './planned-object.ts'
 import { digestOf, sorted } from './planned-object.ts'
 import { Rehearsal } from './rehearsal.ts'
 import { Turns } from './turns.ts'
+import type { View, Views } from './view.ts'
 
 /** Objects that a plan holds at most, some 3 KB each; then it is cut. */
 const PLAN_LIMIT = 20_000
@@ -55,7 +56,7 @@ export interface Planner {
 }
 
 export function createPlanner(
-  committed: Committed,
+  views: Views,
   codec: Codec,
   clock: Clock,
   planLimit: number = PLAN_LIMIT,
@@ -63,31 +64,40 @@ export function createPlanner(
   return {
     async plan({ cluster, uid }, cascade, limit) {
       for (let attempt = 1; ; attempt++) {
-        const found = committed.nodeAnywhere(cluster, uid)
+        const view = await views.open()
+        const found = await view.read(() => view.nodeAnywhere(cluster, uid))
+        if (found === undefined && view.partial() !== '') {
+          throw new Problem(
+            503,
+            `nobody can say whether it is there; ask again later: ${view.partial()}`,
+          )
+        }
         if (found === undefined) return undefined
-        const partitions = committed.partitions()
-        const rehearsal = new Rehearsal({ partitions, cluster, codec, clock })
+        const rehearsal = await Rehearsal.open({ view, cluster, codec, clock })
         const run = new PlanRun(rehearsal, planLimit)
         let isTorn = false
+        const hasChanged = async (): Promise<boolean> =>
+          await rehearsal.hasChanged(await views.open())
         try {
-          await run.make(uid, cascade)
+          await run.make(found.node.object, cascade)
         } catch (error) {
-          // Read while it changed, the graph may contradict itself; otherwise it is as impossible as ever.
-          if (!(error instanceof InvariantError) || !(await rehearsal.hasChanged())) throw error
+          // Read while it changed, or in parts, the graph may contradict itself; otherwise it is as impossible as ever.
+          const isExplained = view.partial() !== '' || (await hasChanged())
+          if (!(error instanceof InvariantError) || !isExplained) throw error
           isTorn = true
         }
-        isTorn ||= await rehearsal.hasChanged()
+        isTorn ||= await hasChanged()
         if (isTorn && attempt < ATTEMPTS) continue
         const doubts = [
-          committed.partial(),
+          view.partial(),
           run.isCut ? `cut after ${planLimit} objects: there are more` : '',
           isTorn ? 'what it rests on changed while it was made: ask again' : '',
-          unsynced(committed, cluster),
+          await view.read(() => unsynced(view, cluster)),
         ].filter((text) => text !== '')
-        const name = committed.clusterName(cluster)
+        const name = await view.read(() => view.clusterName(cluster))
         const turns = new Turns(clock)
-        const isWhole = !run.isCut && !isTorn
-        const holds = holdsOf(committed, run.evidence())
+        const isWhole = !run.isCut && !isTorn && view.partial() === ''
+        const holds = await view.read(() => holdsOf(view, run.evidence()))
         return {
           answer: await answerOf(
             await run.objects(name, turns),
@@ -139,17 +149,17 @@ function countOfAll(all: readonly PlannedObject[]): PlanCount[] {
 }
 
 /** What is not seen yet is in no plan. */
-function unsynced(committed: Committed, cluster: ClusterId): string {
-  const states = committed.readers().map((reader) => clusterOf(reader, cluster))
+function unsynced({ readers }: View, cluster: ClusterId): string {
+  const states = readers.map((reader) => clusterOf(reader, cluster))
   const out = Math.max(0, ...states.map((state) => (state ? state.monitored - state.synced : 0)))
   return out === 0 ? '' : `${out} kinds of the cluster are not listed yet`
 }
 
 function holdsOf(
-  committed: Committed,
+  { readers }: View,
   evidence: ReadonlyMap<EvidenceClass, number>,
 ): readonly string[] {
-  const [reader] = committed.readers()
+  const [reader] = readers
   if (reader === undefined) return []
   const { mode, preset } = policyOf(reader).policy
   const holds: string[] = []

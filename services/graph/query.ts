@@ -11,13 +11,18 @@ import type { History } from '../../core/record.ts'
 import type { Standing } from '../../core/standing.ts'
 import { kindOfReference, placeOf, standingOf } from '../../core/standing.ts'
 import type { Owner } from '../../core/state.ts'
-import type { Committed, Found } from './committed.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
+import type { View, Views } from './view.ts'
+import { piecesOf } from './view.ts'
 
 /** Nodes that one tree holds at most; then it says that it was cut. */
 const TREE_LIMIT = 10_000
+/** Nodes of which it is looked at once what hangs on them: calls to other processes are made side by side. */
+const GROWN_AT_ONCE = 32
+/** Nodes of which it is asked at once where their dependents are. */
+const LOOKAHEAD = 500
 
 export interface Selector {
   /** `Pod`, `pods`, `deployments.apps`, `Deployment.v1.apps`; upper and lower case alike. */
@@ -36,7 +41,7 @@ export interface TreeNode {
   readonly namespace: string
   readonly name: string
   readonly uid: Uid
-  /** A node's phase, or `absent`, `found`, `unknown` of an owner that is no node. */
+  /** A node's phase, or `absent`, `found`, `unknown` of an owner that is no node; `gone`, or `unknown` while its partition is nobody's. */
   readonly phase: string
   /** Of the reference that leads here from the node above. */
   readonly edge: {
@@ -59,7 +64,7 @@ export interface Answer<T> {
 export interface Why {
   readonly object: Named
   readonly clusterName: string
-  /** Null when it is gone. */
+  /** Null when it is gone; `unknown` while its partition is nobody's. */
   readonly phase: string | null
   readonly references: readonly (OwnerReference & {
     readonly standing: Standing
@@ -73,32 +78,164 @@ export interface Why {
   readonly history: readonly History[]
 }
 
-export interface Query {
-  find(selector: Selector): Promise<readonly Named[]>
-  tree(root: Named, owners: boolean): Promise<Answer<TreeNode>>
-  why(object: Named): Promise<Answer<Why>>
-  clusterName(cluster: ClusterId): string
+/** An object that a selector fits. */
+export interface Match {
+  readonly object: Named
+  readonly clusterName: string
   /** It is a node now. */
-  isThere(cluster: ClusterId, uid: Uid): boolean
+  readonly isThere: boolean
 }
 
-export function createQuery(committed: Committed, index: HistoryIndex): Query {
-  const { clusterName, nodeAnywhere, readers, partial } = committed
+export interface Query {
+  find(selector: Selector): Promise<readonly Match[]>
+  tree(root: Named, owners: boolean): Promise<Answer<TreeNode>>
+  why(object: Named): Promise<Answer<Why>>
+}
 
-  async function dependentsOf(cluster: ClusterId, uid: Uid): Promise<Uid[]> {
-    const found = new Set<Uid>()
-    for await (const page of committed.dependentPages(cluster, uid)) {
-      for (const dependent of page) found.add(dependent)
-      if (found.size >= TREE_LIMIT) break
-    }
-    return [...found]
+export function createQuery(views: Views, index: HistoryIndex): Query {
+  return {
+    async find(selector) {
+      const { kind, name, namespace, cluster, uid } = selector
+      const found =
+        uid === undefined
+          ? [
+              ...(await index.named(namespace, name)),
+              ...(namespace === '' ? [] : await index.named('', name)),
+            ]
+          : await index.withUid(uid)
+      const view = await views.open()
+      const matches = await view.read(() =>
+        found.map((object) => ({
+          object,
+          clusterName: view.clusterName(object.cluster),
+          isThere: view.nodeAnywhere(object.cluster, object.uid) !== undefined,
+          isKind: uid !== undefined || isKind(kind, object, view.readers),
+        })),
+      )
+      return matches.filter(
+        (each) =>
+          each.isKind &&
+          (cluster === undefined ||
+            each.object.cluster === cluster ||
+            each.clusterName === cluster),
+      )
+    },
+    async tree(root, owners) {
+      const view = await views.open()
+      const { answer, cut } = await new Tree(view, root.cluster).grown(root, owners)
+      return { answer, partial: [view.partial(), cut].filter((text) => text !== '').join('; ') }
+    },
+    async why(object) {
+      const view = await views.open()
+      const history = verdictsFirst(await index.history(object.cluster, object.uid))
+      const standing = await view.read(() => standingIn(view, object))
+      const lag = await index.lagEntries()
+      const behind = lag === 0n ? '' : `${lag} entries of history are not indexed yet`
+      const { node, obstacle, ...rest } = standing
+      const answer: Why = {
+        object,
+        ...rest,
+        obstacle:
+          node === undefined || obstacle === null
+            ? null
+            : await withFirstSeen(index, object.cluster, node, obstacle),
+        history,
+      }
+      return { answer, partial: [view.partial(), behind].filter((text) => text !== '').join('; ') }
+    },
+  }
+}
+
+/** How an object stands now. */
+function standingIn(
+  view: View,
+  object: Named,
+): Omit<Why, 'object' | 'history'> & { readonly node: Node | undefined } {
+  const { cluster, uid } = object
+  const found = view.nodeAnywhere(cluster, uid)
+  const owners = view.readers.map((reader) => ownerOf(reader, cluster, uid, object))
+  const owner = owners.find((each) => each !== undefined)
+  const verdict = found?.node.verdict ?? null
+  const references = found?.node.object.ownerReferences ?? []
+  return {
+    node: found?.node,
+    clusterName: view.clusterName(cluster),
+    phase: found?.node.phase ?? (view.partial() === '' ? null : 'unknown'),
+    references: references.map((reference) => {
+      const { standing, reason } = standingOf(
+        found?.reader ?? { get: () => undefined },
+        cluster,
+        found?.node.object as Node['object'],
+        reference,
+      )
+      return { ...reference, standing, reason }
+    }),
+    verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
+    attempt: found?.node.attempt ?? null,
+    obstacle: found === undefined ? null : obstacleOf(cluster, found),
+    asOwner: owner === undefined ? null : ownerText(owner),
+  }
+}
+
+/** A tree on its way, of one cluster. */
+class Tree {
+  readonly #view: View
+  readonly #cluster: ClusterId
+
+  constructor(view: View, cluster: ClusterId) {
+    this.#view = view
+    this.#cluster = cluster
   }
 
-  function leaf(found: { node: Node }, cluster: ClusterId, edge: TreeNode['edge']): TreeNode {
-    const { object, phase, verdict } = found.node
+  async grown(root: Named, owners: boolean): Promise<{ answer: TreeNode; cut: string }> {
+    const top = await this.#view.read(() => this.#root(root))
+    const told = new Set<Uid>([root.uid])
+    let cut = ''
+    let ahead = 0
+    for (const queue = [top]; queue.length > 0; ) {
+      if (ahead <= 0) {
+        const uids = queue.slice(0, LOOKAHEAD).map(({ uid }) => uid)
+        await this.#view.fetchCounts(this.#cluster, uids)
+        ahead = uids.length
+      }
+      const some = queue.splice(0, Math.min(GROWN_AT_ONCE, ahead))
+      ahead -= some.length
+      const grown = await Promise.all(some.map(({ uid }) => this.#next(uid, owners)))
+      for (const [index, at] of some.entries()) {
+        for (const child of grown[index] ?? []) {
+          if (told.size >= TREE_LIMIT) {
+            cut = `cut after ${TREE_LIMIT} objects`
+            break
+          }
+          const isRepeat = told.has(child.uid)
+          at.children.push(isRepeat ? { ...child, repeated: true } : child)
+          if (isRepeat) continue
+          told.add(child.uid)
+          queue.push(child)
+        }
+      }
+    }
+    return { answer: top, cut }
+  }
+
+  #root(root: Named): TreeNode {
+    const found = this.#view.nodeAnywhere(this.#cluster, root.uid)
+    if (found !== undefined) return this.#leaf(found.node, null)
+    return {
+      ...root,
+      cluster: this.#view.clusterName(this.#cluster),
+      phase: this.#view.partial() === '' ? 'gone' : 'unknown',
+      edge: null,
+      verdict: '',
+      repeated: false,
+      children: [],
+    }
+  }
+
+  #leaf({ object, phase, verdict }: Node, edge: TreeNode['edge']): TreeNode {
     const { group, kind, namespace, name, uid } = object
     return {
-      cluster: clusterName(cluster),
+      cluster: this.#view.clusterName(this.#cluster),
       group,
       kind,
       namespace,
@@ -113,45 +250,57 @@ export function createQuery(committed: Committed, index: HistoryIndex): Query {
   }
 
   /** What hangs directly on a node, or what it hangs on. */
-  async function next(
-    node: Node,
-    reader: StateReader,
-    cluster: ClusterId,
-    owners: boolean,
-  ): Promise<TreeNode[]> {
-    if (owners)
-      return node.object.ownerReferences.map((ref) => ownerNode(reader, cluster, node, ref))
-    const dependents = await dependentsOf(cluster, node.object.uid)
-    const leaves = dependents.flatMap((uid) => {
-      const found = nodeAnywhere(cluster, uid)
-      if (found === undefined) return []
-      const reference = found.node.object.ownerReferences.find((ref) => ref.uid === node.object.uid)
-      if (reference === undefined) return []
-      return [leaf(found, cluster, edgeOf(found.reader, cluster, found.node, reference))]
-    })
+  async #next(uid: Uid, owners: boolean): Promise<TreeNode[]> {
+    const view = this.#view
+    const cluster = this.#cluster
+    if (owners) {
+      return await view.read(() => {
+        const here = view.nodeAnywhere(cluster, uid)
+        if (here === undefined) return []
+        const { node, reader } = here
+        return node.object.ownerReferences.map((ref) => this.#ownerNode(reader, node, ref))
+      })
+    }
+    const here = await view.read(() => view.nodeAnywhere(cluster, uid) !== undefined)
+    const leaves: TreeNode[] = []
+    for (const some of piecesOf(here ? await this.#dependentsOf(uid) : [])) {
+      leaves.push(...(await view.read(() => some.flatMap((each) => this.#dependent(each, uid)))))
+    }
     return leaves.sort(byKindAndName)
   }
 
-  function ownerNode(
-    reader: StateReader,
-    cluster: ClusterId,
-    node: Node,
-    ref: OwnerReference,
-  ): TreeNode {
+  async #dependentsOf(uid: Uid): Promise<Uid[]> {
+    const found = new Set<Uid>()
+    for await (const page of this.#view.dependentPages(this.#cluster, uid)) {
+      for (const dependent of page) found.add(dependent)
+      if (found.size >= TREE_LIMIT) break
+    }
+    return [...found]
+  }
+
+  #dependent(uid: Uid, owner: Uid): TreeNode[] {
+    const found = this.#view.nodeAnywhere(this.#cluster, uid)
+    const reference = found?.node.object.ownerReferences.find((ref) => ref.uid === owner)
+    if (found === undefined || reference === undefined) return []
+    return [this.#leaf(found.node, edgeOf(found.reader, this.#cluster, found.node, reference))]
+  }
+
+  #ownerNode(reader: StateReader, node: Node, ref: OwnerReference): TreeNode {
+    const cluster = this.#cluster
     const edge = edgeOf(reader, cluster, node, ref)
     const kind = kindOfReference(ref)
-    const found = nodeAnywhere(cluster, ref.uid)
+    const found = this.#view.nodeAnywhere(cluster, ref.uid)
     const place = placeOf(kindOf(reader, cluster, kind), node.object, ref)
     if (
       found !== undefined &&
       found.node.object.name === ref.name &&
       found.node.object.kind === ref.kind
     ) {
-      return leaf(found, cluster, edge)
+      return this.#leaf(found.node, edge)
     }
     const owner = place === undefined ? undefined : ownerOf(reader, cluster, ref.uid, place)
     return {
-      cluster: clusterName(cluster),
+      cluster: this.#view.clusterName(cluster),
       ...kind,
       namespace: place?.namespace ?? '',
       name: ref.name,
@@ -163,100 +312,6 @@ export function createQuery(committed: Committed, index: HistoryIndex): Query {
       children: [],
     }
   }
-
-  return {
-    clusterName,
-    isThere: (cluster, uid) => nodeAnywhere(cluster, uid) !== undefined,
-    async find({ kind, name, namespace, cluster, uid }) {
-      const found =
-        uid === undefined
-          ? [
-              ...(await index.named(namespace, name)),
-              ...(namespace === '' ? [] : await index.named('', name)),
-            ]
-          : await index.withUid(uid)
-      return found.filter(
-        (each) =>
-          (cluster === undefined ||
-            each.cluster === cluster ||
-            clusterName(each.cluster) === cluster) &&
-          (uid !== undefined || isKind(kind, each, readers())),
-      )
-    },
-    async tree(root, owners) {
-      const found = nodeAnywhere(root.cluster, root.uid)
-      const top: TreeNode =
-        found === undefined
-          ? {
-              ...root,
-              cluster: clusterName(root.cluster),
-              phase: 'gone',
-              edge: null,
-              verdict: '',
-              repeated: false,
-              children: [],
-            }
-          : leaf(found, root.cluster, null)
-      const told = new Set<Uid>([root.uid])
-      let cut = ''
-      for (const queue = [top]; queue.length > 0; ) {
-        const at = queue.shift()
-        const here = at === undefined ? undefined : nodeAnywhere(root.cluster, at.uid)
-        if (at === undefined || here === undefined) continue
-        for (const child of await next(here.node, here.reader, root.cluster, owners)) {
-          if (told.size >= TREE_LIMIT) {
-            cut = `cut after ${TREE_LIMIT} objects`
-            break
-          }
-          const isRepeat = told.has(child.uid)
-          at.children.push(isRepeat ? { ...child, repeated: true } : child)
-          if (isRepeat) continue
-          told.add(child.uid)
-          queue.push(child)
-        }
-      }
-      return { answer: top, partial: [partial(), cut].filter((text) => text !== '').join('; ') }
-    },
-    async why(object) {
-      const found = nodeAnywhere(object.cluster, object.uid)
-      const history = verdictsFirst(await index.history(object.cluster, object.uid))
-      const owner = readers()
-        .map((reader) => ownerOf(reader, object.cluster, object.uid, object))
-        .find((each) => each !== undefined)
-      const lag = await index.lagEntries()
-      const behind = lag === 0n ? '' : `${lag} entries of history are not indexed yet`
-      const verdict = found?.node.verdict ?? null
-      const answer: Why = {
-        object,
-        clusterName: clusterName(object.cluster),
-        phase: found?.node.phase ?? null,
-        references: (found?.node.object.ownerReferences ?? []).map((reference) => {
-          const { standing, reason } = standingOf(
-            found?.reader ?? { get: () => undefined },
-            object.cluster,
-            found?.node.object as Node['object'],
-            reference,
-          )
-          return { ...reference, standing, reason }
-        }),
-        verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
-        attempt: found?.node.attempt ?? null,
-        obstacle: found === undefined ? null : await obstacleSince(index, object.cluster, found),
-        asOwner: owner === undefined ? null : ownerText(owner),
-        history,
-      }
-      return { answer, partial: [partial(), behind].filter((text) => text !== '').join('; ') }
-    },
-  }
-}
-
-async function obstacleSince(
-  index: HistoryIndex,
-  cluster: ClusterId,
-  found: Found,
-): Promise<Obstacle | null> {
-  const obstacle = obstacleOf(cluster, found)
-  return obstacle === null ? null : await withFirstSeen(index, cluster, found.node, obstacle)
 }
 
 function ownerText({ position: _, proof, ...owner }: Owner): NonNullable<Why['asOwner']> {

@@ -4,15 +4,15 @@ import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { partitionOfObject } from '../../core/partition.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { codec, contentOf, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import { codec, contentOf, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { type Cascade, type CascadeAnswer, createCascades } from './cascade.ts'
-import { type Committed, createCommitted } from './committed.ts'
 import { createGraphDump, quote } from './graph-dump.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { createPlanner, type Plan } from './plan.ts'
+import type { Views } from './view.ts'
 
 interface Asked {
-  readonly committed: Committed
+  readonly views: Views
   plan(uid: string, cascade: Plan['cascade'], limit?: number): Promise<Plan>
   cascade(uid: string): Promise<CascadeAnswer | undefined>
   follow(uid: string): AsyncIterable<CascadeAnswer>
@@ -63,10 +63,13 @@ async function ask(t: TestContext, story: readonly string[], partitions = 1): Pr
     while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
   }
   await tell(story)
-  const committed = createCommitted(() => all.map(({ task }) => task), codec)
-  const cascades = createCascades(committed, index, clock)
-  const planner = createPlanner(committed, codec, clock)
-  const dump = createGraphDump(committed, codec, clock)
+  const views = viewsOf(
+    all.map(({ task }) => task),
+    partitions,
+  )
+  const cascades = createCascades(views, index, clock)
+  const planner = createPlanner(views, codec, clock)
+  const dump = createGraphDump(views, codec, clock)
   t.after(async () => {
     stop.abort()
     await indexing
@@ -78,7 +81,7 @@ async function ask(t: TestContext, story: readonly string[], partitions = 1): Pr
     return found
   }
   return {
-    committed,
+    views,
     tell,
     plan: async (uid, cascade, limit = 100) => {
       const made = await planner.plan({ cluster: 'c', uid }, cascade, limit)
@@ -151,7 +154,7 @@ test('a plan that is cut says so and has no digest', async (t) => {
   const asked = await ask(t, ['put rs/a', 'many 50 pod/p# <- rs/a'])
   const listed = await asked.plan('rs-a', 'Background', 10)
   deepEqual([listed.total, listed.objects.length], [51, 10])
-  const small = createPlanner(asked.committed, codec, systemClock(), 20)
+  const small = createPlanner(asked.views, codec, systemClock(), 20)
   const cut = await small.plan({ cluster: 'c', uid: 'rs-a' }, 'Background', 10)
   equal(cut?.partial, 'cut after 20 objects: there are more')
   equal(cut?.answer.digest, null)

@@ -13,7 +13,7 @@ import type { CascadeAnswer, Cascades } from './cascade.ts'
 import type { GraphDump } from './graph-dump.ts'
 import type { Named } from './history-index.ts'
 import type { Planner } from './plan.ts'
-import type { Query, Selector } from './query.ts'
+import type { Match, Query, Selector } from './query.ts'
 
 export interface QuestionParts {
   readonly query: Query
@@ -136,26 +136,26 @@ function queue(most: number): <T>(work: () => Promise<T>) => Promise<T> {
 /** What is there now, if anything is; else what was there last. */
 async function one(query: Query, asked: Selector): Promise<Named> {
   const found = await all(query, asked)
-  const there = found.filter(({ cluster, uid }) => query.isThere(cluster, uid))
-  const newest = found.reduce((a, b) => (b.at > a.at ? b : a))
+  const there = found.filter(({ isThere }) => isThere)
+  const newest = found.reduce((a, b) => (b.object.at > a.object.at ? b : a))
   const [first = newest, second] = there
-  if (second === undefined) return first
-  const clusters = there.map(
-    ({ cluster, group, kind }) => `${query.clusterName(cluster)} ${kind}.${group}`,
-  )
+  if (second === undefined) return first.object
+  const clusters = there.map(({ clusterName, object }) => {
+    return `${clusterName} ${object.kind}.${object.group}`
+  })
   throw new Problem(
     409,
     `${describe(asked)} is ambiguous (${clusters.join(', ')}): say which with --cluster, or kind.group/name`,
   )
 }
 
-async function all(query: Query, asked: Selector): Promise<readonly [Named, ...Named[]]> {
+async function all(query: Query, asked: Selector): Promise<readonly [Match, ...Match[]]> {
   const [first, ...others] = await query.find(asked)
   if (first !== undefined) return [first, ...others]
   const none = `no ${describe(asked)} was ever seen`
   if (asked.cluster !== undefined) {
     const elsewhere = await query.find({ ...asked, cluster: undefined })
-    const names = new Set(elsewhere.map(({ cluster }) => query.clusterName(cluster)))
+    const names = new Set(elsewhere.map(({ clusterName }) => clusterName))
     const hint = names.size === 0 ? '' : `; there is one in ${[...names].join(', ')}`
     throw new Problem(404, `${none} in cluster ${asked.cluster}${hint}`)
   }

@@ -2,13 +2,14 @@
  * A rehearsal: the real fold over overlays of the stores, with its commands handed to the caller instead of a reaper, and what the caller says came
  * of them told to the fold as a watch would. Notes between partitions are delivered.
  *
- * What must stay true: nothing is written anywhere; the policy is that everything provable acts, what is under way for real counts for nothing, and
+ * What must stay true: nothing is written anywhere, and what a record changes is seen by the next only once all was known that it reads; the policy is that everything provable acts, what is under way for real counts for nothing, and
  * nobody waits for a kind that is out of sync.
  *
  * Not here: what the API server would do with a command (plan.ts).
  */
 import type { Command } from '../../core/command.ts'
 import type { Event } from '../../core/event.ts'
+import type { Folding } from '../../core/fold.ts'
 import { finish, fold, pageOf, resume } from '../../core/fold.ts'
 import type { Graph, StateReader } from '../../core/graph.ts'
 import { clusterOf, countOf, graphOver, nodeOf, policyOf } from '../../core/graph.ts'
@@ -19,20 +20,26 @@ import { partitionOfObject } from '../../core/partition.ts'
 import type { ClusterState, StateValue } from '../../core/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Store, StoreEntry } from '../../ports/store.ts'
-import type { Partition } from './committed.ts'
+import type { StoreEntry } from '../../ports/store.ts'
 import { DecodedValues } from './decoded-values.ts'
 import { overlaidPage } from './overlaid-page.ts'
 import { Turns } from './turns.ts'
+import type { View } from './view.ts'
+import { PIECE_OBJECTS, piecesOf } from './view.ts'
+import type { ViewedPartition } from './viewed-partition.ts'
 
 /** Log time goes on by as much: by then no kind is waited for any more. */
 const LATER_MS = 24 * 3_600_000
 /** Longer than any version of a server, so newer. */
 const FIRST_VERSION = 10n ** 40n
 const PAGE_EDGES = 256
+/** Keys that are read again at once to see whether they are as they were. */
+const READ_AGAIN = 500
+/** How often it is looked what a few records will read: each time one step further. */
+const LOOKED_AHEAD = 4
 
 export interface RehearsalOptions {
-  readonly partitions: readonly Partition[]
+  readonly view: View
   readonly cluster: ClusterId
   readonly codec: Codec
   readonly clock: Clock
@@ -45,10 +52,11 @@ export interface Issued {
 }
 
 interface Stage {
-  readonly source: Partition
+  readonly source: ViewedPartition
   readonly graph: Graph
+  readonly epoch: number
   /** The store's keys that the overlay does not know. */
-  readonly pages: Pick<Store, 'page'>
+  readonly pages: Pick<ViewedPartition, 'page'>
   /** What was read of the store, by key, to see whether it is still so. */
   readonly read: ReadonlyMap<string, string>
   position: bigint
@@ -56,58 +64,58 @@ interface Stage {
 
 export class Rehearsal {
   readonly #cluster: ClusterId
-  readonly #codec: Codec
+  readonly #view: View
   readonly #stages: readonly Stage[]
   readonly #queue: { readonly partition: number; readonly event: Event }[] = []
   #version = FIRST_VERSION
   readonly #turns: Turns
 
-  constructor({ partitions, cluster, codec, clock }: RehearsalOptions) {
+  static async open({ view, cluster, codec, clock }: RehearsalOptions): Promise<Rehearsal> {
+    const stages = await view.read(() =>
+      view.partitions.map((source) => stageOf(source, view, cluster, codec)),
+    )
+    return new Rehearsal(view, cluster, clock, stages)
+  }
+
+  private constructor(view: View, cluster: ClusterId, clock: Clock, stages: readonly Stage[]) {
+    this.#view = view
     this.#cluster = cluster
-    this.#codec = codec
     this.#turns = new Turns(clock)
-    this.#stages = [...partitions]
-      .sort((a, b) => a.partition - b.partition)
-      .map((source) => this.#stageOf(source))
+    this.#stages = stages
   }
 
-  #stageOf(source: Partition): Stage {
-    const decoded = new DecodedValues(source.store, this.#codec)
-    const read = new Map<string, string>()
-    const graph = graphOver({ get: (key) => asRead(key, decoded, read) })
-    const state = clusterOf(graph, this.#cluster)
-    if (state !== undefined) graph.put(clusterKey(this.#cluster), later(state))
-    const policy = policyOf(graph)
-    graph.put(POLICY_KEY, {
-      ...policy,
-      policy: { ...policy.policy, mode: 'enforce', preset: 'parity' },
-    })
-    graph.put(AGENDA_KEY, { type: 'Agenda', head: 0, tail: 0 })
-    graph.takeRecent()
-    const pages = unchangedPages(source.store, graph)
-    return { source, graph, pages, read, position: source.status().position }
-  }
-
-  node(uid: Uid): Node | undefined {
-    for (const { graph } of this.#stages) {
-      const node = nodeOf(graph, this.#cluster, uid)
-      if (node !== undefined) return node
-    }
-    return undefined
+  /** As it stands in the rehearsal; it is looked for at its home. */
+  async node({ namespace, uid }: Pick<ObjectMeta, 'namespace' | 'uid'>): Promise<Node | undefined> {
+    const partition = partitionOfObject(this.#cluster, namespace, this.#stages.length)
+    const graph = this.#stages[partition]?.graph
+    return await this.#view.read(() => graph && nodeOf(graph, this.#cluster, uid))
   }
 
   /** What names it as an owner now, a page at a time. */
   async *dependentPages(uid: Uid): AsyncIterable<readonly Node[]> {
     const prefix = edgesPrefix(this.#cluster, uid)
-    for (const { pages, graph } of this.#stages) {
-      if (countOf(graph, this.#cluster, uid) === undefined) continue
+    const having = await this.#view.read(() => this.#having(uid))
+    for (const { pages, graph } of having) {
       for (let after = ''; ; ) {
         const keys = await overlaidPage(pages, graph, { prefix, after, limit: PAGE_EDGES })
         await this.#turns.take()
-        yield keys.flatMap((key) => nodeOf(graph, this.#cluster, lastPart(key)) ?? [])
+        yield await this.#view.read(() =>
+          keys.flatMap((key) => nodeOf(graph, this.#cluster, lastPart(key)) ?? []),
+        )
         if (keys.length < PAGE_EDGES) break
         after = keys.at(-1) ?? ''
       }
+    }
+  }
+
+  #having(uid: Uid): readonly Stage[] {
+    return this.#stages.filter(({ graph }) => countOf(graph, this.#cluster, uid) !== undefined)
+  }
+
+  /** Before it is asked what names these as owners: all at once. */
+  async prepare(uids: readonly Uid[]): Promise<void> {
+    for (const some of piecesOf(uids)) {
+      await this.#view.read(() => some.flatMap((uid) => this.#having(uid)))
     }
   }
 
@@ -115,7 +123,7 @@ export class Rehearsal {
   tell(before: ObjectMeta, after: ObjectMeta | null): void {
     this.#version += 1n
     const partition = partitionOfObject(this.#cluster, before.namespace, this.#stages.length)
-    const epoch = this.#epoch(partition)
+    const epoch = this.#stages[partition]?.epoch ?? 0
     const resourceVersion = String(this.#version)
     const about = { cluster: this.#cluster, epoch }
     this.#queue.push({
@@ -127,15 +135,16 @@ export class Rehearsal {
     })
   }
 
-  #epoch(partition: number): number {
-    const graph = this.#stages[partition]?.graph
-    return (graph && clusterOf(graph, this.#cluster)?.epoch) ?? 0
-  }
-
   /** Folds what was told until nothing more follows; each command goes to `carryOut`, which may tell more. False when `isEnough` says to stop. */
   async settle(carryOut: (issued: Issued) => void, isEnough: () => boolean): Promise<boolean> {
+    let ahead = 0
     for (let next = 0; next < this.#queue.length; next++) {
       if (isEnough()) return false
+      if (next >= ahead) {
+        const some = this.#queue.slice(next, next + PIECE_OBJECTS)
+        await this.#lookAhead(some)
+        ahead = next + some.length
+      }
       const told = this.#queue[next]
       const stage = this.#stages[told?.partition ?? 0]
       if (told === undefined || stage === undefined) continue
@@ -145,47 +154,146 @@ export class Rehearsal {
     return true
   }
 
+  /** Begins them all, only to learn what they read, and throws that away: it is fetched at once instead of record by record. */
+  async #lookAhead(
+    told: readonly { readonly partition: number; readonly event: Event }[],
+  ): Promise<void> {
+    if (this.#view.partitions.every((partition) => partition.isHere)) return
+    const beginAll = (): object =>
+      told.map(({ partition, event }) => {
+        const stage = this.#stages[partition]
+        return stage && this.#begin(stage, graphOver(stage.graph), event)
+      })
+    let isKnown = false
+    for (let round = 0; round < LOOKED_AHEAD && !isKnown; round++) {
+      isKnown = (await this.#view.attempt(beginAll)) !== undefined
+    }
+  }
+
   async #fold(stage: Stage, event: Event, carryOut: (issued: Issued) => void): Promise<void> {
-    const { graph, source, pages, position } = stage
-    const timestamp = clusterOf(graph, this.#cluster)?.now ?? 0
-    const { partition } = source
+    const { inner, notes, issued } = await this.#folded(stage, event)
     stage.position += 1n
-    const folding = fold(graph, event, {
-      partition,
-      partitions: this.#stages.length,
-      position,
-      timestamp,
-    })
-    for (let page = pageOf(folding); page !== undefined; page = pageOf(folding)) {
-      resume(folding, await overlaidPage(pages, graph, page))
-      await this.#turns.take()
+    for (const [key, value] of inner.changes) {
+      if (value === null) stage.graph.remove(key)
+      else stage.graph.put(key, value)
     }
-    const { commands, notes } = finish(folding)
-    graph.takeRecent()
+    stage.graph.takeRecent()
     this.#queue.push(...notes)
-    for (const command of commands) {
-      carryOut({ command, node: nodeOf(graph, this.#cluster, command.target.uid) })
-    }
+    for (const each of issued) carryOut(each)
     await this.#turns.take()
   }
 
-  /** Something that was rehearsed upon has changed since. */
-  async hasChanged(): Promise<boolean> {
-    for (const { source, read } of this.#stages) {
-      for (const [key, text] of read) {
-        if (storedText(source, this.#codec, key) !== text) return true
-        await this.#turns.take()
+  /** Over an overlay of its own, which is thrown away and begun again whenever something was missing. */
+  async #folded(stage: Stage, event: Event): Promise<Folded> {
+    const { pages, graph } = stage
+    for (;;) {
+      const inner = graphOver(graph)
+      const both: Pick<Graph, 'overlaid'> = {
+        overlaid: (stored, range) => inner.overlaid(graph.overlaid(stored, range), range),
       }
+      let folding = await this.#view.attempt(() => this.#begin(stage, inner, event))
+      while (folding !== undefined) {
+        const at = folding
+        const page = pageOf(at)
+        if (page === undefined) break
+        const keys = await overlaidPage(pages, both, page)
+        await this.#turns.take()
+        folding = await this.#view.attempt(() => {
+          resume(at, keys)
+          return at
+        })
+      }
+      const done = folding
+      const folded = done && (await this.#view.attempt(() => this.#end(inner, done)))
+      if (folded !== undefined) return folded
+    }
+  }
+
+  #begin({ graph, source, position }: Stage, inner: Graph, event: Event): Folding {
+    return fold(inner, event, {
+      partition: source.partition,
+      partitions: this.#stages.length,
+      position,
+      timestamp: clusterOf(graph, this.#cluster)?.now ?? 0,
+    })
+  }
+
+  #end(inner: Graph, folding: Folding): Folded {
+    const { commands, notes } = finish(folding)
+    const issued = commands.map((command) => ({
+      command,
+      node: nodeOf(inner, this.#cluster, command.target.uid),
+    }))
+    return { inner, notes, issued }
+  }
+
+  /** Something that was rehearsed upon has changed since, as `now` sees it. */
+  async hasChanged(now: View): Promise<boolean> {
+    for (const { source, read } of this.#stages) {
+      const reader = now.readers[source.partition]
+      if (reader === undefined) return true
+      const all = [...read]
+      for (let from = 0; from < all.length; from += READ_AGAIN) {
+        const some = all.slice(from, from + READ_AGAIN)
+        await now.partitions[source.partition]?.fetch(some.map(([key]) => key))
+        for (let at = 0; at < some.length; at += PIECE_OBJECTS) {
+          const piece = some.slice(at, at + PIECE_OBJECTS)
+          const isOther = await now.read(() =>
+            piece.some(([key, text]) => textOf(key, reader.get(key)) !== text),
+          )
+          if (isOther) return true
+          await this.#turns.take()
+        }
+      }
+      now.forget()
     }
     return false
   }
+}
+
+/** What came of one record. */
+interface Folded {
+  readonly inner: Graph
+  readonly notes: readonly { readonly partition: number; readonly event: Event }[]
+  readonly issued: readonly Issued[]
+}
+
+/** In a piece. */
+function stageOf(source: ViewedPartition, view: View, cluster: ClusterId, codec: Codec): Stage {
+  const decoded = new DecodedValues({ get: (key) => fetched(view, source, key) }, codec)
+  const read = new Map<string, string>()
+  const graph = graphOver({ get: (key) => asRead(key, decoded, read) })
+  const state = clusterOf(graph, cluster)
+  if (state !== undefined) graph.put(clusterKey(cluster), later(state))
+  const policy = policyOf(graph)
+  graph.put(POLICY_KEY, {
+    ...policy,
+    policy: { ...policy.policy, mode: 'enforce', preset: 'parity' },
+  })
+  graph.put(AGENDA_KEY, { type: 'Agenda', head: 0, tail: 0 })
+  graph.takeRecent()
+  const pages = unchangedPages(source, graph)
+  const { position } = source.status()
+  return { source, graph, epoch: state?.epoch ?? 0, pages, read, position }
+}
+
+/** Thrown past what remembers values: what is not known yet is not nothing. */
+class NotFetched extends Error {}
+
+function fetched(view: View, source: ViewedPartition, key: string): Uint8Array | undefined {
+  const bytes = view.bytesOf(source, key)
+  if (bytes === undefined) throw new NotFetched(`${key} is not fetched yet`)
+  return bytes ?? undefined
 }
 
 /**
  * A key once changed in the overlay is its own for good, so the store's are passed over; how far a range begins with such is remembered. Otherwise each look
  * at an owner's dependents would begin with all that went.
  */
-function unchangedPages(store: Store, { changes }: Graph): Pick<Store, 'page'> {
+function unchangedPages(
+  store: Pick<ViewedPartition, 'page'>,
+  { changes }: Graph,
+): Pick<ViewedPartition, 'page'> {
   const passed = new Map<string, { readonly from: string; readonly to: string }>()
   return {
     async page({ gte, lt, limit }) {
@@ -218,7 +326,8 @@ function asRead(
   read: Map<string, string>,
 ): StateValue | undefined {
   if (/^(agenda|walk|ring)\//.test(key)) return undefined
-  const value = decoded.get(key)
+  const value = knownOf(decoded, key)
+  if (value === null) return undefined
   const text = textOf(key, value)
   if (text !== undefined && !read.has(key)) read.set(key, text)
   if (value?.type === 'Node' || value?.type === 'Owner') {
@@ -231,9 +340,14 @@ function later(state: ClusterState): ClusterState {
   return { ...state, now: state.now + LATER_MS, nextDue: Number.MAX_SAFE_INTEGER }
 }
 
-function storedText({ store }: Partition, codec: Codec, key: string): string | undefined {
-  const bytes = store.get(key)
-  return textOf(key, bytes === undefined ? undefined : (codec.decode(bytes) as StateValue))
+/** Null when it is not known yet. */
+function knownOf(decoded: StateReader, key: string): StateValue | undefined | null {
+  try {
+    return decoded.get(key)
+  } catch (error) {
+    if (error instanceof NotFetched) return null
+    throw error
+  }
 }
 
 /** What a plan rests on, of the keys that other objects' lives do not change; undefined for others. */
