@@ -10,7 +10,11 @@ const REFUSED = /^(FORBIDDEN|UNAUTHORIZED): /
 /** A task that is further behind is not caught up. */
 const LAG_LIMIT_ENTRIES = 10_000n
 
-export function readinessOf(watchers: readonly Watcher[], graph: Graph, census: Census): Check[] {
+export function readinessOf(
+  watchers: readonly Watcher[],
+  graph: Pick<Graph, 'status' | 'owners'>,
+  census: Pick<Census, 'counts'>,
+): Check[] {
   const nameOf = (id: string): string =>
     watchers.find((watcher) => watcher.status().clusterId === id)?.status().name ?? id
   return [
@@ -47,7 +51,7 @@ function checksOfWatcher(watcher: Watcher): Check[] {
   return [connection, ...synced]
 }
 
-function checksOfTasks(graph: Graph): Check[] {
+function checksOfTasks(graph: Pick<Graph, 'status' | 'owners'>): Check[] {
   const all = graph.status()
   const isIdle = all.length === 0 && graph.owners().size === 0
   if (isIdle) return [{ name: 'tasks', failure: 'no task is given to anybody yet' }]
