@@ -14,7 +14,8 @@ import { createHistoryIndex } from './history-index.ts'
 import { checkHttp, type HttpSettings, serveHttp } from './http.ts'
 import { openToken } from './http-token.ts'
 import { createPlanner, type Plan } from './plan.ts'
-import { createQuery, type TreeNode, type Why } from './query.ts'
+import { createQuery, type Why } from './query.ts'
+import type { TreeNode } from './tree.ts'
 import { taskOf } from './viewed-partition.ts'
 
 const STORY = [
