@@ -18,7 +18,7 @@ import { piecesOf } from './view.ts'
 /** Nodes that one tree holds at most; then it says that it was cut. */
 const TREE_LIMIT = 10_000
 /** Nodes of which it is looked at once what hangs on them: calls to other processes are made side by side. */
-const GROWN_AT_ONCE = 32
+const GROWN_AT_ONCE = 8
 /** Nodes of which it is asked at once where their dependents are. */
 const LOOKAHEAD = 500
 
