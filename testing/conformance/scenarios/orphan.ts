@@ -2,7 +2,7 @@
 import { CONFIG_MAP, POD, SECRET } from '../../objects.ts'
 import { PRIORITY_CLASS, REALM, REPLICATION_CONTROLLER, WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
-import { blocking, HOLD } from '../world.ts'
+import { blocking, FOREGROUND, HOLD, ORPHAN } from '../world.ts'
 
 export const ORPHANS: readonly Scenario[] = [
   {
@@ -143,6 +143,30 @@ export const ORPHANS: readonly Scenario[] = [
       await world.sees(late, { owners: [], deleting: false })
       await world.quiet()
       await world.still(late, { owners: [], deleting: false })
+    },
+  },
+  {
+    rows: 'B35 P10 D12',
+    says: 'leaves a dependent that arrives after its owner went by an orphan finalizer of its own',
+    better: 'upstream remembers no orphaned owner and deletes it',
+    async run(world) {
+      const root = await world.make(CONFIG_MAP, 'root')
+      const options = { owners: [blocking(root)], finalizers: [ORPHAN] }
+      const owner = await world.make(CONFIG_MAP, 'owner', options)
+      const early = await world.make(SECRET, 'early', { owners: [blocking(owner)] })
+      await world.seen()
+      await world.remove(root, 'Background')
+      await world.gone(root, owner)
+      const late = await world.make(WIDGET, 'late', {
+        owners: [blocking(owner)],
+        finalizers: [FOREGROUND],
+      })
+      const below = await world.make(SECRET, 'below', { owners: [blocking(late)] })
+      await world.sees(late, { owners: [], deleting: false })
+      await world.quiet()
+      await world.still(early, { owners: [], deleting: false })
+      await world.still(late, { owners: [], deleting: false })
+      await world.untouched(below)
     },
   },
   {
