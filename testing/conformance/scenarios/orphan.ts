@@ -112,6 +112,28 @@ export const ORPHANS: readonly Scenario[] = [
     },
   },
   {
+    rows: 'R4 B10 B25',
+    says: 'takes what was orphaned and then given an owner that never was, went before, or goes later',
+    async run(world) {
+      const [past, orphaning, next] = await world.makeMany(CONFIG_MAP, 'owner', 3)
+      const options = { owners: [blocking(orphaning!)] }
+      const [first, second, third] = await world.makeMany(SECRET, 'dependent', 3, () => options)
+      await world.remove(past!, 'Background')
+      await world.gone(past!)
+      await world.seen()
+      await world.remove(orphaning!, 'Orphan')
+      await world.gone(orphaning!)
+      await world.refer(first!, [{ ...blocking(orphaning!), uid: `never-${world.namespace}` }])
+      await world.refer(second!, [past!])
+      await world.refer(third!, [blocking(next!)])
+      await world.gone(first!, second!)
+      await world.quiet()
+      await world.still(third!, { owners: ['owner-2'], deleting: false })
+      await world.remove(next!, 'Background')
+      await world.gone(next!, third!)
+    },
+  },
+  {
     rows: 'B35 P10',
     says: 'leaves dependents made a moment before their owner is deleted with Orphan',
     better:
