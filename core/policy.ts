@@ -17,7 +17,7 @@ export interface Policy {
   readonly foldVersion: number
 }
 
-export const FOLD_VERSION = 2
+export const FOLD_VERSION = 3
 
 /** Of a fresh install on a cluster. */
 export const DEFAULT_POLICY: Policy = {
