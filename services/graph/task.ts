@@ -60,7 +60,6 @@ export class Task {
   #lookAt = Number.NEGATIVE_INFINITY
   #commits = 0
   #sinceDigest = 0
-  readonly #standstills: (() => Promise<void>)[] = []
 
   constructor(options: TaskOptions) {
     this.partition = options.partition
@@ -75,15 +74,6 @@ export class Task {
   status(): { readonly state: TaskState; readonly position: bigint; readonly lagEntries: bigint } {
     const lagEntries = this.#end > this.#position ? this.#end - this.#position : 0n
     return { state: this.#state, position: this.#position, lagEntries }
-  }
-
-  /** Runs `work` between two commits, while the store stands at one position; within about a second, once folding. */
-  async pausedForSnapshot(work: () => Promise<void>): Promise<void> {
-    const done = Promise.withResolvers<void>()
-    this.#standstills.push(async () => {
-      await work().then(done.resolve, done.reject)
-    })
-    await done.promise
   }
 
   /** Folds until the signal aborts or the task is somebody else's. Rejects when only a person can help. */
@@ -130,10 +120,7 @@ export class Task {
     })
     this.#position = batch.position.position
     this.#state = 'folding'
-    while (!signal.aborted) {
-      for (const standstill of this.#standstills.splice(0)) await standstill()
-      await this.#turn(owned, batch, signal)
-    }
+    while (!signal.aborted) await this.#turn(owned, batch, signal)
   }
 
   async #turn(owned: TaskLog, batch: Batch, signal: AbortSignal): Promise<void> {
