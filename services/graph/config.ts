@@ -4,6 +4,8 @@
 export const READ_LIMIT = 2_000
 /** How long a read waits for the first event; a stop is noticed at once all the same. */
 export const READ_WAIT_MS = 1_000
+/** How often the log is asked how far it goes, so that one who is behind knows. */
+export const END_EVERY_MS = 1_000
 /** A commit holds no more records, changed keys or milliseconds than these: an open transaction holds back readers. */
 export const BATCH_RECORDS = 2_000
 export const BATCH_KEYS = 4_000
