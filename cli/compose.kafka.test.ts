@@ -54,8 +54,9 @@ suite('the commands of docker-compose.yml', { skip: skip ?? false }, () => {
     try {
       const resources = [{ type: kafkajs.ConfigResourceTypes.BROKER, name: '1' }]
       const { resources: told } = await admin.describeConfigs({ resources, includeSynonyms: false })
+      // What it does not know it lists as well, and hides its value, which might be a secret.
       const known = told.flatMap(({ configEntries }) =>
-        configEntries.map((each) => each.configName),
+        configEntries.filter((each) => !each.isSensitive).map((each) => each.configName),
       )
       deepEqual(
         Object.keys(wanted).filter((name) => !known.includes(name)),
