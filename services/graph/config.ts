@@ -16,7 +16,7 @@ export const RESTORE_LIMIT = 2_000
 export const DIGEST_RECORDS = 1_000
 /** Wait before a task is taken over again after a failure that may pass. */
 export const TAKE_OVER_WAIT_MS = 500
-/** The longest such wait of a standby: nobody waits for it. */
+/** The longest such wait, of a log that cannot be reached or of a standby. */
 export const TAKE_OVER_WAIT_MOST_MS = 10_000
 /** Wait before a task that another process has taken is taken back, if it is still given to this one; doubled to the longest each time. */
 export const RESIGNED_WAIT_MS = 1_000

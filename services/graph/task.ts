@@ -26,6 +26,7 @@ import {
   READ_LIMIT,
   READ_WAIT_MS,
   TAKE_OVER_ATTEMPTS,
+  TAKE_OVER_WAIT_MOST_MS,
   TAKE_OVER_WAIT_MS,
   TURN_MS,
 } from './config.ts'
@@ -96,7 +97,8 @@ export class Task {
         if (signal.aborted) break
         failures = this.#commits > before ? 1 : failures + 1
         if (!(await this.#mayGoOn(error, failures))) break
-        await this.#options.clock.sleep(TAKE_OVER_WAIT_MS * failures, signal)
+        const waitMs = Math.min(TAKE_OVER_WAIT_MS * failures, TAKE_OVER_WAIT_MOST_MS)
+        await this.#options.clock.sleep(waitMs, signal)
       }
     }
     this.#state = 'stopped'
@@ -108,7 +110,9 @@ export class Task {
     const isPassing =
       (error instanceof LogError && (error.remedy === 'take-over' || error.remedy === 'retry')) ||
       (error instanceof StoreError && error.remedy === 'rebuild')
-    if (!isPassing || failures >= TAKE_OVER_ATTEMPTS) throw error
+    // A log that cannot be reached is waited for, however long: nothing is lost meanwhile.
+    const isAway = error instanceof LogError && error.remedy === 'retry'
+    if (!isPassing || (failures >= TAKE_OVER_ATTEMPTS && !isAway)) throw error
     if (error instanceof StoreError) await this.#options.store.wipe()
     this.#options.observe?.takenOver?.(error.message)
     return true
