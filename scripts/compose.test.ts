@@ -51,6 +51,7 @@ const KEYS = {
     'volumes',
   ],
   healthcheck: ['disable', 'interval', 'retries', 'start_period', 'test', 'timeout'],
+  need: ['condition', 'restart'],
   deploy: ['replicas'],
   logging: ['driver', 'options'],
 }
@@ -66,6 +67,12 @@ suite('docker-compose.yml', () => {
       deepEqual(unknown(KEYS.service, service), [], name)
       deepEqual(unknown(KEYS.healthcheck, parts.healthcheck), [], name)
       deepEqual(unknown(KEYS.deploy, parts.deploy), [], name)
+      const needs = Object.values(service.depends_on ?? {})
+      deepEqual(
+        needs.flatMap((need) => unknown(KEYS.need, need)),
+        [],
+        name,
+      )
       deepEqual(unknown(KEYS.logging, parts.logging), [], name)
     }
   })

@@ -14,13 +14,18 @@ export interface ComposeService {
   readonly volumes?: readonly string[]
   readonly secrets?: readonly string[]
   readonly tmpfs?: readonly string[]
-  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly depends_on?: Readonly<Record<string, ComposeNeed>>
   readonly healthcheck: { readonly test?: readonly string[]; readonly disable?: boolean }
   readonly deploy?: { readonly replicas?: number }
   readonly restart: string
   readonly read_only?: boolean
   readonly cap_drop: readonly string[]
   readonly security_opt: readonly string[]
+}
+
+export interface ComposeNeed {
+  readonly condition: string
+  readonly restart?: boolean
 }
 
 export interface Compose {
