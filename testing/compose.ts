@@ -8,6 +8,7 @@ import { parse } from 'yaml'
 export interface ComposeService {
   readonly image: string
   readonly build?: string
+  readonly pull_policy?: string
   readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly ports?: readonly string[]
@@ -43,7 +44,9 @@ export function readCompose(): Compose {
 export function ownServices(
   compose: Compose = readCompose(),
 ): readonly (readonly [string, ComposeService])[] {
-  return Object.entries(compose.services).filter(([, { build }]) => build !== undefined)
+  const all = Object.entries(compose.services)
+  const built = all.find(([, { build }]) => build !== undefined)
+  return all.filter(([, { image }]) => image === built?.[1].image)
 }
 
 /** Kafka's image takes its settings from variables. */
