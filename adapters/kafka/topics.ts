@@ -228,6 +228,9 @@ async function configure(
 /** Set on the topic itself, not inherited. */
 const TOPIC_SOURCE = 1
 
+/** Somebody else may still create them. */
+export class TopicsMissing extends LogError {}
+
 /** Throws what stands in the way of a start. */
 export function checkPlan(plan: TopicPlan, mayCreate: boolean): void {
   const refused = plan.changes.find(({ action }) => action === 'refuse')
@@ -239,7 +242,7 @@ export function checkPlan(plan: TopicPlan, mayCreate: boolean): void {
   if (missing.length > 0) {
     const which = missing.length === 1 ? 'the topic' : 'the topics'
     const hint = 'create them with kinfold topics apply, or leave out --no-create-topics'
-    throw new LogError('FORMAT', `${which} ${missing.join(', ')} missing: ${hint}`)
+    throw new TopicsMissing('FORMAT', `${which} ${missing.join(', ')} missing: ${hint}`)
   }
   const wrong = plan.changes.find(({ action }) => action === 'configure')
   if (wrong === undefined) return
