@@ -13,6 +13,7 @@ import type { Placement } from '../ports/placement.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { stopSignal } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
+import { FAR } from '../services/graph/config.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { DEFAULT_RETENTION } from '../services/graph/retention.ts'
 
@@ -31,7 +32,8 @@ export interface FoldLine {
   readonly atMs: number
   /** Positions of the partitions that this process has, in `events`. */
   readonly positions: Readonly<Record<number, number>>
-  /** Of those that fold, not restore. */
+  /** How many it has, and of those how many fold, being restored. */
+  readonly placed: number
   readonly folding: number
   readonly commits: number
 }
@@ -58,6 +60,7 @@ await using made = await openGraph({
   ...{ log, clock, directory },
   placement: placed(),
   codec: avroCodec(),
+  pace: FAR,
   logIdentity: log.identity,
   retention: DEFAULT_RETENTION,
   logger: createLogger('bench', 'warn'),
@@ -74,6 +77,7 @@ function tell(): void {
   const line: FoldLine = {
     atMs: Date.now(),
     positions: Object.fromEntries(all.map((each) => [each.partition, Number(each.position)])),
+    placed: all.length,
     folding: all.filter(({ state }) => state === 'folding').length,
     commits,
   }
