@@ -14,6 +14,7 @@ import { benchMemory } from './memory.ts'
 import { POLICY_NAMES, type PolicyName } from './policy.ts'
 import type { Report } from './report.ts'
 import { print } from './report.ts'
+import { benchRestore, type RestoreOptions } from './restore.ts'
 
 interface Bench {
   readonly says: string
@@ -49,6 +50,13 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     policies: [],
     isOverKafka: true,
     run: async (options) => await benchFold(options as FoldOptions),
+  },
+  restore: {
+    says: 'a changelog of many keys into an empty store, and Kafka Streams doing the same',
+    options: { keys: 1_000_000, partitions: 8, rounds: 3 },
+    policies: [],
+    isOverKafka: true,
+    run: async (options) => await benchRestore(options as RestoreOptions),
   },
   memory: {
     says: 'many objects on a real server: memory of Kinfold, time and rate of its sync',

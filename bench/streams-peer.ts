@@ -35,6 +35,8 @@ export interface StreamsLine {
   readonly atMs: number
   readonly processed: number
   readonly restored: number
+  /** It has begun to. */
+  readonly restoring: boolean
   readonly running: boolean
 }
 

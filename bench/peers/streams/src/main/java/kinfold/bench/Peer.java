@@ -37,6 +37,7 @@ public final class Peer {
 
   private static final AtomicLong processed = new AtomicLong();
   private static final AtomicLong restored = new AtomicLong();
+  private static volatile boolean restoring;
 
   /** How many records an event brings about, and how large they are. */
   private record Shape(double perEvent, int keyBytes, int valueBytes) {
@@ -75,6 +76,7 @@ public final class Peer {
           "{\"atMs\":" + System.currentTimeMillis()
               + ",\"processed\":" + processed.get()
               + ",\"restored\":" + restored.get()
+              + ",\"restoring\":" + restoring
               + ",\"running\":" + (streams.state() == KafkaStreams.State.RUNNING)
               + "}");
     }
@@ -187,7 +189,9 @@ public final class Peer {
 
   private static final class Restored implements StateRestoreListener {
     @Override
-    public void onRestoreStart(TopicPartition partition, String store, long from, long to) {}
+    public void onRestoreStart(TopicPartition partition, String store, long from, long to) {
+      restoring = true;
+    }
 
     @Override
     public void onBatchRestored(TopicPartition partition, String store, long end, long count) {
