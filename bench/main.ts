@@ -10,6 +10,8 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { benchCascade } from './cascade.ts'
 import { benchFanout } from './fanout.ts'
 import { benchFold, type FoldOptions } from './fold.ts'
+import { benchHolding, type HoldingOptions } from './holding.ts'
+import { benchLatency, type LatencyOptions } from './latency.ts'
 import { benchMemory } from './memory.ts'
 import { POLICY_NAMES, type PolicyName } from './policy.ts'
 import type { Report } from './report.ts'
@@ -57,6 +59,20 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     policies: [],
     isOverKafka: true,
     run: async (options) => await benchRestore(options as RestoreOptions),
+  },
+  latency: {
+    says: 'event to command over Kafka at an even rate, and while one of two processes is killed',
+    options: { rate: 1_000, seconds: 30, partitions: 8, living: 5_000 },
+    policies: [],
+    isOverKafka: true,
+    run: async (options) => await benchLatency(options as LatencyOptions),
+  },
+  holding: {
+    says: 'very many objects folded over Kafka by one process: its memory when idle',
+    options: { objects: 1_000_000, partitions: 8 },
+    policies: [],
+    isOverKafka: true,
+    run: async (options) => await benchHolding(options as HoldingOptions),
   },
   memory: {
     says: 'many objects on a real server: memory of Kinfold, time and rate of its sync',
