@@ -1,6 +1,7 @@
 /** `kinfold graph`: folds what Kafka holds, decides, and answers questions; several share the partitions. */
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { FAR } from '../services/graph/config.ts'
 import { addGraphRoutes } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { serveAddress } from './address-file.ts'
@@ -46,6 +47,7 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     placement: parts.placement(standbys),
     token: () => parts.token?.own(),
     ...graphOptionsOf(config),
+    pace: FAR,
     observe: observeLatency(meter, clock),
   })
   const { graph, census, index } = made
