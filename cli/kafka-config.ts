@@ -29,6 +29,7 @@ export interface KafkaFlags {
   readonly saslUsername?: string
   readonly saslPasswordFile?: string
   readonly saslTokenFile?: string
+  readonly insecure?: boolean
   readonly compression?: string
   readonly replicas?: string
   readonly createTopics?: boolean
@@ -50,6 +51,7 @@ const KEYS = [
   'saslUsername',
   'saslPasswordFile',
   'saslTokenFile',
+  'insecure',
   'compression',
   'replicas',
   'createTopics',
@@ -67,6 +69,7 @@ export function addKafkaOptions(command: Command): Command {
     .option('--sasl-username <name>', 'for plain and scram')
     .option('--sasl-password-file <file>', 'for plain and scram')
     .option('--sasl-token-file <file>', 'for oauthbearer; read again whenever a token is needed')
+    .option('--insecure', 'also without TLS and login beyond this machine')
     .option('--compression <codec>', `of new records: ${COMPRESSIONS.join(', ')} (default: zstd)`)
     .option('--replicas <n>', 'copies of new topics (default: 3, or one a broker if fewer)')
     .option('--no-create-topics', 'refuse to start while topics are missing or wrong')
@@ -95,6 +98,7 @@ export function kafkaConfig(flags: KafkaFlags, section: unknown, file: string): 
     application,
     tls: tlsOf(pick),
     sasl: saslOf(pick),
+    insecure: flag(pick('insecure')),
     compression: oneOf(pick('compression'), COMPRESSIONS) ?? 'zstd',
   }
   const refusal = refusalOf(settings)

@@ -106,7 +106,7 @@ export async function runService(
         createKafkaPlacement({
           settings: kafka.settings,
           clientId: `kinfold-${name}`,
-          group: `${kafka.settings.application}-${name}`,
+          group: name,
           partitions: log.partitions('events'),
           standbys,
           clock,

@@ -21,7 +21,7 @@ import {
   type Topic,
 } from '../../ports/log.ts'
 import { checkPosition, checkRecords } from '../../ports/record-limit.ts'
-import { BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
+import { asking, BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
 import { Fetcher } from './fetcher.ts'
 import { createKafka, type Link, openLink } from './inside.ts'
 import { Positions } from './positions.ts'
@@ -208,7 +208,10 @@ export class KafkaLog implements Log {
     await this.#retried(`trimming ${topic}`, async () => {
       const broker = await this.#leader(name, partition)
       const partitions = [{ partition, offset: before.toString() }]
-      await broker.deleteRecords({ topics: [{ topic: name, partitions }] })
+      await asking(
+        `deleting old records of ${name}`,
+        async () => await broker.deleteRecords({ topics: [{ topic: name, partitions }] }),
+      )
     })
   }
 
@@ -292,7 +295,10 @@ export class KafkaLog implements Log {
       const [start, end] = await Promise.all(
         [EARLIEST, LATEST].map(async (timestamp) => {
           const topics = [{ topic: name, partitions: [{ partition, timestamp }] }]
-          const { responses } = await broker.listOffsets({ isolationLevel: READ_COMMITTED, topics })
+          const { responses } = await asking(
+            `asking for the offsets of ${name}`,
+            async () => await broker.listOffsets({ isolationLevel: READ_COMMITTED, topics }),
+          )
           return BigInt(responses[0]?.partitions[0]?.offset ?? 0)
         }),
       )

@@ -6,6 +6,7 @@
  */
 import kafkajs, { type Admin, type ITopicConfig } from 'kafkajs'
 import { COMPACTED, LogError, SINGLE_PARTITION } from '../../ports/log.ts'
+import { asking } from './failure.ts'
 import type { Broker, Link } from './inside.ts'
 import type { ClusterMetadata, TopicMetadata } from './metadata.ts'
 import { describeTopics } from './metadata.ts'
@@ -156,10 +157,14 @@ async function configsOf(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
   if (names.length === 0) return new Map()
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: names.map((name) => ({ type: TOPIC, name })),
-  })
+  const { resources } = await asking(
+    `the settings of ${names.join(', ')}`,
+    async () =>
+      await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: names.map((name) => ({ type: TOPIC, name })),
+      }),
+  )
   return new Map(
     resources.map(({ resourceName, configEntries }) => [
       resourceName,
@@ -219,10 +224,14 @@ async function configure(
   const configEntries = Object.entries({ ...held, ...configOf(topic, plan.replicas) }).map(
     ([key, value]) => ({ name: key, value }),
   )
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [{ type: TOPIC, name, configEntries }],
-  })
+  await asking(
+    `changing the settings of ${name}`,
+    async () =>
+      await admin.alterConfigs({
+        validateOnly: false,
+        resources: [{ type: TOPIC, name, configEntries }],
+      }),
+  )
 }
 
 /** Set on the topic itself, not inherited. */
