@@ -122,7 +122,7 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
 
   test('topics that are missing, and may not be made', async (t) => {
     const { application, graph } = fresh()
-    const message = /the topics .*\.events, .* missing: create them with kinfold topics apply/
+    const message = /the topics .*\.events, .* are missing: create them with kinfold topics apply/
     await fails(t, [...graph, '--no-create-topics'], 4, message)
     await withAdmin(async (admin) => {
       deepEqual(
@@ -178,7 +178,7 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
 
     await fails(t, graph, 4, /the store in .* is in use by another process; end that one/)
     const partitions = [...graph, '--partitions', '3']
-    await fails(t, partitions, 4, /\.events has 1 partitions, not 3: .*give --partitions 1/)
+    await fails(t, partitions, 4, /\.events has 1 partition, not 3: .*give --partitions 1/)
 
     child.kill('SIGTERM')
     equal((await ended).code, 0, said)
