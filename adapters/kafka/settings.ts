@@ -56,7 +56,8 @@ export function refusalOf({ brokers, tls, sasl, insecure }: KafkaSettings): stri
   return undefined
 }
 
-function isLoopback(broker: string): boolean {
-  const host = broker.slice(0, broker.lastIndexOf(':')).replace(/^\[|\]$/g, '')
+/** Of `HOST:PORT`, or a host alone. */
+export function isLoopback(address: string): boolean {
+  const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
