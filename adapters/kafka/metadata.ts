@@ -77,10 +77,10 @@ function metadataIn(read: Reader): ClusterMetadata {
 
 /** Answers the number of replicas. */
 function readPartition(read: Reader): number {
-  read.at += 2 + 4 + 4 + 4
+  read.raw(2 + 4 + 4 + 4)
   const replicas = readLength(read)
-  read.at += 4 * replicas
-  for (let list = 0; list < 2; list++) read.at += 4 * readLength(read)
+  read.raw(4 * replicas)
+  for (let list = 0; list < 2; list++) read.raw(4 * readLength(read))
   skipTags(read)
   return replicas
 }

@@ -224,5 +224,5 @@ function named(bytes: Uint8Array): Indexed {
 
 /** As in core/key.ts: printable ASCII without a bare separator. */
 function part(text: string): string {
-  return encodeURIComponent(text.toWellFormed())
+  return /^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
 }
