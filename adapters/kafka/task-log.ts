@@ -17,7 +17,7 @@ import {
 } from '../../ports/log.ts'
 import { checkRecords } from '../../ports/record-limit.ts'
 import { addPartitions, type Transaction } from './add-partitions.ts'
-import { asking, BrokerError, CODE, codeOf, isFenced, logErrorOf } from './failure.ts'
+import { asking, BrokerError, CODE, codeOf, isFenced, isPassing, logErrorOf } from './failure.ts'
 import type { Broker, Link } from './inside.ts'
 import type { Batched } from './produce.ts'
 import { inBatches, produce } from './produce.ts'
@@ -96,8 +96,9 @@ async function fence(link: Link, transactionalId: string, clock: Clock): Promise
       )
       return { coordinator, producerId: String(producerId), producerEpoch }
     } catch (error) {
-      const mayWait = WAITING.has(codeOf(error) ?? CODE.none) && clock.monotonicMs() < deadline
-      if (!mayWait) throw error
+      // Who is asked twice raises the epoch twice: nobody has used the first.
+      const isWaiting = WAITING.has(codeOf(error) ?? CODE.none) || isPassing(error)
+      if (!isWaiting || clock.monotonicMs() >= deadline) throw error
       await clock.sleep(TAKE_OVER_STEP_MS)
     }
   }
