@@ -7,6 +7,7 @@ import type { Meter } from '@opentelemetry/api'
 import type { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
 import { avroCodec } from '../adapters/avro/codec.ts'
+import { registeredCodec } from '../adapters/avro/registry.ts'
 import { type KafkaLog, openKafkaLog } from '../adapters/kafka/log.ts'
 import { createKafkaPlacement } from '../adapters/kafka/placement.ts'
 import { TopicsMissing } from '../adapters/kafka/topics.ts'
@@ -98,13 +99,16 @@ export async function runService(
   const logger = createLogger(`kinfold-${name}`, config.logLevel)
   const signal = stopSignal()
   const clock = systemClock()
+  // Only the graph writes what others read, and reads it again.
+  const isRegistered = name === 'graph' && kafka.registry !== undefined
+  const codec = isRegistered ? await registeredCodec(kafka.registry) : avroCodec()
   await using log = await openLog(name, kafka, config, clock, logger, signal)
   await using metrics = createMetrics()
   registerBuild(metrics.meter, VERSION)
   await using placements = new AsyncDisposableStack()
   await using service = await open({
     ...{ config, kafka, log, clock, logger, token },
-    codec: avroCodec(),
+    codec,
     random: systemRandom(),
     meter: metrics.meter,
     placement: (standbys) =>
@@ -112,7 +116,7 @@ export async function runService(
         createKafkaPlacement({
           settings: kafka.settings,
           clientId: `kinfold-${name}`,
-          group: `${kafka.settings.application}-${name}`,
+          group: name,
           partitions: log.partitions('events'),
           standbys,
           clock,

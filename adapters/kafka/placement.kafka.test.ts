@@ -330,6 +330,6 @@ suite('a group that an account may not use', { skip: missingKafka({ own: true })
     const { signal } = new AbortController()
     await rejects(async () => {
       for await (const _ of placement.assignments('http://127.0.0.1:0', signal)) ok(false, 'given')
-    }, /joining the group .* this account may not use its group; give it the ACLs/)
+    }, /joining the group .* this account lacks a right \(the group .*\); give it the ACLs/)
   })
 })
