@@ -9,10 +9,14 @@ import { parseArgs } from 'node:util'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { benchCascade } from './cascade.ts'
 import { benchFanout } from './fanout.ts'
+import { benchFold, type FoldOptions } from './fold.ts'
+import { benchHolding, type HoldingOptions } from './holding.ts'
+import { benchLatency, type LatencyOptions } from './latency.ts'
 import { benchMemory } from './memory.ts'
 import { POLICY_NAMES, type PolicyName } from './policy.ts'
 import type { Report } from './report.ts'
 import { print } from './report.ts'
+import { benchRestore, type RestoreOptions } from './restore.ts'
 
 interface Bench {
   readonly says: string
@@ -20,6 +24,8 @@ interface Bench {
   readonly options: Readonly<Record<string, number>>
   /** Measured one after the other unless `--policy` names one. */
   readonly policies: readonly PolicyName[]
+  /** Takes `--engine kafka`, the only one there is. */
+  readonly isOverKafka?: boolean
   run(options: Readonly<Record<string, number>>, policy: PolicyName): Promise<Report>
 }
 
@@ -36,6 +42,37 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     options: { dependents: 200_000 },
     policies: ['background'],
     run: ({ dependents = 0 }, policy) => benchFanout({ dependents }, policy),
+  },
+  fold: {
+    says: 'ownership events over Kafka: the fold in one process and in two, and Kafka Streams',
+    options: {
+      ...{ events: 2_000_000, partitions: 8, processes: 0, rounds: 3 },
+      ...{ living: 20_000, index: 0, streams: 1 },
+    },
+    policies: [],
+    isOverKafka: true,
+    run: async (options) => await benchFold(options as FoldOptions),
+  },
+  restore: {
+    says: 'a changelog of many keys into an empty store, and Kafka Streams doing the same',
+    options: { keys: 1_000_000, partitions: 8, rounds: 3 },
+    policies: [],
+    isOverKafka: true,
+    run: async (options) => await benchRestore(options as RestoreOptions),
+  },
+  latency: {
+    says: 'event to command over Kafka at an even rate, and while one of two processes is killed',
+    options: { rate: 1_000, seconds: 30, partitions: 8, living: 5_000 },
+    policies: [],
+    isOverKafka: true,
+    run: async (options) => await benchLatency(options as LatencyOptions),
+  },
+  holding: {
+    says: 'very many objects folded over Kafka by one process: its memory when idle',
+    options: { objects: 1_000_000, partitions: 8 },
+    policies: [],
+    isOverKafka: true,
+    run: async (options) => await benchHolding(options as HoldingOptions),
   },
   memory: {
     says: 'many objects on a real server: memory of Kinfold, time and rate of its sync',
@@ -82,6 +119,8 @@ interface Asked {
 
 function optionsOf(name: string, bench: Bench, args: string[]): Asked {
   const given = valuesOf(name, bench, args)
+  const engine = given['engine'] ?? 'kafka'
+  if (engine !== 'kafka') throw new ExitError(EXIT.input, `--engine takes kafka, not ${engine}`)
   const numbers: Record<string, number> = {}
   for (const [option, fallback] of Object.entries(bench.options)) {
     const value = given[option] === undefined ? fallback : Number(given[option])
@@ -102,10 +141,11 @@ function policiesOf({ policies }: Bench, asked: string | undefined): readonly Po
 
 function valuesOf(
   name: string,
-  { options, policies }: Bench,
+  { options, policies, isOverKafka = false }: Bench,
   args: string[],
 ): Readonly<Record<string, string | undefined>> {
-  const names = ['json', ...(policies.length > 0 ? ['policy'] : []), ...Object.keys(options)]
+  const texts = ['json', ...(policies.length > 0 ? ['policy'] : [])]
+  const names = [...texts, ...(isOverKafka ? ['engine'] : []), ...Object.keys(options)]
   const flags = Object.fromEntries(names.map((each) => [each, { type: 'string' as const }]))
   try {
     return parseArgs({ args, options: flags }).values as Record<string, string | undefined>

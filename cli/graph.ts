@@ -1,6 +1,7 @@
 /** `kinfold graph`: folds what Kafka holds, decides, and answers questions; several share the partitions. */
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { FAR } from '../services/graph/config.ts'
 import { addGraphRoutes } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { serveAddress } from './address-file.ts'
@@ -29,6 +30,11 @@ export function addGraph(program: Command): void {
       '--standbys <n>',
       'processes that follow each partition, to take over sooner (default: 0)',
     )
+    .option(
+      '--schema-registry <url>',
+      'make the schemas of lineage and history known there, and write them by its ids',
+    )
+    .option('--schema-registry-credentials-file <file>', 'USER:PASSWORD for it')
     .action(async (flags: ServiceFlags) => {
       const value = flags.standbys
       const standbys = whole({ key: 'standbys', value, from: '--standbys' }, 0, MOST_STANDBYS) ?? 0
@@ -46,6 +52,7 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     placement: parts.placement(standbys),
     token: () => parts.token?.own(),
     ...graphOptionsOf(config),
+    pace: FAR,
     observe: observeLatency(meter, clock),
   })
   const { graph, census, index } = made

@@ -3,7 +3,7 @@
  *
  * What must stay true: a topic that was deleted and created again has another id, whatever its name.
  */
-import { CODE } from './failure.ts'
+import { BrokerError, CODE } from './failure.ts'
 import type { Broker, Link } from './inside.ts'
 import { Reader, Writer } from './wire.ts'
 
@@ -66,6 +66,9 @@ function metadataIn(read: Reader): ClusterMetadata {
     const replicas = Array.from({ length: readLength(read) }, () => readPartition(read))
     read.int32()
     skipTags(read)
+    if (code === CODE.topicAuthorization) {
+      throw new BrokerError(code, `looking at the topic ${name}`)
+    }
     if (code !== CODE.none) continue
     topics.push({ name, id, partitions: replicas.length, replicas: Math.min(...replicas) })
   }

@@ -6,10 +6,20 @@ export const READ_LIMIT = 2_000
 export const READ_WAIT_MS = 1_000
 /** How often the log is asked how far it goes, so that one who is behind knows. */
 export const END_EVERY_MS = 1_000
-/** A commit holds no more records, changed keys or milliseconds than these: an open transaction holds back readers. */
+/** A commit holds no more records and changed keys than these. */
 export const BATCH_RECORDS = 2_000
 export const BATCH_KEYS = 4_000
-export const BATCH_MS = 40
+/** How often a task commits: what a commit costs is the log's. */
+export interface Pace {
+  /** A commit gathers what is there for no longer: its first record waits for the last one. Other tasks of the process fold in that time, too. */
+  readonly batchMs: number
+  /** After a commit that took all there was, the next one waits so long for more; the first after a silence does not wait. */
+  readonly gatherMs: number
+}
+/** A log in the same process: a commit is a write to one file. */
+export const NEAR: Pace = { batchMs: 40, gatherMs: 0 }
+/** A log on other machines: a commit is three requests and a marker in every partition that it wrote to, which is most of its cost. */
+export const FAR: Pace = { batchMs: 250, gatherMs: 50 }
 /** After folding for so long the event loop gets a turn: calls under way are answered and new ones sent meanwhile. */
 export const TURN_MS = 4
 /** Changelog entries of one write to the store while restoring. */

@@ -15,7 +15,7 @@ import type { Log } from '../../ports/log.ts'
 import type { Placed, Placement, Role } from '../../ports/placement.ts'
 import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
-import { RESIGNED_WAIT_MOST_MS, RESIGNED_WAIT_MS } from './config.ts'
+import { type Pace, RESIGNED_WAIT_MOST_MS, RESIGNED_WAIT_MS } from './config.ts'
 import type { RetentionConfig } from './retention.ts'
 import { keepTrimmed } from './retention.ts'
 import { Standby } from './standby.ts'
@@ -32,6 +32,8 @@ export interface GraphParts {
   readonly retention: RetentionConfig
   /** The one asked for, and by whom; undefined: whatever was folded last. */
   readonly policy?: { readonly policy: Policy; readonly who: string } | undefined
+  /** For the tasks' commits. */
+  readonly pace?: Pace | undefined
   readonly observe?: TaskObserver
 }
 
@@ -91,7 +93,8 @@ export function createGraph(parts: GraphParts): Graph {
       await ensurePolicy(log, codec, { partition, store }, parts.policy.policy, parts.policy.who)
     }
     const watching = observe && { observe }
-    const task = new Task({ log, codec, clock, store, partition, restored, ...watching })
+    const { pace } = parts
+    const task = new Task({ log, codec, clock, store, partition, restored, pace, ...watching })
     seat.work = task
     const retention = parts.retention
     await together(

@@ -45,6 +45,8 @@ export interface GraphMainOptions {
   /** The one asked for, and by whom. */
   readonly policy?: GraphParts['policy']
   readonly retention: RetentionConfig
+  /** How often its tasks commit, as fits the log. */
+  readonly pace?: GraphParts['pace']
   readonly logger: Logger
   readonly observe?: TaskObserver
 }
@@ -81,6 +83,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     clock,
     retention,
     policy,
+    pace: options.pace,
     placement: options.placement ?? placeAll(log.partitions('events')),
     openStore: async (partition) => await open(`store-${partition}`),
     observe: {

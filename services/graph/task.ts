@@ -20,10 +20,11 @@ import { StoreError } from '../../ports/store.ts'
 import { Batch } from './batch.ts'
 import {
   BATCH_KEYS,
-  BATCH_MS,
   BATCH_RECORDS,
   DIGEST_RECORDS,
   END_EVERY_MS,
+  NEAR,
+  type Pace,
   READ_LIMIT,
   READ_WAIT_MS,
   TAKE_OVER_ATTEMPTS,
@@ -39,6 +40,8 @@ export interface TaskOptions {
   readonly store: Store
   readonly partition: number
   readonly clock: Clock
+  /** `NEAR` unless given. */
+  readonly pace?: Pace | undefined
   readonly observe?: TaskObserver
   /** Awaited whenever the task was taken over and its store is up to date, before it folds. */
   readonly restored?: () => Promise<void>
@@ -63,10 +66,14 @@ export class Task {
   #lookAt = Number.NEGATIVE_INFINITY
   #commits = 0
   #sinceDigest = 0
+  /** No page is read before. */
+  #readAtMs = Number.NEGATIVE_INFINITY
+  readonly #pace: Pace
 
   constructor(options: TaskOptions) {
     this.partition = options.partition
     this.#options = options
+    this.#pace = options.pace ?? NEAR
   }
 
   get store(): Store {
@@ -131,8 +138,10 @@ export class Task {
   }
 
   async #turn(owned: TaskLog, batch: Batch, signal: AbortSignal): Promise<void> {
-    const { log, partition } = this.#options
+    const { log, partition, clock } = this.#options
     const { position } = batch.position
+    const earlyMs = this.#readAtMs - clock.monotonicMs()
+    if (earlyMs > 0) await clock.sleep(earlyMs, signal)
     const options = { limit: READ_LIMIT, waitMs: READ_WAIT_MS }
     const page = await log.read('events', partition, position, options, signal)
     this.#end = await this.#endAfter(page)
@@ -141,6 +150,8 @@ export class Task {
       at = await this.#foldSome(batch, page.entries, at)
       await this.#commit(owned, batch)
     }
+    const tookAll = page.entries.length > 0 && page.entries.length < READ_LIMIT
+    if (tookAll) this.#readAtMs = clock.monotonicMs() + this.#pace.gatherMs
   }
 
   /** A page ends where its limit does, which is not how far the log goes. */
@@ -170,7 +181,7 @@ export class Task {
       observe?.folded?.(event, at, outcome)
       index += 1
       const isFull = batch.records >= BATCH_RECORDS || batch.keys >= BATCH_KEYS
-      if (isFull || clock.monotonicMs() - began >= BATCH_MS) break
+      if (isFull || clock.monotonicMs() - began >= this.#pace.batchMs) break
       if (clock.monotonicMs() < turnAt) continue
       await clock.sleep(0)
       turnAt = clock.monotonicMs() + TURN_MS
