@@ -26,7 +26,7 @@ import type { Step } from './outcome.ts'
 import { nextCommandId, tell } from './outcome.ts'
 import type { EvidenceClass } from './proof.ts'
 import { weaker } from './proof.ts'
-import type { Stand } from './standing.ts'
+import type { Stand, Standing } from './standing.ts'
 import type { ClusterState, Kind } from './state.ts'
 import type { Action, Decision } from './verdict.ts'
 
@@ -158,16 +158,14 @@ function staleness(state: ClusterState, stands: readonly Stand[]): EvidenceClass
   // A watcher that goes on where another stood tells first what is over: an owner deleted in one way, and only then in another.
   const isCatchingUp = state.now < state.startedTime + CATCH_UP_MS
   const isOld = (stand: Stand): boolean =>
-    (stand.isHearsay && (stand.standing === 'waiting' || stand.standing === 'dangling')) ||
+    (stand.isHearsay && CLAIMABLE.has(stand.standing)) ||
     (stand.proof !== null && stand.proof.position < state.startedAt) ||
-    (isCatchingUp && (stand.standing === 'waiting' || isOrphaning(stand)))
+    (isCatchingUp && (stand.standing === 'waiting' || stand.standing === 'orphaned'))
   return stands.some(isOld) ? 'E2' : 'O'
 }
 
-/** Its owner is there; one that is gone is gone. */
-function isOrphaning({ standing, proof }: Stand): boolean {
-  return standing === 'orphaned' && proof === null
-}
+/** What a look at the owner can bear out, or not. */
+const CLAIMABLE: ReadonlySet<Standing> = new Set(['waiting', 'dangling', 'orphaned'])
 
 export function baseOf(
   step: Step,
@@ -211,7 +209,7 @@ function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
 function claimedOf(stand: Stand): OwnerClaim['claim'] | undefined {
   if (stand.standing === 'dangling') return 'absent'
   if (stand.standing === 'waiting') return 'waiting'
-  return isOrphaning(stand) ? 'orphaning' : undefined
+  return stand.standing === 'orphaned' ? 'orphaning' : undefined
 }
 
 export function servedVersion(kind: Kind, version: string): string {
