@@ -42,6 +42,7 @@ const KEYS = {
     'image',
     'logging',
     'ports',
+    'pull_policy',
     'read_only',
     'restart',
     'secrets',
@@ -51,6 +52,7 @@ const KEYS = {
     'volumes',
   ],
   healthcheck: ['disable', 'interval', 'retries', 'start_period', 'test', 'timeout'],
+  need: ['condition', 'restart'],
   deploy: ['replicas'],
   logging: ['driver', 'options'],
 }
@@ -66,6 +68,12 @@ suite('docker-compose.yml', () => {
       deepEqual(unknown(KEYS.service, service), [], name)
       deepEqual(unknown(KEYS.healthcheck, parts.healthcheck), [], name)
       deepEqual(unknown(KEYS.deploy, parts.deploy), [], name)
+      const needs = Object.values(service.depends_on ?? {})
+      deepEqual(
+        needs.flatMap((need) => unknown(KEYS.need, need)),
+        [],
+        name,
+      )
       deepEqual(unknown(KEYS.logging, parts.logging), [], name)
     }
   })
@@ -79,6 +87,17 @@ suite('docker-compose.yml', () => {
         if (condition.includes('completed')) equal(service.restart, 'no', needed)
       }
     }
+  })
+
+  test('builds its image once, and takes it from nowhere else', () => {
+    equal(own.length, 6)
+    const policies = own.map(([name, { build, pull_policy }]) => [name, build, pull_policy])
+    const expected = (name: string): unknown[] =>
+      name === 'topics' ? ['.', 'build'] : [undefined, 'never']
+    deepEqual(
+      policies,
+      own.map(([name]) => [name, ...expected(name)]),
+    )
   })
 
   test('mounts volumes and secrets that it declares, and declares none in vain', () => {

@@ -8,19 +8,25 @@ import { parse } from 'yaml'
 export interface ComposeService {
   readonly image: string
   readonly build?: string
+  readonly pull_policy?: string
   readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
   readonly secrets?: readonly string[]
   readonly tmpfs?: readonly string[]
-  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly depends_on?: Readonly<Record<string, ComposeNeed>>
   readonly healthcheck: { readonly test?: readonly string[]; readonly disable?: boolean }
   readonly deploy?: { readonly replicas?: number }
   readonly restart: string
   readonly read_only?: boolean
   readonly cap_drop: readonly string[]
   readonly security_opt: readonly string[]
+}
+
+export interface ComposeNeed {
+  readonly condition: string
+  readonly restart?: boolean
 }
 
 export interface Compose {
@@ -38,7 +44,9 @@ export function readCompose(): Compose {
 export function ownServices(
   compose: Compose = readCompose(),
 ): readonly (readonly [string, ComposeService])[] {
-  return Object.entries(compose.services).filter(([, { build }]) => build !== undefined)
+  const all = Object.entries(compose.services)
+  const built = all.find(([, { build }]) => build !== undefined)
+  return all.filter(([, { image }]) => image === built?.[1].image)
 }
 
 /** Kafka's image takes its settings from variables. */
