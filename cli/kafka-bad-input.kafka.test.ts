@@ -120,6 +120,12 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
     })
   }
 
+  test('are reached by one address of several that is right', async () => {
+    const brokers = ['127.0.0.1:1', ...plain.bootstrap].join()
+    const { code, stderr } = await runKinfold(['topics', 'plan', '--brokers', brokers])
+    equal(code, 1, stderr)
+  })
+
   test('topics that are missing, and may not be made', async (t) => {
     const { application, graph } = fresh()
     const message = /the topics .*\.events, .* are missing: create them with kinfold topics apply/
