@@ -71,10 +71,12 @@ async function folded(graph: ServiceProcess, ends: readonly number[]): Promise<v
     await graph.assertRunning()
     await delay(LOOK_MS)
     const text = await (await graph.ask('/metrics')).text()
-    const found = [...text.matchAll(/^kinfold_replay_position\{partition="(\d+)"\} (\d+)/gm)]
+    const found = [
+      ...text.matchAll(/^kinfold_replay_position\{[^}]*\bpartition="(\d+)"[^}]*\} (\d+)/gm),
+    ]
     const reached = found.map(([, partition, at]) => Math.min(ends[Number(partition)]!, Number(at)))
     position = reached.reduce((sum, each) => sum + each, 0)
-    say(`${position} of ${events}, ${rounded(memoryOf(graph.pid).residentMb)} MB`)
+    say(`${position} of ${events}, ${memoryText(graph.pid)}`)
   }
 }
 
@@ -82,9 +84,14 @@ async function folded(graph: ServiceProcess, ends: readonly number[]): Promise<v
 async function idle(pid: number): Promise<void> {
   for (let before = Number.NEGATIVE_INFINITY; ; ) {
     const now = cpuSeconds(pid)
-    say(`CPU ${rounded(now, 1)} s, ${rounded(memoryOf(pid).residentMb)} MB`)
+    say(`CPU ${rounded(now, 1)} s, ${memoryText(pid)}`)
     if (now - before < (LOOK_MS / 1_000) * IDLE_SHARE) return
     before = now
     await delay(LOOK_MS)
   }
+}
+
+function memoryText(pid: number): string {
+  const { residentMb, anonymousMb } = memoryOf(pid)
+  return `${rounded(residentMb)} MB, of it anonymous ${rounded(anonymousMb)}`
 }
