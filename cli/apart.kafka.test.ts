@@ -1,5 +1,5 @@
 /** The services apart over a real Kafka and a real API server: a cascade goes, whoever of them dies. */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,10 +9,11 @@ import { type ControlPlane, startControlPlane } from '../testing/cluster/control
 import { eventually } from '../testing/eventually.ts'
 import { type Kafka, startKafka } from '../testing/kafka/broker.ts'
 import { missingKafka } from '../testing/kafka/jars.ts'
-import { KinfoldServices, SERVICES } from '../testing/kinfold-services.ts'
+import { KinfoldServices, SERVICES, type ServiceProcess } from '../testing/kinfold-services.ts'
 import { CONFIG_MAP, type Made, make, makeAll, missingOf, remove } from '../testing/objects.ts'
 
 const DEPENDENTS = 200
+const PARTITIONS = 4
 
 const skip = missingKafka() ?? missingServers('etcd', 'kube-apiserver')
 
@@ -29,7 +30,7 @@ suite('the services apart', { skip: skip ?? false }, () => {
       brokers: kafka.bootstrap,
       application: kafka.application,
       folder,
-      partitions: 4,
+      partitions: PARTITIONS,
       each: 2,
     })
     await services.start()
@@ -61,6 +62,26 @@ suite('the services apart', { skip: skip ?? false }, () => {
     })
   }
 
+  for (const [how, end] of [
+    ['killed', (each: ServiceProcess) => each.kill()],
+    ['stopped in good order', (each: ServiceProcess) => each.stop()],
+  ] as const) {
+    test(`the tasks of a graph process that is ${how} fold elsewhere`, async (t) => {
+      const [first, second] = services.of('graph')
+      ok(first !== undefined && second !== undefined)
+      const began = performance.now()
+      await end(first)
+      await eventually('the other has all', async () => {
+        const response = await second.ask('/readyz?verbose')
+        const folding = (await response.text()).split('\n').filter((line) => isTask(line))
+        return folding.length === PARTITIONS || `${folding.length} of ${PARTITIONS}`
+      })
+      t.diagnostic(`all fold elsewhere after ${Math.round(performance.now() - began)} ms`)
+      await services.start()
+      await services.ready()
+    })
+  }
+
   async function makeTree(name: string): Promise<{ owner: Made; dependents: readonly Made[] }> {
     const owner = await make(plane, { kind: CONFIG_MAP, name })
     const made = Array.from({ length: DEPENDENTS }, (_, i) => {
@@ -76,3 +97,7 @@ suite('the services apart', { skip: skip ?? false }, () => {
     })
   }
 })
+
+function isTask(line: string): boolean {
+  return /^\[\+\]task\/\d+ ok/.test(line)
+}

@@ -2,23 +2,39 @@
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit.ts'
-import { defaultDataDirectory } from './config.ts'
+import { configFile, defaultDataDirectory } from './config.ts'
+import { addKafkaOptions, type KafkaFlags } from './kafka-config.ts'
 
 export function addAudit(program: Command): void {
   const audit = program.command('audit').description('checks of the record against itself')
-  audit
+  const verify = audit
     .command('verify')
     .description(
       'fold every partition again from the log and compare digests and commands; makes no call',
     )
-    .option('--data <dir>', 'data directory', defaultDataDirectory())
-    .action(async (flags: { data: string }) => {
-      const { verify } = await import('./verify.ts')
-      const results = await verify(flags.data, stopSignal())
-      for (const result of results) process.stdout.write(`${tell(result)}\n`)
-      const isIdentical = results.every(({ type }) => type === 'identical')
-      process.exitCode = isIdentical ? EXIT.ok : EXIT.findings
-    })
+    .option('--data <dir>', `data directory (default: ${defaultDataDirectory()})`)
+    .option('--config <file>', 'YAML file with a kafka section; flags win')
+  addKafkaOptions(verify).action(async (flags: AuditFlags) => {
+    const results = await resultsOf(flags)
+    for (const result of results) process.stdout.write(`${tell(result)}\n`)
+    const isIdentical = results.every(({ type }) => type === 'identical')
+    process.exitCode = isIdentical ? EXIT.ok : EXIT.findings
+  })
+}
+
+interface AuditFlags extends KafkaFlags {
+  readonly data?: string
+  readonly config?: string
+}
+
+async function resultsOf(flags: AuditFlags): Promise<AuditResult[]> {
+  const { verifyBrokers, verifyDirectory } = await import('./verify.ts')
+  const section = configFile(flags)['kafka']
+  const isOnKafka =
+    flags.brokers !== undefined || (section !== undefined && flags.data === undefined)
+  if (!isOnKafka) return await verifyDirectory(flags.data ?? defaultDataDirectory(), stopSignal())
+  const { kafkaConfig } = await import('./kafka-config.ts')
+  return await verifyBrokers(kafkaConfig(flags, section, flags.config ?? 'kafka'), stopSignal())
 }
 
 function tell(result: AuditResult): string {

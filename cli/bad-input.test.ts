@@ -53,6 +53,11 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     ['up', '--config', '/nowhere.yaml'],
     /--config \/nowhere.yaml cannot be read/,
   ],
+  [
+    'an API server for a cluster too many',
+    ['playground', ...['a:1', 'b:1', 'c:1'].flatMap((at) => ['--listen', at])],
+    /--listen was given 3 times, and there are 2 clusters/,
+  ],
   ['an object without a name', ['tree', 'pod'], /pod: expected KIND\/NAME/],
   [
     'an output format',

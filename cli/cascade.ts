@@ -37,23 +37,31 @@ export function addCascade(program: Command): void {
       const response = await ask(serverOf(flags), `/v1/cascade?${params}`)
       if (flags.watch) return await watch(response, output)
       const { answer, partial } = (await response.json()) as Told
-      if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
+      warn(partial)
       process.stdout.write(render(answer, output))
     })
 }
 
 async function watch(response: Response, output: Output): Promise<void> {
   let former = ''
+  let lacking = ''
   for await (const line of linesOf(response)) {
     const { answer, partial, isFinal } = JSON.parse(line) as Told
+    // How much it lacks changes with every line; what it lacks is told once.
+    const lacks = partial.replaceAll(/\d+/g, '')
+    if (lacks !== lacking || isFinal) warn(partial)
+    lacking = lacks
     const text = output === 'table' ? `${oneLine(answer)}\n` : renderLine(answer, output)
     if (text !== former) process.stdout.write(text)
     former = text
-    if (!isFinal) continue
-    if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
-    return
+    if (isFinal) return
   }
   throw new ExitError(EXIT.failure, 'kinfold ended before the cascade did; ask again')
+}
+
+/** Beside the answer, which programs read. */
+function warn(partial: string): void {
+  if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
 }
 
 function renderLine(cascade: Cascade, output: 'json' | 'yaml'): string {

@@ -120,7 +120,8 @@ export function addPolicyOptions(command: Command): Command {
     .option('--preset <preset>', 'parity or guarded (default: guarded)')
 }
 
-function collect(value: string, former: readonly string[] = []): readonly string[] {
+/** Of an option that may be repeated. */
+export function collect(value: string, former: readonly string[] = []): readonly string[] {
   return [...former, value]
 }
 

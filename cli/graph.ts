@@ -30,6 +30,11 @@ export function addGraph(program: Command): void {
       '--standbys <n>',
       'processes that follow each partition, to take over sooner (default: 0)',
     )
+    .option(
+      '--schema-registry <url>',
+      'make the schemas of lineage and history known there, and write them by its ids',
+    )
+    .option('--schema-registry-credentials-file <file>', 'USER:PASSWORD for it')
     .action(async (flags: ServiceFlags) => {
       const value = flags.standbys
       const standbys = whole({ key: 'standbys', value, from: '--standbys' }, 0, MOST_STANDBYS) ?? 0

@@ -6,15 +6,18 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { Registry } from '../adapters/avro/registry.ts'
 import { COMPRESSIONS } from '../adapters/kafka/record-batch.ts'
 import type { KafkaSasl, KafkaSettings, KafkaTls } from '../adapters/kafka/settings.ts'
-import { refusalOf } from '../adapters/kafka/settings.ts'
+import { isLoopback, refusalOf } from '../adapters/kafka/settings.ts'
 import { bad, checkKey, flag, oneOf, type Setting, text, texts, whole } from './setting.ts'
 
 export interface KafkaConfig {
   readonly settings: KafkaSettings
   readonly replicas: number | undefined
   readonly mayCreate: boolean
+  /** Where public records' schemas are made known; undefined: nowhere. */
+  readonly registry: Registry | undefined
 }
 
 /** As commander gives them; undefined where not given. */
@@ -29,9 +32,12 @@ export interface KafkaFlags {
   readonly saslUsername?: string
   readonly saslPasswordFile?: string
   readonly saslTokenFile?: string
+  readonly insecure?: boolean
   readonly compression?: string
   readonly replicas?: string
   readonly createTopics?: boolean
+  readonly schemaRegistry?: string
+  readonly schemaRegistryCredentialsFile?: string
 }
 
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const
@@ -50,9 +56,12 @@ const KEYS = [
   'saslUsername',
   'saslPasswordFile',
   'saslTokenFile',
+  'insecure',
   'compression',
   'replicas',
   'createTopics',
+  'schemaRegistry',
+  'schemaRegistryCredentialsFile',
 ]
 
 export function addKafkaOptions(command: Command): Command {
@@ -67,6 +76,7 @@ export function addKafkaOptions(command: Command): Command {
     .option('--sasl-username <name>', 'for plain and scram')
     .option('--sasl-password-file <file>', 'for plain and scram')
     .option('--sasl-token-file <file>', 'for oauthbearer; read again whenever a token is needed')
+    .option('--insecure', 'also without TLS and login beyond this machine')
     .option('--compression <codec>', `of new records: ${COMPRESSIONS.join(', ')} (default: zstd)`)
     .option('--replicas <n>', 'copies of new topics (default: 3, or one a broker if fewer)')
     .option('--no-create-topics', 'refuse to start while topics are missing or wrong')
@@ -95,11 +105,17 @@ export function kafkaConfig(flags: KafkaFlags, section: unknown, file: string): 
     application,
     tls: tlsOf(pick),
     sasl: saslOf(pick),
+    insecure: flag(pick('insecure')),
     compression: oneOf(pick('compression'), COMPRESSIONS) ?? 'zstd',
   }
   const refusal = refusalOf(settings)
   if (refusal !== undefined) throw bad(refusal)
-  return { settings, replicas: whole(pick('replicas'), 1, MAX_REPLICAS), mayCreate: creates }
+  return {
+    settings,
+    replicas: whole(pick('replicas'), 1, MAX_REPLICAS),
+    mayCreate: creates,
+    registry: registryOf(pick),
+  }
 }
 
 function mapping(section: unknown, file: string): Record<string, unknown> {
@@ -147,6 +163,24 @@ function saslOf(pick: Pick): KafkaSasl | undefined {
     throw bad(`--sasl ${mechanism} needs --sasl-username and --sasl-password-file`)
   }
   return { mechanism, username, password: password.replace(/\r?\n$/, '') }
+}
+
+function registryOf(pick: Pick): Registry | undefined {
+  const setting = pick('schemaRegistry')
+  const url = text(setting)
+  if (url === undefined) return undefined
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
+    throw bad(`${setting.from}: ${url} is no address: give http://HOST:PORT or https://…`)
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw bad(`${setting.from}: credentials come from --schema-registry-credentials-file only`)
+  }
+  const credentials = contentOf(pick('schemaRegistryCredentialsFile'))?.trim()
+  if (credentials !== undefined && parsed.protocol === 'http:' && !isLoopback(parsed.host)) {
+    throw bad(`${setting.from}: the credentials would go over the network in clear: use https`)
+  }
+  return { url, credentials }
 }
 
 function contentOf(setting: Setting): string | undefined {

@@ -14,7 +14,7 @@ process.stderr.write(process.pid + '\\n')
 becomeLean()
 keepCompiled()
 const { execArgv, argv, env } = process
-console.log(JSON.stringify({ execArgv, args: argv.slice(2), arenas: env.MALLOC_ARENA_MAX, cache: env.NODE_COMPILE_CACHE }))
+console.log(JSON.stringify({ execArgv, args: argv.slice(2), arenas: env.MALLOC_ARENA_MAX, kept: env.MALLOC_TRIM_THRESHOLD_, cache: env.NODE_COMPILE_CACHE }))
 `
 const FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=50']
 
@@ -28,6 +28,7 @@ interface Said {
   readonly execArgv: readonly string[]
   readonly args: readonly string[]
   readonly arenas?: string
+  readonly kept?: string
   readonly cache?: string
 }
 
@@ -49,6 +50,7 @@ test('a process becomes lean once, and keeps its id and its arguments', async ()
     execArgv: [...FLAGS, '--no-warnings'],
     args: ['up', '--mode', 'observe'],
     arenas: '2',
+    kept: '262144',
     cache: join(directory, 'kinfold', 'compiled'),
   })
 })
@@ -61,6 +63,10 @@ test('whoever sets one of the flags gets Node as it is', async () => {
 })
 
 test('what the environment says of memory and cache stays', async () => {
-  const { arenas, cache } = await said([], { MALLOC_ARENA_MAX: '7', NODE_COMPILE_CACHE: directory })
-  deepEqual([arenas, cache], ['7', directory])
+  const { arenas, kept, cache } = await said([], {
+    MALLOC_ARENA_MAX: '7',
+    MALLOC_TRIM_THRESHOLD_: '8',
+    NODE_COMPILE_CACHE: directory,
+  })
+  deepEqual([arenas, kept, cache], ['7', '8', directory])
 })

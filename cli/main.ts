@@ -2,48 +2,9 @@
 /**
  * The command `kinfold`. What must stay true: every failure is one clear sentence on standard error, and the exit code says whose it is.
  */
-import { Command, CommanderError } from 'commander'
+import { CommanderError } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import { addAudit } from './audit.ts'
-import { addCascade } from './cascade.ts'
-import { addDoctor } from './doctor.ts'
-import { addGraph } from './graph.ts'
-import { addLineage } from './lineage.ts'
-import { addPlan } from './plan.ts'
-import { addPlayground } from './playground.ts'
-import { addReaper } from './reaper.ts'
-import { addTopics } from './topics.ts'
-import { addTree } from './tree.ts'
-import { addUp } from './up.ts'
-import { VERSION } from './version.ts'
-import { addWatcher } from './watcher.ts'
-import { addWhy } from './why.ts'
-
-const program = new Command('kinfold')
-  .description(
-    'Garbage collection for Kubernetes-style APIs over several clusters, and the record of who owned what.',
-  )
-  .version(VERSION)
-  .showHelpAfterError('(kinfold COMMAND --help says more)')
-  .exitOverride()
-
-addUp(program)
-addPlayground(program)
-addWatcher(program)
-addGraph(program)
-addReaper(program)
-addTree(program)
-addWhy(program)
-addCascade(program)
-addPlan(program)
-addLineage(program)
-addAudit(program)
-addDoctor(program)
-addTopics(program)
-program.addHelpText(
-  'after',
-  '\nExit codes: 0 done, 1 differences or findings, 2 bad input, 3 refused by policy, 4 failure.',
-)
+import { createProgram } from './program.ts'
 
 // Who reads us may stop, as `head` does: that is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -52,7 +13,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  await program.parseAsync()
+  await createProgram().parseAsync()
 } catch (error) {
   process.exitCode = report(error)
 }

@@ -3,12 +3,15 @@
  *
  * What must stay true: it never reads a kubeconfig of anybody's, and leaves nothing behind but what it was told to keep.
  */
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
-import { upConfig } from './config.ts'
+import type { Playground } from '../playground/playground.ts'
+import { parseAddress } from '../runtime/endpoint.ts'
+import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
+import { collect, upConfig } from './config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 
 interface PlaygroundFlags {
@@ -16,8 +19,12 @@ interface PlaygroundFlags {
   readonly data?: string
   readonly partitions?: string
   readonly workload: boolean
+  readonly apiOnly?: boolean
+  readonly listen?: readonly string[]
   readonly logLevel: string
 }
+
+const CLUSTERS = ['north', 'south'] as const
 
 export function addPlayground(program: Command): void {
   program
@@ -27,40 +34,78 @@ export function addPlayground(program: Command): void {
     .option('--data <dir>', 'keep the data here (default: a new directory, gone at the end)')
     .option('--partitions <n>', 'partitions of a new log (default: 1)')
     .option('--no-workload', 'leave the clusters empty')
+    .option('--api-only', 'only the clusters: no Kinfold over them')
+    .option(
+      '--listen <host:port>',
+      'of an API server, which asks for no credentials; once for each of the two (default: 127.0.0.1, any port)',
+      collect,
+    )
     .option('--log-level <level>', 'debug, info, warn or error', 'warn')
     .action(async (flags: PlaygroundFlags) => {
+      const listen = listenOf(flags.listen ?? [])
       becomeLean()
-      await play(flags, stopSignal())
+      await play(flags, listen, stopSignal())
       process.exitCode = EXIT.ok
     })
 }
 
-async function play({ workload, ...flags }: PlaygroundFlags, signal: AbortSignal): Promise<void> {
+type Address = ReturnType<typeof parseAddress>
+
+function listenOf(addresses: readonly string[]): readonly Address[] {
+  if (addresses.length > CLUSTERS.length) {
+    const message = `--listen was given ${addresses.length} times, and there are ${CLUSTERS.length} clusters`
+    throw new ExitError(EXIT.input, message)
+  }
+  return addresses.map((each) => parseAddress(each, '--listen'))
+}
+
+async function play(
+  flags: PlaygroundFlags,
+  listen: readonly Address[],
+  signal: AbortSignal,
+): Promise<void> {
   const { startPlayground } = await import('../playground/playground.ts')
+  const made = flags.data === undefined ? mkdtempSync(join(tmpdir(), 'kinfold-playground-')) : null
+  const data = flags.data ?? made ?? ''
+  try {
+    await using clusters = await startPlayground({
+      directory: data,
+      clusters: CLUSTERS,
+      listen,
+      workload: flags.workload,
+    })
+    if (flags.apiOnly) await showOnly(clusters, signal)
+    else await collectIn(clusters, { ...flags, data }, signal)
+  } finally {
+    if (made !== null) rmSync(made, { recursive: true, force: true })
+  }
+}
+
+async function showOnly({ kubeconfig, servers }: Playground, signal: AbortSignal): Promise<void> {
+  keepCompiled()
+  const urls = servers.map(({ name, url }) => `${name} at ${url}`).join(', ')
+  process.stdout.write(`clusters without Kinfold: ${urls}; kubeconfig ${kubeconfig}\n`)
+  if (!signal.aborted) await once(signal, 'abort')
+}
+
+async function collectIn(
+  { kubeconfig, servers }: Playground,
+  flags: Pick<PlaygroundFlags, 'http' | 'data' | 'partitions' | 'logLevel'>,
+  signal: AbortSignal,
+): Promise<void> {
   const { openClusters } = await import('./clusters.ts')
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../runtime/logger.ts')
   keepCompiled()
-  const made = flags.data === undefined ? mkdtempSync(join(tmpdir(), 'kinfold-playground-')) : null
-  const data = flags.data ?? made ?? ''
-  try {
-    const config = upConfig({ ...flags, data, mode: 'enforce', preset: 'parity' })
-    await using clusters = await startPlayground({
-      directory: data,
-      clusters: ['north', 'south'],
-      workload,
-    })
-    await using opened = new AsyncDisposableStack()
-    const contexts = clusters.servers.map(({ name }) => name)
-    const connected = openClusters(clusters.kubeconfig, contexts)
-    for (const cluster of connected) opened.use(cluster)
-    const logger = createLogger('kinfold', config.logLevel)
-    await runEmbedded(config, connected, logger, signal, (url) => {
-      process.stdout.write(welcome(clusters.kubeconfig, url))
-    })
-  } finally {
-    if (made !== null) rmSync(made, { recursive: true, force: true })
-  }
+  const config = upConfig({ ...flags, mode: 'enforce', preset: 'parity' })
+  await using opened = new AsyncDisposableStack()
+  const contexts = servers.map(({ name }) => name)
+  const connected = openClusters(kubeconfig, contexts)
+  for (const cluster of connected) opened.use(cluster)
+  const logger = createLogger('kinfold', config.logLevel)
+  await runEmbedded(config, connected, logger, signal, (url) => {
+    process.stdout.write(welcome(kubeconfig, url))
+  })
 }
 
 function welcome(kubeconfig: string, url: string): string {

@@ -1,8 +1,10 @@
-/** What readiness makes of a watcher that waits for its turn. */
+/** A process is ready when all that it was given folds and is caught up, or when it waits for its turn; it says how far its standbys are. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
+import { isReady, verbose } from '../runtime/health.ts'
+import type { PartitionStatus } from '../services/graph/graph.ts'
 import { noCounters, type WatcherStatus } from '../services/watcher/status.ts'
-import { checksOfWatcher } from './readiness.ts'
+import { checksOfWatcher, readinessOf } from './readiness.ts'
 
 const WAITING: WatcherStatus = {
   ...{ clusterId: 'c', name: 'north', epoch: 0, clusterEpoch: 0, connected: false },
@@ -22,3 +24,54 @@ test('a watcher that may not take the lease is not ready, and says why', () => {
   const reason = 'The Lease kube-system/kinfold-watcher may not be written.'
   deepEqual(checks({ reason }), [{ name: 'cluster/north', failure: reason }])
 })
+
+const TASK = {
+  partition: 3,
+  role: 'active',
+  state: 'folding',
+  position: 7n,
+  lagEntries: 0n,
+} as const
+const OWNED = new Map([[3, 'http://other']])
+
+const cases: readonly [string, readonly PartitionStatus[], typeof OWNED, boolean, string][] = [
+  ['a task that folds', [TASK], OWNED, true, '[+]task/3 ok'],
+  ['a little behind', [{ ...TASK, lagEntries: 10_000n }], OWNED, true, '[+]task/3 ok'],
+  [
+    'far behind',
+    [{ ...TASK, lagEntries: 10_001n }],
+    OWNED,
+    false,
+    '[-]task/3 failed: 10001 entries behind',
+  ],
+  [
+    'a store that is being opened',
+    [{ ...TASK, state: 'opening' }],
+    OWNED,
+    false,
+    '[-]task/3 failed: opening',
+  ],
+  [
+    'a standby, however far behind',
+    [{ ...TASK, role: 'standby', state: 'following', lagEntries: 20_000n }],
+    OWNED,
+    true,
+    '[+]standby/3 ok: 20000 entries behind',
+  ],
+  ['nothing to do while others do it', [], OWNED, true, ''],
+  [
+    'nothing, and nobody does anything',
+    [],
+    new Map(),
+    false,
+    '[-]tasks failed: no task is given to anybody yet',
+  ],
+]
+
+for (const [what, status, owners, ready, line] of cases) {
+  test(what, () => {
+    const graph = { status: () => status, owners: () => owners }
+    const checks = readinessOf([], graph, { counts: () => [] })
+    deepEqual([isReady(checks), verbose(checks).split('\n').at(-3) ?? ''], [ready, line])
+  })
+}

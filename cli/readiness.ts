@@ -10,7 +10,11 @@ const REFUSED = /^(FORBIDDEN|UNAUTHORIZED): /
 /** A task that is further behind is not caught up. */
 const LAG_LIMIT_ENTRIES = 10_000n
 
-export function readinessOf(watchers: readonly Watcher[], graph: Graph, census: Census): Check[] {
+export function readinessOf(
+  watchers: readonly Watcher[],
+  graph: Pick<Graph, 'status' | 'owners'>,
+  census: Pick<Census, 'counts'>,
+): Check[] {
   const nameOf = (id: string): string =>
     watchers.find((watcher) => watcher.status().clusterId === id)?.status().name ?? id
   return [
@@ -51,7 +55,7 @@ export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
   return [connection, ...synced]
 }
 
-export function checksOfTasks(graph: Graph): Check[] {
+export function checksOfTasks(graph: Pick<Graph, 'status' | 'owners'>): Check[] {
   const all = graph.status()
   const isIdle = all.length === 0 && graph.owners().size === 0
   if (isIdle) return [{ name: 'tasks', failure: 'no task is given to anybody yet' }]

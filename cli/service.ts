@@ -7,8 +7,10 @@ import type { Meter } from '@opentelemetry/api'
 import type { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
 import { avroCodec } from '../adapters/avro/codec.ts'
+import { registeredCodec } from '../adapters/avro/registry.ts'
 import { type KafkaLog, openKafkaLog } from '../adapters/kafka/log.ts'
 import { createKafkaPlacement } from '../adapters/kafka/placement.ts'
+import { TopicsMissing } from '../adapters/kafka/topics.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Codec } from '../ports/codec.ts'
 import { LogError } from '../ports/log.ts'
@@ -28,6 +30,11 @@ import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from 
 import { becomeLean, keepCompiled } from './lean-process.ts'
 import { registerBuild } from './process-metrics.ts'
 import { VERSION } from './version.ts'
+
+type ServiceName = 'graph' | 'reaper' | 'watcher'
+
+/** How often it is looked for topics that are missing. */
+const TOPICS_EVERY_MS = 1_000
 
 export interface ServiceFlags extends UpFlags, KafkaFlags {
   readonly standbys?: string
@@ -59,7 +66,7 @@ export interface Service extends AsyncDisposable {
 
 export function serviceCommand(
   program: Command,
-  name: 'graph' | 'reaper' | 'watcher',
+  name: ServiceName,
   description: string,
   http: string,
 ): Command {
@@ -76,7 +83,7 @@ export function serviceCommand(
 
 /** Until a signal ends it. `open` gets its parts and makes the service. */
 export async function runService(
-  name: 'graph' | 'reaper' | 'watcher',
+  name: ServiceName,
   flags: ServiceFlags,
   listening: string,
   open: (parts: ServiceParts) => Promise<Service>,
@@ -92,13 +99,16 @@ export async function runService(
   const logger = createLogger(`kinfold-${name}`, config.logLevel)
   const signal = stopSignal()
   const clock = systemClock()
-  await using log = await openLog(name, kafka, config, clock, logger)
+  // Only the graph writes what others read, and reads it again.
+  const isRegistered = name === 'graph' && kafka.registry !== undefined
+  const codec = isRegistered ? await registeredCodec(kafka.registry) : avroCodec()
+  await using log = await openLog(name, kafka, config, clock, logger, signal)
   await using metrics = createMetrics()
   registerBuild(metrics.meter, VERSION)
   await using placements = new AsyncDisposableStack()
   await using service = await open({
     ...{ config, kafka, log, clock, logger, token },
-    codec: avroCodec(),
+    codec,
     random: systemRandom(),
     meter: metrics.meter,
     placement: (standbys) =>
@@ -106,7 +116,7 @@ export async function runService(
         createKafkaPlacement({
           settings: kafka.settings,
           clientId: `kinfold-${name}`,
-          group: `${kafka.settings.application}-${name}`,
+          group: name,
           partitions: log.partitions('events'),
           standbys,
           clock,
@@ -132,21 +142,30 @@ export async function runService(
   process.exitCode = EXIT.ok
 }
 
+/** The graph creates missing topics, since it is told how many partitions there are to be; the others wait for them. */
 async function openLog(
-  name: string,
-  { settings, replicas, mayCreate }: KafkaConfig,
+  name: ServiceName,
+  kafka: KafkaConfig,
   { partitions }: UpConfig,
   clock: Clock,
   logger: Logger,
+  signal: AbortSignal,
 ): Promise<KafkaLog> {
-  try {
-    return await openKafkaLog({
-      ...{ settings, partitions, replicas, mayCreate, clock },
-      clientId: `kinfold-${name}`,
-      onWarning: (text) => logger.log('warn', 'Kafka', { reason: text }),
-    })
-  } catch (error) {
-    if (!(error instanceof LogError)) throw error
-    throw new ExitError(EXIT.failure, error.message, { cause: error })
+  const { settings, replicas } = kafka
+  const mayCreate = kafka.mayCreate && name === 'graph'
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await openKafkaLog({
+        ...{ settings, partitions, replicas, mayCreate, clock },
+        clientId: `kinfold-${name}`,
+        onWarning: (text) => logger.log('warn', 'Kafka', { reason: text }),
+      })
+    } catch (error) {
+      if (!(error instanceof LogError)) throw error
+      const mayWait = error instanceof TopicsMissing && kafka.mayCreate && !signal.aborted
+      if (!mayWait) throw new ExitError(EXIT.failure, error.message, { cause: error })
+      if (!isTold) logger.log('warn', 'waiting for topics', { reason: error.message })
+      await clock.sleep(TOPICS_EVERY_MS, signal)
+    }
   }
 }

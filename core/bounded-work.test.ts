@@ -96,6 +96,32 @@ test('what comes between the slices is seen by those that follow', () => {
   deepEqual(check(told.state), [])
 })
 
+test('what is told while slices are left brings about its own and no slice, so the fold keeps up with a cascade', () => {
+  const told = begun(1000)
+  told.fold(added('rs/web', 1))
+  for (let i = 0; i < 5000; i++) told.fold(added(`cm/d${i} <- rs/web`, i + 2))
+  equal(told.foldOne(deleted('rs/web', 6000)).commands.length, SLICE)
+
+  for (let i = 0; i < 100; i++) {
+    const { commands, notes } = told.foldOne(deleted(`cm/d${i}`, 6001 + i))
+    deepEqual([commands.length, notes.length], [0, 0])
+  }
+  const { commands, notes } = told.foldOne({ type: 'Continue' })
+  deepEqual([commands.length, notes.length], [SLICE, 1])
+})
+
+test('heartbeats go on where a Continue was lost', () => {
+  const told = begun(1000)
+  told.fold(added('rs/web', 1))
+  for (let i = 0; i < 1000; i++) told.fold(added(`cm/d${i} <- rs/web`, i + 2))
+  equal(told.foldOne(deleted('rs/web', 6000)).commands.length, SLICE)
+
+  const heartbeat: Event = { type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] }
+  const { commands, notes } = told.foldOne(heartbeat)
+  deepEqual([commands.length, notes.length], [1000 - SLICE, 0])
+  deepEqual(told.foldOne({ type: 'Continue' }).commands, [])
+})
+
 test('a relist that misses 5,000 takes them out in slices', () => {
   const told = begun(1)
   for (let i = 0; i < 5000; i++) told.fold(added(`cm/d${i}`, i + 2))

@@ -44,7 +44,15 @@ export function fold(graph: Graph, event: Event, at: At): Folding {
   const hadWork = hasWork(graph)
   apply(step, event)
   tellOwners(step)
-  return { step, event, hadWork, stepsLeft: STEPS_PER_RECORD }
+  return { step, event, hadWork, stepsLeft: mayGoOn(event, hadWork) ? STEPS_PER_RECORD : 0 }
+}
+
+/**
+ * Whoever puts work on the agenda begins with it. From then on it goes on at `Continue`, which stands behind all that was told meanwhile: else each result
+ * of a cascade would bring hundreds of decisions more, and the fold fall behind those who carry them out. And at heartbeats, should a `Continue` ever be unreadable.
+ */
+function mayGoOn({ type }: Event, hadWork: boolean): boolean {
+  return !hadWork || type === 'Continue' || type === 'Heartbeat'
 }
 
 /** The page that the fold wants to look at next; undefined when this record may do no more. */

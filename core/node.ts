@@ -131,7 +131,7 @@ export interface Node {
   readonly orphanedAt: number | null
   /** We asked for its orphan finalizer to be taken off: that it is off is no change of anybody's mind. */
   readonly isFreed: boolean
-  /** The same of the last owner that let it go; null when none ever did. */
+  /** The same of the last owner that let it go, while it names something that it named then; null when none did. */
   readonly letGoAt: number | null
   /** All that it waits for waits for it in turn: what still blocks it does not count. */
   readonly ringed: boolean

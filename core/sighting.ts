@@ -179,6 +179,7 @@ function changed(
     hash,
     places,
     position: step.at.position,
+    letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
     ...(phase === 'suspect'
       ? IN_DOUBT
       : {
@@ -196,6 +197,12 @@ function changed(
   const isOtherOwner = phase !== node.phase || orphanedAt !== node.orphanedAt || !how.wasCurrent
   if (isOtherOwner) ownerChanged(step, cluster, object.uid, object)
   judge(step, cluster, object.uid)
+}
+
+/** What it is given after it let go of all it had is a new claim: who asked before that to keep it has no say in it. */
+function namesOneOf(after: ObjectMeta, before: ObjectMeta): boolean {
+  const uids = before.ownerReferences.map(({ uid }) => uid)
+  return after.ownerReferences.some(({ uid }) => uids.includes(uid))
 }
 
 function isConfirming(node: Node): boolean {

@@ -1,14 +1,14 @@
 /**
- * An API server's HTTP face on 127.0.0.1, for kubectl and for Kinfold itself.
+ * An API server's HTTP face, for kubectl and for Kinfold itself.
  *
- * What must stay true: nobody but this machine is listened to; a reader that is slow holds up only its own answer, and what it has not
- * taken is not produced; a client that goes away ends its watch.
+ * What must stay true: unless told otherwise, nobody but this machine is listened to; a reader that is slow holds up only its own answer, and
+ * what it has not taken is not produced; a client that goes away ends its watch.
  *
  * Not here: what is answered (adapters/memory/api-server.ts), TLS and credentials: the playground has nothing to protect.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, isIP } from 'node:net'
 import type { ApiRequest, ApiServer } from '../adapters/memory/api-server.ts'
 import { jsonFromProtobuf, PROTOBUF, ProtobufError } from './protobuf.ts'
 
@@ -16,23 +16,29 @@ import { jsonFromProtobuf, PROTOBUF, ProtobufError } from './protobuf.ts'
 const MAX_BODY_BYTES = 3 * 1024 * 1024
 /** Longer than clients keep idle connections, so that it is they who close them. */
 const KEEP_ALIVE_MS = 120_000
-const HOST = '127.0.0.1'
+
+export interface Address {
+  readonly host: string
+  /** 0 takes any that is free. */
+  readonly port: number
+}
+
+export const ANY_HERE: Address = { host: '127.0.0.1', port: 0 }
 
 export interface HttpFace extends AsyncDisposable {
-  /** `http://127.0.0.1:PORT` */
+  /** `http://HOST:PORT`, with the host as it was given. */
   readonly url: string
 }
 
-/** Port 0 takes any free one. */
-export async function serveHttp(api: ApiServer, port: number): Promise<HttpFace> {
+export async function serveHttp(api: ApiServer, { host, port }: Address): Promise<HttpFace> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     void answer(api, request, response)
   })
-  server.listen(port, HOST)
+  server.listen(port, host)
   await once(server, 'listening')
   const address = server.address() as AddressInfo
   return {
-    url: `http://${HOST}:${address.port}`,
+    url: `http://${isIP(host) === 6 ? `[${host}]` : host}:${address.port}`,
     [Symbol.asyncDispose]: () => close(server),
   }
 }

@@ -1,8 +1,8 @@
 /**
  * The playground: clusters of our own within this process, reachable by kubectl, with something going on in them.
  *
- * What must stay true: it listens on 127.0.0.1 alone and writes nothing but a kubeconfig into the directory that it is given. Each start
- * makes new clusters with identities of their own; nothing outlives the process.
+ * What must stay true: it listens on 127.0.0.1 alone, unless told otherwise, and writes nothing but a kubeconfig into the directory that it
+ * is given. Each start makes new clusters with identities of their own; nothing outlives the process.
  *
  * Not here: Kinfold itself, which is pointed at the kubeconfig like at any other (cli/playground.ts).
  */
@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { ApiServer } from '../adapters/memory/api-server.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { systemRandom } from '../runtime/random.ts'
-import { serveHttp } from './http.ts'
+import { type Address, ANY_HERE, serveHttp } from './http.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
 import { runWorkload } from './workload.ts'
 
@@ -20,14 +20,14 @@ export interface PlaygroundOptions {
   readonly directory: string
   /** Names of the clusters, and of their contexts. */
   readonly clusters: readonly [string, ...string[]]
-  /** In the order of the clusters; any free one where none is given. */
-  readonly ports?: readonly number[]
+  /** In the order of the clusters; any free port of 127.0.0.1 where none is given. */
+  readonly listen?: readonly Address[]
   readonly workload: boolean
 }
 
 export interface PlaygroundServer {
   readonly name: string
-  /** `http://127.0.0.1:PORT` */
+  /** `http://HOST:PORT` */
   readonly url: string
   readonly api: ApiServer
 }
@@ -39,21 +39,21 @@ export interface Playground extends AsyncDisposable {
 }
 
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
-  const { directory, clusters, ports = [], workload } = options
+  const { directory, clusters, listen = [], workload } = options
   const clock = systemClock()
   const random = systemRandom()
   await mkdir(directory, { recursive: true })
   await using starting = new AsyncDisposableStack()
-  const start = async (name: string, port: number): Promise<PlaygroundServer> => {
+  const start = async (name: string, at = ANY_HERE): Promise<PlaygroundServer> => {
     const api = new ApiServer({ clock, random, name })
-    const { url } = starting.use(await serveHttp(api, port))
+    const { url } = starting.use(await serveHttp(api, at))
     if (workload) starting.use(startWorkload(api))
     return { name, url, api }
   }
   const [first, ...others] = clusters
-  const servers: [PlaygroundServer, ...PlaygroundServer[]] = [await start(first, ports[0] ?? 0)]
+  const servers: [PlaygroundServer, ...PlaygroundServer[]] = [await start(first, listen[0])]
   for (const [index, name] of others.entries()) {
-    servers.push(await start(name, ports[index + 1] ?? 0))
+    servers.push(await start(name, listen[index + 1]))
   }
   const kubeconfig = join(directory, 'kubeconfig')
   await writeKubeconfig(kubeconfig, servers)

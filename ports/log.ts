@@ -112,6 +112,11 @@ export interface Log extends AsyncDisposable {
     signal?: AbortSignal,
   ): Promise<Page>
   bounds(topic: Topic, partition: number): Promise<Bounds>
+  /**
+   * Of a compacted topic: from here on every null value is still there. Who stopped before has perhaps missed one, and holds what is gone:
+   * it begins at the start, with nothing.
+   */
+  wholeFrom(topic: Topic, partition: number): Promise<bigint>
   /** Of a compacted topic: the last entry of each key that has a value, in offset order. */
   latest(topic: Topic, partition: number): Promise<readonly Entry[]>
   loadPosition(reader: string, topic: Topic, partition: number): Promise<SavedPosition | undefined>

@@ -29,6 +29,7 @@ type OpenFixture = (t: TestContext) => Promise<StoreFixture>
 export function storeContract(name: string, open: OpenFixture): void {
   contentTests(name, open)
   pageTests(name, open)
+  viewTests(name, open)
   lifeTests(name, open)
   modelTest(name, open)
 }
@@ -81,6 +82,36 @@ function contentTests(name: string, open: OpenFixture): void {
     equal(store.checkpoint(), undefined)
     await store.write([put('a', 'one')], at(1))
     deepEqual(store.get('a'), bytes('one'))
+  })
+}
+
+function viewTests(name: string, open: OpenFixture): void {
+  test(`${name} gives a view of what it holds at that moment, whatever is written later`, async (t) => {
+    const { store } = await open(t)
+    await store.write([put('a', 'one'), put('b', 'two'), put('c', 'three')], at(1))
+    await using view = store.view()
+    await store.write([put('a', 'four'), ['b', null], put('d', 'five')], at(2))
+    deepEqual(await view.page(EVERYTHING), [put('a', 'one'), put('b', 'two'), put('c', 'three')])
+    deepEqual(await view.page({ gte: 'b', lt: 'z', limit: 1 }), [put('b', 'two')])
+    deepEqual(await store.page(EVERYTHING), [put('a', 'four'), put('c', 'three'), put('d', 'five')])
+  })
+
+  test(`${name} closes its views when it is wiped, and is usable`, async (t) => {
+    const { store } = await open(t)
+    await store.write([put('a', 'one')], at(1))
+    await using view = store.view()
+    await store.wipe()
+    await store.write([put('b', 'two')], at(1))
+    await rejects(view.page(EVERYTHING), isClosed)
+    deepEqual(await store.page(EVERYTHING), [put('b', 'two')])
+  })
+
+  test(`${name} closes its views when it is closed`, async (t) => {
+    const { store } = await open(t)
+    await store.write([put('a', 'one')], at(1))
+    await using view = store.view()
+    await store[Symbol.asyncDispose]()
+    await rejects(view.page(EVERYTHING), isClosed)
   })
 }
 
@@ -175,6 +206,7 @@ function lifeTests(name: string, open: OpenFixture): void {
     await store[Symbol.asyncDispose]()
     throws(() => store.get('a'), isClosed)
     throws(() => store.checkpoint(), isClosed)
+    throws(() => store.view(), isClosed)
     await rejects(store.page(EVERYTHING), isClosed)
     await rejects(store.write([put('a', 'two')], at(2)), isClosed)
     await rejects(store.wipe(), isClosed)

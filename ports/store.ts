@@ -26,6 +26,12 @@ export interface KeyRange {
   readonly limit: number
 }
 
+/** What a store held at one moment, whatever is written later. */
+export interface StoreView extends AsyncDisposable {
+  /** In key order. `CLOSED` once the store was closed or wiped. */
+  page(range: KeyRange): Promise<readonly StoreEntry[]>
+}
+
 export interface Store extends AsyncDisposable {
   /** Undefined when nothing was ever written (or after `wipe`). */
   checkpoint(): Checkpoint | undefined
@@ -33,6 +39,8 @@ export interface Store extends AsyncDisposable {
   get(key: string): Uint8Array | undefined
   /** In key order. */
   page(range: KeyRange): Promise<readonly StoreEntry[]>
+  /** As of now, which is between two writes. Close it when it has been read: until then nothing that it holds is freed. */
+  view(): StoreView
   write(changes: readonly StoreChange[], checkpoint: Checkpoint): Promise<void>
   /** Forgets everything, damage included; the store is then as new. */
   wipe(): Promise<void>

@@ -22,8 +22,8 @@ export interface ServicesOptions {
   /** Processes of each service. */
   readonly each: number
   readonly standbys?: number
-  /** For every service, as they are given. */
-  readonly flags?: readonly string[]
+  /** For every service, as they are given; or for each its own. */
+  readonly flags?: readonly string[] | ((service: ServiceName) => readonly string[])
 }
 
 const MAIN = join(import.meta.dirname, '..', 'cli', 'main.ts')
@@ -111,15 +111,16 @@ export class ServiceProcess {
   #flags(): string[] {
     const { brokers, application, kubeconfig, partitions, standbys = 0, flags = [] } = this.#options
     const shared = ['--brokers', brokers.join(','), '--application', application]
-    const listening = ['--http', '127.0.0.1:0', '--log-level', 'info', ...flags]
+    const own = typeof flags === 'function' ? flags(this.service) : flags
+    const listening = ['--http', '127.0.0.1:0', '--log-level', 'info', ...own]
     switch (this.service) {
       case 'watcher':
         return [...shared, ...listening, '--kubeconfig', kubeconfig]
       case 'reaper':
         return [...shared, ...listening, '--kubeconfig', kubeconfig, ...ACTING]
       case 'graph': {
-        const own = ['--data', this.data, '--partitions', String(partitions)]
-        return [...shared, ...listening, ...own, '--standbys', String(standbys), ...ACTING]
+        const store = ['--data', this.data, '--partitions', String(partitions)]
+        return [...shared, ...listening, ...store, '--standbys', String(standbys), ...ACTING]
       }
     }
   }

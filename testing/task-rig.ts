@@ -7,7 +7,8 @@ import type { Codec } from '../ports/codec.ts'
 import type { Log } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { createPeer } from '../services/graph/peer.ts'
+import type { Peer } from '../services/graph/peer.ts'
+import { createPeer, PeerError } from '../services/graph/peer.ts'
 import type { TaskObserver } from '../services/graph/task.ts'
 import { Task } from '../services/graph/task.ts'
 import type { Views } from '../services/graph/view.ts'
@@ -108,3 +109,38 @@ export function viewsOf(tasks: readonly LocalPartition[], partitions: number): V
     clock: systemClock(),
   })
 }
+
+/** Of tasks of another process, which answers in small parts. */
+export function viewsElsewhere(tasks: readonly LocalPartition[], partitions: number): Views {
+  const task = (partition: number): LocalPartition => {
+    const found = taskOf({ tasks })(partition)
+    if (found === undefined) throw new PeerError('MOVED', 'it is nowhere')
+    return found
+  }
+  const peer: Peer = {
+    async get(_url, partition, keys) {
+      const found = task(partition)
+      const values = keys.slice(0, ANSWERED).map((key) => found.store.get(key) ?? null)
+      return { ...found.status(), values }
+    },
+    async page(_url, partition, range) {
+      const found = task(partition)
+      const page = await found.store.page(range)
+      const entries = page.slice(0, ANSWERED)
+      return { ...found.status(), entries, isCut: entries.length < page.length }
+    },
+  }
+  const owners = new Map(Array.from({ length: partitions }, (_, each) => [each, 'http://other']))
+  const clock = systemClock()
+  return createViews({
+    partitions,
+    here: () => undefined,
+    owners: () => owners,
+    peer,
+    codec,
+    clock,
+  })
+}
+
+/** Keys and entries of one such part. */
+const ANSWERED = 3

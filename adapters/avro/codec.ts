@@ -1,5 +1,6 @@
 /**
- * Records as Avro in single-object encoding: the bytes C3 01, the schema's fingerprint (8 bytes, little-endian), the body.
+ * Records as Avro in single-object encoding: the bytes C3 01, the schema's fingerprint (8 bytes, little-endian), the body. Those whose schemas a
+ * registry knows have Confluent's framing: the byte 0, the id there (4 bytes, big-endian), the body. Both are read.
  *
  * What must stay true: a record is read by the very schema it was written by, then resolved to today's; bytes of a schema that is not here are refused,
  * never guessed at. So a newer writer's new word or field stops an older reader, which is what keeps unknown from being read as known.
@@ -19,19 +20,32 @@ const SCHEMAS = new URL('../../schemas/', import.meta.url)
 const MARK_0 = 0xc3
 const MARK_1 = 0x01
 const HEADER_BYTES = 10
+const REGISTRY_MARK = 0
+const REGISTRY_HEADER_BYTES = 5
 
 /** A type's buffer at the start; it grows to the largest record written, and records have a limit of 1 MiB. */
 const INITIAL_BYTES = 1024
 
-export function avroCodec(): Codec {
-  const directory = fileURLToPath(SCHEMAS)
-  return codecOf(RECORD_TYPE_NAMES.map((name) => loadRecordSchema(directory, name)))
+/** What a registry calls schemas, by their fingerprints. */
+export type SchemaIds = ReadonlyMap<string, number>
+
+const NO_IDS: SchemaIds = new Map()
+
+export function avroCodec(ids: SchemaIds = NO_IDS): Codec {
+  return codecOf(recordSchemas(RECORD_TYPE_NAMES), ids)
 }
 
-export function codecOf(schemas: readonly RecordSchema[]): Codec {
+export function recordSchemas(names: readonly string[]): readonly RecordSchema[] {
+  const directory = fileURLToPath(SCHEMAS)
+  return names.map((name) => loadRecordSchema(directory, name))
+}
+
+export function codecOf(schemas: readonly RecordSchema[], ids: SchemaIds = NO_IDS): Codec {
   const writers = new Map<string, Writer>()
   const readers = new Map<number, Reader>()
+  const readersById = new Map<number, Reader>()
   const addReader = (reader: Reader) => {
+    if (reader.id !== undefined) readersById.set(reader.id, reader)
     const other = readers.get(reader.low)
     if (other !== undefined) {
       throw new Error(`schemas of ${other.name} and ${reader.name} share a fingerprint; keep one`)
@@ -39,10 +53,9 @@ export function codecOf(schemas: readonly RecordSchema[]): Codec {
     readers.set(reader.low, reader)
   }
   for (const { name, current, former } of schemas) {
-    const writer = new Writer(name, current)
+    const writer = new Writer(name, current, ids.get(fingerprintOf(current)))
     writers.set(name, writer)
-    addReader(new Reader(name, current, current))
-    for (const schema of former) addReader(new Reader(name, schema, current))
+    for (const schema of [current, ...former]) addReader(new Reader(name, schema, current, ids))
   }
 
   return {
@@ -55,8 +68,19 @@ export function codecOf(schemas: readonly RecordSchema[]): Codec {
     },
 
     decode(bytes: Uint8Array): Writable {
+      if (ids.size > 0 && bytes[0] === REGISTRY_MARK && bytes.length >= REGISTRY_HEADER_BYTES) {
+        const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+        return readerOf(buffer.readUInt32BE(1), readersById).read(buffer, REGISTRY_HEADER_BYTES)
+      }
       if (bytes.length < HEADER_BYTES || bytes[0] !== MARK_0 || bytes[1] !== MARK_1) {
-        throw new CodecError('UNFRAMED', 'these bytes do not begin as a record; see who wrote them')
+        const hint =
+          bytes[0] === REGISTRY_MARK
+            ? ', or give --schema-registry if they name a schema there'
+            : ''
+        throw new CodecError(
+          'UNFRAMED',
+          `these bytes do not begin as a record; see who wrote them${hint}`,
+        )
       }
       const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
       const reader = readers.get(buffer.readUInt32LE(2))
@@ -67,24 +91,42 @@ export function codecOf(schemas: readonly RecordSchema[]): Codec {
           `no schema has the fingerprint ${fingerprint}; upgrade this reader, or keep the former version in schemas/history`,
         )
       }
-      return reader.read(buffer)
+      return reader.read(buffer, HEADER_BYTES)
     },
   }
+}
+
+function readerOf(id: number, readers: ReadonlyMap<number, Reader>): Reader {
+  const reader = readers.get(id)
+  if (reader !== undefined) return reader
+  throw new CodecError(
+    'UNKNOWN_SCHEMA',
+    `the registry's schema ${id} is none of ours; give the registry that the writer had, or upgrade this reader`,
+  )
 }
 
 class Writer {
   readonly #name: string
   readonly #schema: Schema
+  readonly #headerBytes: number
   #type: Type | undefined
   #buffer: Buffer
 
-  constructor(name: string, schema: Schema) {
+  /** `id` is that of a registry. */
+  constructor(name: string, schema: Schema, id: number | undefined) {
     this.#name = name
     this.#schema = schema
     this.#buffer = Buffer.alloc(INITIAL_BYTES)
-    this.#buffer[0] = MARK_0
-    this.#buffer[1] = MARK_1
-    this.#buffer.writeBigUInt64LE(BigInt(`0x${fingerprintOf(schema)}`), 2)
+    if (id === undefined) {
+      this.#headerBytes = HEADER_BYTES
+      this.#buffer[0] = MARK_0
+      this.#buffer[1] = MARK_1
+      this.#buffer.writeBigUInt64LE(BigInt(`0x${fingerprintOf(schema)}`), 2)
+    } else {
+      this.#headerBytes = REGISTRY_HEADER_BYTES
+      this.#buffer[0] = REGISTRY_MARK
+      this.#buffer.writeUInt32BE(id, 1)
+    }
   }
 
   write(record: Writable): Uint8Array {
@@ -104,7 +146,7 @@ class Writer {
   /** Negative by the bytes that are missing. */
   #encode(type: Type, record: Writable): number {
     try {
-      return type.encode(record, this.#buffer, HEADER_BYTES)
+      return type.encode(record, this.#buffer, this.#headerBytes)
     } catch (cause) {
       throw new CodecError('INVALID', invalidSentence(this.#name, type, record), { cause })
     }
@@ -112,34 +154,40 @@ class Writer {
 
   #grow(needed: number): void {
     const larger = Buffer.alloc(Math.max(needed, 2 * this.#buffer.length))
-    this.#buffer.copy(larger, 0, 0, HEADER_BYTES)
+    this.#buffer.copy(larger, 0, 0, this.#headerBytes)
     this.#buffer = larger
   }
 }
+
+type Decode = (buffer: Buffer, from: number) => { value: unknown; offset: number }
 
 class Reader {
   readonly name: string
   /** The halves of the fingerprint. */
   readonly low: number
   readonly high: number
+  /** Where a registry knows it. */
+  readonly id: number | undefined
   readonly #schema: Schema
   readonly #current: Schema
-  #decode: ((buffer: Buffer) => { value: unknown; offset: number }) | undefined
+  #decode: Decode | undefined
 
-  constructor(name: string, schema: Schema, current: Schema) {
-    const fingerprint = BigInt(`0x${fingerprintOf(schema)}`)
+  constructor(name: string, schema: Schema, current: Schema, ids: SchemaIds) {
+    const text = fingerprintOf(schema)
+    const fingerprint = BigInt(`0x${text}`)
     this.name = name
+    this.id = ids.get(text)
     this.low = Number(fingerprint & 0xffff_ffffn)
     this.high = Number(fingerprint >> 32n)
     this.#schema = schema
     this.#current = current
   }
 
-  read(buffer: Buffer): Writable {
+  read(buffer: Buffer, from: number): Writable {
     let decoded: { value: unknown; offset: number }
     try {
       this.#decode ??= this.#makeDecode()
-      decoded = this.#decode(buffer)
+      decoded = this.#decode(buffer, from)
     } catch (cause) {
       throw this.#corrupt((cause as Error).message, cause)
     }
@@ -150,11 +198,11 @@ class Reader {
     return record as Writable
   }
 
-  #makeDecode(): (buffer: Buffer) => { value: unknown; offset: number } {
+  #makeDecode(): Decode {
     const type = avroTypeOf(this.#current)
-    if (this.#schema === this.#current) return (buffer) => type.decode(buffer, HEADER_BYTES)
+    if (this.#schema === this.#current) return (buffer, from) => type.decode(buffer, from)
     const resolver = type.createResolver(avroTypeOf(this.#schema))
-    return (buffer) => type.decode(buffer, HEADER_BYTES, resolver)
+    return (buffer, from) => type.decode(buffer, from, resolver)
   }
 
   #corrupt(what: string, cause?: unknown): CodecError {

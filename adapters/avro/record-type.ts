@@ -2,6 +2,7 @@
  * Which records have a schema. A type missing here, or one too many, does not compile.
  */
 import { EVENT_TYPES, type LoggedEvent } from '../../core/event.ts'
+import type { PublicRecord } from '../../core/record.ts'
 import type { Writable } from '../../ports/codec.ts'
 
 const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']>, true>> = {
@@ -38,5 +39,10 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   UnreadableHome: true,
   Position: true,
 }
+
+const PUBLIC_TYPES: Readonly<Record<PublicRecord['type'], true>> = { Lineage: true, History: true }
+
+/** Those that others read. */
+export const PUBLIC_TYPE_NAMES: readonly string[] = Object.keys(PUBLIC_TYPES)
 
 export const RECORD_TYPE_NAMES: readonly string[] = [...EVENT_TYPES, ...Object.keys(OTHER_TYPES)]

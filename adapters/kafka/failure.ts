@@ -30,6 +30,7 @@ export const CODE = {
   invalidProducerEpoch: 47,
   concurrentTransactions: 51,
   transactionalIdAuthorization: 53,
+  operationNotAttempted: 55,
   saslAuthentication: 58,
   invalidRecord: 87,
   producerFenced: 90,
@@ -40,13 +41,27 @@ const PASSING: ReadonlySet<number> = new Set([
   2, 3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 41, 56, 72, 74, 75, 76, 78,
 ])
 
+/** `what` was asked for, with the name of what it was asked of. */
 export class BrokerError extends Error {
   override readonly name = 'BrokerError'
   readonly code: number
+  readonly what: string
 
-  constructor(code: number, what: string) {
-    super(`${what}: Kafka's error ${code}`)
+  constructor(code: number, what: string, options?: ErrorOptions) {
+    super(`${what}: Kafka's error ${code}`, options)
     this.code = code
+    this.what = what
+  }
+}
+
+/** What the broker refuses is told with the name of what was asked for: kafkajs leaves it out. */
+export async function asking<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === undefined || error instanceof BrokerError) throw error
+    throw new BrokerError(code, what, { cause: error })
   }
 }
 
@@ -80,9 +95,9 @@ export function logErrorOf(error: unknown, doing: string, otherwise: LogErrorCod
   if (error instanceof LogError) return error
   const permanent = permanentOf(error, doing)
   if (permanent !== undefined) return permanent
-  return new LogError(otherwise, `${doing} failed: ${textOf(error)}${HINTS[otherwise] ?? ''}`, {
-    cause: error,
-  })
+  const text = textOf(error)
+  const hint = text === HUNG_UP ? '' : (HINTS[otherwise] ?? '')
+  return new LogError(otherwise, `${doing} failed: ${text}${hint}`, { cause: error })
 }
 
 const HINTS: { readonly [Code in LogErrorCode]?: string } = {
@@ -91,59 +106,66 @@ const HINTS: { readonly [Code in LogErrorCode]?: string } = {
   UNKNOWN_OUTCOME: '; whether it took effect is unknown, so the task is opened again',
 }
 
-/** What no waiting mends: a person has to. */
-function permanentOf(error: unknown, doing: string): LogError | undefined {
-  const stop = (what: string): LogError =>
-    new LogError('INVALID', `${doing}: ${what}`, { cause: error })
-  switch (codeOf(error)) {
-    case CODE.topicAuthorization:
-      return stop(
-        `${textOf(error)}; give this account the ACLs that docs/kafka.md lists for topics`,
-      )
-    case CODE.groupAuthorization:
-      return stop(
-        'this account may not use its group; give it the ACLs that docs/kafka.md lists for groups',
-      )
-    case CODE.clusterAuthorization:
-      return stop(
-        'this account lacks a right on the cluster; give it the ACLs that docs/kafka.md lists',
-      )
-    case CODE.transactionalIdAuthorization:
-      return stop(
-        'this account may not use its transactional id; give it the ACLs that docs/kafka.md lists for transactional ids',
-      )
-    case CODE.messageTooLarge:
-    case CODE.recordListTooLarge:
-      return stop(
-        "a record is larger than the topic's max.message.bytes; kinfold topics apply raises it, and the broker's message.max.bytes must allow it",
-      )
-    case CODE.invalidRecord:
-      return stop('the broker refuses a record as invalid; see its log')
-    case CODE.unsupportedVersion:
-      return stop('the broker is too old: Kinfold needs Kafka 2.8 or newer')
-    case CODE.unsupportedSasl:
-      return stop('the brokers do not offer this SASL mechanism; give one of theirs with --sasl')
-    case CODE.saslAuthentication:
-      return stop('the brokers refuse these credentials; see --sasl and its files')
-    default:
-  }
-  return permanentByText(error, stop)
+/** Some refuse in this way alone. */
+const HUNG_UP =
+  'the broker closed the connection; if it always does, the port may want TLS (--tls-ca) or a login (--sasl), or be no port for clients'
+
+/** Kafka's words for these say less than the name of what was asked for. */
+const SENTENCES: Readonly<Record<number, (what: string) => string>> = {
+  [CODE.topicAuthorization]: (what) => lacking('topics', what),
+  [CODE.groupAuthorization]: (what) => lacking('groups', what),
+  [CODE.clusterAuthorization]: (what) => lacking('the cluster', what),
+  [CODE.transactionalIdAuthorization]: (what) => lacking('transactional ids', what),
+  [CODE.messageTooLarge]: tooLarge,
+  [CODE.recordListTooLarge]: tooLarge,
+  [CODE.invalidRecord]: () => 'the broker refuses a record as invalid; see its log',
+  [CODE.unsupportedVersion]: (what) =>
+    `the broker is too old or too new (${what}): Kinfold speaks to Kafka 2.8 to 4.x`,
+  [CODE.unsupportedSasl]: () =>
+    'the brokers do not offer this SASL mechanism; give one of theirs with --sasl',
+  [CODE.saslAuthentication]: (what) =>
+    `the brokers refuse these credentials (${what}); see --sasl and its files`,
 }
 
-function permanentByText(error: unknown, stop: (what: string) => LogError): LogError | undefined {
+function lacking(rights: string, what: string): string {
+  return `this account lacks a right (${what}); give it the ACLs that docs/kafka.md lists for ${rights}`
+}
+
+function tooLarge(what: string): string {
+  return `a record is larger than the topic's max.message.bytes (${what}); kinfold topics apply raises it, and no record is lost: start again then`
+}
+
+/** What no waiting mends: a person has to. */
+function permanentOf(error: unknown, doing: string): LogError | undefined {
+  const text = sentenceOf(error)
+  if (text === undefined) return undefined
+  return new LogError('INVALID', `${doing}: ${text}`, { cause: error })
+}
+
+function sentenceOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const cause = rootOf(error)
-  const text = cause.message
+  const byCode = SENTENCES[codeOf(error) ?? CODE.none]
+  if (byCode !== undefined) return byCode(whatOf(error) ?? wordsOf(cause))
+  const text = wordsOf(cause)
   if (cause.name === 'KafkaJSSASLAuthenticationError') {
-    return stop(`the brokers refuse these credentials (${text}); see --sasl and its files`)
+    return `the brokers refuse these credentials (${text}); see --sasl and its files`
   }
   if (cause.name === 'KafkaJSServerDoesNotSupportApiKey' || /not supported.*api key/i.test(text)) {
-    return stop(`the broker is too old or too new (${text}): Kinfold speaks to Kafka 2.8 to 4.x`)
+    return `the broker is too old or too new (${text}): Kinfold speaks to Kafka 2.8 to 4.x`
   }
-  if (/certificate|self-signed|altname|SSL routines|EPROTO/i.test(text)) {
-    return stop(
-      `the TLS connection is refused (${text}); see --tls-ca, and whether the port speaks TLS`,
-    )
+  if (/certificate|self-signed|altname|SSL routines|EPROTO|secure TLS connection/i.test(text)) {
+    return `the TLS connection failed (${text}); see --tls-ca, --tls-cert, and whether the port speaks TLS`
+  }
+  return undefined
+}
+
+/** With the name of what was asked for, where anybody has said it. */
+function whatOf(error: Error): string | undefined {
+  for (let at: unknown = error; at instanceof Error; at = innerOf(at)) {
+    if (at instanceof BrokerError) return at.what
+    const { topic } = at as { topic?: unknown }
+    if (at.name === 'KafkaJSCreateTopicError') return `creating the topic ${topic}`
   }
   return undefined
 }
@@ -156,13 +178,31 @@ function isNetwork(error: unknown): boolean {
   )
 }
 
-/** kafkajs wraps what it repeated in vain. */
+/** kafkajs wraps what it repeated in vain, and gathers what it did at once. */
 function rootOf(error: Error): Error {
-  const { cause, originalError } = error as { cause?: unknown; originalError?: unknown }
-  for (const inner of [cause, originalError]) if (inner instanceof Error) return rootOf(inner)
-  return error
+  const inner = innerOf(error)
+  return inner === undefined ? error : rootOf(inner)
+}
+
+function innerOf(error: Error): Error | undefined {
+  const { cause, originalError, errors } = error as {
+    cause?: unknown
+    originalError?: unknown
+    errors?: unknown
+  }
+  const all = [cause, originalError, ...(Array.isArray(errors) ? errors : [])]
+  return all.find((each) => each instanceof Error)
 }
 
 function textOf(error: unknown): string {
-  return error instanceof Error ? rootOf(error).message : String(error)
+  return error instanceof Error ? wordsOf(rootOf(error)) : String(error)
+}
+
+/** Without what kafkajs and Node say beside the matter. */
+function wordsOf({ name, message }: Error): string {
+  if (name === 'KafkaJSConnectionClosedError') return HUNG_UP
+  if (message === 'Broker not connected') return 'nobody there answers'
+  return message
+    .replace(/^Connection error: /, '')
+    .replace(/; if the root CA is installed locally, .*$/, '')
 }

@@ -10,12 +10,18 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
+import { LogError } from '../../ports/log.ts'
+import { BrokerError, CODE } from './failure.ts'
+import { oauthBearer } from './oauth-bearer.ts'
 import type { KafkaSettings } from './settings.ts'
+import { Reader, Writer } from './wire.ts'
 
 const KAFKAJS_VERSION = '2.2.4'
 /** A connection that is not made in this time is not. */
 const CONNECT_MS = 3_000
 const AUTHENTICATE_MS = 10_000
+/** kafkajs tries for minutes where nobody answers. Who begins without a broker is told before that. */
+const CONNECT_WITHIN_MS = 12_000
 /** Longest wait for an answer, unless a request says otherwise. */
 export const REQUEST_MS = 10_000
 /** A broker that hangs is not waited for at the end. */
@@ -48,7 +54,6 @@ export interface Broker {
     transactionalId?: string
     transactionTimeout?: number
   }): Promise<{ producerId: string | bigint; producerEpoch: number }>
-  addPartitionsToTxn(options: object): Promise<unknown>
   endTxn(options: object): Promise<unknown>
   listOffsets(options: object): Promise<{
     responses: { partitions: { partition: number; errorCode: number; offset: string }[] }[]
@@ -82,12 +87,12 @@ interface Cluster {
   findTopicPartitionMetadata(topic: string): readonly PartitionMetadata[]
   findBroker(options: { nodeId: number }): Promise<Broker>
   findControllerBroker(): Promise<Broker>
-  findGroupCoordinator(options: { groupId: string; coordinatorType: number }): Promise<Broker>
   removeBroker(address: { host: string; port: number }): void
 }
 
 /** What FindCoordinator is asked for. */
-export const COORDINATOR = { group: 0, transaction: 1 } as const
+const COORDINATOR = { group: 0, transaction: 1 } as const
+const FIND_COORDINATOR = { apiKey: 10, apiVersion: 1, apiName: 'FindCoordinator' } as const
 
 /** Connections of its own to every broker that it needs: one request after the other on each, so what waits holds up what is behind it. */
 export interface Link extends AsyncDisposable {
@@ -105,7 +110,7 @@ export interface Link extends AsyncDisposable {
 }
 
 export function openLink(settings: KafkaSettings, clientId: string): Link {
-  return new ClusterLink(clusterOf(createKafka(settings, clientId)))
+  return new ClusterLink(clusterOf(createKafka(settings, clientId)), settings.brokers)
 }
 
 export function createKafka({ brokers, tls, sasl }: KafkaSettings, clientId: string): Kafka {
@@ -133,10 +138,7 @@ export function createKafka({ brokers, tls, sasl }: KafkaSettings, clientId: str
 
 function saslOf(sasl: NonNullable<KafkaSettings['sasl']>): NonNullable<KafkaConfig['sasl']> {
   if (sasl.mechanism === 'oauthbearer') {
-    return {
-      mechanism: 'oauthbearer',
-      oauthBearerProvider: async () => ({ value: await sasl.token() }),
-    }
+    return { mechanism: 'oauthbearer', authenticationProvider: oauthBearer(sasl.token) }
   }
   const { mechanism, username, password } = sasl
   switch (mechanism) {
@@ -167,7 +169,6 @@ function clusterOf(kafka: Kafka): Cluster {
     'findTopicPartitionMetadata',
     'findBroker',
     'findControllerBroker',
-    'findGroupCoordinator',
     'refreshMetadata',
     'removeBroker',
   ] as const
@@ -212,14 +213,30 @@ function changed(what: string): Error {
 
 class ClusterLink implements Link {
   readonly #cluster: Cluster
+  readonly #addresses: readonly string[]
 
-  constructor(cluster: Cluster) {
+  constructor(cluster: Cluster, addresses: readonly string[]) {
     this.#cluster = cluster
+    this.#addresses = addresses
   }
 
   async connect(topics: readonly string[]): Promise<void> {
-    await this.#cluster.connect()
-    await this.#cluster.addMultipleTargetTopics(topics)
+    await this.#within(CONNECT_WITHIN_MS, this.#cluster.connect())
+    await this.#within(CONNECT_WITHIN_MS, this.#cluster.addMultipleTargetTopics(topics))
+  }
+
+  async #within(timeoutMs: number, work: Promise<void>): Promise<void> {
+    const { promise, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(() => {
+      const where = this.#addresses.join(', ')
+      const hint = 'check that these are brokers, and that they are reachable from here'
+      reject(new LogError('UNAVAILABLE', `nobody at ${where} answers in time; ${hint}`))
+    }, timeoutMs)
+    try {
+      await Promise.race([work, promise])
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   leaderOf(topic: string, partition: number): number | undefined {
@@ -240,9 +257,18 @@ class ClusterLink implements Link {
     return await this.#cluster.findControllerBroker()
   }
 
+  /** kafkajs' own search hides why it finds none. */
   async coordinator(type: keyof typeof COORDINATOR, id: string): Promise<Broker> {
-    const coordinatorType = COORDINATOR[type]
-    return await this.#cluster.findGroupCoordinator({ groupId: id, coordinatorType })
+    await this.refresh()
+    const body = new Writer(64).text(id).int8(COORDINATOR[type]).written
+    const answer = await this.send(await this.controller(), { ...FIND_COORDINATOR, body })
+    const read = new Reader(answer)
+    read.int32()
+    const code = read.int16()
+    if (code !== CODE.none)
+      throw new BrokerError(code, `the ${type === 'group' ? 'group' : 'transactional id'} ${id}`)
+    read.text()
+    return await this.broker(read.int32())
   }
 
   async refresh(): Promise<void> {
@@ -252,6 +278,11 @@ class ClusterLink implements Link {
 
   async send(broker: Broker, request: Request): Promise<Buffer> {
     const { apiKey, apiVersion, apiName, body, timeoutMs = REQUEST_MS } = request
+    const known = broker.versions[apiKey]
+    if (known === undefined || known.maxVersion < apiVersion || known.minVersion > apiVersion) {
+      // Brokers hang up on what they do not know.
+      throw new BrokerError(CODE.unsupportedVersion, `it has no ${apiName} ${apiVersion}`)
+    }
     // kafkajs writes what `encode` gives behind the request's header, and hands `decode` what follows that of the answer.
     const encoded = { buf: body, buffer: body }
     return await broker.connectionPool.send({

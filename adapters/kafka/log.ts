@@ -21,7 +21,7 @@ import {
   type Topic,
 } from '../../ports/log.ts'
 import { checkPosition, checkRecords } from '../../ports/record-limit.ts'
-import { BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
+import { asking, BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
 import { Fetcher } from './fetcher.ts'
 import { createKafka, type Link, openLink } from './inside.ts'
 import { Positions } from './positions.ts'
@@ -30,7 +30,13 @@ import type { KafkaSettings } from './settings.ts'
 import { refusalOf } from './settings.ts'
 import { openTaskLog } from './task-log.ts'
 import { allTopicNames, type KafkaTopic, POSITIONS, topicName } from './topic-name.ts'
-import { applyTopics, checkPlan, planTopics, type TopicPlan } from './topics.ts'
+import {
+  applyTopics,
+  checkPlan,
+  DELETE_RETENTION_MS,
+  planTopics,
+  type TopicPlan,
+} from './topics.ts'
 
 export interface KafkaLogOptions {
   readonly settings: KafkaSettings
@@ -42,6 +48,8 @@ export interface KafkaLogOptions {
   /** Missing topics are created, and settings that are safe to change are set. */
   readonly mayCreate: boolean
   readonly clock: Clock
+  /** How long null values are kept, less than topics say since clocks differ; another for tests. */
+  readonly tombstonesMs?: number
   readonly onWarning?: (text: string) => void
   /** Between a task and its connections: for tests of what a network may do to a commit. */
   readonly taskLink?: (link: Link) => Link
@@ -50,6 +58,7 @@ export interface KafkaLogOptions {
 const EARLIEST = -2
 const LATEST = -1
 const READ_COMMITTED = 1
+const TOMBSTONES_MS = 0.75 * DELETE_RETENTION_MS
 /** Entries read at once to find the latest of each key. */
 const LATEST_PAGE = 10_000
 const RETRY_MS = 10_000
@@ -162,6 +171,14 @@ export class KafkaLog implements Log {
     return await this.#bounds(topic, partition)
   }
 
+  async wholeFrom(topic: Topic, partition: number): Promise<bigint> {
+    this.#check(topic, partition)
+    if (!COMPACTED.has(topic)) throw invalid(`Topic ${topic} is not compacted: nothing is missing`)
+    const { clock, tombstonesMs = TOMBSTONES_MS } = this.#options
+    const since = await this.#offset(topic, partition, clock.now() - tombstonesMs)
+    return since ?? (await this.#bounds(topic, partition)).end
+  }
+
   async latest(topic: Topic, partition: number): Promise<readonly Entry[]> {
     this.#check(topic, partition)
     if (!COMPACTED.has(topic)) throw invalid(`Topic ${topic} is not compacted: read its entries`)
@@ -208,7 +225,10 @@ export class KafkaLog implements Log {
     await this.#retried(`trimming ${topic}`, async () => {
       const broker = await this.#leader(name, partition)
       const partitions = [{ partition, offset: before.toString() }]
-      await broker.deleteRecords({ topics: [{ topic: name, partitions }] })
+      await asking(
+        `deleting old records of ${name}`,
+        async () => await broker.deleteRecords({ topics: [{ topic: name, partitions }] }),
+      )
     })
   }
 
@@ -286,17 +306,29 @@ export class KafkaLog implements Log {
   }
 
   async #bounds(topic: KafkaTopic, partition: number): Promise<Bounds> {
+    const [start, end] = await Promise.all([
+      this.#offset(topic, partition, EARLIEST),
+      this.#offset(topic, partition, LATEST),
+    ])
+    return { start: start ?? 0n, end: end ?? 0n }
+  }
+
+  /** Of the first entry that was appended then or later; undefined when there is none. */
+  async #offset(
+    topic: KafkaTopic,
+    partition: number,
+    timestamp: number,
+  ): Promise<bigint | undefined> {
     const name = this.#name(topic)
     return await this.#retried(`looking at partition ${partition} of ${topic}`, async () => {
       const broker = await this.#leader(name, partition)
-      const [start, end] = await Promise.all(
-        [EARLIEST, LATEST].map(async (timestamp) => {
-          const topics = [{ topic: name, partitions: [{ partition, timestamp }] }]
-          const { responses } = await broker.listOffsets({ isolationLevel: READ_COMMITTED, topics })
-          return BigInt(responses[0]?.partitions[0]?.offset ?? 0)
-        }),
+      const topics = [{ topic: name, partitions: [{ partition, timestamp }] }]
+      const { responses } = await asking(
+        `asking for the offsets of ${name}`,
+        async () => await broker.listOffsets({ isolationLevel: READ_COMMITTED, topics }),
       )
-      return { start: start ?? 0n, end: end ?? 0n }
+      const offset = BigInt(responses[0]?.partitions[0]?.offset ?? -1)
+      return offset < 0n ? undefined : offset
     })
   }
 

@@ -10,9 +10,8 @@
  */
 import type { Clock } from '../../ports/clock.ts'
 import { LogError } from '../../ports/log.ts'
-import { BrokerError, CODE, codeOf, isPassing, logErrorOf } from './failure.ts'
-import { type Broker, COORDINATOR, type Link } from './inside.ts'
-import { Reader, Writer } from './wire.ts'
+import { asking, CODE, codeOf, isPassing, logErrorOf } from './failure.ts'
+import type { Broker, Link } from './inside.ts'
 
 /** Of groups that are not consumers': no consumer can join by mistake. */
 const PROTOCOL_TYPE = 'kinfold'
@@ -22,8 +21,6 @@ const REBALANCE_TIMEOUT_MS = 5_000
 const RETRY_WAIT_MS = 200
 /** A call that is under way at the end, a join at worst, is waited for so long: who does not say goodbye is given partitions. */
 const LEAVE_MS = REBALANCE_TIMEOUT_MS + 1_000
-
-const FIND_COORDINATOR = { apiKey: 10, apiVersion: 1, apiName: 'FindCoordinator' } as const
 
 /** Of groups only. */
 const GROUP_CODE = {
@@ -109,7 +106,7 @@ export class Membership {
 
   async #step(signal: AbortSignal): Promise<void> {
     const { groupId } = this.#options
-    this.#broker ??= await this.#findCoordinator()
+    this.#broker ??= await this.#options.link.coordinator('group', groupId)
     const generation = this.#generation
     if (generation === undefined) return await this.#join(this.#broker, signal)
     const memberId = this.#memberId
@@ -118,14 +115,18 @@ export class Membership {
 
   async #join(broker: Broker, signal: AbortSignal): Promise<void> {
     const { groupId, protocol, sessionTimeoutMs } = this.#options
-    const { generationId, leaderId, memberId, members } = await broker.joinGroup({
-      groupId,
-      sessionTimeout: sessionTimeoutMs,
-      rebalanceTimeout: REBALANCE_TIMEOUT_MS,
-      memberId: this.#memberId,
-      protocolType: PROTOCOL_TYPE,
-      groupProtocols: [{ name: protocol, metadata: this.#voice.claim() }],
-    })
+    const { generationId, leaderId, memberId, members } = await asking(
+      `the group ${groupId}`,
+      async () =>
+        await broker.joinGroup({
+          groupId,
+          sessionTimeout: sessionTimeoutMs,
+          rebalanceTimeout: REBALANCE_TIMEOUT_MS,
+          memberId: this.#memberId,
+          protocolType: PROTOCOL_TYPE,
+          groupProtocols: [{ name: protocol, metadata: this.#voice.claim() }],
+        }),
+    )
     this.#memberId = memberId
     if (signal.aborted) return
     const claims = new Map(members.map((each) => [each.memberId, each.memberMetadata]))
@@ -139,20 +140,6 @@ export class Membership {
     if (signal.aborted) return
     this.#generation = generationId
     this.#voice.given(memberAssignment, generationId)
-  }
-
-  /** kafkajs' own search hides why it finds none. */
-  async #findCoordinator(): Promise<Broker> {
-    const { link, groupId } = this.#options
-    await link.refresh()
-    const body = new Writer(64).text(groupId).int8(COORDINATOR.group).written
-    const answer = await link.send(await link.controller(), { ...FIND_COORDINATOR, body })
-    const read = new Reader(answer)
-    read.int32()
-    const code = read.int16()
-    if (code !== CODE.none) throw new BrokerError(code, `looking for the coordinator of ${groupId}`)
-    read.text()
-    return await link.broker(read.int32())
   }
 
   /** Answers how long to wait before the next try. */

@@ -3,7 +3,7 @@
  *
  * What must stay true: a topic that was deleted and created again has another id, whatever its name.
  */
-import { CODE } from './failure.ts'
+import { BrokerError, CODE } from './failure.ts'
 import type { Broker, Link } from './inside.ts'
 import { Reader, Writer } from './wire.ts'
 
@@ -66,6 +66,9 @@ function metadataIn(read: Reader): ClusterMetadata {
     const replicas = Array.from({ length: readLength(read) }, () => readPartition(read))
     read.int32()
     skipTags(read)
+    if (code === CODE.topicAuthorization) {
+      throw new BrokerError(code, `looking at the topic ${name}`)
+    }
     if (code !== CODE.none) continue
     topics.push({ name, id, partitions: replicas.length, replicas: Math.min(...replicas) })
   }
@@ -74,10 +77,10 @@ function metadataIn(read: Reader): ClusterMetadata {
 
 /** Answers the number of replicas. */
 function readPartition(read: Reader): number {
-  read.at += 2 + 4 + 4 + 4
+  read.raw(2 + 4 + 4 + 4)
   const replicas = readLength(read)
-  read.at += 4 * replicas
-  for (let list = 0; list < 2; list++) read.at += 4 * readLength(read)
+  read.raw(4 * replicas)
+  for (let list = 0; list < 2; list++) read.raw(4 * readLength(read))
   skipTags(read)
   return replicas
 }

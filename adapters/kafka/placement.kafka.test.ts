@@ -7,7 +7,6 @@ import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { after, before, suite, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
-import type { Clock } from '../../ports/clock.ts'
 import { LogError } from '../../ports/log.ts'
 import { placementContract } from '../../ports/placement.contract.ts'
 import type { Placed, Placement } from '../../ports/placement.ts'
@@ -15,6 +14,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { type Kafka, startKafka } from '../../testing/kafka/broker.ts'
 import { missingKafka } from '../../testing/kafka/jars.ts'
+import { SleepingClock } from '../../testing/sleeping-clock.ts'
 import { openLink } from './inside.ts'
 import { createKafkaPlacement, type KafkaPlacementOptions } from './placement.ts'
 
@@ -69,41 +69,11 @@ for (const standbys of [0, 1]) {
   )
 }
 
-/** Time stands still for the process that has it, until it goes on. */
-class StoppableClock implements Clock {
-  readonly #clock = systemClock()
-  #stopped: Promise<void> = Promise.resolve()
-  #resume = (): void => undefined
-
-  now(): number {
-    return this.#clock.now()
-  }
-
-  monotonicMs(): number {
-    return this.#clock.monotonicMs()
-  }
-
-  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    await this.#clock.sleep(ms, signal)
-    await this.#stopped
-  }
-
-  stop(): void {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#stopped = promise
-    this.#resume = resolve
-  }
-
-  resume(): void {
-    this.#resume()
-  }
-}
-
 let processes = 0
 
 class Process implements AsyncDisposable {
   readonly url = `http://127.0.0.1:${++processes}`
-  readonly clock = new StoppableClock()
+  readonly clock = new SleepingClock(systemClock())
   readonly placement: Placement
   readonly #placed = new Map<number, Placed>()
   readonly #stop = new AbortController()
@@ -202,7 +172,7 @@ suite('a group', { skip: skip ?? false }, () => {
     await using second = new Process(group)
     await shared(first, second)
     const had = second.active
-    second.clock.stop()
+    second.clock.pause()
     await timed(t, 'one dies', first)
     deepEqual(second.active, had, 'it cannot know')
     await using third = new Process(group)
@@ -231,7 +201,7 @@ suite('a group', { skip: skip ?? false }, () => {
     await using first = new Process(group)
     await using second = new Process(group)
     await shared(first, second)
-    second.clock.stop()
+    second.clock.pause()
     await using third = new Process(group)
     const left = third.leave().then(async () => await membersOf(group))
     await timed(t, 'one dies, one joins and leaves', first)
@@ -360,6 +330,6 @@ suite('a group that an account may not use', { skip: missingKafka({ own: true })
     const { signal } = new AbortController()
     await rejects(async () => {
       for await (const _ of placement.assignments('http://127.0.0.1:0', signal)) ok(false, 'given')
-    }, /joining the group .* this account may not use its group; give it the ACLs/)
+    }, /joining the group .* this account lacks a right \(the group .*\); give it the ACLs/)
   })
 })

@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../../ports/clock.ts'
 import { LogError, type Produced } from '../../ports/log.ts'
-import { BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
+import { asking, BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
 import type { Link } from './inside.ts'
 import { inBatches, produce } from './produce.ts'
 import type { Compression, ProducerStamp } from './record-batch.ts'
@@ -157,7 +157,7 @@ class Lane {
     const options = { transactionalId: null, compression, now: clock.now() }
     const [at] = await produce(link, await link.broker(leader), [batch], options)
     if (at === undefined || at.code !== CODE.none) {
-      throw new BrokerError(at?.code ?? CODE.notLeader, `appending to ${this.#topic}`)
+      throw new BrokerError(at?.code ?? CODE.notLeader, `writing to ${this.#topic}`)
     }
     return at.offset
   }
@@ -165,7 +165,10 @@ class Lane {
   async #stamp(): Promise<ProducerStamp> {
     if (this.#identity === undefined) {
       const broker = await this.#options.link.controller()
-      const { producerId, producerEpoch } = await broker.initProducerId({})
+      const { producerId, producerEpoch } = await asking(
+        'Write on some topic, or IdempotentWrite on the cluster',
+        async () => await broker.initProducerId({}),
+      )
       this.#identity = { producerId: BigInt(producerId), epoch: producerEpoch }
       this.#sequence = 0
     }

@@ -1,7 +1,8 @@
 /**
  * How the brokers are reached: addresses, encryption, who we are.
  *
- * What must stay true: a password never leaves the machine in clear: PLAIN, and no authentication at all, are for loopback or TLS.
+ * What must stay true: a password or token never leaves the machine in clear; and beyond loopback, brokers that anybody may read and write are used
+ * only by who says so.
  */
 import type { Compression } from './record-batch.ts'
 
@@ -14,6 +15,8 @@ export interface KafkaSettings {
   readonly tls?: KafkaTls | undefined
   readonly sasl?: KafkaSasl | undefined
   readonly compression: Compression
+  /** Beyond loopback, also without TLS and login: in a network where nobody else is. Never a password or token in clear. */
+  readonly insecure?: boolean | undefined
 }
 
 export interface KafkaTls {
@@ -32,7 +35,7 @@ export type KafkaSasl =
   | { readonly mechanism: 'oauthbearer'; readonly token: () => Promise<string> }
 
 /** Why these settings are refused, or undefined. */
-export function refusalOf({ brokers, tls, sasl }: KafkaSettings): string | undefined {
+export function refusalOf({ brokers, tls, sasl, insecure }: KafkaSettings): string | undefined {
   if (brokers.length === 0) return 'no broker is named: give --brokers HOST:PORT'
   const malformed = brokers.find((broker) => !/^.+:\d{1,5}$/.test(broker))
   if (malformed !== undefined) {
@@ -47,10 +50,14 @@ export function refusalOf({ brokers, tls, sasl }: KafkaSettings): string | undef
   if (sasl?.mechanism === 'oauthbearer') {
     return `the token for ${remote} would go over the network in clear: use TLS`
   }
+  if (sasl === undefined && insecure !== true) {
+    return `${remote} would be spoken to without TLS and login, where anybody in the network may read and write: use --tls or --sasl, or say --insecure`
+  }
   return undefined
 }
 
-function isLoopback(broker: string): boolean {
-  const host = broker.slice(0, broker.lastIndexOf(':')).replace(/^\[|\]$/g, '')
+/** Of `HOST:PORT`, or a host alone. */
+export function isLoopback(address: string): boolean {
+  const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }

@@ -16,7 +16,8 @@ import {
   type TopicBatch,
 } from '../../ports/log.ts'
 import { checkRecords } from '../../ports/record-limit.ts'
-import { BrokerError, CODE, codeOf, isFenced, logErrorOf } from './failure.ts'
+import { addPartitions, type Transaction } from './add-partitions.ts'
+import { asking, BrokerError, CODE, codeOf, isFenced, isPassing, logErrorOf } from './failure.ts'
 import type { Broker, Link } from './inside.ts'
 import type { Batched } from './produce.ts'
 import { inBatches, produce } from './produce.ts'
@@ -85,14 +86,19 @@ async function fence(link: Link, transactionalId: string, clock: Clock): Promise
   for (;;) {
     try {
       const coordinator = await link.coordinator('transaction', transactionalId)
-      const { producerId, producerEpoch } = await coordinator.initProducerId({
-        transactionalId,
-        transactionTimeout: TRANSACTION_TIMEOUT_MS,
-      })
+      const { producerId, producerEpoch } = await asking(
+        `the transactional id ${transactionalId}`,
+        async () =>
+          await coordinator.initProducerId({
+            transactionalId,
+            transactionTimeout: TRANSACTION_TIMEOUT_MS,
+          }),
+      )
       return { coordinator, producerId: String(producerId), producerEpoch }
     } catch (error) {
-      const mayWait = WAITING.has(codeOf(error) ?? CODE.none) && clock.monotonicMs() < deadline
-      if (!mayWait) throw error
+      // Who is asked twice raises the epoch twice: nobody has used the first.
+      const isWaiting = WAITING.has(codeOf(error) ?? CODE.none) || isPassing(error)
+      if (!isWaiting || clock.monotonicMs() >= deadline) throw error
       await clock.sleep(TAKE_OVER_STEP_MS)
     }
   }
@@ -183,7 +189,7 @@ class Producer {
     return end === undefined ? undefined : end + 1n
   }
 
-  #identity(): object {
+  #identity(): Transaction {
     return {
       transactionalId: this.#transactionalId,
       producerId: this.#producerId,
@@ -192,16 +198,11 @@ class Producer {
   }
 
   async #begin(writes: readonly TopicBatch[]): Promise<void> {
-    const { application, clock } = this.#options
-    const byTopic = Map.groupBy(writes, ({ topic }) => topic)
-    const topics = [...byTopic].map(([topic, all]) => ({
-      topic: topicName(application, topic),
-      partitions: all.map(({ partition }) => partition),
-    }))
+    const { link, application, clock } = this.#options
     const deadline = clock.monotonicMs() + MARKERS_MS
     for (;;) {
       try {
-        await this.#coordinator.addPartitionsToTxn({ ...this.#identity(), topics })
+        await addPartitions(link, this.#coordinator, this.#identity(), application, writes)
         return
       } catch (error) {
         const isBusy = codeOf(error) === CODE.concurrentTransactions

@@ -6,6 +6,7 @@
  */
 import kafkajs, { type Admin, type ITopicConfig } from 'kafkajs'
 import { COMPACTED, LogError, SINGLE_PARTITION } from '../../ports/log.ts'
+import { asking } from './failure.ts'
 import type { Broker, Link } from './inside.ts'
 import type { ClusterMetadata, TopicMetadata } from './metadata.ts'
 import { describeTopics } from './metadata.ts'
@@ -16,6 +17,8 @@ const TOPIC = kafkajs.ConfigResourceTypes.TOPIC
 /** Batches hold up to 900 KiB, or one record of 1 MiB and what surrounds it. */
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 const WANTED_REPLICAS = 3
+/** So long at least a null value is kept. Stores that were away for longer are built anew. */
+export const DELETE_RETENTION_MS: number = 24 * 3_600_000
 
 export interface TopicChange {
   readonly topic: string
@@ -102,7 +105,9 @@ export function configOf(topic: KafkaTopic, replicas: number): Readonly<Record<s
     'unclean.leader.election.enable': 'false',
     'compression.type': 'producer',
     // Kinfold trims by itself, and only behind a snapshot.
-    ...(isCompacted ? {} : { 'retention.ms': '-1', 'retention.bytes': '-1' }),
+    ...(isCompacted
+      ? { 'delete.retention.ms': String(DELETE_RETENTION_MS) }
+      : { 'retention.ms': '-1', 'retention.bytes': '-1' }),
   }
 }
 
@@ -119,7 +124,7 @@ function changesOf(
   const { name } = metadata
   const changes: TopicChange[] = []
   if (metadata.partitions !== partitions) {
-    const what = `has ${metadata.partitions} partitions, not ${partitions}: entries lie by partition, so it cannot be changed; give --partitions ${metadata.partitions}, or another --application for a new log`
+    const what = `has ${metadata.partitions} ${metadata.partitions === 1 ? 'partition' : 'partitions'}, not ${partitions}: entries lie by partition, so it cannot be changed; give --partitions ${metadata.partitions}, or another --application for a new log`
     changes.push({ topic: name, what, action: 'refuse' })
   }
   for (const [key, value] of Object.entries(
@@ -143,6 +148,7 @@ function changesOf(
 /** More than we ask for is as well. */
 function isGoodEnough(key: string, held: string, wanted: string): boolean {
   switch (key) {
+    case 'delete.retention.ms':
     case 'max.message.bytes':
     case 'min.insync.replicas':
       return Number(held) >= Number(wanted)
@@ -156,10 +162,14 @@ async function configsOf(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
   if (names.length === 0) return new Map()
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: names.map((name) => ({ type: TOPIC, name })),
-  })
+  const { resources } = await asking(
+    `the settings of ${names.join(', ')}`,
+    async () =>
+      await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: names.map((name) => ({ type: TOPIC, name })),
+      }),
+  )
   return new Map(
     resources.map(({ resourceName, configEntries }) => [
       resourceName,
@@ -219,14 +229,21 @@ async function configure(
   const configEntries = Object.entries({ ...held, ...configOf(topic, plan.replicas) }).map(
     ([key, value]) => ({ name: key, value }),
   )
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [{ type: TOPIC, name, configEntries }],
-  })
+  await asking(
+    `changing the settings of ${name}`,
+    async () =>
+      await admin.alterConfigs({
+        validateOnly: false,
+        resources: [{ type: TOPIC, name, configEntries }],
+      }),
+  )
 }
 
 /** Set on the topic itself, not inherited. */
 const TOPIC_SOURCE = 1
+
+/** Somebody else may still create them. */
+export class TopicsMissing extends LogError {}
 
 /** Throws what stands in the way of a start. */
 export function checkPlan(plan: TopicPlan, mayCreate: boolean): void {
@@ -237,9 +254,9 @@ export function checkPlan(plan: TopicPlan, mayCreate: boolean): void {
   if (mayCreate) return
   const missing = plan.changes.filter(({ action }) => action === 'create').map(({ topic }) => topic)
   if (missing.length > 0) {
-    const which = missing.length === 1 ? 'the topic' : 'the topics'
+    const [which, are] = missing.length === 1 ? ['the topic', 'is'] : ['the topics', 'are']
     const hint = 'create them with kinfold topics apply, or leave out --no-create-topics'
-    throw new LogError('FORMAT', `${which} ${missing.join(', ')} missing: ${hint}`)
+    throw new TopicsMissing('FORMAT', `${which} ${missing.join(', ')} ${are} missing: ${hint}`)
   }
   const wrong = plan.changes.find(({ action }) => action === 'configure')
   if (wrong === undefined) return

@@ -17,6 +17,7 @@ import {
   type StoreChange,
   type StoreEntry,
   StoreError,
+  type StoreView,
 } from '../../ports/store.ts'
 import { claimDirectory, emptyDirectory, openDatabase, releaseDirectory } from './directory.ts'
 import { storeErrorOf } from './failure.ts'
@@ -107,14 +108,30 @@ class LevelStore implements Store {
     }
   }
 
-  async page({ gte, lt, limit }: KeyRange): Promise<readonly StoreEntry[]> {
+  async page(range: KeyRange): Promise<readonly StoreEntry[]> {
     this.#assertUsable()
     try {
-      const range = { gte, lt: lt < OWN_KEYS ? lt : OWN_KEYS, limit }
-      const entries = await this.#database.iterator(range).all()
-      return entries.map(([key, stored]) => [key, unsealed(key, stored)])
+      return await pageOf(this.#database, range)
     } catch (error) {
       throw this.#failed(error)
+    }
+  }
+
+  view(): StoreView {
+    this.#assertUsable()
+    const database = this.#database
+    const snapshot = database.snapshot()
+    return {
+      page: async (range) => {
+        this.#assertUsable()
+        try {
+          return await pageOf(database, range, snapshot)
+        } catch (error) {
+          // Its database went with a wipe: that says nothing of the one there is now.
+          throw database === this.#database ? this.#failed(error) : this.#closed()
+        }
+      },
+      [Symbol.asyncDispose]: async () => await snapshot.close(),
     }
   }
 
@@ -208,6 +225,16 @@ class LevelStore implements Store {
   #closed(): StoreError {
     return new StoreError('CLOSED', `the store in ${this.#directory} is closed; open it again`)
   }
+}
+
+async function pageOf(
+  database: Database,
+  { gte, lt, limit }: KeyRange,
+  snapshot?: Snapshot,
+): Promise<readonly StoreEntry[]> {
+  const range = { gte, lt: lt < OWN_KEYS ? lt : OWN_KEYS, limit }
+  const entries = await database.iterator(snapshot ? { ...range, snapshot } : range).all()
+  return entries.map(([key, stored]) => [key, unsealed(key, stored)])
 }
 
 async function checkValues(

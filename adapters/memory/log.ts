@@ -96,6 +96,11 @@ export class MemoryLog implements Log {
     return { start, end }
   }
 
+  /** Only tests compact, and keep the null values. */
+  async wholeFrom(topic: Topic, partition: number): Promise<bigint> {
+    return this.#partition(topic, partition).start
+  }
+
   async latest(topic: Topic, partition: number): Promise<readonly Entry[]> {
     const at = this.#partition(topic, partition)
     if (!COMPACTED.has(topic)) throw invalid(`Topic ${topic} is not compacted: read its entries`)

@@ -38,6 +38,14 @@ export class SortedMap {
     this.#chunks.length = 0
   }
 
+  /** Its own keys; the values, which nobody changes, are shared. */
+  copy(): SortedMap {
+    const copy = new SortedMap()
+    for (const [key, value] of this.#values) copy.#values.set(key, value)
+    for (const chunk of this.#chunks) copy.#chunks.push([...chunk])
+    return copy
+  }
+
   /** At most `limit` entries with keys from `gte` up to, not including, `lt`. */
   page(gte: string, lt: string, limit: number): (readonly [string, Uint8Array])[] {
     const entries: (readonly [string, Uint8Array])[] = []

@@ -13,6 +13,7 @@ import {
   type StoreChange,
   type StoreEntry,
   StoreError,
+  type StoreView,
 } from '../../ports/store.ts'
 import { SortedMap } from './sorted-map.ts'
 
@@ -20,13 +21,21 @@ import { SortedMap } from './sorted-map.ts'
 export interface MemoryStoreContent {
   readonly entries: SortedMap
   checkpoint: Checkpoint | undefined
+  /** A view of what was wiped is none of what is there now. */
+  wipes: number
 }
 
 export class MemoryStore implements Store {
   readonly content: MemoryStoreContent
   #closed = false
 
-  constructor(content: MemoryStoreContent = { entries: new SortedMap(), checkpoint: undefined }) {
+  constructor(
+    content: MemoryStoreContent = {
+      entries: new SortedMap(),
+      checkpoint: undefined,
+      wipes: 0,
+    },
+  ) {
     this.content = content
   }
 
@@ -45,6 +54,20 @@ export class MemoryStore implements Store {
     return this.content.entries.page(range.gte, range.lt, range.limit)
   }
 
+  view(): StoreView {
+    this.#assertOpen()
+    const { entries, wipes } = this.content
+    const copy = entries.copy()
+    return {
+      page: async ({ gte, lt, limit }) => {
+        this.#assertOpen()
+        if (this.content.wipes !== wipes) throw closed('was wiped')
+        return copy.page(gte, lt, limit)
+      },
+      [Symbol.asyncDispose]: async () => undefined,
+    }
+  }
+
   async write(changes: readonly StoreChange[], checkpoint: Checkpoint): Promise<void> {
     this.#assertOpen()
     for (const [key] of changes) assertNotOwn(key)
@@ -59,6 +82,7 @@ export class MemoryStore implements Store {
     this.#assertOpen()
     this.content.entries.clear()
     this.content.checkpoint = undefined
+    this.content.wipes += 1
   }
 
   async verify(signal?: AbortSignal): Promise<void> {
@@ -71,8 +95,12 @@ export class MemoryStore implements Store {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw new StoreError('CLOSED', 'the memory store is closed; open another one')
+    if (this.#closed) throw closed('is closed')
   }
+}
+
+function closed(what: string): StoreError {
+  return new StoreError('CLOSED', `the memory store ${what}; open another one`)
 }
 
 /** The same rule as a store on a disk has: it keeps its own books under these keys. */

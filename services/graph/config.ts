@@ -4,6 +4,8 @@
 export const READ_LIMIT = 2_000
 /** How long a read waits for the first event; a stop is noticed at once all the same. */
 export const READ_WAIT_MS = 1_000
+/** How often the log is asked how far it goes, so that one who is behind knows. */
+export const END_EVERY_MS = 1_000
 /** A commit holds no more records and changed keys than these. */
 export const BATCH_RECORDS = 2_000
 export const BATCH_KEYS = 4_000
@@ -26,7 +28,7 @@ export const RESTORE_LIMIT = 2_000
 export const DIGEST_RECORDS = 1_000
 /** Wait before a task is taken over again after a failure that may pass. */
 export const TAKE_OVER_WAIT_MS = 500
-/** The longest such wait of a standby: nobody waits for it. */
+/** The longest such wait, of a log that cannot be reached or of a standby. */
 export const TAKE_OVER_WAIT_MOST_MS = 10_000
 /** Wait before a task that another process has taken is taken back, if it is still given to this one; doubled to the longest each time. */
 export const RESIGNED_WAIT_MS = 1_000

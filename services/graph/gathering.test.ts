@@ -230,10 +230,10 @@ for (const [what, path, body, status, detail] of [
     'a partition of another process',
     '/internal/partition/%/get',
     { keys: [] },
-    421,
+    409,
     /not this process'/,
   ],
-  ['no partition', '/internal/partition/x/get', { keys: [] }, 421, /not this process'/],
+  ['no partition', '/internal/partition/x/get', { keys: [] }, 409, /not this process'/],
   ['keys that are none', '/internal/partition/0/get', { keys: ['é'] }, 400, /a list of 500 keys/],
   ["the store's own keys", '/internal/partition/0/get', { keys: ['~batch/1'] }, 400, /a list of/],
   [

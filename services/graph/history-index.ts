@@ -97,6 +97,15 @@ export function createHistoryIndex(
     return [...names, ...others].map((gone) => [gone, null])
   }
 
+  /** It was away for so long that what is forgotten may be told nowhere any more. */
+  async function hasMissed(): Promise<boolean> {
+    for (let p = 0; p < log.partitions('lineage'); p++) {
+      const at = positionOf('lineage', p)
+      if (at > 0n && at < (await log.wholeFrom('lineage', p))) return true
+    }
+    return false
+  }
+
   async function followAll(): Promise<void> {
     for (const topic of topics) {
       for (let p = 0; p < log.partitions(topic); p++) {
@@ -127,6 +136,7 @@ export function createHistoryIndex(
 
   return {
     async run(signal) {
+      if (await hasMissed()) await store.wipe()
       let end = await endOfAll()
       while (!signal.aborted) {
         try {
@@ -214,5 +224,5 @@ function named(bytes: Uint8Array): Indexed {
 
 /** As in core/key.ts: printable ASCII without a bare separator. */
 function part(text: string): string {
-  return encodeURIComponent(text.toWellFormed())
+  return /^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
 }

@@ -15,7 +15,8 @@ import { createGraphDump } from './graph-dump.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { addGraphRoutes } from './http.ts'
 import { createPlanner, type Plan } from './plan.ts'
-import { createQuery, type TreeNode, type Why } from './query.ts'
+import { createQuery, type Why } from './query.ts'
+import type { TreeNode } from './tree.ts'
 import { taskOf } from './viewed-partition.ts'
 
 const STORY = [

@@ -59,15 +59,17 @@ export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionPart
   clusterName(cluster: ClusterId): string
 }
 
+/** Whose state a store is: another number of partitions, or another log, is another state. */
+export function storeIdentity(what: string, partitions: number, logIdentity = ''): string {
+  return `${what} of ${partitions} ${logIdentity}`.trimEnd()
+}
+
 export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   const { log, codec, clock, directory, logIdentity, policy, retention, logger, observe } = options
   const open = async (name: string, what: string = name): Promise<Store> =>
     await openLevelStore({
       directory: join(directory, name),
-      identity: [
-        `${what} of ${log.partitions('events')}`,
-        ...(logIdentity ? [logIdentity] : []),
-      ].join(' '),
+      identity: storeIdentity(what, log.partitions('events'), logIdentity),
       rebuild: true,
       onRebuild: (error) =>
         logger.log('warn', 'a store is rebuilt from the log', {

@@ -83,7 +83,7 @@ async function answered<T>(
 }
 
 function moved(partition: number): Problem {
-  return new Problem(421, `partition ${partition} is not this process'; ask who has it now`)
+  return new Problem(409, `partition ${partition} is not this process'; ask who has it now`)
 }
 
 function stateOf({ state, position }: ReturnType<LocalPartition['status']>): {

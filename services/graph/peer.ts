@@ -67,49 +67,64 @@ export interface PageBody {
 
 /** `token`: what the others want to be shown; undefined where nobody asks. */
 export function createPeer(token: () => string | undefined, withinMs: number = PEER_MS): Peer {
-  async function ask(url: string, path: string, asked: unknown): Promise<unknown> {
+  async function ask<T>(
+    url: string,
+    path: string,
+    asked: unknown,
+    read: (body: unknown) => T,
+  ): Promise<T> {
     const bearer = token()
-    let response: Response
+    const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }
     try {
-      response = await fetch(`${url}${path}`, {
+      const response = await fetch(`${url}${path}`, {
         method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
-        },
+        headers: { 'content-type': 'application/json', ...authorization },
         body: JSON.stringify(asked),
         redirect: 'error',
         signal: AbortSignal.timeout(withinMs),
       })
-      if (response.ok) return await response.json()
+      if (response.ok) return read(await response.json())
+      await response.body?.cancel()
+      throw refusal(url, response.status)
     } catch (error) {
+      if (error instanceof PeerError) throw error
       throw new PeerError('UNREACHABLE', `${url} cannot be asked: ${whyOf(error)}`, {
         cause: error,
       })
     }
-    await response.body?.cancel()
-    if (response.status === 421) throw new PeerError('MOVED', `${url} does not have it any more`)
-    const hint = response.status === 401 ? ': all graph processes need the same token' : ''
-    throw new PeerError('UNREACHABLE', `${url} answered ${response.status}${hint}`)
   }
 
   return {
     async get(url, partition, keys) {
-      const body = (await ask(url, `/internal/partition/${partition}/get`, { keys })) as ValuesBody
-      return {
-        ...stateOf(body),
-        values: body.values.map((text) => (text === null ? null : bytesOf(text))),
-      }
+      return await ask(url, `/internal/partition/${partition}/get`, { keys }, (body) => {
+        const { values, ...state } = body as ValuesBody
+        const isLess = keys.length > 0 && values.length === 0
+        if (isLess || values.length > keys.length) throw new Error('it answered for other keys')
+        return {
+          ...stateOf(state),
+          values: values.map((text) => (text === null ? null : bytesOf(text))),
+        }
+      })
     },
     async page(url, partition, range) {
-      const body = (await ask(url, `/internal/partition/${partition}/page`, range)) as PageBody
-      const entries = body.entries.map(([key, text]): StoreEntry => [key, bytesOf(text)])
-      return { ...stateOf(body), entries, isCut: body.isCut }
+      return await ask(url, `/internal/partition/${partition}/page`, range, (body) => {
+        const { entries, isCut, ...state } = body as PageBody
+        if (isCut && entries.length === 0) throw new Error('it answered with an empty part')
+        const page = entries.map(([key, text]): StoreEntry => [key, bytesOf(text)])
+        return { ...stateOf(state), entries: page, isCut }
+      })
     },
   }
 }
 
-function stateOf({ state, position }: ValuesBody | PageBody): PartitionState {
+function refusal(url: string, status: number): PeerError {
+  // Not 421: a client may ask the same process again by itself.
+  if (status === 409) return new PeerError('MOVED', `${url} does not have it any more`)
+  const hint = status === 401 ? ': all graph processes need the same token' : ''
+  return new PeerError('UNREACHABLE', `${url} answered ${status}${hint}`)
+}
+
+function stateOf({ state, position }: Pick<PageBody, 'state' | 'position'>): PartitionState {
   return { state, position: BigInt(position) }
 }
 

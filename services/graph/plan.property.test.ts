@@ -16,9 +16,10 @@ import { systemClock } from '../../runtime/clock.ts'
 import { folder } from '../../testing/folder.ts'
 import { CLUSTER, MONITORED, ModelCluster } from '../../testing/model-cluster.ts'
 import { shortKind } from '../../testing/notation.ts'
-import { codec, viewsOf } from '../../testing/task-rig.ts'
+import { codec, viewsElsewhere, viewsOf } from '../../testing/task-rig.ts'
 import { type Action, act, life } from '../../testing/world-generator.ts'
 import { createPlanner, type Plan } from './plan.ts'
+import type { Views } from './view.ts'
 import type { LocalPartition } from './viewed-partition.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 150)
@@ -88,9 +89,16 @@ class Loop {
   }
 }
 
+/** The same whether all is here or nothing is. */
 async function planOf(loop: Loop, uid: string, cascade: PropagationPolicy): Promise<Plan> {
   const partition = await loop.partition()
-  const planner = createPlanner(viewsOf([partition], 1), codec, systemClock())
+  const plan = await planIn(viewsOf([partition], 1), uid, cascade)
+  deepEqual(await planIn(viewsElsewhere([partition], 1), uid, cascade), plan)
+  return plan
+}
+
+async function planIn(views: Views, uid: string, cascade: PropagationPolicy): Promise<Plan> {
+  const planner = createPlanner(views, codec, systemClock())
   const made = await planner.plan({ cluster: CLUSTER, uid }, cascade, 1_000)
   equal(made?.partial, '')
   return made?.answer as Plan

@@ -4,7 +4,15 @@ import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { partitionOfObject } from '../../core/partition.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { codec, contentOf, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
+import {
+  codec,
+  contentOf,
+  emptyStore,
+  eventsOf,
+  runTask,
+  viewsElsewhere,
+  viewsOf,
+} from '../../testing/task-rig.ts'
 import { type Cascade, type CascadeAnswer, createCascades } from './cascade.ts'
 import { createGraphDump, quote } from './graph-dump.ts'
 import { createHistoryIndex } from './history-index.ts'
@@ -13,6 +21,8 @@ import type { Views } from './view.ts'
 
 interface Asked {
   readonly views: Views
+  /** As of another process that has none of the partitions, and is answered in small parts. */
+  readonly elsewhere: Views
   plan(uid: string, cascade: Plan['cascade'], limit?: number): Promise<Plan>
   cascade(uid: string): Promise<CascadeAnswer | undefined>
   follow(uid: string): AsyncIterable<CascadeAnswer>
@@ -63,10 +73,9 @@ async function ask(t: TestContext, story: readonly string[], partitions = 1): Pr
     while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
   }
   await tell(story)
-  const views = viewsOf(
-    all.map(({ task }) => task),
-    partitions,
-  )
+  const tasks = all.map(({ task }) => task)
+  const views = viewsOf(tasks, partitions)
+  const elsewhere = viewsElsewhere(tasks, partitions)
   const cascades = createCascades(views, index, clock)
   const planner = createPlanner(views, codec, clock)
   const dump = createGraphDump(views, codec, clock)
@@ -82,6 +91,7 @@ async function ask(t: TestContext, story: readonly string[], partitions = 1): Pr
   }
   return {
     views,
+    elsewhere,
     tell,
     plan: async (uid, cascade, limit = 100) => {
       const made = await planner.plan({ cluster: 'c', uid }, cascade, limit)
@@ -202,6 +212,26 @@ for (const cascade of ['Background', 'Foreground', 'Orphan'] as const) {
     equal(one.total, cascade === 'Orphan' ? 7 : 12)
   })
 }
+
+test('answers are the same where everything is elsewhere and comes in small parts', async (t) => {
+  const story = [
+    'put node/n',
+    ...['a', 'b', 'c'].map((ns) => `many 20 pod/${ns}# in ${ns} <- node/n`),
+  ]
+  const asked = await ask(t, story, 2)
+  const answersOf = async (views: Views): Promise<readonly unknown[]> => {
+    const view = await views.open()
+    const uids = (await Array.fromAsync(view.dependentPages('c', 'node-n'))).flat()
+    const clock = systemClock()
+    const planner = createPlanner(views, codec, clock)
+    const plan = await planner.plan({ cluster: 'c', uid: 'node-n' }, 'Background', 100)
+    const dump = createGraphDump(views, codec, clock)
+    return [uids, plan, (await Array.fromAsync(dump.dot([]))).join('')]
+  }
+  const here = await answersOf(asked.views)
+  equal((here[0] as string[]).length, 60)
+  deepEqual(await answersOf(asked.elsewhere), here)
+})
 
 function standing({ done, remaining, progress, isOver }: Cascade): unknown {
   const some = Object.entries(progress).filter(([, count]) => count > 0)

@@ -2,8 +2,8 @@
  * A rehearsal: the real fold over overlays of the stores, with its commands handed to the caller instead of a reaper, and what the caller says came
  * of them told to the fold as a watch would. Notes between partitions are delivered.
  *
- * What must stay true: nothing is written anywhere, and what a record changes is seen by the next only once all was known that it reads; the policy is that everything provable acts, what is under way for real counts for nothing, and
- * nobody waits for a kind that is out of sync.
+ * What must stay true: nothing is written anywhere, and what a record changes counts only once all was known that it reads; the policy is that everything
+ * provable acts, what is under way for real counts for nothing, and nobody waits for a kind that is out of sync.
  *
  * Not here: what the API server would do with a command (plan.ts).
  */
@@ -11,25 +11,21 @@ import type { Command } from '../../core/command.ts'
 import type { Event } from '../../core/event.ts'
 import type { Folding } from '../../core/fold.ts'
 import { finish, fold, pageOf, resume } from '../../core/fold.ts'
-import type { Graph, StateReader } from '../../core/graph.ts'
-import { clusterOf, countOf, graphOver, nodeOf, policyOf } from '../../core/graph.ts'
-import { AGENDA_KEY, clusterKey, edgesPrefix, lastPart, POLICY_KEY } from '../../core/key.ts'
+import type { Graph } from '../../core/graph.ts'
+import { clusterOf, countOf, graphOver, nodeOf } from '../../core/graph.ts'
+import { edgesPrefix, lastPart } from '../../core/key.ts'
 import type { Node } from '../../core/node.ts'
 import type { ClusterId, ObjectMeta, Uid } from '../../core/object.ts'
 import { partitionOfObject } from '../../core/partition.ts'
-import type { ClusterState, StateValue } from '../../core/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { StoreEntry } from '../../ports/store.ts'
-import { DecodedValues } from './decoded-values.ts'
 import { overlaidPage } from './overlaid-page.ts'
+import type { Stage } from './rehearsal-stage.ts'
+import { stageOf, textOf } from './rehearsal-stage.ts'
 import { Turns } from './turns.ts'
 import type { View } from './view.ts'
 import { PIECE_OBJECTS, piecesOf } from './view.ts'
-import type { ViewedPartition } from './viewed-partition.ts'
 
-/** Log time goes on by as much: by then no kind is waited for any more. */
-const LATER_MS = 24 * 3_600_000
 /** Longer than any version of a server, so newer. */
 const FIRST_VERSION = 10n ** 40n
 const PAGE_EDGES = 256
@@ -49,17 +45,6 @@ export interface RehearsalOptions {
 export interface Issued {
   readonly command: Command
   readonly node: Node | undefined
-}
-
-interface Stage {
-  readonly source: ViewedPartition
-  readonly graph: Graph
-  readonly epoch: number
-  /** The store's keys that the overlay does not know. */
-  readonly pages: Pick<ViewedPartition, 'page'>
-  /** What was read of the store, by key, to see whether it is still so. */
-  readonly read: ReadonlyMap<string, string>
-  position: bigint
 }
 
 export class Rehearsal {
@@ -256,107 +241,4 @@ interface Folded {
   readonly inner: Graph
   readonly notes: readonly { readonly partition: number; readonly event: Event }[]
   readonly issued: readonly Issued[]
-}
-
-/** In a piece. */
-function stageOf(source: ViewedPartition, view: View, cluster: ClusterId, codec: Codec): Stage {
-  const decoded = new DecodedValues({ get: (key) => fetched(view, source, key) }, codec)
-  const read = new Map<string, string>()
-  const graph = graphOver({ get: (key) => asRead(key, decoded, read) })
-  const state = clusterOf(graph, cluster)
-  if (state !== undefined) graph.put(clusterKey(cluster), later(state))
-  const policy = policyOf(graph)
-  graph.put(POLICY_KEY, {
-    ...policy,
-    policy: { ...policy.policy, mode: 'enforce', preset: 'parity' },
-  })
-  graph.put(AGENDA_KEY, { type: 'Agenda', head: 0, tail: 0 })
-  graph.takeRecent()
-  const pages = unchangedPages(source, graph)
-  const { position } = source.status()
-  return { source, graph, epoch: state?.epoch ?? 0, pages, read, position }
-}
-
-/** Thrown past what remembers values: what is not known yet is not nothing. */
-class NotFetched extends Error {}
-
-function fetched(view: View, source: ViewedPartition, key: string): Uint8Array | undefined {
-  const bytes = view.bytesOf(source, key)
-  if (bytes === undefined) throw new NotFetched(`${key} is not fetched yet`)
-  return bytes ?? undefined
-}
-
-/**
- * A key once changed in the overlay is its own for good, so the store's are passed over; how far a range begins with such is remembered. Otherwise each look
- * at an owner's dependents would begin with all that went.
- */
-function unchangedPages(
-  store: Pick<ViewedPartition, 'page'>,
-  { changes }: Graph,
-): Pick<ViewedPartition, 'page'> {
-  const passed = new Map<string, { readonly from: string; readonly to: string }>()
-  return {
-    async page({ gte, lt, limit }) {
-      const known = passed.get(lt)
-      const isKnown = known !== undefined && known.from <= gte && gte <= known.to
-      let from = isKnown ? known.to : gte
-      const left: StoreEntry[] = []
-      while (left.length < limit) {
-        const page = await store.page({ gte: from, lt, limit })
-        const first = page.findIndex(([key]) => !changes.has(key))
-        const isPassed = left.length === 0 && first !== 0 && page.length > 0
-        const end = page[(first < 0 ? page.length : first) - 1]?.[0]
-        if (isPassed && end !== undefined) {
-          passed.set(lt, { from: isKnown ? known.from : gte, to: `${end}\0` })
-        }
-        left.push(...page.filter(([key]) => !changes.has(key)))
-        const last = page.at(-1)?.[0]
-        if (last === undefined || page.length < limit) break
-        from = `${last}\0`
-      }
-      return left.slice(0, limit)
-    },
-  }
-}
-
-/** Of the store, without what is under way there. */
-function asRead(
-  key: string,
-  decoded: StateReader,
-  read: Map<string, string>,
-): StateValue | undefined {
-  if (/^(agenda|walk|ring)\//.test(key)) return undefined
-  const value = knownOf(decoded, key)
-  if (value === null) return undefined
-  const text = textOf(key, value)
-  if (text !== undefined && !read.has(key)) read.set(key, text)
-  if (value?.type === 'Node' || value?.type === 'Owner') {
-    return value.attempt === null ? value : { ...value, attempt: null }
-  }
-  return value
-}
-
-function later(state: ClusterState): ClusterState {
-  return { ...state, now: state.now + LATER_MS, nextDue: Number.MAX_SAFE_INTEGER }
-}
-
-/** Null when it is not known yet. */
-function knownOf(decoded: StateReader, key: string): StateValue | undefined | null {
-  try {
-    return decoded.get(key)
-  } catch (error) {
-    if (error instanceof NotFetched) return null
-    throw error
-  }
-}
-
-/** What a plan rests on, of the keys that other objects' lives do not change; undefined for others. */
-function textOf(key: string, value: StateValue | undefined): string | undefined {
-  if (key.startsWith('node/')) {
-    return value?.type === 'Node' ? `${value.position} ${value.phase}` : 'none'
-  }
-  if (!key.startsWith('count/')) return undefined
-  return value?.type === 'Count'
-    ? value.places.map((place) => `${place.coordinates} ${place.dependents}`).join(' ')
-    : 'none'
 }

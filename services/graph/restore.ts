@@ -85,7 +85,9 @@ async function startOf(log: Log, store: Store, partition: number, most: bigint):
   const checkpoint = store.checkpoint()
   if (checkpoint === undefined) return start
   if (checkpoint.changelog > most) throw lost('changelog', partition, checkpoint.changelog, most)
-  if (checkpoint.changelog >= start) return checkpoint.changelog
+  const whole = await log.wholeFrom('changelog', partition)
+  if (checkpoint.changelog >= start && checkpoint.changelog >= whole) return checkpoint.changelog
+  // What was deleted meanwhile may be told nowhere any more, and would stand here for ever.
   await store.wipe()
   return start
 }

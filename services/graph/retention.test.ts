@@ -10,7 +10,7 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import { openSqliteLog } from '../../adapters/sqlite/log.ts'
 import type { Event } from '../../core/event.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Log, Topic } from '../../ports/log.ts'
+import type { Log, Produced, Topic } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
 import { auditPartition } from './audit.ts'
@@ -59,11 +59,15 @@ class Rig {
 
   /** Lets retention look once, and waits until it has. */
   async round(): Promise<void> {
+    await this.begin()
+    await this.settled()
+  }
+
+  async settled(): Promise<void> {
     let hasFailed = false
     this.#trimming.catch(() => {
       hasFailed = true
     })
-    await this.#rounds.advance(this.#retention.everyMs)
     while (this.#rounds.sleeping === 0 && !hasFailed) await setImmediate()
     if (hasFailed) await this.#trimming
   }
@@ -95,6 +99,29 @@ class Rig {
   async stop(): Promise<void> {
     this.#stop.abort()
     await Promise.all([this.#running[Symbol.asyncDispose](), this.#trimming])
+  }
+}
+
+/** Takes its time for snapshots. */
+class SlowLog extends MemoryLog {
+  readonly #asked = Promise.withResolvers<void>()
+  readonly #open = Promise.withResolvers<void>()
+  readonly isAsked: Promise<void> = this.#asked.promise
+
+  goOn(): void {
+    this.#open.resolve()
+  }
+
+  override async append(
+    topic: Topic,
+    partition: number,
+    records: readonly Produced[],
+  ): Promise<bigint> {
+    if (topic === 'snapshots') {
+      this.#asked.resolve()
+      await this.#open.promise
+    }
+    return await super.append(topic, partition, records)
   }
 }
 
@@ -220,11 +247,23 @@ for (const [engine, open] of [
   })
 }
 
-test('a stop while a snapshot waits for the task ends it', { timeout: 20_000 }, async (t) => {
-  const rig = await memory(t, { snapshotEvents: 1 })
-  await rig.tell(idle(2))
+test('folding goes on while a snapshot is written, which holds what was there when it began', async (t) => {
+  const time = { nowMs: 1_700_000_000_000 }
+  const log = new SlowLog({ partitions: 1, clock: clockAt(time) })
+  const rig = new Rig(log, time, { ...KEEP_ALL, keepEvents: 2, snapshotEvents: 5 })
+  t.after(() => rig.stop())
+  await rig.tell(eventsOf(['put deploy/web', 'put rs/a <- deploy/web']))
+  const { end } = await log.bounds('events', 0)
   await rig.begin()
-  await rig.stop()
+  await log.isAsked
+  await rig.tell(
+    eventsOf(['put deploy/web', 'put rs/a <- deploy/web', 'delete deploy/web']).slice(-1),
+  )
+  equal(await rig.count('commands'), 1)
+  log.goOn()
+  await rig.settled()
+  deepEqual(await rig.snapshots(), [end])
+  equal(await rig.audit(), 'identical')
 })
 
 test('a snapshot that the log would not take is taken in the next round', async (t) => {

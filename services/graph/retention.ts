@@ -2,9 +2,7 @@
  * Snapshots of a partition's store, and the trimming of `events` behind them.
  *
  * What must stay true: events are trimmed only behind a whole snapshot, so that what is left can always be folded again; a snapshot is the
- * store's content at one position, with the digests it had there.
- *
- * Not here: taking one while folding (task.ts gives the moment).
+ * store's content at one position, with the digests it had there. Folding goes on meanwhile: of a large graph it takes minutes.
  */
 import { POSITION_KEY } from '../../core/key.ts'
 import type { Snapshot } from '../../core/record.ts'
@@ -12,6 +10,7 @@ import type { Position } from '../../core/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { type Log, LogError, type Topic } from '../../ports/log.ts'
+import { StoreError, type StoreView } from '../../ports/store.ts'
 import type { Task } from './task.ts'
 
 export interface RetentionConfig {
@@ -37,8 +36,8 @@ const SNAPSHOTS_KEPT = 3
 /** Keys of one chunk, and bytes after which it is closed: a record stays below 1 MiB. */
 const CHUNK_KEYS = 2_000
 const CHUNK_BYTES = 512 * 1024
-/** Chunks read at once. */
-export const CHUNKS_PER_READ = 8
+/** Chunks read at once: one is decoded in some 10 ms without a turn for others. */
+export const CHUNKS_PER_READ = 1
 
 export interface RetentionParts {
   readonly log: Log
@@ -48,15 +47,10 @@ export interface RetentionParts {
   readonly retention: RetentionConfig
 }
 
-/** What the log is known to have, so that a round reads only what came since. */
-interface Known {
-  readonly places: readonly SnapshotPlace[]
-  readonly next: bigint
-}
-
 export async function keepTrimmed(parts: RetentionParts, signal: AbortSignal): Promise<void> {
   const { clock, retention, task } = parts
-  let known: Known | undefined
+  /** What the log is known to have; undefined when that has to be read. */
+  let known: readonly SnapshotPlace[] | undefined
   while (!signal.aborted) {
     await clock.sleep(retention.everyMs, signal)
     if (signal.aborted || task.status().state !== 'folding') continue
@@ -64,43 +58,34 @@ export async function keepTrimmed(parts: RetentionParts, signal: AbortSignal): P
       known = await round(parts, known, signal)
     } catch (error) {
       if (signal.aborted) return
-      if (!(error instanceof LogError) || error.remedy !== 'retry') throw error
+      if (!isPassing(error)) throw error
       known = undefined
     }
   }
 }
 
-async function round(
-  parts: RetentionParts,
-  before: Known | undefined,
-  signal: AbortSignal,
-): Promise<Known> {
-  const mayGo = await endOfWhatMayGo(parts)
-  let known = await knownSnapshots(parts, before)
-  const { position } = parts.task.status()
-  const last = known.places.at(-1)?.position ?? 0n
-  const isDue = mayGo > last || position - last >= BigInt(parts.retention.snapshotEvents)
-  if (isDue && position > last) {
-    await unlessStopped(
-      parts.task.pausedForSnapshot(() => takeSnapshot(parts, signal)),
-      signal,
-    )
-    known = await knownSnapshots(parts, known)
-  }
-  return { ...known, places: await trim(parts, known.places, mayGo) }
+/** A store that is closed, wiped or damaged is its task's to mend. */
+function isPassing(error: unknown): boolean {
+  return error instanceof StoreError || (error instanceof LogError && error.remedy === 'retry')
 }
 
-/** The task gives no moment any more once it is stopped. */
-async function unlessStopped(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const stopped = Promise.withResolvers<never>()
-  const stop = (): void => stopped.reject(signal.reason)
-  signal.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) stop()
-  try {
-    await Promise.race([work, stopped.promise])
-  } finally {
-    signal.removeEventListener('abort', stop)
+/** Answers the snapshots that the log has then. */
+async function round(
+  parts: RetentionParts,
+  known: readonly SnapshotPlace[] | undefined,
+  signal: AbortSignal,
+): Promise<readonly SnapshotPlace[]> {
+  const { log, codec, task, retention } = parts
+  const mayGo = await endOfWhatMayGo(parts)
+  const places = [...(known ?? (await snapshots(log, codec, task.partition)))]
+  const { position } = task.status()
+  const last = places.at(-1)?.position ?? 0n
+  const isDue = mayGo > last || position - last >= BigInt(retention.snapshotEvents)
+  if (isDue && position > last) {
+    const taken = await takeSnapshot(parts, signal)
+    if (taken !== undefined) places.push(taken)
   }
+  return await trim(parts, places, mayGo)
 }
 
 async function endOfWhatMayGo({ log, clock, task, retention }: RetentionParts): Promise<bigint> {
@@ -110,44 +95,35 @@ async function endOfWhatMayGo({ log, clock, task, retention }: RetentionParts): 
   return byAge > byCount ? byAge : byCount
 }
 
-async function knownSnapshots(
-  { log, codec, task }: RetentionParts,
-  before: Known | undefined,
-): Promise<Known> {
-  const { start, end } = await log.bounds('snapshots', task.partition)
-  const found = await snapshots(log, codec, task.partition, before?.next ?? start)
-  return { places: [...(before?.places ?? []), ...found], next: end }
-}
-
-/** Appends the store's whole content; the last chunk makes it count. The task must stand still meanwhile. */
+/** Appends the store's whole content as of now; the last chunk makes it count. Undefined for a store without any. */
 export async function takeSnapshot(
   { log, codec, task }: Pick<RetentionParts, 'log' | 'codec' | 'task'>,
   signal: AbortSignal,
-): Promise<void> {
-  const bytes = task.store.get(POSITION_KEY)
-  if (bytes === undefined) return
-  const { partition, position, state, outputs } = codec.decode(bytes) as Position
+): Promise<SnapshotPlace | undefined> {
+  await using view = task.store.view()
+  const [at] = await view.page({ gte: POSITION_KEY, lt: `${POSITION_KEY}\0`, limit: 1 })
+  if (at === undefined) return undefined
+  const { partition, position, state, outputs } = codec.decode(at[1]) as Position
+  const head = { type: 'Snapshot', partition, position, state, outputs } as const
+  let first: bigint | undefined
   let chunk = 0
-  const write = async (keys: string[], values: Uint8Array[], last: boolean): Promise<void> => {
-    const record: Snapshot = {
-      type: 'Snapshot',
-      partition,
-      position,
-      state,
-      outputs,
-      chunk,
-      last,
-      keys,
-      values,
-    }
-    chunk += 1
+  for await (const { keys, values, last } of chunksOf(view, signal)) {
+    const record: Snapshot = { ...head, chunk, last, keys, values }
     const produced = { key: `${partition}/${position}`, value: codec.encode(record) }
-    await log.append('snapshots', partition, [produced])
+    const offset = await log.append('snapshots', partition, [produced])
+    first ??= offset
+    chunk += 1
   }
+  return first === undefined ? undefined : { position, state, outputs, offset: first }
+}
+
+type Chunk = Pick<Snapshot, 'keys' | 'values' | 'last'>
+
+async function* chunksOf(view: StoreView, signal: AbortSignal): AsyncGenerator<Chunk> {
   let after = ''
   for (;;) {
     signal.throwIfAborted()
-    const page = await task.store.page({ gte: `${after}\0`, lt: '~', limit: CHUNK_KEYS })
+    const page = await view.page({ gte: `${after}\0`, lt: '~', limit: CHUNK_KEYS })
     let keys: string[] = []
     let values: Uint8Array[] = []
     let size = 0
@@ -156,13 +132,13 @@ export async function takeSnapshot(
       values.push(value)
       size += key.length + value.length
       if (size < CHUNK_BYTES) continue
-      await write(keys, values, false)
+      yield { keys, values, last: false }
       keys = []
       values = []
       size = 0
     }
     const isLast = page.length < CHUNK_KEYS
-    if (keys.length > 0 || isLast) await write(keys, values, isLast)
+    if (keys.length > 0 || isLast) yield { keys, values, last: isLast }
     if (isLast) return
     after = page[page.length - 1]?.[0] ?? ''
   }
@@ -176,17 +152,16 @@ export interface SnapshotPlace {
   readonly offset: bigint
 }
 
-/** Whole snapshots of a partition from an offset on, oldest first. */
+/** Whole snapshots of a partition, oldest first. */
 export async function snapshots(
   log: Log,
   codec: Codec,
   partition: number,
-  from?: bigint,
 ): Promise<SnapshotPlace[]> {
   const { start, end } = await log.bounds('snapshots', partition)
   const found: SnapshotPlace[] = []
   let first: bigint | undefined
-  for (let next = from ?? start; next < end; ) {
+  for (let next = start; next < end; ) {
     const page = await log.read('snapshots', partition, next, { limit: CHUNKS_PER_READ, waitMs: 0 })
     for (const entry of page.entries) {
       if (entry.value === null) continue

@@ -13,7 +13,7 @@ import type { At, Outcome } from '../../core/outcome.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
-import type { Entry, Log, TaskLog } from '../../ports/log.ts'
+import type { Entry, Log, Page, TaskLog } from '../../ports/log.ts'
 import { LogError } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
@@ -22,11 +22,13 @@ import {
   BATCH_KEYS,
   BATCH_RECORDS,
   DIGEST_RECORDS,
+  END_EVERY_MS,
   NEAR,
   type Pace,
   READ_LIMIT,
   READ_WAIT_MS,
   TAKE_OVER_ATTEMPTS,
+  TAKE_OVER_WAIT_MOST_MS,
   TAKE_OVER_WAIT_MS,
   TURN_MS,
 } from './config.ts'
@@ -60,12 +62,13 @@ export class Task {
   #state: TaskState = 'fencing'
   #position = 0n
   #end = 0n
+  /** When the log is asked again how far it goes. */
+  #lookAt = Number.NEGATIVE_INFINITY
   #commits = 0
   #sinceDigest = 0
   /** No page is read before. */
   #readAtMs = Number.NEGATIVE_INFINITY
   readonly #pace: Pace
-  readonly #standstills: (() => Promise<void>)[] = []
 
   constructor(options: TaskOptions) {
     this.partition = options.partition
@@ -77,19 +80,10 @@ export class Task {
     return this.#options.store
   }
 
-  /** `lagEntries` is how many offsets of events lie ahead, as of the last read. */
+  /** `lagEntries` is how many offsets of events lie ahead, as of a second ago at most. */
   status(): { readonly state: TaskState; readonly position: bigint; readonly lagEntries: bigint } {
     const lagEntries = this.#end > this.#position ? this.#end - this.#position : 0n
     return { state: this.#state, position: this.#position, lagEntries }
-  }
-
-  /** Runs `work` between two commits, while the store stands at one position; within about a second, once folding. */
-  async pausedForSnapshot(work: () => Promise<void>): Promise<void> {
-    const done = Promise.withResolvers<void>()
-    this.#standstills.push(async () => {
-      await work().then(done.resolve, done.reject)
-    })
-    await done.promise
   }
 
   /** Folds until the signal aborts or the task is somebody else's; may be run again then. Rejects when only a person can help. */
@@ -103,7 +97,8 @@ export class Task {
         if (signal.aborted) break
         failures = this.#commits > before ? 1 : failures + 1
         if (!(await this.#mayGoOn(error, failures))) break
-        await this.#options.clock.sleep(TAKE_OVER_WAIT_MS * failures, signal)
+        const waitMs = Math.min(TAKE_OVER_WAIT_MS * failures, TAKE_OVER_WAIT_MOST_MS)
+        await this.#options.clock.sleep(waitMs, signal)
       }
     }
     this.#state = 'stopped'
@@ -115,7 +110,9 @@ export class Task {
     const isPassing =
       (error instanceof LogError && (error.remedy === 'take-over' || error.remedy === 'retry')) ||
       (error instanceof StoreError && error.remedy === 'rebuild')
-    if (!isPassing || failures >= TAKE_OVER_ATTEMPTS) throw error
+    // A log that cannot be reached is waited for, however long: nothing is lost meanwhile.
+    const isAway = error instanceof LogError && error.remedy === 'retry'
+    if (!isPassing || (failures >= TAKE_OVER_ATTEMPTS && !isAway)) throw error
     if (error instanceof StoreError) await this.#options.store.wipe()
     this.#options.observe?.takenOver?.(error.message)
     return true
@@ -137,10 +134,7 @@ export class Task {
     this.#position = batch.position.position
     await this.#options.restored?.()
     this.#state = 'folding'
-    while (!signal.aborted) {
-      for (const standstill of this.#standstills.splice(0)) await standstill()
-      await this.#turn(owned, batch, signal)
-    }
+    while (!signal.aborted) await this.#turn(owned, batch, signal)
   }
 
   async #turn(owned: TaskLog, batch: Batch, signal: AbortSignal): Promise<void> {
@@ -150,7 +144,7 @@ export class Task {
     if (earlyMs > 0) await clock.sleep(earlyMs, signal)
     const options = { limit: READ_LIMIT, waitMs: READ_WAIT_MS }
     const page = await log.read('events', partition, position, options, signal)
-    this.#end = page.next > this.#end ? page.next : this.#end
+    this.#end = await this.#endAfter(page)
     let at = 0
     while (at < page.entries.length) {
       at = await this.#foldSome(batch, page.entries, at)
@@ -158,6 +152,15 @@ export class Task {
     }
     const tookAll = page.entries.length > 0 && page.entries.length < READ_LIMIT
     if (tookAll) this.#readAtMs = clock.monotonicMs() + this.#pace.gatherMs
+  }
+
+  /** A page ends where its limit does, which is not how far the log goes. */
+  async #endAfter(page: Page): Promise<bigint> {
+    const { log, clock, partition } = this.#options
+    const known = page.next > this.#end ? page.next : this.#end
+    if (page.entries.length === 0 || clock.monotonicMs() < this.#lookAt) return known
+    this.#lookAt = clock.monotonicMs() + END_EVERY_MS
+    return (await log.bounds('events', partition)).end
   }
 
   /** Folds until the batch is full; returns the index of the first entry that is not in it. */

@@ -11,10 +11,12 @@ export class Turns {
     this.#at = clock.monotonicMs() + TURN_MS
   }
 
-  /** Call it between any two small pieces of work. */
+  /** Call it between any two small pieces of work; pieces that are done side by side share their turns. */
   async take(): Promise<void> {
-    if (this.#clock.monotonicMs() < this.#at) return
-    await this.#clock.sleep(0)
-    this.#at = this.#clock.monotonicMs() + TURN_MS
+    while (this.#clock.monotonicMs() >= this.#at) {
+      const due = this.#at
+      await this.#clock.sleep(0)
+      if (this.#at === due) this.#at = this.#clock.monotonicMs() + TURN_MS
+    }
   }
 }

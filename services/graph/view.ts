@@ -3,7 +3,7 @@
  *
  * What must stay true: it reads and changes nothing; partitions go on changing while a question is answered, so each read stands for its moment. What
  * is read of partitions elsewhere is read in pieces that have no effect of their own: a piece is run to learn what it needs, and again once
- * that was fetched, until nothing is missing. Pieces are small, so others get their turn.
+ * that was fetched, until nothing is missing. Pieces are small, and others get their turn between two.
  *
  * Not here: where a partition is (viewed-partition.ts).
  */
@@ -17,6 +17,7 @@ import type { StateValue } from '../../core/state.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Store } from '../../ports/store.ts'
 import { prefixRange } from '../../ports/store.ts'
+import { Turns } from './turns.ts'
 import type { ViewedPartitionParts } from './viewed-partition.ts'
 import { ViewedPartition } from './viewed-partition.ts'
 
@@ -57,11 +58,13 @@ export class View {
   readonly partitions: readonly ViewedPartition[]
   readonly readers: readonly StateReader[]
   readonly #codec: Codec
+  readonly #turns: Turns
   /** What the piece that is run just now would have to know; undefined between pieces. */
   #missed: Map<ViewedPartition, Set<string>> | undefined
 
   constructor({ codec, ...parts }: ViewParts) {
     this.#codec = codec
+    this.#turns = new Turns(parts.clock)
     this.partitions = Array.from(
       { length: parts.partitions },
       (_, partition) => new ViewedPartition(partition, parts),
@@ -89,6 +92,7 @@ export class View {
 
   /** What the piece answers once all is known that it reads. It is run as often as that takes. */
   async read<T>(piece: () => T): Promise<T> {
+    await this.#turns.take()
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const tried = this.#try(piece)
       if ('value' in tried) return tried.value
@@ -99,6 +103,7 @@ export class View {
 
   /** Runs a piece once; undefined when something was missing. That is there for the next time. */
   async attempt<T extends object>(piece: () => T): Promise<T | undefined> {
+    await this.#turns.take()
     const tried = this.#try(piece)
     if ('value' in tried) return tried.value
     await tried.fetched

@@ -23,6 +23,8 @@ export interface ServerCommand {
   readonly name: string
   readonly binary: string
   readonly args: readonly string[]
+  /** This process's own unless given. */
+  readonly env?: NodeJS.ProcessEnv
   /** Appended to, so that it tells of restarts too. */
   readonly logFile: string
 }
@@ -62,7 +64,8 @@ export class ServerProcess implements AsyncDisposable {
     isReady: () => Promise<boolean>,
   ): Promise<ServerProcess> {
     const log = openSync(command.logFile, 'a')
-    const child = spawn(command.binary, command.args, { stdio: ['ignore', log, log] })
+    const { binary, args, env = process.env } = command
+    const child = spawn(binary, args, { stdio: ['ignore', log, log], env })
     closeSync(log)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     child.once('spawn', resolve)

@@ -6,10 +6,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ControlPlane } from '../cluster/control-plane.ts'
 import type { Made, Reference } from '../objects.ts'
+import type { Action, MakeAction, ReferenceSpec, Slot, Step } from './action.ts'
 import type { Collector } from './collector.ts'
 import { WIDGET_NOT_PREFERRED, WIDGET_NOT_SERVED } from './kinds.ts'
 import type { Seen } from './seen.ts'
-import type { Action, MakeAction, ReferenceSpec, Slot, Step, Workload } from './workload.ts'
+import type { Workload } from './workload.ts'
 import { HOLD, makeWorld, RefusedError, type World } from './world.ts'
 
 export interface Side {

@@ -8,11 +8,12 @@ import { parseArgs } from 'node:util'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { missingServers } from '../cluster/binaries.ts'
 import { startControlPlane } from '../cluster/control-plane.ts'
+import { shownSteps } from './action.ts'
 import { canary } from './canary.ts'
 import { type CollectorName, collectorOf } from './collector.ts'
 import { defineAll, PRIORITY_CLASS, REALM, WIDGET } from './kinds.ts'
 import { type Difference, runTwins, type Side } from './twin.ts'
-import { shownWorkload, type Workload, workload } from './workload.ts'
+import { type Workload, workload } from './workload.ts'
 
 export interface TwinsOptions {
   readonly seeds: readonly number[]
@@ -65,7 +66,7 @@ function told(
   { against, partitions }: TwinsOptions,
 ): string {
   const again = `npm run twins -- --seeds 1 --from ${life.seed} --against ${against} --partitions ${partitions}`
-  const shown = shownWorkload(life, step).replaceAll('\n', '\n    ')
+  const shown = shownSteps(life.steps.slice(0, step + 1)).replaceAll('\n', '\n    ')
   const differences = lines.map((each) => `    ${each}`).join('\n')
   return `FAIL seed ${life.seed}, after step ${step}: upstream | ${against}\n${differences}\n    ${shown}\n    again: ${again}`
 }

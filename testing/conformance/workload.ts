@@ -6,7 +6,22 @@
  */
 import { CONFIG_MAP, type Kind, SECRET } from '../objects.ts'
 import { type Chance, seeded } from '../seeded.ts'
+import type { Action, Flaw, MakeAction, ReferenceSpec, Slot, Step } from './action.ts'
 import { PRIORITY_CLASS, REALM, WIDGET } from './kinds.ts'
+import {
+  emptyPast,
+  hasForeground,
+  hasOrphan,
+  isAmiss,
+  isForeground,
+  isLegal,
+  isNamedAmiss,
+  isTakenForRing,
+  isUnresolvable,
+  mayBeOrphaned,
+  type Past,
+  type Placed,
+} from './past.ts'
 import { FOREGROUND, HOLD, ORPHAN, type Propagation } from './world.ts'
 
 /** Where kube-controller-manager's own collector gives results that hang on its pace, or is known to be weak. */
@@ -14,7 +29,7 @@ export const RULES = {
   settled:
     'one step at a time, settled on both sides: a deletion that overtakes what was made a moment before orphans or waits for less',
   orphaned:
-    'nothing refers to an owner after its orphan deletion: upstream deletes late dependents, Kinfold keeps them',
+    'nothing refers to an owner after its orphan deletion, nor, if it has an orphan finalizer of its own, when it may have gone with its owners: upstream deletes late dependents (B35), Kinfold keeps them',
   waiting:
     'where finalizers hold objects, nothing refers to what was there when a foreground deletion began: upstream looks at a dependent that is added to a waiting owner only when that owner is looked at again, Kinfold at once',
   rings:
@@ -23,48 +38,18 @@ export const RULES = {
     'an object with a reference that cannot be resolved does not block: upstream waits for it for ever, Kinfold does not',
   sameUid:
     'one reference a uid: upstream drops references by uid and takes the right one along with the wrong one',
+  misnamed:
+    'whom a reference that stays names by its uid and not at its place is never orphaned, and such a reference does not block: upstream goes by the uid alone (B11), Kinfold by both',
   ownOrphan:
     'what refers to an object with an orphan finalizer of its own has no other owner: which reference goes first decides what becomes of it',
   batch:
     'deletions at once are background deletions of objects without policy finalizers: a cascade that comes first would name another policy',
   held: 'where finalizers hold objects, those with several owners have no dependents: whether they are deleted in the foreground, and whom they keep waiting, is a race',
+  guess:
+    'where finalizers hold objects, none is deleted in the foreground with a dependent between it and one that was before: upstream takes that for a ring, and what is between blocks no more (B28)',
   nonBlocking:
     'where finalizers hold objects, references block: a held owner may stop waiting before those that do not block are looked at, and then they stay',
 } as const
-
-/** The index of an object; all of them are named for it. */
-export type Slot = number
-
-export interface ReferenceSpec {
-  /** Undefined: a uid that nobody ever had. */
-  readonly to: Slot | undefined
-  readonly flaw: Flaw
-  readonly blocking: boolean | undefined
-}
-
-type Flaw = 'none' | 'name' | 'kind' | 'not-preferred' | 'not-served' | 'unknown-kind'
-
-export interface MakeAction {
-  readonly type: 'make'
-  readonly slot: Slot
-  readonly kind: Kind
-  readonly namespace: 0 | 1
-  readonly references: readonly ReferenceSpec[]
-  readonly finalizers: readonly string[]
-}
-
-export type Action =
-  | MakeAction
-  | { readonly type: 'refer'; readonly slot: Slot; readonly references: readonly ReferenceSpec[] }
-  | { readonly type: 'release'; readonly slot: Slot }
-  | {
-      readonly type: 'remove'
-      readonly slot: Slot
-      readonly policy: Propagation | undefined
-    }
-
-/** Actions of a step follow each other without a pause; between steps both sides come to rest. */
-export type Step = readonly Action[]
 
 export interface Workload {
   readonly seed: number
@@ -85,28 +70,13 @@ const MORE_OBJECTS = 12
 const STEPS = 10
 const MORE_STEPS = 10
 
-/** What the generator remembers of an object: what it was made to be, not what became of it. */
-interface Made {
-  readonly kind: Kind
-  readonly namespace: 0 | 1
-  readonly finalizers: readonly string[]
-  readonly isLeaf: boolean
-}
-
-interface State {
+interface State extends Past {
   readonly chance: Chance
-  /** Finalizers may hold objects, and RULES.held counts. */
-  readonly hasHolds: boolean
-  readonly objects: Made[]
-  readonly orphaned: Set<Slot>
-  /** RULES.waiting: what was made before is named no more. */
-  namedFrom: Slot
 }
 
 export function workload(seed: number): Workload {
   const chance = seeded(seed)
-  const hasHolds = chance.next() < 0.6
-  const state = { chance, hasHolds, objects: [], orphaned: new Set<Slot>(), namedFrom: 0 }
+  const state = { chance, ...emptyPast(chance.next() < 0.6) }
   const steps: Step[] = [make(state, FIRST_OBJECTS + chance.below(MORE_OBJECTS), false)]
   const count = STEPS + chance.below(MORE_STEPS)
   for (let step = 0; step < count; step++) steps.push(nextStep(state))
@@ -137,11 +107,14 @@ function make(state: State, count: number, hasFlaws: boolean): Step {
     const slot = objects.length
     const kind = chance.pick(KINDS)
     const namespace = chance.next() < 0.7 ? 0 : 1
-    const references = referencesOf(state, { kind, namespace }, hasFlaws ? before : slot, hasFlaws)
-    const finalizers = finalizersOf(state, references, hasFlaws)
+    const named = referencesOf(state, { kind, namespace }, hasFlaws ? before : slot, hasFlaws)
+    const finalizers = finalizersOf(state, named, hasFlaws)
+    const references = finalizers.includes(HOLD)
+      ? named.map((spec) => unblockedIfAmiss(state, { kind, namespace }, spec))
+      : named
     const mayHaveDependents = !hasHolds || isPlain(references)
     const isLeaf = !mayHaveDependents || chance.next() < 0.2
-    objects.push({ kind, namespace, finalizers, isLeaf })
+    objects.push({ kind, namespace, finalizers, isLeaf, references: [...references] })
     actions.push({ type: 'make', slot, kind, namespace, references, finalizers })
   }
   return actions
@@ -165,7 +138,7 @@ function finalizersOf(
 
 function referencesOf(
   state: State,
-  dependent: Pick<Made, 'kind' | 'namespace'>,
+  dependent: Placed,
   below: Slot,
   hasFlaws: boolean,
   mustBePlain = false,
@@ -191,11 +164,12 @@ function referencesOf(
 }
 
 function referenceOf(
-  { chance, objects, orphaned, namedFrom }: State,
-  dependent: Pick<Made, 'kind' | 'namespace'>,
+  state: State,
+  dependent: Placed,
   below: Slot,
   hasFlaws: boolean,
 ): ReferenceSpec | undefined {
+  const { chance, objects, namedFrom } = state
   const blocking = chance.pick([true, true, true, false, undefined])
   const isFlawed = hasFlaws && chance.next() < 0.5
   if (isFlawed && chance.next() < 0.25) return { to: undefined, flaw: 'none', blocking }
@@ -204,7 +178,7 @@ function referenceOf(
     return (
       !owner.isLeaf &&
       to >= namedFrom &&
-      !orphaned.has(to) &&
+      !mayBeOrphaned(state, to) &&
       (isFlawed || isLegal(dependent, owner))
     )
   }
@@ -215,27 +189,17 @@ function referenceOf(
     objects[to]!.kind === WIDGET
       ? ['none', 'name', 'kind', 'not-preferred', 'not-served', 'unknown-kind']
       : ['none', 'name', 'kind', 'unknown-kind']
-  return { to, flaw: isFlawed ? chance.pick(flaws) : 'none', blocking }
+  const spec = { to, flaw: isFlawed ? chance.pick(flaws) : 'none', blocking }
+  const isForNone = isAmiss(state, dependent, spec) && hasOrphan(objects[to]!)
+  return isForNone ? undefined : spec
 }
 
-function isLegal(dependent: Pick<Made, 'kind' | 'namespace'>, owner: Made): boolean {
-  if (!owner.kind.namespaced) return true
-  return dependent.kind.namespaced && dependent.namespace === owner.namespace
+function unblockedIfAmiss(state: State, dependent: Placed, spec: ReferenceSpec): ReferenceSpec {
+  return isAmiss(state, dependent, spec) ? { ...spec, blocking: undefined } : spec
 }
 
 function isSole({ objects }: State, { to }: ReferenceSpec): boolean {
-  return to !== undefined && objects[to]!.finalizers.includes(ORPHAN)
-}
-
-function isUnresolvable(
-  { objects }: State,
-  dependent: Pick<Made, 'kind' | 'namespace'>,
-  { to, flaw }: ReferenceSpec,
-): boolean {
-  if (flaw === 'not-served' || flaw === 'unknown-kind') return true
-  // A wrong kind is a namespaced one, and so is that of an owner that never was.
-  const isNamespaced = to === undefined || flaw === 'kind' || objects[to]!.kind.namespaced
-  return isNamespaced && !dependent.kind.namespaced
+  return to !== undefined && hasOrphan(objects[to]!)
 }
 
 function refer(state: State): Action {
@@ -246,32 +210,44 @@ function refer(state: State): Action {
   const mustBePlain = isHeld || (hasHolds && !made.isLeaf)
   const hasFlaws = !mustBePlain && chance.next() < 0.5
   const references = referencesOf(state, made, slot, hasFlaws, mustBePlain)
+  made.references.push(...references)
   return { type: 'refer', slot, references }
 }
 
 function removeOne(state: State): Action {
-  const { chance, objects, orphaned, hasHolds } = state
+  const { chance, objects, removed, orphaned, foreground, hasHolds } = state
   const slot = chance.below(objects.length)
   const policies = ['Background', 'Foreground', 'Foreground', 'Orphan', undefined] as const
-  const policy = chance.pick<Propagation | undefined>(policies)
-  const orphans = policy === 'Orphan' || objects[slot]!.finalizers.includes(ORPHAN)
+  const policy = spared(state, slot, chance.pick<Propagation | undefined>(policies))
+  removed.add(slot)
+  const orphans = policy === 'Orphan' || hasOrphan(objects[slot]!)
   if (orphans) orphaned.add(slot)
+  if (isForeground(objects[slot]!, policy)) foreground.add(slot)
   const mayWait = policy === 'Foreground' || objects.some(hasForeground)
   if (hasHolds && mayWait) state.namedFrom = objects.length
   return { type: 'remove', slot, policy }
 }
 
-function hasForeground({ finalizers }: Made): boolean {
-  return finalizers.includes(FOREGROUND)
+/** In the background instead, where RULES leave out what was drawn. */
+function spared(
+  state: State,
+  slot: Slot,
+  policy: Propagation | undefined,
+): Propagation | undefined {
+  const isMisnamed = policy === 'Orphan' && isNamedAmiss(state, slot)
+  const isGuessed = isForeground(state.objects[slot]!, policy) && isTakenForRing(state, slot)
+  return isMisnamed || isGuessed ? 'Background' : policy
 }
 
 function removeSome(state: State): Action[] {
-  const { chance, objects, hasHolds } = state
+  const { chance, objects, removed, hasHolds } = state
   if (hasHolds && objects.some(hasForeground)) state.namedFrom = objects.length
-  const slots = new Set(Array.from({ length: 4 }, () => chance.below(objects.length)))
-  return [...slots]
-    .filter((slot) => !objects[slot]!.finalizers.some((each) => each !== HOLD))
-    .map((slot) => ({ type: 'remove', slot, policy: 'Background' }))
+  const drawn = new Set(Array.from({ length: 4 }, () => chance.below(objects.length)))
+  const slots = [...drawn].filter(
+    (slot) => !objects[slot]!.finalizers.some((each) => each !== HOLD),
+  )
+  for (const slot of slots) removed.add(slot)
+  return slots.map((slot) => ({ type: 'remove', slot, policy: 'Background' }))
 }
 
 function heldSlots({ objects }: State): Slot[] {
@@ -280,37 +256,4 @@ function heldSlots({ objects }: State): Slot[] {
 
 function releases(state: State): Action[] {
   return heldSlots(state).map((slot) => ({ type: 'release', slot }))
-}
-
-/** A line an action. */
-export function shownWorkload({ steps }: Workload, upTo: number): string {
-  return steps
-    .slice(0, upTo + 1)
-    .flatMap((step, index) => [`step ${index}:`, ...step.map((each) => `  ${shownAction(each)}`)])
-    .join('\n')
-}
-
-function shownAction(action: Action): string {
-  const { type, slot } = action
-  switch (type) {
-    case 'make': {
-      const { kind, namespace, references, finalizers } = action
-      const where = kind.namespaced ? ` in ${namespace}` : ''
-      return `make ${slot} ${kind.kind}${where}${shownReferences(references)} [${finalizers}]`
-    }
-    case 'refer':
-      return `refer ${slot}${shownReferences(action.references)}`
-    case 'release':
-      return `release ${slot}`
-    case 'remove':
-      return `remove ${slot} ${action.policy ?? 'by default'}`
-  }
-}
-
-function shownReferences(references: readonly ReferenceSpec[]): string {
-  const shown = references.map(({ to, flaw, blocking }) => {
-    const words = [to ?? 'never', flaw === 'none' ? '' : flaw, blocking ? 'blocking' : '']
-    return words.filter((word) => word !== '').join(' ')
-  })
-  return ` <- ${shown.join(', ') || 'nothing'}`
 }

@@ -24,6 +24,7 @@ export type Operation =
   | 'DELETE'
   | 'ALTER'
   | 'DESCRIBE'
+  | 'ALTER_CONFIGS'
   | 'DESCRIBE_CONFIGS'
   | 'IDEMPOTENT_WRITE'
 

@@ -9,7 +9,7 @@ import {
 } from '../../objects.ts'
 import { PRIORITY_CLASS, REALM, WIDGET, WIDGET_NOT_PREFERRED, WIDGET_NOT_SERVED } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
-import { blocking, FOREGROUND, type World } from '../world.ts'
+import { blocking, FOREGROUND, HOLD, type World } from '../world.ts'
 
 const UNKNOWN_KIND: Reference = {
   apiVersion: 'conformance.test/v1',
@@ -285,6 +285,42 @@ export const IDENTITIES: readonly Scenario[] = [
       await world.still(dependent, { owners: ['owner'] })
       await world.remove(owner)
       await world.gone(owner, dependent)
+    },
+  },
+  {
+    rows: 'B11 B27 B34',
+    says: 'leaves references that cannot be resolved when the owner whose uid they bear is orphaned',
+    better: 'upstream drops references by uid, whatever else they name',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const unknown = { ...referenceTo(owner), kind: 'Nothing' }
+      const right = await world.make(SECRET, 'right', { owners: [owner] })
+      const left = [
+        await world.make(SECRET, 'unknown-kind', { owners: [unknown] }),
+        await world.make(CLUSTER_ROLE, 'wide', { owners: [owner] }),
+      ]
+      await world.remove(owner, 'Orphan')
+      await world.gone(owner)
+      await world.sees(right, { owners: [], deleting: false })
+      await world.quiet()
+      await world.untouched(...left)
+    },
+  },
+  {
+    rows: 'B11 B30',
+    says: 'lets a waiting owner go past what bears its uid in a reference to another name',
+    better: 'upstream counts what blocks by uid, whatever else a reference names',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const wrongName = { ...blocking(owner), name: 'other' }
+      const options = { owners: [wrongName], finalizers: [HOLD] }
+      const held = await world.make(SECRET, 'held', options)
+      await world.sees(held, { deleting: true })
+      await world.remove(owner, 'Foreground')
+      await world.gone(owner)
+      await world.still(held, { deleting: true })
+      await world.finalize(held, [])
+      await world.gone(held)
     },
   },
   {

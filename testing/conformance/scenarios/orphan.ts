@@ -2,7 +2,7 @@
 import { CONFIG_MAP, POD, SECRET } from '../../objects.ts'
 import { PRIORITY_CLASS, REALM, REPLICATION_CONTROLLER, WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
-import { blocking, HOLD } from '../world.ts'
+import { blocking, FOREGROUND, HOLD, ORPHAN } from '../world.ts'
 
 export const ORPHANS: readonly Scenario[] = [
   {
@@ -112,6 +112,28 @@ export const ORPHANS: readonly Scenario[] = [
     },
   },
   {
+    rows: 'R4 B10 B25',
+    says: 'takes what was orphaned and then given an owner that never was, went before, or goes later',
+    async run(world) {
+      const [past, orphaning, next] = await world.makeMany(CONFIG_MAP, 'owner', 3)
+      const options = { owners: [blocking(orphaning!)] }
+      const [first, second, third] = await world.makeMany(SECRET, 'dependent', 3, () => options)
+      await world.remove(past!, 'Background')
+      await world.gone(past!)
+      await world.seen()
+      await world.remove(orphaning!, 'Orphan')
+      await world.gone(orphaning!)
+      await world.refer(first!, [{ ...blocking(orphaning!), uid: `never-${world.namespace}` }])
+      await world.refer(second!, [past!])
+      await world.refer(third!, [blocking(next!)])
+      await world.gone(first!, second!)
+      await world.quiet()
+      await world.still(third!, { owners: ['owner-2'], deleting: false })
+      await world.remove(next!, 'Background')
+      await world.gone(next!, third!)
+    },
+  },
+  {
     rows: 'B35 P10',
     says: 'leaves dependents made a moment before their owner is deleted with Orphan',
     better:
@@ -143,6 +165,30 @@ export const ORPHANS: readonly Scenario[] = [
       await world.sees(late, { owners: [], deleting: false })
       await world.quiet()
       await world.still(late, { owners: [], deleting: false })
+    },
+  },
+  {
+    rows: 'B35 P10 D12',
+    says: 'leaves a dependent that arrives after its owner went by an orphan finalizer of its own',
+    better: 'upstream remembers no orphaned owner and deletes it',
+    async run(world) {
+      const root = await world.make(CONFIG_MAP, 'root')
+      const options = { owners: [blocking(root)], finalizers: [ORPHAN] }
+      const owner = await world.make(CONFIG_MAP, 'owner', options)
+      const early = await world.make(SECRET, 'early', { owners: [blocking(owner)] })
+      await world.seen()
+      await world.remove(root, 'Background')
+      await world.gone(root, owner)
+      const late = await world.make(WIDGET, 'late', {
+        owners: [blocking(owner)],
+        finalizers: [FOREGROUND],
+      })
+      const below = await world.make(SECRET, 'below', { owners: [blocking(late)] })
+      await world.sees(late, { owners: [], deleting: false })
+      await world.quiet()
+      await world.still(early, { owners: [], deleting: false })
+      await world.still(late, { owners: [], deleting: false })
+      await world.untouched(below)
     },
   },
   {

@@ -2,7 +2,7 @@
 import { CONFIG_MAP, type Made, SECRET } from '../../objects.ts'
 import { WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
-import { blocking, RefusedError, type World } from '../world.ts'
+import { blocking, FOREGROUND, HOLD, RefusedError, type World } from '../world.ts'
 
 const HANGS = 'upstream hangs on a ring whose members all wait for each other'
 
@@ -77,6 +77,27 @@ export const RINGS: readonly Scenario[] = [
       await world.quiet()
       await removeAll(world, [shared!, left!, right!])
       await world.gone(shared!, left!, right!)
+    },
+  },
+  {
+    rows: 'B28 B30 B38',
+    says: 'keeps an owner waiting though one further down was deleted in the foreground before, and there is no ring',
+    better: 'upstream takes that for a ring and lets what is between block no more',
+    async run(world) {
+      const top = await world.make(CONFIG_MAP, 'top')
+      const middle = await world.make(CONFIG_MAP, 'middle', { owners: [blocking(top)] })
+      const low = await world.make(CONFIG_MAP, 'low', { owners: [blocking(middle)] })
+      const options = { owners: [blocking(low)], finalizers: [HOLD] }
+      const held = await world.make(SECRET, 'held', options)
+      await world.remove(low, 'Foreground')
+      await world.sees(held, { deleting: true })
+      await world.remove(top, 'Foreground')
+      await world.sees(middle, { deleting: true, finalizers: [FOREGROUND] })
+      await world.quiet()
+      const waits = { deleting: true, finalizers: [FOREGROUND] }
+      for (const each of [top, middle, low]) await world.still(each, waits)
+      await world.finalize(held, [])
+      await world.gone(held, low, middle, top)
     },
   },
   {

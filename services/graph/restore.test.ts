@@ -1,0 +1,42 @@
+/** A store goes on from its checkpoint only where the log still tells all that was deleted since. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { MemoryLog } from '../../adapters/memory/log.ts'
+import { MemoryStore } from '../../adapters/memory/store.ts'
+import { prefixRange } from '../../ports/store.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { codec } from '../../testing/task-rig.ts'
+import { restore } from './restore.ts'
+
+const VALUE = Uint8Array.of(1)
+
+/** A log that has compacted away a null value of `gone`: only `stays` is left, behind where the store stood. */
+class ForgetfulLog extends MemoryLog {
+  whole = 0n
+
+  override async wholeFrom(): Promise<bigint> {
+    return this.whole
+  }
+}
+
+async function storeAfter(whole: bigint): Promise<{ keys: string[]; entries: number }> {
+  const log = new ForgetfulLog({ partitions: 1, clock: systemClock() })
+  log.whole = whole
+  const store = new MemoryStore()
+  await log.append('changelog', 0, [{ key: 'a/stays', value: VALUE }])
+  const changes = ['a/gone', 'a/stays'].map((key) => [key, VALUE] as const)
+  await store.write(changes, { changelog: 1n, position: 0n })
+  await using task = await log.openTask(0)
+  const { entries } = await restore(log, codec, store, 0, task.fence, new AbortController().signal)
+  const left = await store.page(prefixRange('a/', 10))
+  equal(store.checkpoint()?.changelog, task.fence + 1n)
+  return { keys: left.map(([key]) => key), entries }
+}
+
+test('what was deleted and forgotten while a store was away is not in it', async () => {
+  deepEqual(await storeAfter(2n), { keys: ['a/stays'], entries: 1 })
+})
+
+test('a store that the log tells all since is kept', async () => {
+  deepEqual(await storeAfter(1n), { keys: ['a/gone', 'a/stays'], entries: 0 })
+})

@@ -1,0 +1,137 @@
+/**
+ * What the log must say when all is over: no command took effect twice, every partition folds again to the same, and stores hold what the changelog holds.
+ *
+ * What must stay true: it only reads.
+ */
+import { join } from 'node:path'
+import { avroCodec } from '../../adapters/avro/codec.ts'
+import { openKafkaLog } from '../../adapters/kafka/log.ts'
+import { openLevelStore } from '../../adapters/level/store.ts'
+import { MemoryStore } from '../../adapters/memory/store.ts'
+import { FENCE_KEY, type Log } from '../../ports/log.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { auditPartition } from '../../services/graph/audit.ts'
+import { storeIdentity } from '../../services/graph/main.ts'
+import type { Kafka } from '../kafka/broker.ts'
+import type { KinfoldServices } from '../kinfold-services.ts'
+
+export interface RecordReport {
+  readonly events: bigint
+  readonly commands: number
+  /** What is wrong; empty when nothing is. */
+  readonly faults: readonly string[]
+}
+
+const PAGE = 5_000
+
+/** The graph processes must have stopped. */
+export async function checkRecord(kafka: Kafka, services: KinfoldServices): Promise<RecordReport> {
+  const { bootstrap: brokers, application } = kafka
+  await using log = await openKafkaLog({
+    settings: { brokers, application, compression: 'zstd' },
+    clientId: 'chaos',
+    mayCreate: false,
+    clock: systemClock(),
+  })
+  const faults: string[] = []
+  let events = 0n
+  const done = new Map<string, number>()
+  const codec = avroCodec()
+  for (let partition = 0; partition < log.partitions('events'); partition++) {
+    const { start, end } = await log.bounds('events', partition)
+    events += end - start
+    for await (const { value } of entries(log, 'events', partition)) {
+      const event = value === null ? undefined : codec.decode(value)
+      if (event?.type !== 'CommandSettled' || event.outcome !== 'done') continue
+      done.set(event.command, (done.get(event.command) ?? 0) + 1)
+    }
+    await using store = new MemoryStore()
+    const audit = await auditPartition({ log, codec, store, partition }, never)
+    if (audit.type === 'different') {
+      faults.push(`partition ${partition} folds differently at ${audit.position}: ${audit.what}`)
+    }
+    faults.push(...(await storesAgainst(log, partition, services, application, log.identity)))
+  }
+  for (const [command, count] of done) {
+    if (count > 1) faults.push(`command ${command} took effect ${count} times`)
+  }
+  return { events, commands: done.size, faults }
+}
+
+const never = new AbortController().signal
+
+async function* entries(
+  log: Log,
+  topic: 'events' | 'changelog',
+  partition: number,
+): AsyncIterable<Awaited<ReturnType<Log['read']>>['entries'][number]> {
+  const { start, end } = await log.bounds(topic, partition)
+  for (let next = start; next < end; ) {
+    const page = await log.read(topic, partition, next, { limit: PAGE, waitMs: 0 })
+    yield* page.entries
+    next = page.next
+  }
+}
+
+/** Of each partition at least one store is up to the end, and those that are hold the changelog's latest values. */
+async function storesAgainst(
+  log: Log,
+  partition: number,
+  services: KinfoldServices,
+  application: string,
+  identityOf: string,
+): Promise<string[]> {
+  const expected = new Map<string, Uint8Array>()
+  let last = 0n
+  for await (const { key, value, offset } of entries(log, 'changelog', partition)) {
+    if (key !== FENCE_KEY) last = offset
+    if (key === FENCE_KEY) continue
+    if (value === null) expected.delete(key)
+    else expected.set(key, value)
+  }
+  let current = 0
+  const faults: string[] = []
+  for (const { data, name } of services.of('graph')) {
+    const directory = join(data, application, `store-${partition}`)
+    const what = `store-${partition}`
+    const identity = storeIdentity(what, log.partitions('events'), identityOf)
+    const different = await differenceOf(directory, identity, expected, last)
+    if (different === undefined) continue
+    current += 1
+    if (different !== '') faults.push(`${name}, partition ${partition}: ${different}`)
+  }
+  if (current === 0) faults.push(`no store of partition ${partition} is at the changelog's end`)
+  return faults
+}
+
+/** Undefined when the store is not at the end, or not there; empty when it is the same. */
+async function differenceOf(
+  directory: string,
+  identity: string,
+  expected: ReadonlyMap<string, Uint8Array>,
+  last: bigint,
+): Promise<string | undefined> {
+  let store: Awaited<ReturnType<typeof openLevelStore>>
+  try {
+    store = await openLevelStore({ directory, identity, rebuild: false })
+  } catch {
+    return undefined
+  }
+  await using opened = store
+  const checkpoint = opened.checkpoint()
+  if (checkpoint === undefined || checkpoint.changelog <= last) return undefined
+  let count = 0
+  for (let gte = ' '; ; ) {
+    const page = await opened.page({ gte, lt: '~', limit: PAGE })
+    for (const [key, value] of page) {
+      count += 1
+      const wanted = expected.get(key)
+      if (wanted === undefined) return `${key} is not in the changelog`
+      if (Buffer.compare(wanted, value) !== 0) return `${key} has another value in the changelog`
+    }
+    const end = page.at(-1)?.[0]
+    if (end === undefined || page.length < PAGE) break
+    gte = `${end}\0`
+  }
+  return count === expected.size ? '' : `${count} keys, and ${expected.size} in the changelog`
+}
