@@ -39,11 +39,13 @@ export async function benchHolding(options: HoldingOptions): Promise<Report> {
     const cpu = cpuSeconds(graph.pid)
     await delay(IDLE_MS)
     const later: Memory = memoryOf(graph.pid)
+    const idleCpu = cpuSeconds(graph.pid) - cpu
     await graph.assertRunning()
     const row = [
       objects,
       rounded(loadedMs / 1_000, 1),
       rounded(cpu, 1),
+      rounded((idleCpu / IDLE_MS) * 1e6),
       ...[loaded.residentMb, later.residentMb, later.peakMb].map((mb) => rounded(mb)),
     ]
     return {
@@ -53,11 +55,11 @@ export async function benchHolding(options: HoldingOptions): Promise<Report> {
       tables: [
         {
           title: `Resident memory in MB: when loaded, ${IDLE_MS / 1_000} s later, and the most it ever was`,
-          columns: ['objects', 'loaded s', 'CPU s', 'loaded', 'later', 'peak'],
+          columns: ['objects', 'loaded s', 'CPU s', 'idle CPU ms/s', 'loaded', 'later', 'peak'],
           rows: [row],
         },
       ],
-      measured: { loadedMs, cpu, loaded, later },
+      measured: { loadedMs, cpu, idleCpu, loaded, later },
     }
   } finally {
     await graph.kill()
