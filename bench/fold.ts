@@ -240,7 +240,9 @@ function speeds(measured: readonly Measured[], contenders: readonly ContenderNam
       name,
       each.map((one) => rounded(one.perSecond)).join(' '),
       rounded(perSecond),
-      rounded(perSecond / of('Kafka Streams', (one) => one.perSecond), 2),
+      contenders.includes('Kafka Streams')
+        ? rounded(perSecond / of('Kafka Streams', (one) => one.perSecond), 2)
+        : '',
       rounded(
         of(name, (one) => one.clientCpuPerMillion),
         1,

@@ -39,11 +39,13 @@ export async function benchHolding(options: HoldingOptions): Promise<Report> {
     const cpu = cpuSeconds(graph.pid)
     await delay(IDLE_MS)
     const later: Memory = memoryOf(graph.pid)
+    const idleCpu = cpuSeconds(graph.pid) - cpu
     await graph.assertRunning()
     const row = [
       objects,
       rounded(loadedMs / 1_000, 1),
       rounded(cpu, 1),
+      rounded((idleCpu / IDLE_MS) * 1e6),
       ...[loaded.residentMb, later.residentMb, later.peakMb].map((mb) => rounded(mb)),
     ]
     return {
@@ -53,11 +55,11 @@ export async function benchHolding(options: HoldingOptions): Promise<Report> {
       tables: [
         {
           title: `Resident memory in MB: when loaded, ${IDLE_MS / 1_000} s later, and the most it ever was`,
-          columns: ['objects', 'loaded s', 'CPU s', 'loaded', 'later', 'peak'],
+          columns: ['objects', 'loaded s', 'CPU s', 'idle CPU ms/s', 'loaded', 'later', 'peak'],
           rows: [row],
         },
       ],
-      measured: { loadedMs, cpu, loaded, later },
+      measured: { loadedMs, cpu, idleCpu, loaded, later },
     }
   } finally {
     await graph.kill()
@@ -71,10 +73,12 @@ async function folded(graph: ServiceProcess, ends: readonly number[]): Promise<v
     await graph.assertRunning()
     await delay(LOOK_MS)
     const text = await (await graph.ask('/metrics')).text()
-    const found = [...text.matchAll(/^kinfold_replay_position\{partition="(\d+)"\} (\d+)/gm)]
+    const found = [
+      ...text.matchAll(/^kinfold_replay_position\{[^}]*\bpartition="(\d+)"[^}]*\} (\d+)/gm),
+    ]
     const reached = found.map(([, partition, at]) => Math.min(ends[Number(partition)]!, Number(at)))
     position = reached.reduce((sum, each) => sum + each, 0)
-    say(`${position} of ${events}, ${rounded(memoryOf(graph.pid).residentMb)} MB`)
+    say(`${position} of ${events}, ${memoryText(graph.pid)}`)
   }
 }
 
@@ -82,9 +86,14 @@ async function folded(graph: ServiceProcess, ends: readonly number[]): Promise<v
 async function idle(pid: number): Promise<void> {
   for (let before = Number.NEGATIVE_INFINITY; ; ) {
     const now = cpuSeconds(pid)
-    say(`CPU ${rounded(now, 1)} s, ${rounded(memoryOf(pid).residentMb)} MB`)
+    say(`CPU ${rounded(now, 1)} s, ${memoryText(pid)}`)
     if (now - before < (LOOK_MS / 1_000) * IDLE_SHARE) return
     before = now
     await delay(LOOK_MS)
   }
+}
+
+function memoryText(pid: number): string {
+  const { residentMb, anonymousMb } = memoryOf(pid)
+  return `${rounded(residentMb)} MB, of it anonymous ${rounded(anonymousMb)}`
 }

@@ -16,6 +16,8 @@ export function cpuSeconds(pid: number): number {
 
 export interface Memory {
   readonly residentMb: number
+  /** Without files that are mapped, whose pages the kernel takes back when it needs them. */
+  readonly anonymousMb: number
   /** The most it ever was. */
   readonly peakMb: number
 }
@@ -23,5 +25,10 @@ export interface Memory {
 export function memoryOf(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const kib = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1])
-  return { residentMb: (kib('VmRSS') * 1_024) / 1e6, peakMb: (kib('VmHWM') * 1_024) / 1e6 }
+  const megabytes = (name: string): number => (kib(name) * 1_024) / 1e6
+  return {
+    residentMb: megabytes('VmRSS'),
+    anonymousMb: megabytes('RssAnon'),
+    peakMb: megabytes('VmHWM'),
+  }
 }

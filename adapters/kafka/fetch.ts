@@ -7,9 +7,9 @@ import { LogError } from '../../ports/log.ts'
 import { BrokerError, CODE } from './failure.ts'
 import type { Broker, Link } from './inside.ts'
 import { REQUEST_MS } from './inside.ts'
-import { decodeBatches } from './record-batch.ts'
+import { type Batch, decodeBatches } from './record-batch.ts'
 import type { Aborted, Visible } from './visible.ts'
-import { visibleEntries } from './visible.ts'
+import { visibleParts } from './visible.ts'
 import { Reader, Writer } from './wire.ts'
 
 const API_KEY = 1
@@ -25,10 +25,12 @@ export interface FetchedPlace {
   readonly waitMs: number
 }
 
-export interface Fetched extends Visible {
+export interface Fetched {
   /** Oldest offset, and the first that nobody may see yet. */
   readonly start: bigint
   readonly end: bigint
+  /** Unpacked as they are asked for, once. */
+  readonly parts: Iterator<Visible, void>
 }
 
 export async function fetchPage(link: Link, broker: Broker, place: FetchedPlace): Promise<Fetched> {
@@ -72,16 +74,32 @@ function pageIn(answer: Buffer, { topic, partition, from }: FetchedPlace): Fetch
   }
   read.int32()
   const set = read.raw(Math.max(read.int32(), 0))
+  return { start, end, parts: partsOf(set, aborted, from, what) }
+}
+
+function* partsOf(
+  set: Buffer,
+  aborted: readonly Aborted[],
+  from: bigint,
+  what: string,
+): Generator<Visible, void> {
   try {
-    const batches = [...decodeBatches(set)]
-    // A broker sends the first batch whole, however large.
-    if (set.length > 0 && batches.length === 0) throw new Error('no batch of an answer is whole')
-    return { ...visibleEntries(batches, aborted, from), start, end }
+    yield* visibleParts(wholeBatches(set), aborted, from)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     const hint = 'look for damage on the broker, and for other programs that write there'
     throw new LogError('DAMAGED', `${what} from offset ${from}: ${why}; ${hint}`, { cause: error })
   }
+}
+
+/** A broker sends the first batch whole, however large. */
+function* wholeBatches(set: Buffer): Generator<Batch, void> {
+  let count = 0
+  for (const batch of decodeBatches(set)) {
+    count += 1
+    yield batch
+  }
+  if (set.length > 0 && count === 0) throw new Error('no batch of an answer is whole')
 }
 
 function check(code: number, what: string): void {

@@ -7,7 +7,7 @@
 import type { Clock } from '../../ports/clock.ts'
 import { type Entry, LogError, type Page } from '../../ports/log.ts'
 import { BrokerError, CODE, codeOf, isPassing, logErrorOf } from './failure.ts'
-import type { Fetched } from './fetch.ts'
+import type { Fetched, FetchedPlace } from './fetch.ts'
 import { fetchPage } from './fetch.ts'
 import type { Link } from './inside.ts'
 
@@ -27,9 +27,12 @@ export interface Asked {
   readonly waitMs: number
 }
 
+/** What was fetched and not read: but for what a page left of a batch, as packed as it came. */
 interface Rest {
   readonly entries: readonly Entry[]
+  /** Behind `entries`. */
   readonly next: bigint
+  readonly parts: Fetched['parts']
 }
 
 export class Fetcher {
@@ -56,18 +59,39 @@ export class Fetcher {
       const kept = this.#takeRest(`${topic}/${partition}/${from}`)
       const leftMs = Math.max(deadline - this.#clock.monotonicMs(), 0)
       const place = { topic, partition, from, waitMs: Math.min(leftMs, POLL_MS) }
-      const fetched = kept ?? (await abandonable(this.#fetch(place), either))
-      if (fetched.entries.length > 0) return this.#cut(asked, fetched)
-      if (leftMs === 0) return { entries: [], next: fetched.next }
-      from = fetched.next
+      const rest = kept ?? (await abandonable(this.#fetched(place), either))
+      const page = this.#cut(asked, rest)
+      if (page.entries.length > 0) return page
+      if (leftMs === 0 && kept === undefined) return page
+      from = page.next
     }
   }
 
-  #cut({ topic, partition, limit }: Asked, { entries, next }: Rest): Page {
-    if (entries.length <= limit) return { entries, next }
+  async #fetched(place: FetchedPlace): Promise<Rest> {
+    const { parts } = await this.#fetch(place)
+    return { entries: [], next: place.from, parts }
+  }
+
+  #cut({ topic, partition, limit }: Asked, { entries: left, next, parts }: Rest): Page {
+    const entries = [...left]
+    let end = next
+    let isWhole = false
+    while (entries.length < limit && !isWhole) {
+      const part = parts.next()
+      if (part.done === true) isWhole = true
+      else {
+        for (const entry of part.value.entries) entries.push(entry)
+        end = part.value.next
+      }
+    }
+    if (isWhole) return { entries, next: end }
     const page = entries.slice(0, limit)
-    const on = page[page.length - 1]!.offset + 1n
-    this.#rests.set(`${topic}/${partition}/${on}`, { entries: entries.slice(limit), next })
+    const on = entries.length > limit ? page[page.length - 1]!.offset + 1n : end
+    this.#rests.set(`${topic}/${partition}/${on}`, {
+      entries: entries.slice(limit),
+      next: end,
+      parts,
+    })
     const [oldest] = this.#rests.keys()
     if (this.#rests.size > MOST_RESTS && oldest !== undefined) this.#rests.delete(oldest)
     return { entries: page, next: on }
@@ -79,7 +103,7 @@ export class Fetcher {
     return rest
   }
 
-  async #fetch(place: Parameters<typeof fetchPage>[2]): Promise<Fetched> {
+  async #fetch(place: FetchedPlace): Promise<Fetched> {
     const deadline = this.#clock.monotonicMs() + TRIES_MS
     const doing = `reading partition ${place.partition} of ${place.topic}`
     for (;;) {
@@ -103,7 +127,7 @@ export class Fetcher {
     }
   }
 
-  async #fetchOver(link: Link, place: Parameters<typeof fetchPage>[2]): Promise<Fetched> {
+  async #fetchOver(link: Link, place: FetchedPlace): Promise<Fetched> {
     const leader = link.leaderOf(place.topic, place.partition)
     if (leader === undefined) {
       throw new BrokerError(CODE.leaderNotAvailable, `${place.topic} has no leader`)

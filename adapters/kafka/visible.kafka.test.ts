@@ -143,7 +143,9 @@ suite('read-committed', { skip: missingKafka() ?? false }, () => {
 
   async function seenByUs(topic: string, from: bigint): Promise<string[]> {
     const broker = await link.broker(link.leaderOf(topic, 0) ?? -1)
-    const { entries } = await fetchPage(link, broker, { topic, partition: 0, from, waitMs: 100 })
+    const place = { topic, partition: 0, from, waitMs: 100 }
+    const { parts } = await fetchPage(link, broker, place)
+    const entries = [...Iterator.from(parts)].flatMap((part) => part.entries)
     return entries.map(({ value }) => Buffer.from(value ?? []).toString())
   }
 

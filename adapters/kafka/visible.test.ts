@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import { crc32c } from '../../core/crc32c.ts'
 import type { Produced } from '../../ports/log.ts'
 import { decodeBatches, encodeBatch } from './record-batch.ts'
-import { type Aborted, visibleEntries } from './visible.ts'
+import { type Aborted, visibleParts } from './visible.ts'
 
 const ATTRIBUTES_AT = 21
 const CRC_AT = 17
@@ -125,7 +125,9 @@ function check(partition: Partition, from: bigint, size: number, order: Iterator
     .sort((a, b) => a.place - b.place)
     .map(({ each }) => each)
   const set = Buffer.concat(sent.map(({ bytes }) => bytes))
-  const { entries, next } = visibleEntries(decodeBatches(set), aborted, from)
+  const parts = [...visibleParts(decodeBatches(set), aborted, from)]
+  const entries = parts.flatMap((part) => part.entries)
+  const next = parts.at(-1)?.next ?? from
   const expected = partition.records.filter(
     ({ offset, transaction }) =>
       offset >= from && offset < end && (transaction === null || transaction.fate === 'commit'),

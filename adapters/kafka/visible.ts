@@ -15,20 +15,18 @@ export interface Aborted {
 
 export interface Visible {
   readonly entries: Entry[]
-  /** Where to read on; beyond the last entry where the batches end with what is not seen, or was compacted away. */
+  /** Where to read on; beyond the last entry where the batch ends with what is not seen, or was compacted away. */
   readonly next: bigint
 }
 
-/** At most `limit` entries from `from` on. */
-export function visibleEntries(
+/** Of one batch after the other, from `from` on: what nobody has asked for yet stays packed. */
+export function* visibleParts(
   batches: Iterable<Batch>,
   aborted: readonly Aborted[],
   from: bigint,
-): Visible {
+): Generator<Visible, void> {
   const waiting = aborted.toSorted((a, b) => (a.first < b.first ? 1 : a.first > b.first ? -1 : 0))
   const open = new Set<bigint>()
-  let entries: Entry[] = []
-  let next = from
   for (const batch of batches) {
     if (batch.last < from) continue
     for (
@@ -41,17 +39,8 @@ export function visibleEntries(
     }
     if (batch.control === 'abort') open.delete(batch.producerId)
     const isSeen = batch.control === null && !(batch.isTransactional && open.has(batch.producerId))
-    if (isSeen) {
-      const all = batch.entries()
-      const seen = batch.first >= from ? all : all.filter(({ offset }) => offset >= from)
-      entries = entries.length === 0 ? seen : appended(entries, seen)
-    }
-    next = batch.last + 1n
+    const all = isSeen ? batch.entries() : []
+    const entries = batch.first >= from ? all : all.filter(({ offset }) => offset >= from)
+    yield { entries, next: batch.last + 1n }
   }
-  return { entries, next }
-}
-
-function appended(entries: Entry[], more: readonly Entry[]): Entry[] {
-  for (const entry of more) entries.push(entry)
-  return entries
 }

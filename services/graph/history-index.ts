@@ -8,7 +8,7 @@ import { objectKey } from '../../core/partition.ts'
 import type { History, Lineage } from '../../core/record.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Entry, Log, Topic } from '../../ports/log.ts'
+import type { Entry, Log, Page, Topic } from '../../ports/log.ts'
 import { LogError } from '../../ports/log.ts'
 import type { Store, StoreChange } from '../../ports/store.ts'
 import { prefixRange, StoreError } from '../../ports/store.ts'
@@ -17,6 +17,8 @@ import { prefixRange, StoreError } from '../../ports/store.ts'
 const PAGE_LIMIT = 500
 const PAGES_PER_ROUND = 4
 const PAUSE_MS = 200
+/** A pause is longer each time that nothing came, up to this: looking costs requests where the log is on other machines. */
+const IDLE_PAUSE_MS = 1_000
 /** It must never compete with the fold: while more than so many entries come in a pause it stands back, until so many wait. */
 const BURST_ENTRIES = 200n
 const MOST_WAITING = 200_000n
@@ -68,12 +70,23 @@ export function createHistoryIndex(
     return bytes === undefined ? 0n : BigInt(Buffer.from(bytes).toString())
   }
 
+  async function pageFrom(topic: Topic, partition: number, known: bigint): Promise<Page> {
+    const options = { limit: PAGE_LIMIT, waitMs: 0 }
+    try {
+      return await log.read(topic, partition, known, options)
+    } catch (error) {
+      if (!isOutdated(error)) throw error
+      // What was trimmed is no loss: only what lies beyond the end is.
+      const { start } = await log.bounds(topic, partition)
+      if (known >= start) throw error
+      return await log.read(topic, partition, start, options)
+    }
+  }
+
   /** False when there was nothing new. */
   async function follow(topic: 'lineage' | 'history', partition: number): Promise<boolean> {
-    const { start } = await log.bounds(topic, partition)
     const known = positionOf(topic, partition)
-    const from = known < start ? start : known
-    const page = await log.read(topic, partition, from, { limit: PAGE_LIMIT, waitMs: 0 })
+    const page = await pageFrom(topic, partition, known)
     if (page.next === known) return false
     const changes: StoreChange[] = []
     for (const entry of page.entries) {
@@ -106,12 +119,15 @@ export function createHistoryIndex(
     return false
   }
 
-  async function followAll(): Promise<void> {
+  /** False when there was nothing new anywhere. */
+  async function followAll(): Promise<boolean> {
+    let isNew = false
     for (const topic of topics) {
       for (let p = 0; p < log.partitions(topic); p++) {
-        for (let left = PAGES_PER_ROUND; left > 0 && (await follow(topic, p)); left--);
+        for (let left = PAGES_PER_ROUND; left > 0 && (await follow(topic, p)); left--) isNew = true
       }
     }
+    return isNew
   }
 
   async function endOfAll(): Promise<bigint> {
@@ -138,18 +154,20 @@ export function createHistoryIndex(
     async run(signal) {
       if (await hasMissed()) await store.wipe()
       let end = await endOfAll()
+      let pauseMs = PAUSE_MS
       while (!signal.aborted) {
         try {
           const before = end
           end = await endOfAll()
           const isBurst = end - before > BURST_ENTRIES && (await lagEntries()) < MOST_WAITING
-          if (!isBurst) await followAll()
+          const isNew = isBurst || (await followAll())
+          pauseMs = isNew ? PAUSE_MS : Math.min(2 * pauseMs, IDLE_PAUSE_MS)
         } catch (error) {
           // It has read more than the log holds, or is damaged: it is only an index, so it begins again.
           if (!isOutdated(error)) throw error
           await store.wipe()
         }
-        await clock.sleep(PAUSE_MS, signal)
+        await clock.sleep(pauseMs, signal)
       }
     },
     async named(namespace, name) {
