@@ -134,7 +134,7 @@ function permanentByText(error: unknown, stop: (what: string) => LogError): LogE
   if (!(error instanceof Error)) return undefined
   const cause = rootOf(error)
   const text = cause.message
-  if (cause.name === 'KafkaJSSASLAuthenticationError') {
+  if (cause.name === 'KafkaJSSASLAuthenticationError' && !isCutOff(text)) {
     return stop(`the brokers refuse these credentials (${text}); see --sasl and its files`)
   }
   if (cause.name === 'KafkaJSServerDoesNotSupportApiKey' || /not supported.*api key/i.test(text)) {
@@ -148,9 +148,18 @@ function permanentByText(error: unknown, stop: (what: string) => LogError): LogE
   return undefined
 }
 
+/** kafkajs calls it a refusal of the credentials, too, when the connection ends or the broker falls silent in the middle of the exchange. */
+function isCutOff(text: string): boolean {
+  return /timed? ?out|connection (closed|error)|closed connection|not connected|ECONN|EPIPE/i.test(
+    text,
+  )
+}
+
 function isNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const cause = rootOf(error)
+  if (cause.name === 'KafkaJSSASLAuthenticationError') return isCutOff(cause.message)
+  if (cause.message === 'Broker not connected') return true
   return /^KafkaJS(Connection|ConnectionClosed|RequestTimeout|BrokerNotFound|LockTimeout|MetadataNotLoaded|TopicMetadataNotLoaded|GroupCoordinatorNotFound|NumberOfRetriesExceeded)/.test(
     cause.name,
   )

@@ -83,8 +83,9 @@ export class Fetcher {
     const deadline = this.#clock.monotonicMs() + TRIES_MS
     const doing = `reading partition ${place.partition} of ${place.topic}`
     for (;;) {
-      const link = this.#free.pop() ?? (await this.#openOne())
+      let link = this.#free.pop()
       try {
+        link ??= await this.#openOne()
         return await this.#fetchOver(link, place)
       } catch (error) {
         if (codeOf(error) === CODE.offsetOutOfRange) throw outOfRange(place)
@@ -96,9 +97,9 @@ export class Fetcher {
           throw logErrorOf(error, doing, 'UNAVAILABLE')
         }
         await this.#clock.sleep(TRY_WAIT_MS)
-        await link.refresh().catch(() => undefined)
+        await link?.refresh().catch(() => undefined)
       } finally {
-        this.#free.push(link)
+        if (link !== undefined) this.#free.push(link)
       }
     }
   }

@@ -255,7 +255,12 @@ export class KafkaLog implements Log {
   async #open(): Promise<Link> {
     const { settings, clientId } = this.#options
     const link = openLink(settings, clientId)
-    await link.connect(allTopicNames(settings.application))
+    try {
+      await link.connect(allTopicNames(settings.application))
+    } catch (error) {
+      await link[Symbol.asyncDispose]()
+      throw error
+    }
     return link
   }
 
