@@ -127,17 +127,18 @@ export function createHistoryIndex(
 
   return {
     async run(signal) {
-      let end = await endOfAll()
+      let end: bigint | undefined
       while (!signal.aborted) {
         try {
           const before = end
           end = await endOfAll()
-          const isBurst = end - before > BURST_ENTRIES && (await lagEntries()) < MOST_WAITING
+          const came = before === undefined ? 0n : end - before
+          const isBurst = came > BURST_ENTRIES && (await lagEntries()) < MOST_WAITING
           if (!isBurst) await followAll()
         } catch (error) {
           // It has read more than the log holds, or is damaged: it is only an index, so it begins again.
-          if (!isOutdated(error)) throw error
-          await store.wipe()
+          if (isOutdated(error)) await store.wipe()
+          else if (!isAway(error)) throw error
         }
         await clock.sleep(PAUSE_MS, signal)
       }
@@ -176,6 +177,11 @@ export function createHistoryIndex(
 function isOutdated(error: unknown): boolean {
   if (error instanceof LogError) return error.code === 'OUT_OF_RANGE'
   return error instanceof StoreError && error.remedy === 'rebuild'
+}
+
+/** A log that cannot be reached is waited for: nothing rests on this one. */
+function isAway(error: unknown): boolean {
+  return error instanceof LogError && error.remedy === 'retry'
 }
 
 /** The value is stored as it came; only who asks for it decodes it. */
