@@ -16,6 +16,7 @@ const TOPIC = kafkajs.ConfigResourceTypes.TOPIC
 /** Batches hold up to 900 KiB, or one record of 1 MiB and what surrounds it. */
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 const WANTED_REPLICAS = 3
+const TOMBSTONES_MS = 24 * 3_600_000
 
 export interface TopicChange {
   readonly topic: string
@@ -102,7 +103,10 @@ export function configOf(topic: KafkaTopic, replicas: number): Readonly<Record<s
     'unclean.leader.election.enable': 'false',
     'compression.type': 'producer',
     // Kinfold trims by itself, and only behind a snapshot.
-    ...(isCompacted ? {} : { 'retention.ms': '-1', 'retention.bytes': '-1' }),
+    // How long a store may stay away and still learn what was removed.
+    ...(isCompacted
+      ? { 'delete.retention.ms': String(TOMBSTONES_MS) }
+      : { 'retention.ms': '-1', 'retention.bytes': '-1' }),
   }
 }
 
@@ -143,6 +147,7 @@ function changesOf(
 /** More than we ask for is as well. */
 function isGoodEnough(key: string, held: string, wanted: string): boolean {
   switch (key) {
+    case 'delete.retention.ms':
     case 'max.message.bytes':
     case 'min.insync.replicas':
       return Number(held) >= Number(wanted)

@@ -14,6 +14,8 @@ export const BATCH_MS = 40
 export const TURN_MS = 4
 /** Changelog entries of one write to the store while restoring. */
 export const RESTORE_LIMIT = 2_000
+/** A store that is further behind is built again: compaction keeps tombstones for a day, and half of that is left for clocks and for reading. */
+export const STORE_AGE_MS: number = 12 * 3_600_000
 /** A digest for audits at least every so many records. */
 export const DIGEST_RECORDS = 1_000
 /** Wait before a task is taken over again after a failure that may pass. */

@@ -10,7 +10,7 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Log, Page } from '../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import type { Store, StoreChange } from '../../ports/store.ts'
-import { RESTORE_LIMIT } from './config.ts'
+import { RESTORE_LIMIT, STORE_AGE_MS } from './config.ts'
 
 export interface Restored {
   readonly position: Position | undefined
@@ -25,11 +25,12 @@ export async function restore(
   store: Store,
   partition: number,
   fence: bigint,
+  now: number,
   signal: AbortSignal,
 ): Promise<Restored> {
   const end = fence + 1n
   // The fence was appended just now, so a store that belongs to this log is behind it.
-  const replay = await beginReplay(log, codec, store, partition, fence)
+  const replay = await beginReplay(log, codec, store, partition, fence, now)
   let entries = 0
   while (replay.next < end) entries += await replay.page(end, signal)
   await checkEvents(log, partition, replay.position)
@@ -52,8 +53,9 @@ export async function beginReplay(
   store: Store,
   partition: number,
   most: bigint,
+  now: number,
 ): Promise<Replay> {
-  let next = await startOf(log, store, partition, most)
+  let next = await startOf(log, codec, store, partition, most, now)
   let position = positionIn(codec, store)
   return {
     get next() {
@@ -80,14 +82,42 @@ export async function beginReplay(
   }
 }
 
-async function startOf(log: Log, store: Store, partition: number, most: bigint): Promise<bigint> {
+async function startOf(
+  log: Log,
+  codec: Codec,
+  store: Store,
+  partition: number,
+  most: bigint,
+  now: number,
+): Promise<bigint> {
   const { start } = await log.bounds('changelog', partition)
   const checkpoint = store.checkpoint()
   if (checkpoint === undefined) return start
   if (checkpoint.changelog > most) throw lost('changelog', partition, checkpoint.changelog, most)
-  if (checkpoint.changelog >= start) return checkpoint.changelog
+  const isOld =
+    checkpoint.changelog < start || (await mayMissRemovals(log, codec, store, partition, now))
+  if (!isOld) return checkpoint.changelog
   await store.wipe()
   return start
+}
+
+/** What was removed after the store's checkpoint is told by tombstones only, and those go. Its age is that of the last event folded into it. */
+async function mayMissRemovals(
+  log: Log,
+  codec: Codec,
+  store: Store,
+  partition: number,
+  now: number,
+): Promise<boolean> {
+  const position = positionIn(codec, store)
+  if (position === undefined || position.position === 0n) return false
+  const { start, end } = await log.bounds('events', partition)
+  const last = position.position - 1n
+  if (last >= end) return false // The events lost their end: `checkEvents` tells.
+  if (last < start) return true
+  const page = await log.read('events', partition, last, { limit: 1, waitMs: 0 })
+  const entry = page.entries[0]
+  return entry === undefined || entry.offset !== last || entry.timestamp < now - STORE_AGE_MS
 }
 
 async function readPage(

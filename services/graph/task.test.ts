@@ -25,6 +25,7 @@ import {
 } from '../../testing/task-rig.ts'
 import { auditPartition } from './audit.ts'
 import { READ_LIMIT } from './config.ts'
+import { restore } from './restore.ts'
 import { takeSnapshot } from './retention.ts'
 
 const CASCADE = [
@@ -300,4 +301,41 @@ test('a kill at every commit in turn leaves the same end (I23)', async () => {
     deepEqual(names(await commandsOn(log)), EXPECTED)
     deepEqual(await contentOf(store), await changelogContent(log))
   }
+})
+
+test('a store that was away until tombstones may be gone is built again from the changelog', async () => {
+  class Compacted extends MemoryLog {
+    /** As a day after compaction: what removed a key is gone, too. */
+    readonly removed = new Set<string>()
+
+    override async read(...asked: Parameters<MemoryLog['read']>): ReturnType<MemoryLog['read']> {
+      const page = await super.read(...asked)
+      const entries = page.entries.filter(({ key }) => !this.removed.has(key))
+      return asked[0] === 'changelog' ? { ...page, entries } : page
+    }
+  }
+  let passedMs = 0
+  const clock = { ...systemClock(), now: () => Date.now() + passedMs }
+  const log = new Compacted({ partitions: 1, clock })
+  const away = emptyStore()
+  const events = eventsOf(['put cm/a', 'put cm/b', 'delete cm/a'])
+  await appendAll(log, events.slice(0, -1))
+  {
+    await using running = runTask(log, away)
+    await running.caughtUp()
+  }
+  await appendAll(log, events.slice(-1))
+  const here = emptyStore()
+  {
+    await using running = runTask(log, here)
+    await running.caughtUp()
+  }
+  for (const key of (await contentOf(away)).keys()) {
+    if (!(await changelogContent(log)).has(key)) log.removed.add(key)
+  }
+  ok(log.removed.size > 0, 'nothing was removed')
+  passedMs = 48 * 3_600_000
+  const fence = (await log.openTask(0)).fence
+  await restore(log, codec, away, 0, fence, clock.now(), new AbortController().signal)
+  deepEqual(await contentOf(away), await changelogContent(log))
 })

@@ -112,11 +112,13 @@ export class Task {
   }
 
   async #own(signal: AbortSignal): Promise<void> {
-    const { log, codec, store, partition } = this.#options
+    const { log, codec, store, partition, clock } = this.#options
     this.#state = 'fencing'
     await using owned = await log.openTask(partition)
     this.#state = 'restoring'
-    const { position } = await restore(log, codec, store, partition, owned.fence, signal)
+    const { fence } = owned
+    const now = clock.now()
+    const { position } = await restore(log, codec, store, partition, fence, now, signal)
     const batch = new Batch({
       store,
       codec,
