@@ -82,15 +82,19 @@ export class Fetcher {
   async #fetch(place: Parameters<typeof fetchPage>[2]): Promise<Fetched> {
     const deadline = this.#clock.monotonicMs() + TRIES_MS
     const doing = `reading partition ${place.partition} of ${place.topic}`
+    let isToldTwice = false
     for (;;) {
       let link = this.#free.pop()
       try {
         link ??= await this.#openOne()
         return await this.#fetchOver(link, place)
       } catch (error) {
-        if (codeOf(error) === CODE.offsetOutOfRange) throw outOfRange(place)
+        // One that stood still and does not know that others lead now says so of all that came meanwhile.
+        const isOutside = codeOf(error) === CODE.offsetOutOfRange
+        if (isOutside && isToldTwice) throw outOfRange(place)
+        isToldTwice ||= isOutside
         if (
-          !isPassing(error) ||
+          !(isOutside || isPassing(error)) ||
           this.#clock.monotonicMs() >= deadline ||
           this.#closed.signal.aborted
         ) {
