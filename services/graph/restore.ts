@@ -94,6 +94,7 @@ async function startOf(
   const checkpoint = store.checkpoint()
   if (checkpoint === undefined) return start
   if (checkpoint.changelog > most) throw lost('changelog', partition, checkpoint.changelog, most)
+  if (checkpoint.changelog === most) return most // However old: nothing came since.
   const isOld =
     checkpoint.changelog < start || (await mayMissRemovals(log, codec, store, partition, now))
   if (!isOld) return checkpoint.changelog
