@@ -148,7 +148,7 @@ function sentenceOf(error: unknown): string | undefined {
   const byCode = SENTENCES[codeOf(error) ?? CODE.none]
   if (byCode !== undefined) return byCode(whatOf(error) ?? wordsOf(cause))
   const text = wordsOf(cause)
-  if (cause.name === 'KafkaJSSASLAuthenticationError') {
+  if (cause.name === 'KafkaJSSASLAuthenticationError' && !isCutOff(text)) {
     return `the brokers refuse these credentials (${text}); see --sasl and its files`
   }
   if (cause.name === 'KafkaJSServerDoesNotSupportApiKey' || /not supported.*api key/i.test(text)) {
@@ -170,9 +170,18 @@ function whatOf(error: Error): string | undefined {
   return undefined
 }
 
+/** kafkajs calls it a refusal of the credentials, too, when the connection ends or the broker falls silent in the middle of the exchange. */
+function isCutOff(text: string): boolean {
+  return /timed? ?out|connection (closed|error)|closed connection|not connected|ECONN|EPIPE/i.test(
+    text,
+  )
+}
+
 function isNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const cause = rootOf(error)
+  if (cause.name === 'KafkaJSSASLAuthenticationError') return isCutOff(cause.message)
+  if (cause.message === 'Broker not connected') return true
   return /^KafkaJS(Connection|ConnectionClosed|RequestTimeout|BrokerNotFound|LockTimeout|MetadataNotLoaded|TopicMetadataNotLoaded|GroupCoordinatorNotFound|NumberOfRetriesExceeded)/.test(
     cause.name,
   )

@@ -106,23 +106,28 @@ export class Fetcher {
   async #fetch(place: FetchedPlace): Promise<Fetched> {
     const deadline = this.#clock.monotonicMs() + TRIES_MS
     const doing = `reading partition ${place.partition} of ${place.topic}`
+    let isToldTwice = false
     for (;;) {
-      const link = this.#free.pop() ?? (await this.#openOne())
+      let link = this.#free.pop()
       try {
+        link ??= await this.#openOne()
         return await this.#fetchOver(link, place)
       } catch (error) {
-        if (codeOf(error) === CODE.offsetOutOfRange) throw outOfRange(place)
+        // One that stood still and does not know that others lead now says so of all that came meanwhile.
+        const isOutside = codeOf(error) === CODE.offsetOutOfRange
+        if (isOutside && isToldTwice) throw outOfRange(place)
+        isToldTwice ||= isOutside
         if (
-          !isPassing(error) ||
+          !(isOutside || isPassing(error)) ||
           this.#clock.monotonicMs() >= deadline ||
           this.#closed.signal.aborted
         ) {
           throw logErrorOf(error, doing, 'UNAVAILABLE')
         }
         await this.#clock.sleep(TRY_WAIT_MS)
-        await link.refresh().catch(() => undefined)
+        await link?.refresh().catch(() => undefined)
       } finally {
-        this.#free.push(link)
+        if (link !== undefined) this.#free.push(link)
       }
     }
   }

@@ -77,7 +77,12 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     await repeated(options.clock, async () => await link.connect(names))
     const changelog = plan.ids[topicName(settings.application, 'changelog')] ?? ''
     const log = new KafkaLog(options, link, plan.partitions, changelog)
-    await log.checkIdentity(plan.ids)
+    try {
+      await log.checkIdentity(plan.ids)
+    } catch (error) {
+      await log[Symbol.asyncDispose]()
+      throw error
+    }
     return log
   } catch (error) {
     await link[Symbol.asyncDispose]()
@@ -237,7 +242,8 @@ export class KafkaLog implements Log {
     const { settings, clientId, clock, taskLink = (link) => link } = this.#options
     const { application, compression } = settings
     const link = taskLink(openLink(settings, `${clientId}-task-${partition}`))
-    const task = await openTaskLog({ link, application, partition, compression, clock })
+    const onClosed = (): unknown => this.#tasks.delete(task)
+    const task = await openTaskLog({ link, application, partition, compression, clock, onClosed })
     this.#tasks.add(task)
     return task
   }
@@ -275,7 +281,12 @@ export class KafkaLog implements Log {
   async #open(): Promise<Link> {
     const { settings, clientId } = this.#options
     const link = openLink(settings, clientId)
-    await link.connect(allTopicNames(settings.application))
+    try {
+      await link.connect(allTopicNames(settings.application))
+    } catch (error) {
+      await link[Symbol.asyncDispose]()
+      throw error
+    }
     return link
   }
 

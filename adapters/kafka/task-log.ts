@@ -55,6 +55,8 @@ export interface TaskLogOptions {
   readonly partition: number
   readonly compression: Compression
   readonly clock: Clock
+  /** The one that was opened is closed. */
+  readonly onClosed?: () => void
 }
 
 export async function openTaskLog(options: TaskLogOptions): Promise<KafkaTaskLog> {
@@ -68,7 +70,7 @@ export async function openTaskLog(options: TaskLogOptions): Promise<KafkaTaskLog
     const records: readonly Produced[] = [{ key: FENCE_KEY, value }]
     const end = await producer.commit([{ topic: 'changelog', partition, records }])
     if (end === undefined) throw new Error('the fence marker has no place')
-    return new KafkaTaskLog(partition, end, producer, link)
+    return new KafkaTaskLog(partition, end, producer, link, options.onClosed)
   } catch (error) {
     await link[Symbol.asyncDispose]()
     throw logErrorOf(error, `taking over task ${partition}`, 'UNAVAILABLE')
@@ -109,16 +111,24 @@ export class KafkaTaskLog implements TaskLog {
   readonly fence: bigint
   readonly #producer: Producer
   readonly #link: Link
+  readonly #onClosed: () => void
   #end: bigint
   #state: 'owner' | 'failed' | 'closed' = 'owner'
 
-  constructor(partition: number, end: bigint, producer: Producer, link: Link) {
+  constructor(
+    partition: number,
+    end: bigint,
+    producer: Producer,
+    link: Link,
+    onClosed: () => void = () => undefined,
+  ) {
     this.partition = partition
     // Behind the marker comes the commit's own.
     this.fence = end - 2n
     this.#end = end
     this.#producer = producer
     this.#link = link
+    this.#onClosed = onClosed
   }
 
   async commit({ outputs, changelog }: TaskCommit): Promise<bigint> {
@@ -145,6 +155,7 @@ export class KafkaTaskLog implements TaskLog {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#state = 'closed'
+    this.#onClosed()
     await this.#link[Symbol.asyncDispose]()
   }
 }

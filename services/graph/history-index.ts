@@ -152,20 +152,23 @@ export function createHistoryIndex(
 
   return {
     async run(signal) {
-      if (await hasMissed()) await store.wipe()
-      let end = await endOfAll()
+      let isKnownWhole = false
+      let end: bigint | undefined
       let pauseMs = PAUSE_MS
       while (!signal.aborted) {
         try {
+          if (!isKnownWhole && (await hasMissed())) await store.wipe()
+          isKnownWhole = true
           const before = end
           end = await endOfAll()
-          const isBurst = end - before > BURST_ENTRIES && (await lagEntries()) < MOST_WAITING
+          const came = before === undefined ? 0n : end - before
+          const isBurst = came > BURST_ENTRIES && (await lagEntries()) < MOST_WAITING
           const isNew = isBurst || (await followAll())
           pauseMs = isNew ? PAUSE_MS : Math.min(2 * pauseMs, IDLE_PAUSE_MS)
         } catch (error) {
           // It has read more than the log holds, or is damaged: it is only an index, so it begins again.
-          if (!isOutdated(error)) throw error
-          await store.wipe()
+          if (isOutdated(error)) await store.wipe()
+          else if (!isAway(error)) throw error
         }
         await clock.sleep(pauseMs, signal)
       }
@@ -204,6 +207,11 @@ export function createHistoryIndex(
 function isOutdated(error: unknown): boolean {
   if (error instanceof LogError) return error.code === 'OUT_OF_RANGE'
   return error instanceof StoreError && error.remedy === 'rebuild'
+}
+
+/** A log that cannot be reached is waited for: nothing rests on this one. */
+function isAway(error: unknown): boolean {
+  return error instanceof LogError && error.remedy === 'retry'
 }
 
 /** The value is stored as it came; only who asks for it decodes it. */

@@ -10,7 +10,7 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import { openSqliteLog } from '../../adapters/sqlite/log.ts'
 import type { Event } from '../../core/event.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Log, Produced, Topic } from '../../ports/log.ts'
+import { type Log, LogError, type Produced, type Topic } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
 import { auditPartition } from './audit.ts'
@@ -277,4 +277,30 @@ test('a snapshot that the log would not take is taken in the next round', async 
   deepEqual(await rig.snapshots(), [])
   await rig.round()
   deepEqual(await rig.snapshots(), [5n])
+})
+
+test('what an owner elsewhere trims while it is looked at is looked at again in the next round', async () => {
+  class TrimmedLog extends MemoryLog {
+    isTrimmed = false
+
+    override async read(...asked: Parameters<MemoryLog['read']>): ReturnType<MemoryLog['read']> {
+      const [topic, , , { waitMs }] = asked
+      if (!this.isTrimmed || topic !== 'events' || waitMs > 0) return await super.read(...asked)
+      this.isTrimmed = false
+      throw new LogError('OUT_OF_RANGE', 'it was trimmed just now')
+    }
+  }
+  const time = { nowMs: Date.now() }
+  const clock: Clock = { ...systemClock(), now: () => time.nowMs }
+  const log = new TrimmedLog({ partitions: 1, clock })
+  const rig = new Rig(log, time, KEEP_ALL)
+  try {
+    await rig.tell(eventsOf(['put cm/a']))
+    log.isTrimmed = true
+    await rig.round()
+    ok(!log.isTrimmed, 'nothing was read')
+    await rig.round()
+  } finally {
+    await rig.stop()
+  }
 })

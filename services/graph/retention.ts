@@ -64,9 +64,10 @@ export async function keepTrimmed(parts: RetentionParts, signal: AbortSignal): P
   }
 }
 
-/** A store that is closed, wiped or damaged is its task's to mend. */
+/** A store that is closed, wiped or damaged is its task's to mend. What is no longer there was trimmed by its owner while it was looked at. */
 function isPassing(error: unknown): boolean {
-  return error instanceof StoreError || (error instanceof LogError && error.remedy === 'retry')
+  if (error instanceof StoreError) return true
+  return error instanceof LogError && (error.remedy === 'retry' || error.remedy === 'rebuild')
 }
 
 /** Answers the snapshots that the log has then. */

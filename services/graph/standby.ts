@@ -23,6 +23,10 @@ export interface StandbyOptions {
   readonly clock: Clock
 }
 
+/** How long a commit made here may take to become visible, and how often it is looked for: as long as an open transaction may live, and some. */
+const SETTLED_MS = 30_000
+const SETTLED_STEP_MS = 50
+
 /** More than any log ever has: a standby stops at no entry. */
 const NO_END = 2n ** 63n
 
@@ -68,13 +72,28 @@ export class Standby {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { log, codec, store, partition } = this.#options
-    const { end } = await log.bounds('changelog', partition)
+    const end = await this.#settledEnd(signal)
     const replay = await beginReplay(log, codec, store, partition, end)
     while (!signal.aborted) {
       this.#next = replay.next
       this.#position = replay.position?.position ?? 0n
       this.#end = (await log.bounds('changelog', partition)).end
       await replay.page(NO_END, signal)
+    }
+  }
+
+  /**
+   * Of the changelog. A store that folded here just now holds a commit whose markers readers may not see yet: what lies beyond the end for longer
+   * than a transaction lives is told as lost.
+   */
+  async #settledEnd(signal: AbortSignal): Promise<bigint> {
+    const { log, clock, store, partition } = this.#options
+    const deadline = clock.monotonicMs() + SETTLED_MS
+    for (;;) {
+      const { end } = await log.bounds('changelog', partition)
+      const isBeyond = (store.checkpoint()?.changelog ?? 0n) > end
+      if (!isBeyond || signal.aborted || clock.monotonicMs() >= deadline) return end
+      await clock.sleep(SETTLED_STEP_MS, signal)
     }
   }
 
