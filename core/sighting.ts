@@ -281,9 +281,16 @@ export function touched(step: Step, event: Touched): void {
   }
 }
 
-/** The content that was in doubt is the server's. */
+/** The content that was in doubt is the server's, and so is what it says of a mark: a restore may have taken the request back. */
 function vouch(step: Step, cluster: ClusterId, node: Node): void {
-  putNode(step, cluster, node, { ...node, phase: phaseOf(node.object), verdict: null })
+  const orphanedAt = markAfter(node, node.object, false, step.at.timestamp)
+  putNode(step, cluster, node, {
+    ...node,
+    phase: phaseOf(node.object),
+    orphanedAt,
+    isFreed: node.isFreed && orphanedAt !== null,
+    verdict: null,
+  })
   touch(step, cluster, node.object.uid)
   ownerChanged(step, cluster, node.object.uid, node.object)
   judge(step, cluster, node.object.uid)
