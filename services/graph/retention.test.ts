@@ -304,3 +304,27 @@ test('what an owner elsewhere trims while it is looked at is looked at again in 
     await rig.stop()
   }
 })
+
+test('chunks that a former owner writes between those of a snapshot belong to its own', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const chunk = (position: bigint, number: number, last: boolean): Produced => {
+    const about = { type: 'Snapshot', partition: 0, position, state: 's', outputs: 'o' } as const
+    const value = codec.encode({ ...about, chunk: number, last, keys: [], values: [] })
+    return { key: `0/${position}`, value }
+  }
+  const chunks = [
+    chunk(15n, 0, false),
+    chunk(20n, 0, false),
+    chunk(15n, 1, true),
+    chunk(20n, 1, true),
+  ]
+  await log.append('snapshots', 0, chunks)
+  const found = await snapshots(log, codec, 0)
+  deepEqual(
+    found.map(({ position, offset }) => [position, offset]),
+    [
+      [15n, 0n],
+      [20n, 1n],
+    ],
+  )
+})

@@ -161,16 +161,17 @@ export async function snapshots(
 ): Promise<SnapshotPlace[]> {
   const { start, end } = await log.bounds('snapshots', partition)
   const found: SnapshotPlace[] = []
-  let first: bigint | undefined
+  /** By position: a former owner of the task may still write chunks of its own between these. */
+  const firsts = new Map<bigint, bigint>()
   for (let next = start; next < end; ) {
     const page = await log.read('snapshots', partition, next, { limit: CHUNKS_PER_READ, waitMs: 0 })
     for (const entry of page.entries) {
       if (entry.value === null) continue
       const record = codec.decode(entry.value) as Snapshot
-      if (record.chunk === 0) first = entry.offset
-      const { position, state, outputs } = record
-      if (record.last && first !== undefined)
-        found.push({ position, state, outputs, offset: first })
+      const { position, state, outputs, chunk, last } = record
+      if (chunk === 0 && !firsts.has(position)) firsts.set(position, entry.offset)
+      const offset = firsts.get(position)
+      if (last && offset !== undefined) found.push({ position, state, outputs, offset })
     }
     next = page.next
   }
@@ -191,7 +192,8 @@ async function trim(
   // Something must be left to fold again from: never beyond the last snapshot.
   const before = mayGo < last.position ? mayGo : last.position
   if (before > start) await log.trim('events', task.partition, before)
-  if (all.length > kept.length) await log.trim('snapshots', task.partition, oldest.offset)
+  const first = kept.reduce((least, { offset }) => (offset < least ? offset : least), oldest.offset)
+  if (all.length > kept.length) await log.trim('snapshots', task.partition, first)
   await trimFollowers(log, task.partition)
   return kept
 }

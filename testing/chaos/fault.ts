@@ -27,6 +27,8 @@ export class Faults {
   readonly #chance: Chance
   readonly counts: Map<Fault, number> = new Map()
   readonly #paused = new Set<ServiceProcess>()
+  /** Killed or stopped by us. */
+  #down: ServiceProcess | undefined
   #deadBroker: number | undefined
   #next = 0
 
@@ -57,18 +59,16 @@ export class Faults {
     if (fault.startsWith('pause')) {
       victim.pause()
       this.#paused.add(victim)
-    } else if (fault.startsWith('stop')) {
-      await victim.stop()
-    } else {
-      await victim.kill()
+      return fault
     }
+    this.#down = victim
+    await (fault.startsWith('stop') ? victim.stop() : victim.kill())
     return fault
   }
 
   /** Everything runs and nothing stands in the way. */
   async heal(): Promise<void> {
     await this.#comeBack()
-    await this.#services.start()
   }
 
   async #comeBack(): Promise<void> {
@@ -76,6 +76,9 @@ export class Faults {
     this.#paused.clear()
     if (this.#deadBroker !== undefined) await this.#kafka.broker(this.#deadBroker).start()
     this.#deadBroker = undefined
+    // Whoever ended by himself says so here: a new start would hide it.
+    for (const each of this.#services.all) if (each !== this.#down) await each.assertRunning()
+    this.#down = undefined
     await this.#services.start()
   }
 
