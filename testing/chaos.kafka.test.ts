@@ -11,10 +11,11 @@ const skip = missingKafka({ own: true }) ?? missingServers('etcd', 'kube-apiserv
 
 test('the services apart come right after every fault', { skip: skip ?? false }, async (t) => {
   const tell = (line: string): void => t.diagnostic(line)
-  const { record, kills, living } = await runChaos({ minutes: MINUTES, seed: 1, tell })
+  const { record, kills, living, ended } = await runChaos({ minutes: MINUTES, seed: 1, tell })
   t.diagnostic(
     `${kills} kills, ${record.events} events, ${record.commands} commands, ${living} live`,
   )
+  for (const each of ended) t.diagnostic(`ended by itself: ${each}`)
   deepEqual(record.faults, [])
   ok(kills > 0 && record.commands > 0 && living > 0)
 })

@@ -72,7 +72,9 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
   if (refusal !== undefined) throw new LogError('INVALID', refusal)
   const link = openLink(settings, clientId)
   try {
-    const plan = await prepare(link, options)
+    // A broker may be away just now, the controller at that: another will answer for it.
+    const again = async (): Promise<void> => await link.refresh()
+    const plan = await repeated(options.clock, async () => await prepare(link, options), again)
     const names = allTopicNames(settings.application)
     await repeated(options.clock, async () => await link.connect(names))
     const changelog = plan.ids[topicName(settings.application, 'changelog')] ?? ''

@@ -26,6 +26,8 @@ export interface ChaosReport {
   readonly rounds: number
   readonly kills: number
   readonly faults: Readonly<Record<string, number>>
+  /** Processes that ended by themselves, with the end of their logs. */
+  readonly ended: readonly string[]
   readonly living: number
   readonly record: RecordReport
   /** From the end of the faults of a round until all was right, in milliseconds. */
@@ -88,6 +90,7 @@ export async function runChaos({
     rounds: convergedMs.length,
     kills: faults.kills,
     faults: Object.fromEntries(faults.counts),
+    ended: faults.ended,
     living: world.size,
     record: await checkRecord(kafka, services),
     convergedMs,

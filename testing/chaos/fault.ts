@@ -38,6 +38,9 @@ export class Faults {
     this.#chance = chance
   }
 
+  /** Who ended by himself, and what he said: a supervisor starts him again, as we do here, but a new start must not hide it. */
+  readonly ended: string[] = []
+
   /** How many processes were killed. */
   get kills(): number {
     return [...this.counts]
@@ -76,8 +79,10 @@ export class Faults {
     this.#paused.clear()
     if (this.#deadBroker !== undefined) await this.#kafka.broker(this.#deadBroker).start()
     this.#deadBroker = undefined
-    // Whoever ended by himself says so here: a new start would hide it.
-    for (const each of this.#services.all) if (each !== this.#down) await each.assertRunning()
+    for (const each of this.#services.all) {
+      if (each === this.#down || each.isRunning) continue
+      this.ended.push(await each.assertRunning().then(() => '', String))
+    }
     this.#down = undefined
     await this.#services.start()
   }
