@@ -97,8 +97,8 @@ async function prepare(link: Link, options: KafkaLogOptions): Promise<TopicPlan>
   const { settings, clientId, partitions, replicas, mayCreate, onWarning } = options
   await link.connect([])
   const admin = createKafka(settings, clientId).admin()
-  await admin.connect()
   try {
+    await admin.connect()
     const wanted = { application: settings.application, partitions, replicas }
     const plan = await planTopics(link, await link.controller(), admin, wanted)
     for (const warning of plan.warnings) onWarning?.(warning)
@@ -323,7 +323,12 @@ export class KafkaLog implements Log {
       this.#offset(topic, partition, EARLIEST),
       this.#offset(topic, partition, LATEST),
     ])
-    return { start: start ?? 0n, end: end ?? 0n }
+    // Every partition has both: an answer without one says nothing, least of all that nothing is there.
+    if (start === undefined || end === undefined) {
+      const message = `Partition ${partition} of ${topic} was told without its bounds: try again`
+      throw new LogError('UNAVAILABLE', message)
+    }
+    return { start, end }
   }
 
   /** Of the first entry that was appended then or later; undefined when there is none. */
