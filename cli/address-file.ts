@@ -1,5 +1,5 @@
-/** Where the endpoint of a data directory is found by commands on the same machine. What must stay true: the file is there only while it is served. */
-import { rmSync, writeFileSync } from 'node:fs'
+/** Where the endpoint of a data directory is found by commands on the same machine. What must stay true: the file is there only while it is served, and whole from the start. */
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve as absolute, join } from 'node:path'
 import type { UpConfig } from './config.ts'
 
@@ -13,7 +13,9 @@ export async function serveAddress(
   signal.addEventListener('abort', () => resolve(), { once: true })
   if (signal.aborted) resolve()
   const tokenFile = httpTokenFile && absolute(httpTokenFile)
-  writeFileSync(path, `${JSON.stringify({ url, pid: process.pid, tokenFile })}\n`)
+  const unfinished = `${path}.${process.pid}`
+  writeFileSync(unfinished, `${JSON.stringify({ url, pid: process.pid, tokenFile })}\n`)
+  renameSync(unfinished, path)
   try {
     await promise
   } finally {

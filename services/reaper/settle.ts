@@ -20,6 +20,9 @@ import type { GetAnswer, ReapAnswer, UnknownAnswer } from '../../ports/cluster.t
 /** A command that asks for a call with an effect. */
 export type Effect = DeleteObject | OrphanDependent | RemoveFinalizer | WarnObject
 
+/** Settled as done, and it was no call of this try that did it. */
+export const ALREADY_SO = 'already so'
+
 /** What has been tried for a command so far. */
 export interface Tried {
   readonly dryRun: boolean
@@ -83,7 +86,7 @@ export function onAnswer(
     case 'Absent':
       return settle('absent', 'not found', answer.code)
     case 'Conflict':
-      return isWarning ? settle('done', 'already so', answer.code) : { type: 'ReadBack' }
+      return isWarning ? settle('done', ALREADY_SO, answer.code) : { type: 'ReadBack' }
     case 'Refused':
       return settle('blocked', answer.reason, answer.code)
     case 'Unknown':
@@ -115,7 +118,7 @@ export function readBack(
   if (command.type === 'DeleteObject' && object.deletedAt !== null) {
     return settle('absent', 'already being deleted', code, object)
   }
-  if (isAlreadySo(command, object)) return settle('done', 'already so', code, object)
+  if (isAlreadySo(command, object)) return settle('done', ALREADY_SO, code, object)
   if (!isAsJudged(command, object)) {
     return settle('stale', 'changed since it was judged', code, object)
   }

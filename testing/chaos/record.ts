@@ -12,6 +12,7 @@ import { FENCE_KEY, type Log } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { auditPartition } from '../../services/graph/audit.ts'
 import { storeIdentity } from '../../services/graph/main.ts'
+import { ALREADY_SO } from '../../services/reaper/settle.ts'
 import type { Kafka } from '../kafka/broker.ts'
 import type { KinfoldServices } from '../kinfold-services.ts'
 
@@ -36,8 +37,8 @@ export async function checkRecord(kafka: Kafka, services: KinfoldServices): Prom
   const faults: string[] = []
   let events = 0n
   /**
-   * Of each command the versions that it left its target at; empty where it is gone. A reaper that died before it said so carries a command out again: its guards then
-   * find nothing to do, and the same version is told once more. Another version would be another effect.
+   * Of each command the versions that a call of its own left its target at; empty where it is gone. A reaper that died before it said so carries a command out again:
+   * then its guards find nothing to do, whatever others have written meanwhile.
    */
   const done = new Map<string, Set<string>>()
   const codec = avroCodec()
@@ -48,7 +49,8 @@ export async function checkRecord(kafka: Kafka, services: KinfoldServices): Prom
       const event = value === null ? undefined : codec.decode(value)
       if (event?.type !== 'CommandSettled' || event.outcome !== 'done') continue
       const versions = done.get(event.command) ?? new Set<string>()
-      done.set(event.command, versions.add(event.object?.resourceVersion ?? ''))
+      done.set(event.command, versions)
+      if (event.reason !== ALREADY_SO) versions.add(event.object?.resourceVersion ?? '')
     }
     await using store = new MemoryStore()
     const audit = await auditPartition({ log, codec, store, partition }, never)
