@@ -9,6 +9,8 @@
 import { completionOf } from './completion.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
+import type { Effect } from './hold.ts'
+import { heldBecause } from './hold.ts'
 import type { Node, Verdict } from './node.ts'
 import type { ClusterId, ObjectMeta, PropagationPolicy } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
@@ -42,7 +44,7 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Deci
   )
   const of = (standing: Stand['standing']): Stand[] =>
     stands.filter((stand) => stand.standing === standing)
-  const conclude = verdictMaker(graph, node, stands)
+  const conclude = verdictMaker(graph, cluster, node, stands)
 
   if (of('orphaned').length > 0) {
     const letGoAt = Math.max(lastRequest(of('orphaned')) ?? 0, node.letGoAt ?? 0)
@@ -50,7 +52,7 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Deci
     const dropped = [...of('orphaned'), ...before]
     const evidence = evidenceOf(graph, cluster, node, dropped)
     // What would be held beside it holds up no orphan: it is dropped later, and may not take the object.
-    const isHeld = heldBecause(graph, evidence) !== ''
+    const isHeld = heldBecause(graph, cluster, node, 'drop', evidence) !== ''
     const now = isHeld ? of('orphaned') : dropped
     return conclude('drop', of('orphaned'), isHeld ? 'O' : evidence, dropping(stands, now))
   }
@@ -91,7 +93,12 @@ function asOwner(graph: StateReader, cluster: ClusterId, node: Node, conclude: C
   return conclude('finish', because, 'O', { type: 'finish', finalizer: completion.finalizer })
 }
 
-function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) {
+function verdictMaker(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  stands: readonly Stand[],
+) {
   return (
     type: Verdict['type'],
     grounds: readonly Stand[] | string,
@@ -108,7 +115,8 @@ function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) 
       because,
       basis: [...basis, policyOf(graph).position],
     }
-    const held = evidence === null ? '' : heldBecause(graph, evidence)
+    const held =
+      evidence === null ? '' : heldBecause(graph, cluster, node, effectOf(action), evidence)
     if (held === '') return { verdict, action, stands }
     return {
       verdict: { ...verdict, type: 'held', because: `${because}; ${held}` },
@@ -118,15 +126,8 @@ function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) 
   }
 }
 
-/** Why the policy does not let this class act; empty when it does. */
-function heldBecause(graph: StateReader, evidence: EvidenceClass): string {
-  const { mode, preset } = policyOf(graph).policy
-  if (mode === 'observe') return 'mode observe only records'
-  if (evidence === 'E4') return 'a mass cause (E4) needs approval'
-  if (preset === 'guarded' && (evidence === 'E2' || evidence === 'E3')) {
-    return `preset guarded holds evidence ${evidence}`
-  }
-  return ''
+function effectOf({ type }: Action): Effect {
+  return type === 'delete' || type === 'finish' ? type : 'drop'
 }
 
 /** The class furthest down the table among the references acted upon. */

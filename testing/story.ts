@@ -13,7 +13,7 @@ import { EMPTY_SET, withMember } from '../core/hash.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import { projectionHash } from '../core/object.ts'
 import type { Mode, Preset } from '../core/policy.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import type { EvidenceClass } from '../core/proof.ts'
 import type { StateValue } from '../core/state.ts'
 import type { Folder } from './folder.ts'
@@ -73,7 +73,7 @@ export class World {
   }
 
   policy(mode: Mode, preset: Preset): Event {
-    const policy = { mode, preset, foldVersion: FOLD_VERSION }
+    const policy = policyFor(mode, preset)
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
   }
 

@@ -18,7 +18,7 @@ import type { MemoryStoreContent } from '../adapters/memory/store.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
 import { check } from '../core/check.ts'
 import type { Mode } from '../core/policy.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import type { StateValue } from '../core/state.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Exchange, ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
@@ -141,7 +141,7 @@ export class WholeWorld {
         if (!killed.aborted && !stop.signal.aborted) this.wrongs.push(`it died: ${String(error)}`)
       }
     })
-    const policy = { mode, preset: 'parity', foldVersion: FOLD_VERSION } as const
+    const policy = policyFor(mode, 'parity')
     const untilFolding = async (): Promise<void> => {
       while (!stop.signal.aborted) {
         if (tasks.every((task) => task.status().state === 'folding')) break

@@ -22,7 +22,7 @@ import type {
   PropagationPolicy,
   Scope,
 } from '../../core/object.ts'
-import type { Mode, Policy, Preset } from '../../core/policy.ts'
+import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
 import type { Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/standing.ts'
@@ -134,6 +134,15 @@ const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
   foldVersion: number,
+  holds: record<Policy['holds']>({ e1Ms: number, e2Ms: number, e3Ms: number }),
+  budgets: maybe(record<Budgets>({ e1: number, e2: number, e3: number })),
+  protection: record<Policy['protection']>({
+    kinds: list(record(groupKind)),
+    namespaces: list(text),
+    labels: list(text),
+    annotations: list(text),
+    othersMarks: truth,
+  }),
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
@@ -298,7 +307,15 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   KindGone: { ...groupKind, ...told, resource: text },
   Heartbeat: { ...told, kinds: list(record({ ...groupKind, ageMs: number })) },
   PolicyChanged: { policy, who: text, why: text },
-  Directive: { verb: text, subject: text, digest: maybe(text), who: text, why: text },
+  Directive: {
+    verb: text,
+    cluster: text,
+    subject: text,
+    digest: maybe(text),
+    listed: list(setHash),
+    who: text,
+    why: text,
+  },
 
   DeleteObject: {
     ...command,

@@ -1,0 +1,19 @@
+/**
+ * What people ask for while Kinfold runs: pause, resume, approve, protect.
+ *
+ * What must stay true: a directive changes what may be carried out, never what is true of a cluster.
+ */
+import type { Directive } from './event.ts'
+import type { StateReader } from './graph.ts'
+import type { ClusterId } from './object.ts'
+import type { Step } from './outcome.ts'
+import { drop } from './outcome.ts'
+
+export function directive(step: Step, event: Directive): void {
+  drop(step, `this version does not know the directive ${event.verb}`)
+}
+
+/** Why nothing is to be done in this cluster now; empty when it may. */
+export function pausedBecause(_graph: StateReader, _cluster: ClusterId): string {
+  return ''
+}
