@@ -24,7 +24,7 @@ import type {
 } from '../../core/object.ts'
 import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
-import type { Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
+import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/standing.ts'
 import type { Due, KindPhase, Owner, Work } from '../../core/state.ts'
 import type { Writable } from '../../ports/codec.ts'
@@ -413,6 +413,24 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     key: text,
     reason: text,
     digest: text,
+  },
+  Archived: {
+    ...place,
+    cluster: text,
+    uid: text,
+    version: text,
+    resource: text,
+    resourceVersion: text,
+    ownerReferences: list(reference),
+    command: text,
+    at: number,
+    content: word<Archived['content']>({ whole: 1, metadata: 1 }),
+    keyId: text,
+    nonce: fc.uint8Array(),
+    digest: text,
+    chunk: number,
+    last: truth,
+    piece: fc.uint8Array(),
   },
 
   Node: {
