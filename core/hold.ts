@@ -16,6 +16,11 @@ import { protectedBecause } from './protection.ts'
 /** What the verdict would have done: `delete` an object, `drop` references, or `finish` an owner's deletion by taking a finalizer off. */
 export type Effect = 'delete' | 'drop' | 'finish'
 
+/** Whether anything at all is asked of this cluster now, looks and warnings included. */
+export function mayIssue(graph: StateReader, cluster: ClusterId): boolean {
+  return policyOf(graph).policy.mode !== 'observe' && pausedBecause(graph, cluster) === ''
+}
+
 /** Empty when nothing holds it. */
 export function heldBecause(
   graph: StateReader,

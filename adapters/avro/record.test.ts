@@ -26,7 +26,7 @@ import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
 import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/standing.ts'
-import type { Due, KindPhase, Owner, Work } from '../../core/state.ts'
+import type { Due, KindPhase, Owner, Pause, ProtectedSubject, Work } from '../../core/state.ts'
 import type { Writable } from '../../ports/codec.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { avroCodec, codecOf } from './codec.ts'
@@ -494,6 +494,18 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     pulses: list(record({ ...groupKind, aliveAt: number })),
   },
   PolicyState: { policy, position: offset, enforcedAt: offset },
+  Directives: {
+    pauses: list(record<Pause>({ cluster: text, who: text, why: text })),
+    protections: list(
+      record<ProtectedSubject>({
+        cluster: text,
+        subject: text,
+        who: text,
+        why: text,
+        liftedAt: maybe(number),
+      }),
+    ),
+  },
   Wait: {},
   Due: {
     what: word<Due['what']>({ node: 1, owner: 1, kind: 1 }),
