@@ -10,8 +10,8 @@ import { completionOf } from './completion.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
 import type { Effect } from './hold.ts'
-import { heldBecause } from './hold.ts'
-import type { Node, Verdict } from './node.ts'
+import { holdOf } from './hold.ts'
+import type { Hold, Node, Verdict } from './node.ts'
 import type { ClusterId, ObjectMeta, PropagationPolicy } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
@@ -31,12 +31,13 @@ export interface Decision {
   readonly verdict: Verdict | null
   readonly action: Action
   readonly stands: readonly Stand[]
+  readonly hold: Hold | null
 }
 
-const NO_DECISION: Decision = { verdict: null, action: { type: 'none' }, stands: [] }
+const NO_DECISION: Decision = { verdict: null, action: { type: 'none' }, stands: [], hold: null }
 
-/** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. */
-export function decide(graph: StateReader, cluster: ClusterId, node: Node): Decision {
+/** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. `time`: of the record that has it judged. */
+export function decide(graph: StateReader, cluster: ClusterId, node: Node, time: number): Decision {
   const { deletedAt, ownerReferences } = node.object
   if (ownerReferences.length === 0 && deletedAt === null) return NO_DECISION
   const stands = node.object.ownerReferences.map((reference) =>
@@ -44,7 +45,7 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Deci
   )
   const of = (standing: Stand['standing']): Stand[] =>
     stands.filter((stand) => stand.standing === standing)
-  const conclude = verdictMaker(graph, cluster, node, stands)
+  const conclude = verdictMaker(graph, cluster, node, stands, time)
 
   if (of('orphaned').length > 0) {
     const letGoAt = Math.max(lastRequest(of('orphaned')) ?? 0, node.letGoAt ?? 0)
@@ -52,7 +53,8 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Deci
     const dropped = [...of('orphaned'), ...before]
     const evidence = evidenceOf(graph, cluster, node, dropped)
     // What would be held beside it holds up no orphan: it is dropped later, and may not take the object.
-    const isHeld = heldBecause(graph, cluster, node, 'drop', evidence) !== ''
+    const isHeld =
+      holdOf(graph, cluster, node, { effect: 'drop', evidence, stands, time }).because !== ''
     const now = isHeld ? of('orphaned') : dropped
     return conclude('drop', of('orphaned'), isHeld ? 'O' : evidence, dropping(stands, now))
   }
@@ -98,6 +100,7 @@ function verdictMaker(
   cluster: ClusterId,
   node: Node,
   stands: readonly Stand[],
+  time: number,
 ) {
   return (
     type: Verdict['type'],
@@ -115,13 +118,15 @@ function verdictMaker(
       because,
       basis: [...basis, policyOf(graph).position],
     }
-    const held =
-      evidence === null ? '' : heldBecause(graph, cluster, node, effectOf(action), evidence)
-    if (held === '') return { verdict, action, stands }
+    if (evidence === null) return { verdict, action, stands, hold: null }
+    const going = { effect: effectOf(action), evidence, stands, time }
+    const { hold, because: held } = holdOf(graph, cluster, node, going)
+    if (held === '') return { verdict, action, stands, hold }
     return {
       verdict: { ...verdict, type: 'held', because: `${because}; ${held}` },
       action: { type: 'none' },
       stands,
+      hold,
     }
   }
 }
