@@ -7,12 +7,13 @@
  * Not here: whether a command is already under way, and issuing one (judge.ts).
  */
 import { completionOf } from './completion.ts'
+import { KIND_CAUSE_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
 import type { Effect } from './hold.ts'
 import { holdOf } from './hold.ts'
 import type { Hold, Node, Verdict } from './node.ts'
-import type { ClusterId, ObjectMeta, PropagationPolicy } from './object.ts'
+import type { ClusterId, Coordinates, ObjectMeta, PropagationPolicy } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import { weaker } from './proof.ts'
@@ -146,18 +147,37 @@ export function evidenceOf(
   for (const stand of stands) {
     if (stand.standing === 'waiting') evidence = weaker(evidence, 'W')
     if (stand.proof !== null)
-      evidence = weaker(evidence, classOf(graph, cluster, node, stand.proof))
+      evidence = weaker(evidence, classOf(graph, cluster, node, stand.proof, stand.place))
   }
   return evidence
 }
 
 /** A proof weakens with what came after it. */
-function classOf(graph: StateReader, cluster: ClusterId, node: Node, proof: Proof): EvidenceClass {
+function classOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  proof: Proof,
+  place: Coordinates | null,
+): EvidenceClass {
   if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'
+  const { enforcedAt, policy } = policyOf(graph)
+  if (policy.preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
   if (proof.class !== 'E1') return proof.class
   const relistedAt = kindOf(graph, cluster, node.object)?.relistedAt ?? -1n
-  const { enforcedAt } = policyOf(graph)
   return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'
+}
+
+/** Whoever deletes the definition of a kind has its objects deleted one by one first, each as if somebody meant it. */
+function wentWithItsKind(
+  graph: StateReader,
+  cluster: ClusterId,
+  { at }: Proof,
+  place: Coordinates | null,
+): boolean {
+  if (place === null) return false
+  const goneAt = kindOf(graph, cluster, place)?.goneAt ?? []
+  return goneAt.some((gone) => gone >= at && gone - at <= KIND_CAUSE_MS)
 }
 
 /**

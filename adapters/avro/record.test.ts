@@ -477,6 +477,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     syncedAt: offset,
     held: setHash,
     blockers: list(record(groupKind)),
+    goneAt: list(number),
   },
   ClusterState: {
     name: text,
