@@ -14,7 +14,7 @@ import fc from 'fast-check'
 import type { CommandBase, CommandType, OwnerClaim, Target } from '../../core/command.ts'
 import type { Outcome, OwnerAbsent, OwnerState } from '../../core/event.ts'
 import type { SetHash } from '../../core/hash.ts'
-import type { Attempt, Phase, Verdict, VerdictType } from '../../core/node.ts'
+import type { Attempt, HeldBy, Hold, Phase, Verdict, VerdictType } from '../../core/node.ts'
 import type {
   Coordinates,
   ObjectMeta,
@@ -199,6 +199,21 @@ const verdict = record<Verdict>({
   evidence: maybe(evidence),
   because: text,
   basis: list(offset),
+})
+const hold = record<Hold>({
+  by: maybe(
+    word<HeldBy>({
+      mode: 1,
+      pause: 1,
+      protection: 1,
+      approval: 1,
+      breaker: 1,
+      hold: 1,
+      budget: 1,
+    }),
+  ),
+  since: number,
+  until: maybe(number),
 })
 const standing = word<Standing>({
   solid: 1,
@@ -444,6 +459,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     letGoAt: maybe(number),
     ringed: truth,
     verdict: maybe(verdict),
+    hold: maybe(hold),
     attempt: maybe(attempt),
   },
   Seen: { resourceVersion: text, sync: number, clusterEpoch: number },
@@ -479,6 +495,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     syncedAt: offset,
     held: setHash,
     blockers: list(record(groupKind)),
+    goneAt: list(number),
   },
   ClusterState: {
     name: text,
