@@ -33,7 +33,7 @@ import {
   registerReaper,
   registerWatchers,
 } from './process-metrics.ts'
-import { readinessOf } from './readiness.ts'
+import { checkOfLock, readinessOf } from './readiness.ts'
 import { VERSION } from './version.ts'
 
 export type EmbeddedConfig = Pick<
@@ -41,6 +41,8 @@ export type EmbeddedConfig = Pick<
   | 'data'
   | 'mode'
   | 'preset'
+  | 'lock'
+  | 'kinds'
   | 'partitions'
   | 'http'
   | 'httpTokenFile'
@@ -80,7 +82,11 @@ export async function runEmbedded(
     observe: observeLatency(metrics.meter, clock),
   })
   const watchers = clusters.map((cluster) =>
-    openWatcher({ cluster, log, codec, clock, random, logger, election: null }),
+    openWatcher({
+      ...{ cluster, log, codec, clock, random, logger },
+      kinds: config.kinds,
+      election: null,
+    }),
   )
   const reaper = openReaper({
     log,
@@ -91,6 +97,7 @@ export async function runEmbedded(
     clusters: connected,
     mode: config.mode,
     archive: config.archive.settings,
+    lock: config.lock,
   })
   const { graph, census, index } = parts
   registerBuild(metrics.meter, VERSION)
@@ -100,7 +107,10 @@ export async function runEmbedded(
   const { url, advertised, server } = await serveEndpoint(
     {
       version: VERSION,
-      checks: () => readinessOf(watchers, graph, census),
+      checks: () => [
+        ...readinessOf(watchers, graph, census),
+        ...reaper.status().locks.map(checkOfLock),
+      ],
       scrape: metrics.scrape,
       add: (routes) => addGraphRoutes(routes, { ...parts, log, codec }),
     },

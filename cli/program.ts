@@ -7,6 +7,7 @@ import { addGraph } from './graph.ts'
 import { addLineage } from './lineage.ts'
 import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
+import { addRbac } from './rbac.ts'
 import { addReaper } from './reaper.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
@@ -35,6 +36,7 @@ export function createProgram(): Command {
   addLineage(program)
   addAudit(program)
   addDoctor(program)
+  addRbac(program)
   addTopics(program)
   return program.addHelpText(
     'after',

@@ -23,6 +23,7 @@ const FINE: Facts = {
   pausedBecause: '',
   isUnbroken: true,
   mode: 'enforce',
+  unlocked: undefined,
 }
 
 const verbs = [deleteObject(), orphanDependent(), removeFinalizer(), verifyOwner(), warnObject()]
@@ -180,3 +181,15 @@ for (const [what, look, provesAbsent, provesWaiting, provesOrphaning] of looks) 
     equal(disproof(orphaning, look) === undefined, provesOrphaning)
   })
 }
+
+test('makes a dry run of every command while the lock that is required is not in force, and says why', () => {
+  for (const command of verbs) {
+    deepEqual(judge(command, { ...FINE, unlocked: 'no lock' }, BOUNDS), {
+      type: 'Go',
+      dryRun: true,
+      insteadBecause: 'no lock',
+    })
+    const dry = { ...FINE, unlocked: 'no lock', mode: 'dry-run' } as const
+    deepEqual(judge(command, dry, BOUNDS), { type: 'Go', dryRun: true })
+  }
+})

@@ -26,6 +26,8 @@ export interface Facts {
   readonly isUnbroken: boolean
   /** The strictest that this reaper may do. */
   readonly mode: Mode
+  /** Why there may only be dry runs for want of the cluster's own lock; undefined when nothing is wanting. */
+  readonly unlocked: string | undefined
 }
 
 export interface GateBounds {
@@ -34,17 +36,24 @@ export interface GateBounds {
 }
 
 export type Pass =
-  | { readonly type: 'Go'; readonly dryRun: boolean }
+  | {
+      readonly type: 'Go'
+      readonly dryRun: boolean
+      /** Why it is one although an effect was asked for: then the fold asks again. */
+      readonly insteadBecause?: string
+    }
   | { readonly type: 'Blocked'; readonly reason: string }
 
 const GO: Pass = { type: 'Go', dryRun: false }
-const GO_DRY: Pass = { type: 'Go', dryRun: true }
+const GO_DRY = { type: 'Go', dryRun: true } as const satisfies Pass
 
 /** All that can be said without asking the cluster. */
 export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass {
   const reason = hindrance(command, facts, bounds)
   if (reason !== undefined) return { type: 'Blocked', reason }
-  return facts.mode === 'dry-run' || command.mode === 'dry-run' ? GO_DRY : GO
+  if (facts.mode === 'dry-run' || command.mode === 'dry-run') return GO_DRY
+  const { unlocked } = facts
+  return unlocked === undefined ? GO : { ...GO_DRY, insteadBecause: unlocked }
 }
 
 function hindrance(command: Command, facts: Facts, bounds: GateBounds): string | undefined {

@@ -89,7 +89,7 @@ async function effect(command: Effect, life: Life): Promise<Settle> {
       (await attempt(command, resourceVersion, tried, life))
     switch (step.type) {
       case 'Settle':
-        return step
+        return step.outcome === 'would-go' ? wouldGo(step, pass) : step
       case 'Retry':
         await life.site.caller.wait(tried.retries, step.afterMs, life.signal)
         tried = { ...tried, retries: tried.retries + 1 }
@@ -203,6 +203,12 @@ async function call(
 
 /** An Event has no dry run, so none is sent. */
 const WOULD_WARN: ReapAnswer = { type: 'WouldGo', code: 200 }
+
+/** Where an effect was asked for it is asked for again: it has to wait, and is not done with. */
+function wouldGo(step: Settle, { insteadBecause }: Extract<Pass, { type: 'Go' }>): Settle {
+  if (insteadBecause === undefined) return step
+  return { ...step, outcome: 'blocked', reason: `it would go, but ${insteadBecause}` }
+}
 
 function blocked(reason: string): Settle {
   return { type: 'Settle', outcome: 'blocked', reason, code: null, object: null }
