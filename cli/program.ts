@@ -8,6 +8,7 @@ import { addLineage } from './lineage.ts'
 import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
 import { addReaper } from './reaper.ts'
+import { addShadow } from './shadow.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
@@ -33,6 +34,7 @@ export function createProgram(): Command {
   addCascade(program)
   addPlan(program)
   addLineage(program)
+  addShadow(program)
   addAudit(program)
   addDoctor(program)
   addTopics(program)
