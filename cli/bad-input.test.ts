@@ -37,6 +37,16 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     ['up', '--mode', 'yolo'],
     /--mode: "yolo" is none of observe, dry-run, enforce/,
   ],
+  [
+    'Secrets to be archived as they are',
+    ['up', '--archive', '--archive-secrets'],
+    /--archive-secrets: Secrets are archived encrypted only; name a file with a key/,
+  ],
+  [
+    'a key that is none',
+    ['up', '--archive', '--archive-key-file', import.meta.filename],
+    /the archive's key .* must hold 32 bytes, as they are, in hexadecimal or in base64/,
+  ],
   ['an unknown preset', ['up', '--preset', 'x'], /--preset: "x" is none of parity, guarded/],
   [
     'a number of partitions',

@@ -49,6 +49,7 @@ export type EmbeddedConfig = Pick<
   | 'keepMs'
   | 'keepEvents'
   | 'snapshotEvents'
+  | 'archive'
 >
 
 /** Runs until the signal aborts. `clusters` are closed by the caller. */
@@ -90,6 +91,7 @@ export async function runEmbedded(
     logger,
     clusters: connected,
     mode: config.mode,
+    archive: config.archive.settings,
   })
   const { graph, census, index, shadow } = parts
   registerBuild(metrics.meter, VERSION)

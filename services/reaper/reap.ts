@@ -8,6 +8,7 @@
  */
 import type { Command, VerifyOwner } from '../../core/command.ts'
 import type { Cluster, ReapAnswer } from '../../ports/cluster.ts'
+import type { Archive } from './archive.ts'
 import type { Caller, CallVerb } from './call.ts'
 import type { ReaperConfig } from './config.ts'
 import { claimsToProve, disproof, type Facts, judge, type Pass } from './gate.ts'
@@ -31,6 +32,8 @@ export interface Reaping {
   readonly caller: Caller
   readonly proofs: Proofs
   readonly config: ReaperConfig
+  /** What is to be deleted goes there first; undefined: it is deleted at once. */
+  readonly archive: Archive | undefined
   /** As they are now. */
   facts(appendedAt: number): Facts
 }
@@ -81,7 +84,9 @@ async function effect(command: Effect, life: Life): Promise<Settle> {
     const pass = await gate(command, life)
     if (pass.type === 'Blocked') return blocked(pass.reason)
     tried = { ...tried, dryRun: pass.dryRun }
-    const step = await attempt(command, resourceVersion, tried, life)
+    const step =
+      (await archive(command, resourceVersion, tried, life)) ??
+      (await attempt(command, resourceVersion, tried, life))
     switch (step.type) {
       case 'Settle':
         return step
@@ -115,6 +120,33 @@ async function gate(command: Command, { appendedAt, site, signal, onCall }: Life
   return judge(command, site.facts(appendedAt), site.config)
 }
 
+/** Undefined: its DELETE may be sent now. That is straight from the gate: looks at owners are shared for a moment, so mostly it costs no call. */
+async function archive(
+  command: Effect,
+  resourceVersion: string,
+  tried: Tried,
+  life: Life,
+): Promise<Settle | Again | undefined> {
+  const { site, signal, onCall } = life
+  const { archive, caller, config } = site
+  if (archive === undefined || command.type !== 'DeleteObject' || tried.dryRun) return undefined
+  const keeping = await archive.keep({ command, resourceVersion, caller, onCall }, signal)
+  switch (keeping.type) {
+    case 'Failed':
+      return blocked(keeping.reason)
+    case 'Moved':
+      return readBack(command, MOVED, keeping.read, tried, config)
+    case 'Kept': {
+      const pass = await gate(command, life)
+      if (pass.type === 'Blocked') return blocked(pass.reason)
+      return pass.dryRun ? blocked('became a dry run while it was archived') : undefined
+    }
+  }
+}
+
+/** As the DELETE would have been answered. */
+const MOVED: ReapAnswer = { type: 'Conflict', code: 409, reason: 'another resourceVersion' }
+
 async function attempt(
   command: Effect,
   resourceVersion: string,
@@ -133,7 +165,7 @@ async function call(
   command: Effect,
   resourceVersion: string,
   dryRun: boolean,
-  { site, signal, onCall }: Life,
+  { appendedAt, site, signal, onCall }: Life,
 ): Promise<ReapAnswer> {
   const { target } = command
   const send = (
@@ -145,10 +177,15 @@ async function call(
   }
   switch (command.type) {
     case 'DeleteObject': {
-      if (target.aggregated) {
+      // What was archived was looked at for it.
+      if (target.aggregated && (dryRun || site.archive === undefined)) {
         const read = await site.caller.look(target, onCall, signal)
         const answer = beforeDelete(command, resourceVersion, read)
         if (answer !== undefined) return answer
+        // The look may have taken long: a pause pressed meanwhile counts.
+        const pass = judge(command, site.facts(appendedAt), site.config)
+        if (pass.type === 'Blocked')
+          return { type: 'Refused', code: read.code ?? 200, reason: pass.reason }
       }
       const options = deleteGuard(command, resourceVersion, dryRun)
       return send('DELETE', (to) => to.delete(target, options, signal))

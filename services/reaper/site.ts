@@ -10,6 +10,7 @@ import type { ClusterId } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Random } from '../../ports/random.ts'
+import type { Archive } from './archive.ts'
 import { createBacklog, type Job } from './backlog.ts'
 import { type CallVerb, createCaller } from './call.ts'
 import type { ReaperConfig } from './config.ts'
@@ -49,6 +50,7 @@ export interface SiteParts extends FactSources {
   readonly id: ClusterId
   readonly cluster: Cluster
   readonly random: Random
+  readonly archive: Archive | undefined
   readonly onResult: (job: Job, result: Result) => void
   readonly onAnswer: (verb: CallVerb, code: number | null) => void
   readonly onFailed: (error: unknown) => void
@@ -71,7 +73,7 @@ class OneCluster implements Site {
   #troubledAt: number
 
   constructor(parts: SiteParts) {
-    const { id, cluster, clock, random, config } = parts
+    const { id, cluster, clock, random, config, archive } = parts
     const throttle = createThrottle(config)
     const onTrouble = (): void => {
       this.#troubledAt = clock.now()
@@ -94,7 +96,7 @@ class OneCluster implements Site {
     this.#troubledAt = parts.startedAt - 1
     this.#parts = parts
     this.#throttle = throttle
-    this.#reaping = { caller, proofs, config, facts }
+    this.#reaping = { caller, proofs, config, archive, facts }
   }
 
   add(job: Job): void {
@@ -186,7 +188,7 @@ function factsOf(
     ageMs: clock.now() - appendedAt,
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
-    isPaused: control.isPaused(id),
+    pausedBecause: control.pausedBecause(id),
     isUnbroken: false,
     mode: config.mode,
   }
