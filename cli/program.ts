@@ -9,6 +9,7 @@ import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
 import { addRbac } from './rbac.ts'
 import { addReaper } from './reaper.ts'
+import { addShadow } from './shadow.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
@@ -34,6 +35,7 @@ export function createProgram(): Command {
   addCascade(program)
   addPlan(program)
   addLineage(program)
+  addShadow(program)
   addAudit(program)
   addDoctor(program)
   addRbac(program)
