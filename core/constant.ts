@@ -39,6 +39,9 @@ export const ABSENT_MEMORY_MS: number = 30 * 24 * 3_600_000
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
 
+/** In `guarded`, protection that was taken back counts for so long. */
+export const PROTECTED_FOR_MS: number = 10 * 60_000
+
 /** Of a sighting that no epoch of its cluster vouches for any more. */
 export const NO_CLUSTER_EPOCH = -1
 

@@ -34,7 +34,7 @@ export function heldBecause(
   const paused = pausedBecause(graph, cluster)
   if (paused !== '') return paused
   if (effect === 'delete') {
-    const spared = protectedBecause(graph, cluster, node.object, evidence)
+    const spared = protectedBecause(graph, cluster, node, evidence)
     if (spared !== '') return spared
   }
   if (evidence === 'E4') return 'a mass cause (E4) needs approval'

@@ -21,6 +21,7 @@ import { FINALIZER_ORPHAN } from './object.ts'
 import type { Step } from './outcome.ts'
 import { tell, touch } from './outcome.ts'
 import { homeOf } from './partition.ts'
+import { sparedUntil } from './protection.ts'
 import { kindOfReference } from './standing.ts'
 import type { ClusterState } from './state.ts'
 import type { Decision } from './verdict.ts'
@@ -48,6 +49,8 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   if (completion?.type === 'wait') lookAgain(step, cluster, node, completion.until)
   if (isWarned(decision.verdict) && !isWarned(node.verdict))
     warn(step, state, cluster, node, decision)
+  const spared = decision.verdict?.type === 'held' ? sparedUntil(step.graph, cluster, node) : null
+  if (spared !== null) nodeTimer(step, cluster, spared, uid)
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
   if (attempt === node.attempt && verdict === node.verdict && node === held) return

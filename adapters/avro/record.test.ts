@@ -425,6 +425,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     isFreed: truth,
     letGoAt: maybe(number),
     ringed: truth,
+    protectedUntil: maybe(number),
     verdict: maybe(verdict),
     attempt: maybe(attempt),
   },
