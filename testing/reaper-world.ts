@@ -128,6 +128,7 @@ export class World {
   ): Promise<void> {
     const record: Control = {
       type: 'Control',
+      protection: null,
       cluster: this.id,
       kind: null,
       number: ++this.#numbers,
