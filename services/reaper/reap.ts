@@ -7,10 +7,18 @@
  * Not here: which command comes next (backlog.ts), what the answers mean (settle.ts), appending the result (outbox.ts).
  */
 import type { Command, VerifyOwner } from '../../core/command.ts'
-import type { Cluster, ReapAnswer } from '../../ports/cluster.ts'
+import type { Cluster, GetAnswer, ReapAnswer } from '../../ports/cluster.ts'
 import type { Caller, CallVerb } from './call.ts'
 import type { ReaperConfig } from './config.ts'
-import { claimsToProve, disproof, type Facts, judge, type Pass } from './gate.ts'
+import {
+  claimsToProve,
+  disproof,
+  type Facts,
+  isReadFirst,
+  judge,
+  type Pass,
+  sparedBecause,
+} from './gate.ts'
 import { deleteGuard, patchGuard } from './guard.ts'
 import type { Proofs } from './proof.ts'
 import { type Result, settled, verified } from './result.ts'
@@ -121,11 +129,14 @@ async function attempt(
   tried: Tried,
   life: Life,
 ): Promise<Settle | Retry | Again> {
-  const { site, signal, onCall } = life
+  const { appendedAt, site, signal, onCall } = life
   const answer = await call(command, resourceVersion, tried.dryRun, life)
+  if (answer.type === 'Settle') return answer
   const step = onAnswer(command, answer, tried, site.config)
   if (step.type !== 'ReadBack') return step
   const read = await site.caller.look(command.target, onCall, signal)
+  const spared = sparedBecause(command, read, site.facts(appendedAt))
+  if (spared !== '') return seenSpared(spared, read)
   return readBack(command, answer, read, tried, site.config)
 }
 
@@ -134,7 +145,7 @@ async function call(
   resourceVersion: string,
   dryRun: boolean,
   { appendedAt, site, signal, onCall }: Life,
-): Promise<ReapAnswer> {
+): Promise<ReapAnswer | Settle> {
   const { target } = command
   const send = (
     verb: CallVerb,
@@ -145,14 +156,15 @@ async function call(
   }
   switch (command.type) {
     case 'DeleteObject': {
-      if (target.aggregated) {
+      if (isReadFirst(command, site.facts(appendedAt))) {
         const read = await site.caller.look(target, onCall, signal)
+        const spared = sparedBecause(command, read, site.facts(appendedAt))
+        if (spared !== '') return seenSpared(spared, read)
         const answer = beforeDelete(command, resourceVersion, read)
         if (answer !== undefined) return answer
         // The look may have taken long: a pause pressed meanwhile counts.
         const pass = judge(command, site.facts(appendedAt), site.config)
-        if (pass.type === 'Blocked')
-          return { type: 'Refused', code: read.code ?? 200, reason: pass.reason }
+        if (pass.type === 'Blocked') return blocked(pass.reason)
       }
       const options = deleteGuard(command, resourceVersion, dryRun)
       return send('DELETE', (to) => to.delete(target, options, signal))
@@ -170,6 +182,12 @@ async function call(
 
 /** An Event has no dry run, so none is sent. */
 const WOULD_WARN: ReapAnswer = { type: 'WouldGo', code: 200 }
+
+/** The fold learns what was seen, and holds it by itself. */
+function seenSpared(reason: string, read: GetAnswer): Settle {
+  const object = read.type === 'Found' ? read.object : null
+  return { type: 'Settle', outcome: 'stale', reason, code: read.code, object }
+}
 
 function blocked(reason: string): Settle {
   return { type: 'Settle', outcome: 'blocked', reason, code: null, object: null }

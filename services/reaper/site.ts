@@ -22,6 +22,8 @@ import { createThrottle, type Throttle } from './throttle.ts'
 
 export interface Site {
   add(job: Job): void
+  /** What must be read of objects may be another. */
+  project(): void
   /** Something outside may have changed: what waited may go. */
   look(): void
   /** No further command goes; resolves when those under way are answered or cut. */
@@ -95,6 +97,7 @@ class OneCluster implements Site {
     this.#parts = parts
     this.#throttle = throttle
     this.#reaping = { caller, proofs, config, facts }
+    this.project()
   }
 
   add(job: Job): void {
@@ -103,6 +106,11 @@ class OneCluster implements Site {
       this.#parts.onResult(superseded, unsent(superseded.command, 'stale', 'superseded'))
     }
     this.#pump()
+  }
+
+  project(): void {
+    const { id, cluster, control } = this.#parts
+    cluster.project(control.projection(id))
   }
 
   look(): void {
@@ -187,6 +195,7 @@ function factsOf(
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
     pausedBecause: control.pausedBecause(id),
+    guarding: control.guarding(id),
     isUnbroken: false,
     mode: config.mode,
   }
