@@ -48,6 +48,7 @@ export type EmbeddedConfig = Pick<
   | 'keepMs'
   | 'keepEvents'
   | 'snapshotEvents'
+  | 'archive'
 >
 
 /** Runs until the signal aborts. `clusters` are closed by the caller. */
@@ -89,6 +90,7 @@ export async function runEmbedded(
     logger,
     clusters: connected,
     mode: config.mode,
+    archive: config.archive.settings,
   })
   const { graph, census, index } = parts
   registerBuild(metrics.meter, VERSION)

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { openReaper } from '../services/reaper/main.ts'
 import type { ConnectedCluster } from '../services/reaper/reaper.ts'
+import { addArchiveOptions } from './archive-config.ts'
 import { openClusters } from './clusters.ts'
 import { addClusterOptions, addPolicyOptions } from './config.ts'
 import { identifyEach } from './identity.ts'
@@ -19,7 +20,7 @@ const HTTP = '127.0.0.1:7072'
 export function addReaper(program: Command): void {
   const description = 'carry out the commands on Kafka; several share them'
   const command = serviceCommand(program, 'reaper', description, HTTP)
-  addPolicyOptions(addClusterOptions(command)).action(
+  addArchiveOptions(addPolicyOptions(addClusterOptions(command))).action(
     async (flags: ServiceFlags) => await runService('reaper', flags, HTTP, open),
   )
 }
@@ -34,6 +35,7 @@ async function open(parts: ServiceParts): Promise<Service> {
       ...{ log, codec, clock, random, logger },
       clusters: connected,
       mode: config.mode,
+      archive: config.archive.settings,
       placement: { of: placement, url },
     })
   const nameOf = (id: string): string =>

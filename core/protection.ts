@@ -50,18 +50,26 @@ export function isProtectionHold(text: string): boolean {
   return text.startsWith('held: ') && text.includes(`; ${PREFIX}`)
 }
 
-/** Why this object is spared; empty when it is not. */
+/** Why an object is spared, and until when in log time if that ends by itself. */
+export interface Spared {
+  readonly because: string
+  readonly until: number | null
+}
+
+/** Null when it is not. */
 export function protectedBecause(
   graph: StateReader,
   cluster: ClusterId,
   node: Pick<Node, 'object' | 'protectedUntil'>,
   evidence: EvidenceClass,
-): string {
+): Spared | null {
   const guarding = guardingOf(graph, cluster)
   const now = protectedNow(node.object, evidence, guarding)
-  if (now !== '') return now
-  if (sparedUntil(graph, cluster, node) === null) return ''
-  return `${PREFIX}what was taken back in the last ten minutes; it goes when they are over`
+  if (now !== '') return { because: now, until: null }
+  const until = sparedUntil(graph, cluster, node)
+  if (until === null) return null
+  const because = `${PREFIX}what was taken back in the last ten minutes; it goes when they are over`
+  return { because, until }
 }
 
 function guardingOf(graph: StateReader, cluster: ClusterId): Guarding {
@@ -74,7 +82,7 @@ function guardingOf(graph: StateReader, cluster: ClusterId): Guarding {
 }
 
 /** The log time until which something that was taken back counts still; null when nothing does. */
-export function sparedUntil(
+function sparedUntil(
   graph: StateReader,
   cluster: ClusterId,
   { object, protectedUntil }: Pick<Node, 'object' | 'protectedUntil'>,

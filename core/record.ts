@@ -5,7 +5,15 @@
  */
 import type { CommandId } from './command.ts'
 import type { Phase } from './node.ts'
-import type { ClusterId, Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
+import type {
+  ClusterId,
+  Coordinates,
+  GroupKind,
+  OwnerReference,
+  ResourceVersion,
+  Scope,
+  Uid,
+} from './object.ts'
 import type { Protection } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
 import type { Standing } from './standing.ts'
@@ -133,5 +141,33 @@ export interface DeadLetter {
   readonly digest: string
 }
 
+/**
+ * A piece of an object as it was right before its delete, under `cluster/uid`. `last` closes it; only then it counts. What it was and whose it was
+ * is told in the clear, so that a subtree is found without the key.
+ */
+export interface Archived extends Coordinates {
+  readonly type: 'Archived'
+  readonly cluster: ClusterId
+  readonly uid: Uid
+  readonly version: string
+  readonly resource: string
+  /** The one that the DELETE is sent with. */
+  readonly resourceVersion: ResourceVersion
+  readonly ownerReferences: readonly OwnerReference[]
+  readonly command: CommandId
+  /** When it was read, in milliseconds. */
+  readonly at: number
+  /** `metadata`: a Secret that nobody asked to have archived; it cannot be made again of that. */
+  readonly content: 'whole' | 'metadata'
+  /** Of the key that it is encrypted with; empty when it is not. */
+  readonly keyId: string
+  readonly nonce: Uint8Array
+  /** SHA-256 of all pieces together, as they are stored. */
+  readonly digest: string
+  readonly chunk: number
+  readonly last: boolean
+  readonly piece: Uint8Array
+}
+
 export type PublicRecord = Lineage | History
-export type ServiceRecord = Control | Watermark | Digest | Snapshot | DeadLetter
+export type ServiceRecord = Control | Watermark | Digest | Snapshot | DeadLetter | Archived

@@ -118,6 +118,8 @@ export interface Kind {
   readonly held: SetHash
   /** Kinds of dependents that have blocked an owner of this kind. */
   readonly blockers: readonly GroupKind[]
+  /** Append times at which it was told to be served no longer: the last few. */
+  readonly goneAt: readonly number[]
 }
 
 /** `cluster/<cluster>`. */

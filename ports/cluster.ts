@@ -78,6 +78,17 @@ export type GetAnswer =
   | AbsentAnswer
   | UnknownAnswer
 
+/** As `GetAnswer`, with the whole object as the server sent it: JSON of its own kind, never metadata alone. */
+export type ReadAnswer =
+  | {
+      readonly type: 'Found'
+      readonly object: ObjectMeta
+      readonly text: string
+      readonly code: number
+    }
+  | AbsentAnswer
+  | UnknownAnswer
+
 /** A Status with reason NotFound whose details name exactly what was asked. */
 export interface AbsentAnswer {
   readonly type: 'Absent'
@@ -145,6 +156,8 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent[]>
   get(target: Target, signal: AbortSignal): Promise<GetAnswer>
+  /** The object with its body: for the archive alone, nothing else needs it. */
+  read(target: Target, signal: AbortSignal): Promise<ReadAnswer>
   delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer>
   patch(
     target: Target,

@@ -27,6 +27,7 @@ import type { Control } from '../core/record.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Produced } from '../ports/log.ts'
+import type { ArchiveSettings } from '../services/reaper/archive.ts'
 import type { ReaperConfig } from '../services/reaper/config.ts'
 import { createReaper, type Reaper } from '../services/reaper/reaper.ts'
 import type { Result } from '../services/reaper/result.ts'
@@ -71,7 +72,7 @@ export class World {
   }
 
   /** A reaper process. `config` differs from the default as a test needs it. */
-  start(config: Partial<ReaperConfig> = {}): Running {
+  start(config: Partial<ReaperConfig> = {}, archive?: ArchiveSettings): Running {
     const stop = new AbortController()
     const cluster = this.connect(this.#life.signal)
     const reaper = createReaper({
@@ -81,6 +82,7 @@ export class World {
       clock: this.clock,
       random: { next: () => 0.5 },
       config,
+      archive,
     })
     const killed = this.#life.signal
     const ended = reaper.run(stop.signal).catch((error: unknown) => {
@@ -222,8 +224,8 @@ export class World {
     return await this.create(name, { owners: [GONE], finalizers })
   }
 
-  async read(name: string): Promise<ObjectMeta> {
-    const target = configMap(name)
+  async read(name: string, of: Partial<Command['target']> = {}): Promise<ObjectMeta> {
+    const target = { ...configMap(name), ...of }
     const answer = await this.connect().get(target, new AbortController().signal)
     if (answer.type !== 'Found') throw new Error(`${name} was not found`)
     return answer.object

@@ -20,6 +20,7 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   Digest: true,
   Snapshot: true,
   DeadLetter: true,
+  Archived: true,
 
   Node: true,
   Seen: true,

@@ -14,7 +14,7 @@ import fc from 'fast-check'
 import type { CommandBase, CommandType, OwnerClaim, Target } from '../../core/command.ts'
 import type { Outcome, OwnerAbsent, OwnerState } from '../../core/event.ts'
 import type { SetHash } from '../../core/hash.ts'
-import type { Attempt, Phase, Verdict, VerdictType } from '../../core/node.ts'
+import type { Attempt, HeldBy, Hold, Phase, Verdict, VerdictType } from '../../core/node.ts'
 import type {
   Coordinates,
   ObjectMeta,
@@ -24,7 +24,7 @@ import type {
 } from '../../core/object.ts'
 import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
-import type { Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
+import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/standing.ts'
 import type { Due, KindPhase, Owner, Pause, ProtectedSubject, Work } from '../../core/state.ts'
 import type { Writable } from '../../ports/codec.ts'
@@ -200,6 +200,21 @@ const verdict = record<Verdict>({
   evidence: maybe(evidence),
   because: text,
   basis: list(offset),
+})
+const hold = record<Hold>({
+  by: maybe(
+    word<HeldBy>({
+      mode: 1,
+      pause: 1,
+      protection: 1,
+      approval: 1,
+      breaker: 1,
+      hold: 1,
+      budget: 1,
+    }),
+  ),
+  since: number,
+  until: maybe(number),
 })
 const standing = word<Standing>({
   solid: 1,
@@ -424,6 +439,24 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     reason: text,
     digest: text,
   },
+  Archived: {
+    ...place,
+    cluster: text,
+    uid: text,
+    version: text,
+    resource: text,
+    resourceVersion: text,
+    ownerReferences: list(reference),
+    command: text,
+    at: number,
+    content: word<Archived['content']>({ whole: 1, metadata: 1 }),
+    keyId: text,
+    nonce: fc.uint8Array(),
+    digest: text,
+    chunk: number,
+    last: truth,
+    piece: fc.uint8Array(),
+  },
 
   Node: {
     object,
@@ -437,6 +470,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ringed: truth,
     protectedUntil: maybe(number),
     verdict: maybe(verdict),
+    hold: maybe(hold),
     attempt: maybe(attempt),
   },
   Seen: { resourceVersion: text, sync: number, clusterEpoch: number },
@@ -472,6 +506,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     syncedAt: offset,
     held: setHash,
     blockers: list(record(groupKind)),
+    goneAt: list(number),
   },
   ClusterState: {
     name: text,

@@ -3,7 +3,7 @@
  *
  * What must stay true: no DELETE leaves without both preconditions and an explicit policy, none names a collection, and its dry run stands in
  * the body (in the URL beside a body it would be ignored, and the object deleted). A patch begins with a test of the uid. Each call is one
- * exchange, and everything is asked for as metadata only.
+ * exchange, and everything but what goes into the archive is asked for as metadata only.
  *
  * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a simulated one too.
  */
@@ -20,6 +20,7 @@ import type {
   ListPage,
   NamedResource,
   PatchOperation,
+  ReadAnswer,
   ReapAnswer,
   Resource,
   UnknownAnswer,
@@ -28,7 +29,15 @@ import type {
 } from '../../ports/cluster.ts'
 import { type Exchange, ExchangeError, type ExchangeRequest } from '../../ports/exchange.ts'
 import type { Random } from '../../ports/random.ts'
-import { parsed, type ReapAsked, type Reply, readGet, readReap, unanswered } from './answer.ts'
+import {
+  parsed,
+  type ReapAsked,
+  type Reply,
+  readGet,
+  readReap,
+  readWhole,
+  unanswered,
+} from './answer.ts'
 import { ask, call, failed, HalfReply, PLAIN, type Reading, refused, unreadable } from './call.ts'
 import { discoverKinds } from './discovery.ts'
 import { listPages, versionOfList } from './list.ts'
@@ -131,6 +140,13 @@ class HttpCluster implements Cluster {
     return 'type' in reply ? reply : readGet(reply, this.#asked(target))
   }
 
+  async read(target: Target, signal: AbortSignal): Promise<ReadAnswer> {
+    const path = objectPath(target)
+    if (path === null) return nowhere(target)
+    const reply = await this.#call('GET', path, null, signal, PLAIN)
+    return 'type' in reply ? reply : readWhole(reply, this.#asked(target))
+  }
+
   async delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer> {
     const { uid, resourceVersion, propagationPolicy, dryRun } = options
     if (uid === '' || resourceVersion === '') {
@@ -229,9 +245,10 @@ class HttpCluster implements Cluster {
     path: string,
     body: string | null,
     signal: AbortSignal,
+    accept = METADATA,
   ): Promise<Reply | UnknownAnswer> {
     try {
-      return await call(this.#exchange, requestOf(method, path, body, METADATA), signal)
+      return await call(this.#exchange, requestOf(method, path, body, accept), signal)
     } catch (error) {
       if (error instanceof HalfReply) return unanswered(error.cause, error.status)
       if (error instanceof ExchangeError) return unanswered(error, null)

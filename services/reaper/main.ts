@@ -5,6 +5,7 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import type { ArchiveSettings } from './archive.ts'
 import type { ConnectedCluster, Reaper, ReaperParts } from './reaper.ts'
 import { createReaper } from './reaper.ts'
 
@@ -18,6 +19,7 @@ export interface ReaperMainOptions {
   /** Commands of an earlier start may still be on the log, judged in another mode: the stricter one counts. */
   readonly mode: Mode
   readonly placement?: ReaperParts['placement']
+  readonly archive?: ArchiveSettings | undefined
 }
 
 /** The same reason in a cluster is a line once a minute, with how many there were: a pause blocks a whole backlog. */

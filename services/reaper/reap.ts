@@ -8,6 +8,7 @@
  */
 import type { Command, VerifyOwner } from '../../core/command.ts'
 import type { Cluster, GetAnswer, ReapAnswer } from '../../ports/cluster.ts'
+import type { Archive } from './archive.ts'
 import type { Caller, CallVerb } from './call.ts'
 import type { ReaperConfig } from './config.ts'
 import {
@@ -39,6 +40,8 @@ export interface Reaping {
   readonly caller: Caller
   readonly proofs: Proofs
   readonly config: ReaperConfig
+  /** What is to be deleted goes there first; undefined: it is deleted at once. */
+  readonly archive: Archive | undefined
   /** As they are now. */
   facts(appendedAt: number): Facts
 }
@@ -89,7 +92,9 @@ async function effect(command: Effect, life: Life): Promise<Settle> {
     const pass = await gate(command, life)
     if (pass.type === 'Blocked') return blocked(pass.reason)
     tried = { ...tried, dryRun: pass.dryRun }
-    const step = await attempt(command, resourceVersion, tried, life)
+    const step =
+      (await archive(command, resourceVersion, tried, life)) ??
+      (await attempt(command, resourceVersion, tried, life))
     switch (step.type) {
       case 'Settle':
         return step
@@ -122,6 +127,37 @@ async function gate(command: Command, { appendedAt, site, signal, onCall }: Life
   }
   return judge(command, site.facts(appendedAt), site.config)
 }
+
+/** Undefined: its DELETE may be sent now. That is straight from the gate: looks at owners are shared for a moment, so mostly it costs no call. */
+async function archive(
+  command: Effect,
+  resourceVersion: string,
+  tried: Tried,
+  life: Life,
+): Promise<Settle | Again | undefined> {
+  const { appendedAt, site, signal, onCall } = life
+  const { archive, caller, config } = site
+  const spared = (read: GetAnswer): string => sparedBecause(command, read, site.facts(appendedAt))
+  if (archive === undefined || command.type !== 'DeleteObject' || tried.dryRun) return undefined
+  const keeping = await archive.keep({ command, resourceVersion, caller, onCall }, signal)
+  switch (keeping.type) {
+    case 'Failed':
+      return blocked(keeping.reason)
+    case 'Moved':
+      if (spared(keeping.read) !== '') return seenSpared(spared(keeping.read), keeping.read)
+      return readBack(command, MOVED, keeping.read, tried, config)
+    case 'Kept': {
+      const read: GetAnswer = { type: 'Found', object: keeping.object, code: 200 }
+      if (spared(read) !== '') return seenSpared(spared(read), read)
+      const pass = await gate(command, life)
+      if (pass.type === 'Blocked') return blocked(pass.reason)
+      return pass.dryRun ? blocked('became a dry run while it was archived') : undefined
+    }
+  }
+}
+
+/** As the DELETE would have been answered. */
+const MOVED: ReapAnswer = { type: 'Conflict', code: 409, reason: 'another resourceVersion' }
 
 async function attempt(
   command: Effect,
@@ -156,7 +192,9 @@ async function call(
   }
   switch (command.type) {
     case 'DeleteObject': {
-      if (isReadFirst(command, site.facts(appendedAt))) {
+      // What was archived was looked at for it.
+      const isLookedAt = !dryRun && site.archive !== undefined
+      if (isReadFirst(command, site.facts(appendedAt)) && !isLookedAt) {
         const read = await site.caller.look(target, onCall, signal)
         const spared = sparedBecause(command, read, site.facts(appendedAt))
         if (spared !== '') return seenSpared(spared, read)

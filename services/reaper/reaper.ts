@@ -16,6 +16,7 @@ import type { Log, LogError } from '../../ports/log.ts'
 import type { Placed, Placement } from '../../ports/placement.ts'
 import type { Random } from '../../ports/random.ts'
 import { joining } from '../../runtime/lifecycle.ts'
+import { type Archive, type ArchiveSettings, createArchive } from './archive.ts'
 import type { Job } from './backlog.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
 import { createControl, type FollowedControl } from './control.ts'
@@ -42,6 +43,8 @@ export interface ReaperParts {
   /** Which partitions of `commands` are this process'; undefined: all. */
   readonly placement?: { readonly of: Placement; readonly url: string } | undefined
   readonly config?: Partial<ReaperConfig>
+  /** Undefined: nothing is archived. */
+  readonly archive?: ArchiveSettings | undefined
   readonly observe?: (note: ReaperNote) => void
 }
 
@@ -100,6 +103,7 @@ class Loop implements Reaper {
   /** Of the partitions that this process has, by their numbers. */
   readonly #lanes = new Map<number, Lane>()
   readonly #outbox: Outbox
+  readonly #archive: Archive | undefined
   readonly #sites = new Map<ClusterId, Site>()
   readonly #tally = createTally()
   readonly #startedAt: number
@@ -123,6 +127,9 @@ class Loop implements Reaper {
     })
     this.#outbox = createOutbox({ log, codec, clock, retry, bounds, onFailed, signal })
     this.#retry = retry
+    const { archive: settings } = parts
+    this.#archive =
+      settings === undefined ? undefined : createArchive({ log, codec, clock, bounds, settings })
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -252,6 +259,7 @@ class Loop implements Reaper {
       id,
       cluster: connected.cluster,
       random: this.#parts.random,
+      archive: this.#archive,
       onResult: (job, result) => this.#settle(job, result),
       onAnswer: (verb, code) => this.#tally.answered(id, verb, code),
       onFailed: (error) => this.#fail(error),

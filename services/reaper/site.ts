@@ -10,6 +10,7 @@ import type { ClusterId } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Random } from '../../ports/random.ts'
+import type { Archive } from './archive.ts'
 import { createBacklog, type Job } from './backlog.ts'
 import { type CallVerb, createCaller } from './call.ts'
 import type { ReaperConfig } from './config.ts'
@@ -51,6 +52,7 @@ export interface SiteParts extends FactSources {
   readonly id: ClusterId
   readonly cluster: Cluster
   readonly random: Random
+  readonly archive: Archive | undefined
   readonly onResult: (job: Job, result: Result) => void
   readonly onAnswer: (verb: CallVerb, code: number | null) => void
   readonly onFailed: (error: unknown) => void
@@ -73,7 +75,7 @@ class OneCluster implements Site {
   #troubledAt: number
 
   constructor(parts: SiteParts) {
-    const { id, cluster, clock, random, config } = parts
+    const { id, cluster, clock, random, config, archive } = parts
     const throttle = createThrottle(config)
     const onTrouble = (): void => {
       this.#troubledAt = clock.now()
@@ -96,7 +98,7 @@ class OneCluster implements Site {
     this.#troubledAt = parts.startedAt - 1
     this.#parts = parts
     this.#throttle = throttle
-    this.#reaping = { caller, proofs, config, facts }
+    this.#reaping = { caller, proofs, config, archive, facts }
     this.project()
   }
 
