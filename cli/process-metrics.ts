@@ -194,6 +194,16 @@ export function registerReaper(meter: Meter, reaper: Reaper, nameOf: ClusterName
   )
   observeCounter(
     meter,
+    'kinfold_protected_refusals',
+    'Commands that were not carried out, since what they were about is protected.',
+    () =>
+      reaper.status().protectedRefusals.map(({ cluster, count }) => ({
+        value: count,
+        labels: { cluster: nameOf(cluster), by: 'gate' },
+      })),
+  )
+  observeCounter(
+    meter,
     'kinfold_commands_unreadable',
     'Commands put into the dead letters unread.',
     () => [{ value: reaper.status().unreadable, labels: {} }],

@@ -74,8 +74,8 @@ function hindranceOf(
   const paused = pausedBecause(graph, cluster)
   if (paused !== '') return { by: 'pause', because: paused, until: null }
   if (effect === 'delete') {
-    const spared = protectedBecause(graph, cluster, node.object, evidence)
-    if (spared !== '') return { by: 'protection', because: spared, until: null }
+    const spared = protectedBecause(graph, cluster, node, evidence)
+    if (spared !== null) return { by: 'protection', ...spared }
   }
   if (evidence === 'E4') {
     return { by: 'approval', because: 'a mass cause (E4) needs approval', until: null }

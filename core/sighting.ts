@@ -21,6 +21,7 @@ import { compareVersions, isSamePlace, projectionHash } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist, drop, tell, touch } from './outcome.ts'
 import type { Proof } from './proof.ts'
+import { protectedUntilAfter } from './protection.ts'
 import type { ClusterState, Seen } from './state.ts'
 import { stopWaiting } from './wait.ts'
 
@@ -133,6 +134,7 @@ function appeared(
     isFreed: false,
     letGoAt: null,
     ringed: false,
+    protectedUntil: null,
     verdict: null,
     hold: null,
     attempt: null,
@@ -181,6 +183,7 @@ function changed(
     places,
     position: step.at.position,
     letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
+    protectedUntil: protectedUntilAfter(step.graph, cluster, node, object, step.at.timestamp),
     ...(phase === 'suspect'
       ? IN_DOUBT
       : {

@@ -8,6 +8,7 @@
  * Not here: sockets (exchange.ts), what is done about an answer (services).
  */
 import type { Target } from '../core/command.ts'
+import type { Projection } from '../core/mark.ts'
 import type {
   ClusterId,
   ObjectMeta,
@@ -148,6 +149,8 @@ export interface WarningEvent {
 export interface Cluster extends AsyncDisposable {
   /** The configured name: a label. */
   readonly name: string
+  /** From here on objects are told with these labels and annotations, those under way included; before that, with those that may protect them. */
+  project(projection: Projection): void
   /** The uid of kube-system, asked anew each time. */
   identify(signal: AbortSignal): Promise<ClusterId>
   discover(signal: AbortSignal): Promise<Discovery>

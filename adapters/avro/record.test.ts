@@ -130,19 +130,20 @@ const proof = record<Proof>({
   versions: list(text),
   command: maybe(text),
 })
+const protection = record<Policy['protection']>({
+  kinds: list(record(groupKind)),
+  namespaces: list(text),
+  labels: list(text),
+  annotations: list(text),
+  othersMarks: truth,
+})
 const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
   foldVersion: number,
   holds: record<Policy['holds']>({ e1Ms: number, e2Ms: number, e3Ms: number }),
   budgets: maybe(record<Budgets>({ e1: number, e2: number, e3: number })),
-  protection: record<Policy['protection']>({
-    kinds: list(record(groupKind)),
-    namespaces: list(text),
-    labels: list(text),
-    annotations: list(text),
-    othersMarks: truth,
-  }),
+  protection,
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
@@ -394,11 +395,19 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
 
   Control: {
-    verb: word<Control['verb']>({ pause: 1, resume: 1, relist: 1, epoch: 1 }),
+    verb: word<Control['verb']>({
+      pause: 1,
+      resume: 1,
+      relist: 1,
+      epoch: 1,
+      protect: 1,
+      unprotect: 1,
+    }),
     cluster: text,
     kind: maybe(record(groupKind)),
     number,
     connected: truth,
+    protection: maybe(protection),
     who: text,
     why: text,
   },
@@ -409,6 +418,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     resource: text,
     resourceVersion: text,
     sync: number,
+    projection: text,
   },
   Digest: { partition: number, position: offset, state: text, outputs: text, foldVersion: number },
   Snapshot: {
@@ -458,6 +468,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     isFreed: truth,
     letGoAt: maybe(number),
     ringed: truth,
+    protectedUntil: maybe(number),
     verdict: maybe(verdict),
     hold: maybe(hold),
     attempt: maybe(attempt),

@@ -9,6 +9,7 @@
  */
 import type { Target } from '../../core/command.ts'
 import { hash64 } from '../../core/hash.ts'
+import { MARKED, type Projection } from '../../core/mark.ts'
 import { apiVersionOf, type ClusterId } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type {
@@ -53,7 +54,7 @@ export interface ClusterOptions {
   readonly exchange: Exchange
   readonly clock?: Pick<Clock, 'now'>
   readonly random?: Random
-  /** Keys of labels and annotations that are kept; none unless told. */
+  /** Keys of labels and annotations that are kept until it is told others; those that may protect an object unless given. */
   readonly labelAllowList?: readonly string[]
   readonly annotationAllowList?: readonly string[]
   /** How long the server is asked to keep a watch; else it varies, so that watches do not all end at once. */
@@ -77,7 +78,7 @@ class HttpCluster implements Cluster {
   readonly name: string
   readonly #exchange: Exchange
   readonly #reading: Reading
-  readonly #allow: AllowList
+  #allow: AllowList
   readonly #random: Random
   readonly #watchSeconds: number | undefined
 
@@ -86,12 +87,23 @@ class HttpCluster implements Cluster {
     this.name = name
     this.#exchange = exchange
     this.#allow = {
-      labels: options.labelAllowList ?? [],
-      annotations: options.annotationAllowList ?? [],
+      labels: options.labelAllowList ?? MARKED.labels,
+      annotations: options.annotationAllowList ?? MARKED.annotations,
     }
-    this.#reading = { exchange, allow: this.#allow, now: () => clock.now() }
+    const allow = (): AllowList => this.#allow
+    this.#reading = {
+      exchange,
+      get allow() {
+        return allow()
+      },
+      now: () => clock.now(),
+    }
     this.#random = random
     this.#watchSeconds = options.watchSeconds
+  }
+
+  project(projection: Projection): void {
+    this.#allow = projection
   }
 
   async identify(signal: AbortSignal): Promise<ClusterId> {

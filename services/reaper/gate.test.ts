@@ -2,6 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from '../../core/command.ts'
+import { policyFor } from '../../core/policy.ts'
 import {
   CLAIM,
   deleteObject,
@@ -21,6 +22,11 @@ const FINE: Facts = {
   clusterEpoch: 1,
   isConnected: true,
   pausedBecause: '',
+  guarding: {
+    policy: policyFor('enforce', 'guarded').protection,
+    subjects: [],
+    namespacesWhereUnseen: [],
+  },
   isUnbroken: true,
   mode: 'enforce',
   unlocked: undefined,

@@ -26,7 +26,7 @@ import { createLogRetry, type LogRetry } from './log-retry.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import type { Result } from './result.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
-import { type CallCount, createTally, type SettledCount } from './tally.ts'
+import { type CallCount, createTally, type RefusedCount, type SettledCount } from './tally.ts'
 
 /** The same for as long as the reaper lives. `id` is what the endpoint must prove to be. */
 export interface ConnectedCluster {
@@ -81,6 +81,7 @@ export interface ReaperStatus {
   readonly backlog: number
   readonly settled: readonly SettledCount[]
   readonly calls: readonly CallCount[]
+  readonly protectedRefusals: readonly RefusedCount[]
   readonly unreadable: number
   readonly locks: readonly LockStatus[]
 }
@@ -125,7 +126,9 @@ class Loop implements Reaper {
     this.#parts = parts
     this.#startedAt = clock.now()
     this.#config = bounds
-    this.#control = createControl(log, codec, retry, clock, bounds)
+    this.#control = createControl(log, codec, retry, clock, bounds, () => {
+      for (const site of this.#sites.values()) site.project()
+    })
     this.#outbox = createOutbox({ log, codec, clock, retry, bounds, onFailed, signal })
     this.#retry = retry
     const { archive: settings } = parts

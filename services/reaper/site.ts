@@ -24,6 +24,8 @@ import { createThrottle, type Throttle } from './throttle.ts'
 
 export interface Site {
   add(job: Job): void
+  /** What must be read of objects may be another. */
+  project(): void
   /** Something outside may have changed: what waited may go. */
   look(): void
   /** No further command goes; resolves when those under way are answered or cut. */
@@ -100,6 +102,7 @@ class OneCluster implements Site {
     this.#parts = parts
     this.#throttle = throttle
     this.#reaping = { caller, proofs, config, archive, facts }
+    this.project()
   }
 
   add(job: Job): void {
@@ -108,6 +111,11 @@ class OneCluster implements Site {
       this.#parts.onResult(superseded, unsent(superseded.command, 'stale', 'superseded'))
     }
     this.#pump()
+  }
+
+  project(): void {
+    const { id, cluster, control } = this.#parts
+    cluster.project(control.projection(id))
   }
 
   look(): void {
@@ -193,6 +201,7 @@ function factsOf(
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
     pausedBecause: control.pausedBecause(id),
+    guarding: control.guarding(id),
     isUnbroken: false,
     mode: config.mode,
     unlocked: locks?.lacking(id),
