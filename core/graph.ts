@@ -140,6 +140,7 @@ function rangeOf(key: string): string | undefined {
     case 'node':
     case 'due':
     case 'kind':
+    case 'held':
       return key.slice(0, nthSlash(key, 2) + 1)
     default:
       return undefined

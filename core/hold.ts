@@ -9,7 +9,7 @@
 import { pausedBecause } from './directive.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, policyOf } from './graph.ts'
-import type { HeldBy, Hold, Node } from './node.ts'
+import type { HeldBy, Hold, Node, Ruling } from './node.ts'
 import type { ClusterId } from './object.ts'
 import type { Holds } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
@@ -22,6 +22,8 @@ export type Effect = 'delete' | 'drop' | 'finish'
 
 export interface Going {
   readonly effect: Effect
+  /** The same in full: what a person approves. */
+  readonly what: string
   readonly evidence: EvidenceClass
   /** All that it is judged by. */
   readonly stands: readonly Stand[]
@@ -40,10 +42,11 @@ export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going
   const since = sinceOf(node, going)
   const holdMs = holdMsOf(policyOf(graph).policy.holds, going)
   const endsAt = holdMs === 0 ? null : since + holdMs
-  const hindrance = hindranceOf(graph, cluster, node, going, endsAt)
-  if (hindrance === null && endsAt === null) return GOES
+  const ruling = rulingFor(graph, cluster, node, going)
+  const hindrance = hindranceOf(graph, cluster, node, going, endsAt, ruling)
+  if (hindrance === null && endsAt === null && ruling === null) return GOES
   const { by, because, until } = hindrance ?? NOTHING
-  return { hold: { by, since, until }, because }
+  return { hold: { by, since, until, what: going.what, ruling }, because }
 }
 
 const GOES: Held = { hold: null, because: '' }
@@ -62,6 +65,7 @@ function hindranceOf(
   node: Node,
   { effect, evidence }: Going,
   until: number | null,
+  ruling: Ruling | null,
 ): Hindrance | null {
   if (policyOf(graph).policy.mode === 'observe') {
     return { by: 'mode', because: 'mode observe only records', until: null }
@@ -72,13 +76,35 @@ function hindranceOf(
     const spared = protectedBecause(graph, cluster, node.object, evidence)
     if (spared !== '') return { by: 'protection', because: spared, until: null }
   }
-  if (evidence === 'E4') {
-    return { by: 'approval', because: 'a mass cause (E4) needs approval', until: null }
+  if (evidence === 'E4' && ruling?.verdict !== 'approved') {
+    const ruled = ruling === null ? '' : `; ${ruledText(ruling)}`
+    return { by: 'approval', because: `a mass cause (E4) needs approval${ruled}`, until: null }
   }
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
     return { by: 'hold', because: `evidence ${evidence} is held until ${timeText(until)}`, until }
   }
   return null
+}
+
+/** What was said of this content, and of what would be done with it now; an approval only for as long as it lasts. */
+function rulingFor(
+  graph: StateReader,
+  cluster: ClusterId,
+  { hold, hash }: Node,
+  { evidence, what }: Going,
+): Ruling | null {
+  const ruling = hold?.ruling ?? null
+  if (ruling === null || evidence !== 'E4') return null
+  if (ruling.hash !== hash || ruling.what !== what) return null
+  const isOver = (clusterOf(graph, cluster)?.now ?? 0) >= ruling.until
+  return ruling.verdict === 'approved' && isOver ? null : ruling
+}
+
+/** By whom, and why. */
+export function ruledText(ruling: Ruling | null): string {
+  if (ruling === null) return ''
+  const why = ruling.why === '' ? '' : `: ${ruling.why}`
+  return `${ruling.verdict} by ${ruling.who}${why}`
 }
 
 /** What a live watch saw to begin takes references that nobody needs along at once: dropping them deletes nothing. */

@@ -144,7 +144,8 @@ function isWarned(verdict: Verdict | null): boolean {
 
 function isSameHold(a: Hold | null, b: Hold | null): boolean {
   if (a === null || b === null) return a === b
-  return a.by === b.by && a.since === b.since && a.until === b.until
+  const isRuledAlike = a.ruling === b.ruling && a.what === b.what
+  return a.by === b.by && a.since === b.since && a.until === b.until && isRuledAlike
 }
 
 /** Verdicts that differ only in the events they rest on are the same to people. */

@@ -81,6 +81,23 @@ export function clusterKey(cluster: ClusterId): string {
   return clusterKeyOf(cluster, '')
 }
 
+/** What is held, and by what. */
+export function heldKey(cluster: ClusterId, uid: Uid): string {
+  return heldPrefix(cluster) + part(uid)
+}
+
+export function heldPrefix(cluster: ClusterId): string {
+  return `held/${part(cluster)}/`
+}
+
+export function planKey(cluster: ClusterId): string {
+  return `plan/${part(cluster)}`
+}
+
+export function rulingKey(cluster: ClusterId): string {
+  return `ruling/${part(cluster)}`
+}
+
 export const POLICY_KEY = 'policy'
 
 export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): string {

@@ -128,6 +128,20 @@ export interface Hold {
   readonly since: number
   /** Log time at which its hold is over; null when only news can help. */
   readonly until: number | null
+  /** What would be done: `delete`, or `drop` with the indexes of references. */
+  readonly what: string
+  readonly ruling: Ruling | null
+}
+
+/** What a person said of it when it waited for approval: of this content, and of what would be done. */
+export interface Ruling {
+  readonly verdict: 'approved' | 'rejected'
+  readonly who: string
+  readonly why: string
+  /** Log time at which an approval ends. */
+  readonly until: number
+  readonly hash: string
+  readonly what: string
 }
 
 export interface Node {

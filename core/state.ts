@@ -7,7 +7,7 @@
 
 import type { SyncId } from './event.ts'
 import type { SetHash } from './hash.ts'
-import type { Attempt, Node, Phase } from './node.ts'
+import type { Attempt, HeldBy, Node, Phase, Ruling } from './node.ts'
 import type { Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
 import type { Policy } from './policy.ts'
 import type { Proof } from './proof.ts'
@@ -28,6 +28,9 @@ export type StateValue =
   | RingVisit
   | Interest
   | Agenda
+  | HeldNode
+  | HeldPlan
+  | PlanRuling
   | UnreadableHome
   | Position
 
@@ -182,6 +185,7 @@ export type WorkType =
   | 'relist'
   | 'ring'
   | 'ring-end'
+  | 'rulings'
 
 /** `agenda/<number>`: work that fans out, taken a page at a time. */
 export interface Work {
@@ -245,6 +249,31 @@ export interface InterestPlace {
   readonly dependents: number
   readonly blocking: number
   readonly answers: number | null
+}
+
+/** `held/<cluster>/<uid>`: a node that is held, by anything but the mode. */
+export interface HeldNode {
+  readonly type: 'HeldNode'
+  readonly by: HeldBy
+  /** Offset of the record that has it so: what waits for approval since a later one than a ruling's is not meant by that. */
+  readonly position: bigint
+}
+
+/** `plan/<cluster>`: all that waits for approval; see `memberOf`. */
+export interface HeldPlan {
+  readonly type: 'HeldPlan'
+  readonly set: SetHash
+}
+
+/** `ruling/<cluster>`: what a person said last of all that waited for approval then. */
+export interface PlanRuling {
+  readonly type: 'PlanRuling'
+  readonly verdict: Ruling['verdict']
+  readonly who: string
+  readonly why: string
+  /** Log time at which an approval ends. */
+  readonly until: number
+  readonly position: bigint
 }
 
 /** `unreadable/<home>`: nothing there is judged until the kinds concerned were relisted after `position`. */

@@ -35,6 +35,7 @@ import {
   clusterKey,
   duePrefix,
   edgesPrefix,
+  heldPrefix,
   interestKey,
   kindsPrefix,
   lastPart,
@@ -54,6 +55,7 @@ import type { Step } from './outcome.ts'
 import { askRelist } from './outcome.ts'
 import { isHome, objectKey } from './partition.ts'
 import { endWalk, ringPage, walk } from './ring.ts'
+import { ruleOn } from './ruling.ts'
 import { suspectOfGoneKind } from './sighting.ts'
 import type { ClusterState, Due, Work } from './state.ts'
 import { verifyOwner } from './verification.ts'
@@ -132,6 +134,8 @@ function prefixOf(work: Work): string {
       return duePrefix(work.cluster)
     case 'relist':
       return kindsPrefix(work.cluster)
+    case 'rulings':
+      return heldPrefix(work.cluster)
     case 'ring':
       return invariant(false, 'a walk has no one prefix') as never
     case 'ring-end':
@@ -191,6 +195,8 @@ function lookAtOne(step: Step, work: Work, key: string): void {
       if (ownerReferences.length > 0 || deletedAt !== null) judge(step, cluster, last)
       return
     }
+    case 'rulings':
+      return ruleOn(step, work.cluster, last)
     case 'timers':
     case 'ring':
     case 'ring-end':
@@ -286,6 +292,9 @@ function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid):
   if (node === undefined) return
   // An owner that waits for its dependents, and for more than their going.
   if (attempt == null) return judge(step, cluster, uid)
+  // What was approved is approved no longer, whatever is under way.
+  const { ruling = null } = node.hold ?? {}
+  if (ruling !== null && ruling.until <= state.now) return judge(step, cluster, uid)
   if (attempt.state === 'would-go') return
   if (state.now < attempt.until) return nodeTimer(step, cluster, attempt.until, uid)
   if (attempt.state === 'confirming') {

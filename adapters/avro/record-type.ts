@@ -36,6 +36,9 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   RingVisit: true,
   Interest: true,
   Agenda: true,
+  HeldNode: true,
+  HeldPlan: true,
+  PlanRuling: true,
   UnreadableHome: true,
   Position: true,
 }

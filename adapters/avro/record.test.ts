@@ -14,7 +14,7 @@ import fc from 'fast-check'
 import type { CommandBase, CommandType, OwnerClaim, Target } from '../../core/command.ts'
 import type { Outcome, OwnerAbsent, OwnerState } from '../../core/event.ts'
 import type { SetHash } from '../../core/hash.ts'
-import type { Attempt, HeldBy, Hold, Phase, Verdict, VerdictType } from '../../core/node.ts'
+import type { Attempt, HeldBy, Hold, Phase, Ruling, Verdict, VerdictType } from '../../core/node.ts'
 import type {
   Coordinates,
   ObjectMeta,
@@ -200,20 +200,31 @@ const verdict = record<Verdict>({
   because: text,
   basis: list(offset),
 })
+const heldBy = word<HeldBy>({
+  mode: 1,
+  pause: 1,
+  protection: 1,
+  approval: 1,
+  breaker: 1,
+  hold: 1,
+  budget: 1,
+})
+const ruled = word<Ruling['verdict']>({ approved: 1, rejected: 1 })
 const hold = record<Hold>({
-  by: maybe(
-    word<HeldBy>({
-      mode: 1,
-      pause: 1,
-      protection: 1,
-      approval: 1,
-      breaker: 1,
-      hold: 1,
-      budget: 1,
-    }),
-  ),
+  by: maybe(heldBy),
   since: number,
   until: maybe(number),
+  what: text,
+  ruling: maybe(
+    record<Ruling>({
+      verdict: ruled,
+      who: text,
+      why: text,
+      until: number,
+      hash: text,
+      what: text,
+    }),
+  ),
 })
 const standing = word<Standing>({
   solid: 1,
@@ -338,8 +349,15 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     references: list(reference),
     finalizers: list(text),
     owners: claims,
+    approvedBy: text,
   },
-  OrphanDependent: { ...command, references: list(reference), drop: list(number), owners: claims },
+  OrphanDependent: {
+    ...command,
+    references: list(reference),
+    drop: list(number),
+    owners: claims,
+    approvedBy: text,
+  },
   RemoveFinalizer: { ...command, finalizer: text, finalizers: list(text) },
   VerifyOwner: command,
   WarnObject: { ...command, reason: text, message: text },
@@ -511,6 +529,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
       ring: 1,
       'ring-end': 1,
       forget: 1,
+      rulings: 1,
     }),
     cluster: text,
     kind: maybe(record(groupKind)),
@@ -531,6 +550,9 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ),
   },
   Agenda: { head: number, tail: number },
+  HeldNode: { by: heldBy, position: offset },
+  HeldPlan: { set: setHash },
+  PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },
   Position: {
     partition: number,
