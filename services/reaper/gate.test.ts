@@ -84,6 +84,11 @@ const faulty: readonly (readonly [string, Command, string])[] = [
     'the command names no owner to prove',
   ],
   [
+    'E4, approved, without an owner',
+    deleteObject({ evidence: 'E4', approvedBy: 'anna', owners: [] }),
+    'the command names no owner to prove',
+  ],
+  [
     'nothing to drop',
     orphanDependent({ drop: [] }),
     'the command drops no reference, or one that it does not list',
@@ -101,6 +106,14 @@ for (const [what, command, reason] of faulty) {
     deepEqual(judge(command, FINE, BOUNDS), { type: 'Blocked', reason })
   })
 }
+
+test('lets a mass cause go that a person approved, once its owners are looked at again', () => {
+  for (const command of [deleteObject, orphanDependent]) {
+    const approved = command({ evidence: 'E4', approvedBy: 'anna' })
+    deepEqual(judge(approved, FINE, BOUNDS), { type: 'Go', dryRun: false })
+    deepEqual(claimsToProve(approved, FINE, BOUNDS), approved.owners)
+  }
+})
 
 const modes = [
   ['enforce', 'enforce', false],
