@@ -8,6 +8,7 @@ import { addLineage } from './lineage.ts'
 import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
 import { addReaper } from './reaper.ts'
+import { addRestore } from './restore.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
@@ -34,6 +35,7 @@ export function createProgram(): Command {
   addPlan(program)
   addLineage(program)
   addAudit(program)
+  addRestore(program)
   addDoctor(program)
   addTopics(program)
   return program.addHelpText(
