@@ -1,6 +1,7 @@
 /** All commands and their flags. What must stay true: making it starts nothing, so a command line can be read without being carried out. */
 import { Command } from 'commander'
 import { addAudit } from './audit.ts'
+import { addBackup } from './backup.ts'
 import { addCascade } from './cascade.ts'
 import { addDoctor } from './doctor.ts'
 import { addGraph } from './graph.ts'
@@ -36,6 +37,7 @@ export function createProgram(): Command {
   addLineage(program)
   addAudit(program)
   addRestore(program)
+  addBackup(program)
   addDoctor(program)
   addTopics(program)
   return program.addHelpText(
