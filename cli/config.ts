@@ -8,7 +8,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Mode, Policy, Preset } from '../core/policy.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
@@ -143,7 +143,7 @@ export function graphOptionsOf(
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
-    policy: { policy: { mode, preset, foldVersion: FOLD_VERSION }, who: 'command line' },
+    policy: { policy: policyFor(mode, preset), who: 'command line' },
     retention: { keepMs, keepEvents, snapshotEvents, everyMs, archiveKeepMs },
   }
 }

@@ -142,6 +142,10 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
   if (isAwaited && !hasTimer(timers, cluster, 'node', object.uid)) {
     complaints.push('its command has no timer')
   }
+  const isTimed = node.hold?.until != null
+  if (isTimed && !hasTimer(timers, cluster, 'node', object.uid)) {
+    complaints.push('its hold has no timer')
+  }
   complaints.push(...checkPlaces(graph, cluster, node), ...checkVerdict(graph, cluster, node))
   return complaints
 }
@@ -163,7 +167,7 @@ function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): strin
   const state = clusterOf(graph, cluster)
   if (state === undefined || policyOf(graph).position < 0n) return []
   if (relistsAwaited(graph, state, cluster, node)?.length !== 0) return []
-  const now = decide(graph, cluster, node).verdict
+  const now = decide(graph, cluster, node, state.now).verdict
   const { verdict } = node
   // A relist of its kind weakens E1 (which W hides) to E2 for whoever is judged after it, and judges nobody.
   const wasStrong = verdict?.evidence === 'E1' || verdict?.evidence === 'W'

@@ -39,6 +39,10 @@ export const ABSENT_MEMORY_MS: number = 30 * 24 * 3_600_000
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
 
+/** A kind that is served no longer so soon after an owner of it went took it along; so many of these times are remembered of a kind. */
+export const KIND_CAUSE_MS: number = 10 * 60_000
+export const KINDS_GONE_REMEMBERED = 16
+
 /** Of a sighting that no epoch of its cluster vouches for any more. */
 export const NO_CLUSTER_EPOCH = -1
 

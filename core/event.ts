@@ -260,13 +260,18 @@ export interface PolicyChanged {
   readonly why: string
 }
 
-/** Broadcast: what an operator asked for. Verbs arrive with the issue Trust; unknown ones change nothing. */
+/** Broadcast: what an operator asked for. Unknown verbs change nothing. */
 export interface Directive {
   readonly type: 'Directive'
   readonly verb: string
-  /** Cluster, home or plan that it is about; empty for all. */
+  /** Empty for all. */
+  readonly cluster: ClusterId
+  /** What it is about, as the verb wants it; empty for all of the cluster. */
   readonly subject: string
+  /** Of the plan that is approved or rejected, as people saw it. */
   readonly digest: string | null
+  /** The set that the plan holds of each partition, by its number. */
+  readonly listed: readonly SetHash[]
   readonly who: string
   readonly why: string
 }

@@ -9,12 +9,13 @@
  */
 import { STEPS_PER_RECORD } from './constant.ts'
 import { objectDeleted } from './departure.ts'
+import { directive } from './directive.ts'
 import type { Event } from './event.ts'
 import type { Graph } from './graph.ts'
 import { ownerInterest, ownerState, tellOwners } from './interest.ts'
 import { never } from './invariant.ts'
 import type { At, Outcome, Step } from './outcome.ts'
-import { drop, emptyOutcome } from './outcome.ts'
+import { emptyOutcome } from './outcome.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './settle.ts'
 import { objectSeen, touched } from './sighting.ts'
 import {
@@ -113,7 +114,7 @@ function apply(step: Step, event: Event): void {
     case 'OwnerState':
       return ownerState(step, event)
     case 'Directive':
-      return drop(step, `this version does not act upon ${event.type}`)
+      return directive(step, event)
     case 'Continue':
       return
     default:

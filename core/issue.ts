@@ -36,8 +36,9 @@ export function attemptFor(
   state: ClusterState,
   cluster: ClusterId,
   node: Node,
-  { action, verdict, stands }: Decision,
+  decision: Decision,
 ): Attempt | null {
+  const { action, verdict } = decision
   if (action.type === 'none' || action.type === 'verify' || verdict === null) {
     const isOurs = isFinishing(node.attempt) && isUnderWay(node.attempt, state.now)
     return isOurs || node.attempt?.state === 'done' ? node.attempt : null
@@ -48,7 +49,7 @@ export function attemptFor(
   const former = node.attempt?.intent === intent ? node.attempt : null
   if (former !== null && isUnderWay(former, state.now)) return former
 
-  const command = commandFor(step, state, cluster, node, { action, verdict, stands })
+  const command = commandFor(step, state, cluster, node, decision)
   step.outcome.commands.push(command)
   const { object } = node
   tell(step, { ...object, cluster }, 'command', `${command.type} (${mode}): ${verdict.because}`, {
@@ -104,7 +105,7 @@ function commandFor(
   state: ClusterState,
   cluster: ClusterId,
   node: Node,
-  decision: Decision & { readonly verdict: Verdict | null },
+  decision: Decision,
 ): Command {
   const { action, verdict, stands } = decision
   invariant(verdict?.evidence !== null && verdict !== null, 'an effect without evidence')

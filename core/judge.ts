@@ -10,11 +10,12 @@ import type { CommandBase } from './command.ts'
 import { targetOf } from './command.ts'
 import { completionOf, mayBeRing } from './completion.ts'
 import type { StateReader } from './graph.ts'
-import { clusterOf, kindOf, nodeOf, policyOf, seenOf } from './graph.ts'
+import { clusterOf, kindOf, nodeOf, seenOf } from './graph.ts'
+import { mayIssue } from './hold.ts'
 import { attemptFor, baseOf } from './issue.ts'
 import { ANY_KIND, unreadableKey } from './key.ts'
 import { putNode } from './link.ts'
-import type { Attempt, Node, Verdict } from './node.ts'
+import type { Attempt, Hold, Node, Verdict } from './node.ts'
 import type { ClusterId, GroupKind, Uid } from './object.ts'
 import { FINALIZER_ORPHAN } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -40,7 +41,7 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   for (const kind of awaited ?? []) waitFor(step, cluster, kind, uid)
   if (awaited === undefined || awaited.length > 0) return
 
-  const decision = decide(step.graph, cluster, node)
+  const decision = decide(step.graph, cluster, node, Math.max(step.at.timestamp, state.now))
   for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
   if (decision.action.type === 'verify') verifyOwners(step, state, cluster, decision.stands)
   const completion = completionOf(step.graph, cluster, node)
@@ -49,12 +50,15 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
     warn(step, state, cluster, node, decision)
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
-  if (attempt === node.attempt && verdict === node.verdict && node === held) return
+  const hold = isSameHold(node.hold, decision.hold) ? node.hold : decision.hold
+  const isSame = attempt === node.attempt && verdict === node.verdict && hold === node.hold
+  if (isSame && node === held) return
+  if (hold?.until != null && hold !== node.hold) nodeTimer(step, cluster, hold.until, uid)
   const isNews = verdict !== node.verdict
   const letGoAt = isNews ? later(node.letGoAt, letGo(decision)) : node.letGoAt
   const isFreed = node.isFreed || (attempt !== node.attempt && isFreeing(attempt))
 
-  putNode(step, cluster, held, { ...node, isFreed, letGoAt, verdict, attempt })
+  putNode(step, cluster, held, { ...node, isFreed, letGoAt, verdict, hold, attempt })
   if (verdict === node.verdict || verdict === null) return
   touch(step, cluster, uid)
   tell(step, { ...node.object, cluster }, 'verdict', `${verdict.type}: ${verdict.because}`, {
@@ -71,7 +75,7 @@ function warn(
   node: Node,
   { verdict, stands }: Decision,
 ): void {
-  if (verdict === null || policyOf(step.graph).policy.mode === 'observe') return
+  if (verdict === null || !mayIssue(step.graph, cluster)) return
   const { object } = node
   const aggregated = kindOf(step.graph, cluster, object)?.aggregated ?? true
   const { because, basis } = verdict
@@ -137,6 +141,11 @@ function isFreeing(attempt: Attempt | null): boolean {
 /** These verdicts, and no others, come with a warning. */
 function isWarned(verdict: Verdict | null): boolean {
   return ['reap', 'drop', 'held', 'blocked'].includes(verdict?.type ?? '')
+}
+
+function isSameHold(a: Hold | null, b: Hold | null): boolean {
+  if (a === null || b === null) return a === b
+  return a.by === b.by && a.since === b.since && a.until === b.until
 }
 
 /** Verdicts that differ only in the events they rest on are the same to people. */

@@ -83,6 +83,8 @@ export function clusterKey(cluster: ClusterId): string {
 
 export const POLICY_KEY = 'policy'
 
+export const DIRECTIVES_KEY = 'directives'
+
 export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): string {
   return waitsPrefix(cluster, kind) + part(dependent)
 }

@@ -113,6 +113,23 @@ export interface Verdict {
   readonly basis: readonly bigint[]
 }
 
+/**
+ * What holds an object that would go, or lose references:
+ * - `mode`: it only records. - `pause`: people paused it. - `protection`: it is protected. - `approval`: a mass cause, which a person approves.
+ * - `breaker`: it is open. - `hold`: its time is not over. - `budget`: it is spent.
+ */
+export type HeldBy = 'mode' | 'pause' | 'protection' | 'approval' | 'breaker' | 'hold' | 'budget'
+
+/** What is remembered of an object that is to go, for as long as it is without a break. */
+export interface Hold {
+  /** Null: nothing holds it any more. */
+  readonly by: HeldBy | null
+  /** Log time since when it has been to go. */
+  readonly since: number
+  /** Log time at which its hold is over; null when only news can help. */
+  readonly until: number | null
+}
+
 export interface Node {
   readonly type: 'Node'
   /** Its resourceVersion is that of this content; the newest one known is in `Seen`. */
@@ -136,5 +153,7 @@ export interface Node {
   /** All that it waits for waits for it in turn: what still blocks it does not count. */
   readonly ringed: boolean
   readonly verdict: Verdict | null
+  /** Null while it is not to go, or nothing keeps it from going. */
+  readonly hold: Hold | null
   readonly attempt: Attempt | null
 }

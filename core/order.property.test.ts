@@ -12,7 +12,7 @@ import type { Command } from './command.ts'
 import type { CommandSettled, Event } from './event.ts'
 import type { Outcome } from './outcome.ts'
 import type { Preset } from './policy.ts'
-import { DEFAULT_POLICY } from './policy.ts'
+import { policyFor } from './policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
 const OUTCOMES: readonly CommandSettled['outcome'][] = [
@@ -24,7 +24,7 @@ const OUTCOMES: readonly CommandSettled['outcome'][] = [
 ]
 
 function beginning(preset: Preset = 'parity', epoch = 1): readonly Event[] {
-  const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset } as const
+  const policy = policyFor('enforce', preset)
   return [
     { type: 'WatcherStarted', cluster: CLUSTER, name: 'test', epoch, clusterEpoch: 1 },
     { type: 'PolicyChanged', policy, who: 'test', why: 'test' },

@@ -76,7 +76,7 @@ export interface History extends Coordinates {
   readonly at: number
 }
 
-/** Small, compacted; subjects: `pause/<cluster>`, `relist/<cluster>/<group>/<kind>`, `cluster/<cluster>`. */
+/** Small, compacted; subjects: `pause/<cluster>` (`pause/` for all), `relist/<cluster>/<group>/<kind>`, `cluster/<cluster>`. */
 export interface Control {
   readonly type: 'Control'
   readonly verb: 'pause' | 'resume' | 'relist' | 'epoch'

@@ -16,7 +16,7 @@ import { kindKey, ownerKey, seenKey } from './key.ts'
 import { placesOf, putNode } from './link.ts'
 import type { Node, Phase, Verdict } from './node.ts'
 import { markAfter, mayMove, phaseOf } from './node.ts'
-import type { ClusterId, GroupKind, ObjectMeta } from './object.ts'
+import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from './object.ts'
 import { compareVersions, isSamePlace, projectionHash } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist, drop, tell, touch } from './outcome.ts'
@@ -134,6 +134,7 @@ function appeared(
     letGoAt: null,
     ringed: false,
     verdict: null,
+    hold: null,
     attempt: null,
   })
   const kind = kindOf(step.graph, cluster, object)
@@ -184,6 +185,7 @@ function changed(
       ? IN_DOUBT
       : {
           phase,
+          hold: how.wasCurrent && namesTheSame(object, node.object) ? node.hold : null,
           orphanedAt,
           isFreed: node.isFreed && orphanedAt !== null,
           ringed: node.ringed && phase === 'waiting',
@@ -203,6 +205,17 @@ function changed(
 function namesOneOf(after: ObjectMeta, before: ObjectMeta): boolean {
   const uids = before.ownerReferences.map(({ uid }) => uid)
   return after.ownerReferences.some(({ uid }) => uids.includes(uid))
+}
+
+/** Other references are another question, so what it has waited for begins anew. */
+function namesTheSame(after: ObjectMeta, before: ObjectMeta): boolean {
+  const [a, b] = [after.ownerReferences, before.ownerReferences]
+  return a === b || JSON.stringify(a.map(referenceText)) === JSON.stringify(b.map(referenceText))
+}
+
+function referenceText(reference: OwnerReference): readonly unknown[] {
+  const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = reference
+  return [apiVersion, kind, name, uid, controller, blockOwnerDeletion]
 }
 
 function isConfirming(node: Node): boolean {
@@ -290,6 +303,7 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
     orphanedAt,
     isFreed: node.isFreed && orphanedAt !== null,
     verdict: null,
+    hold: null,
   })
   touch(step, cluster, node.object.uid)
   ownerChanged(step, cluster, node.object.uid, node.object)
@@ -297,7 +311,7 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
 }
 
 /** No verdict, and nothing under way, until a relist. */
-const IN_DOUBT = { phase: 'suspect', verdict: null, attempt: null } as const
+const IN_DOUBT = { phase: 'suspect', verdict: null, hold: null, attempt: null } as const
 
 export function suspect(
   step: Step,

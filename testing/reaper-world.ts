@@ -126,6 +126,7 @@ export class World {
   async control(
     subject: 'cluster' | 'pause',
     more: Partial<Control> & Pick<Control, 'verb'>,
+    about: string = this.id,
   ): Promise<void> {
     const record: Control = {
       type: 'Control',
@@ -138,7 +139,7 @@ export class World {
       ...more,
     }
     const value = this.codec.encode(record)
-    await this.log.append('control', 0, [{ key: `${subject}/${this.id}`, value }])
+    await this.log.append('control', 0, [{ key: `${subject}/${about}`, value }])
   }
 
   /** Appends to partition 0 of `commands`, each with an id and cluster of its own unless it has one. */

@@ -13,7 +13,7 @@ import { EMPTY_SET, withMember } from '../core/hash.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import { projectionHash } from '../core/object.ts'
 import type { Mode, Preset } from '../core/policy.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import type { EvidenceClass } from '../core/proof.ts'
 import type { StateValue } from '../core/state.ts'
 import type { Folder } from './folder.ts'
@@ -73,7 +73,7 @@ export class World {
   }
 
   policy(mode: Mode, preset: Preset): Event {
-    const policy = { mode, preset, foldVersion: FOLD_VERSION }
+    const policy = policyFor(mode, preset)
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
   }
 
@@ -305,6 +305,13 @@ export class World {
     return open
   }
 
+  /** For this cluster, or `all`. */
+  #directive(verb: string, subject: string, scope: string): Event {
+    const cluster = scope === 'all' ? '' : this.#at.cluster
+    const nothing = { digest: null, listed: [] }
+    return { type: 'Directive', verb, cluster, subject, ...nothing, who: 'ann', why: 'test' }
+  }
+
   #open(short: string): Event[] {
     const [first, ...rest] = this.relist(short)
     this.#at.open = rest
@@ -362,6 +369,12 @@ export class World {
         return [this.settle(first, second as Result, '')]
       case 'answer':
         return [this.#answer(rest)]
+      case 'pause':
+      case 'resume':
+        return [this.#directive(word, '', first)]
+      case 'protect':
+      case 'unprotect':
+        return [this.#directive(word, first, second)]
       case 'unreadable':
         return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]
       default:

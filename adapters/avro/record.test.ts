@@ -14,7 +14,7 @@ import fc from 'fast-check'
 import type { CommandBase, CommandType, OwnerClaim, Target } from '../../core/command.ts'
 import type { Outcome, OwnerAbsent, OwnerState } from '../../core/event.ts'
 import type { SetHash } from '../../core/hash.ts'
-import type { Attempt, Phase, Verdict, VerdictType } from '../../core/node.ts'
+import type { Attempt, HeldBy, Hold, Phase, Verdict, VerdictType } from '../../core/node.ts'
 import type {
   Coordinates,
   ObjectMeta,
@@ -22,11 +22,11 @@ import type {
   PropagationPolicy,
   Scope,
 } from '../../core/object.ts'
-import type { Mode, Policy, Preset } from '../../core/policy.ts'
+import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
 import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/standing.ts'
-import type { Due, KindPhase, Owner, Work } from '../../core/state.ts'
+import type { Due, KindPhase, Owner, Pause, ProtectedSubject, Work } from '../../core/state.ts'
 import type { Writable } from '../../ports/codec.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { avroCodec, codecOf } from './codec.ts'
@@ -134,6 +134,15 @@ const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
   foldVersion: number,
+  holds: record<Policy['holds']>({ e1Ms: number, e2Ms: number, e3Ms: number }),
+  budgets: maybe(record<Budgets>({ e1: number, e2: number, e3: number })),
+  protection: record<Policy['protection']>({
+    kinds: list(record(groupKind)),
+    namespaces: list(text),
+    labels: list(text),
+    annotations: list(text),
+    othersMarks: truth,
+  }),
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
@@ -190,6 +199,21 @@ const verdict = record<Verdict>({
   evidence: maybe(evidence),
   because: text,
   basis: list(offset),
+})
+const hold = record<Hold>({
+  by: maybe(
+    word<HeldBy>({
+      mode: 1,
+      pause: 1,
+      protection: 1,
+      approval: 1,
+      breaker: 1,
+      hold: 1,
+      budget: 1,
+    }),
+  ),
+  since: number,
+  until: maybe(number),
 })
 const standing = word<Standing>({
   solid: 1,
@@ -298,7 +322,15 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   KindGone: { ...groupKind, ...told, resource: text },
   Heartbeat: { ...told, kinds: list(record({ ...groupKind, ageMs: number })) },
   PolicyChanged: { policy, who: text, why: text },
-  Directive: { verb: text, subject: text, digest: maybe(text), who: text, why: text },
+  Directive: {
+    verb: text,
+    cluster: text,
+    subject: text,
+    digest: maybe(text),
+    listed: list(setHash),
+    who: text,
+    why: text,
+  },
 
   DeleteObject: {
     ...command,
@@ -427,6 +459,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     letGoAt: maybe(number),
     ringed: truth,
     verdict: maybe(verdict),
+    hold: maybe(hold),
     attempt: maybe(attempt),
   },
   Seen: { resourceVersion: text, sync: number, clusterEpoch: number },
@@ -462,6 +495,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     syncedAt: offset,
     held: setHash,
     blockers: list(record(groupKind)),
+    goneAt: list(number),
   },
   ClusterState: {
     name: text,
@@ -477,6 +511,18 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     pulses: list(record({ ...groupKind, aliveAt: number })),
   },
   PolicyState: { policy, position: offset, enforcedAt: offset },
+  Directives: {
+    pauses: list(record<Pause>({ cluster: text, who: text, why: text })),
+    protections: list(
+      record<ProtectedSubject>({
+        cluster: text,
+        subject: text,
+        who: text,
+        why: text,
+        liftedAt: maybe(number),
+      }),
+    ),
+  },
   Wait: {},
   Due: {
     what: word<Due['what']>({ node: 1, owner: 1, kind: 1 }),

@@ -161,7 +161,8 @@ const sqlite = rigOn(async (t, clock) => {
 
 /** Events that change nothing. */
 function idle(count: number): Event[] {
-  const rest = { verb: 'none', subject: '', digest: null, who: 'test', why: '' }
+  const about = { cluster: '', subject: '', digest: null, listed: [] }
+  const rest = { verb: 'none', ...about, who: 'test', why: '' }
   return Array.from({ length: count }, () => ({ type: 'Directive', ...rest }))
 }
 

@@ -2,17 +2,20 @@
  * What `control` says now about each cluster: paused, connected, its epoch. Followed by the reaper itself, so that a pause does not queue
  * behind commands.
  *
- * What must stay true: a directive that cannot be read counts against acting: a pause as pressed, a cluster as not connected.
+ * What must stay true: a directive that cannot be read counts against acting: a pause as pressed, a cluster as not connected. So does one that may have
+ * been given since `control` was last read: nobody acts on what is older than `controlFreshMs`.
  *
  * Not here: requests to relist (the watcher reads those), what is done about a pause (gate.ts).
  */
 import type { ClusterId } from '../../core/object.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { type Entry, type Log, LogError } from '../../ports/log.ts'
 import type { LogRetry } from './log-retry.ts'
 
 export interface Control {
-  isPaused(cluster: ClusterId): boolean
+  /** Why nothing may be done in this cluster now; empty when it may. */
+  pausedBecause(cluster: ClusterId): string
   isConnected(cluster: ClusterId): boolean
   clusterEpoch(cluster: ClusterId): number | undefined
 }
@@ -28,6 +31,13 @@ interface Connection {
   readonly clusterEpoch: number | undefined
 }
 
+export interface ControlBounds {
+  readonly page: number
+  readonly controlPollMs: number
+  readonly controlFreshMs: number
+}
+
+/** With a cluster behind it, or nothing for all. */
 const PAUSE = 'pause/'
 const CLUSTER = 'cluster/'
 
@@ -35,11 +45,23 @@ export function createControl(
   log: Log,
   codec: Codec,
   retry: LogRetry,
-  bounds: { readonly page: number; readonly pollMs: number },
+  clock: Pick<Clock, 'monotonicMs'>,
+  bounds: ControlBounds,
 ): FollowedControl {
   const paused = new Set<ClusterId>()
   const connections = new Map<ClusterId, Connection>()
   let next = 0n
+  /** When it was last asked what stands, by a question that was answered. Monotonic. */
+  let askedAt = Number.NEGATIVE_INFINITY
+
+  function asked<T>(question: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return retry(async () => {
+      const at = clock.monotonicMs()
+      const answer = await question()
+      askedAt = at
+      return answer
+    }, signal)
+  }
 
   function apply(entry: Entry): void {
     if (entry.key.startsWith(PAUSE)) {
@@ -54,7 +76,7 @@ export function createControl(
   async function load(signal: AbortSignal): Promise<void> {
     // The end first: what is appended in between is applied twice, never left out.
     const end = (await retry(() => log.bounds('control', 0), signal)).end
-    const entries = await retry(() => log.latest('control', 0), signal)
+    const entries = await asked(() => log.latest('control', 0), signal)
     paused.clear()
     connections.clear()
     for (const entry of entries) apply(entry)
@@ -64,10 +86,10 @@ export function createControl(
   return {
     load,
     async follow(signal) {
-      const options = { limit: bounds.page, waitMs: bounds.pollMs }
+      const options = { limit: bounds.page, waitMs: bounds.controlPollMs }
       while (!signal.aborted) {
         try {
-          const page = await retry(() => log.read('control', 0, next, options, signal), signal)
+          const page = await asked(() => log.read('control', 0, next, options, signal), signal)
           for (const entry of page.entries) apply(entry)
           next = page.next
         } catch (error) {
@@ -76,7 +98,11 @@ export function createControl(
         }
       }
     },
-    isPaused: (cluster) => paused.has(cluster),
+    pausedBecause(cluster) {
+      if (paused.has('') || paused.has(cluster)) return 'paused'
+      const isFresh = clock.monotonicMs() - askedAt <= bounds.controlFreshMs
+      return isFresh ? '' : 'whether it is paused cannot be read'
+    },
     isConnected: (cluster) => connections.get(cluster)?.isConnected === true,
     clusterEpoch: (cluster) => connections.get(cluster)?.clusterEpoch,
   }

@@ -20,7 +20,7 @@ const FINE: Facts = {
   isReachable: true,
   clusterEpoch: 1,
   isConnected: true,
-  isPaused: false,
+  pausedBecause: '',
   isUnbroken: true,
   mode: 'enforce',
 }
@@ -35,7 +35,7 @@ for (const command of verbs) {
 
 const facts: readonly (readonly [string, Partial<Facts>, string])[] = [
   ['too old', { ageMs: 600_001 }, 'expired'],
-  ['paused', { isPaused: true }, 'paused'],
+  ['paused', { pausedBecause: 'paused' }, 'paused'],
   [
     'of a cluster out of reach',
     { isReachable: false },

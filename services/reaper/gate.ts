@@ -20,7 +20,8 @@ export interface Facts {
   readonly clusterEpoch: number | undefined
   /** A watcher is connected to it, or has resumed. */
   readonly isConnected: boolean
-  readonly isPaused: boolean
+  /** Empty when it is not. */
+  readonly pausedBecause: string
   /** Since the command was appended this reaper has run, and no call to the cluster has failed: nobody can have restored it unseen. */
   readonly isUnbroken: boolean
   /** The strictest that this reaper may do. */
@@ -48,7 +49,7 @@ export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass 
 
 function hindrance(command: Command, facts: Facts, bounds: GateBounds): string | undefined {
   if (facts.ageMs > bounds.commandLifeMs) return 'expired'
-  if (facts.isPaused) return 'paused'
+  if (facts.pausedBecause !== '') return facts.pausedBecause
   if (!facts.isReachable) return 'this reaper has no connection to the cluster'
   if (facts.clusterEpoch === undefined || !facts.isConnected) return 'the watcher is not connected'
   if (facts.clusterEpoch !== command.clusterEpoch) {

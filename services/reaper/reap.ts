@@ -165,7 +165,7 @@ async function call(
   command: Effect,
   resourceVersion: string,
   dryRun: boolean,
-  { site, signal, onCall }: Life,
+  { appendedAt, site, signal, onCall }: Life,
 ): Promise<ReapAnswer> {
   const { target } = command
   const send = (
@@ -182,6 +182,10 @@ async function call(
         const read = await site.caller.look(target, onCall, signal)
         const answer = beforeDelete(command, resourceVersion, read)
         if (answer !== undefined) return answer
+        // The look may have taken long: a pause pressed meanwhile counts.
+        const pass = judge(command, site.facts(appendedAt), site.config)
+        if (pass.type === 'Blocked')
+          return { type: 'Refused', code: read.code ?? 200, reason: pass.reason }
       }
       const options = deleteGuard(command, resourceVersion, dryRun)
       return send('DELETE', (to) => to.delete(target, options, signal))

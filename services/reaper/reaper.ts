@@ -121,7 +121,7 @@ class Loop implements Reaper {
     this.#parts = parts
     this.#startedAt = clock.now()
     this.#config = bounds
-    this.#control = createControl(log, codec, retry, bounds)
+    this.#control = createControl(log, codec, retry, clock, bounds)
     this.#outbox = createOutbox({ log, codec, clock, retry, bounds, onFailed, signal })
     this.#retry = retry
     const { archive: settings } = parts

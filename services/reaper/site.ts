@@ -188,7 +188,7 @@ function factsOf(
     ageMs: clock.now() - appendedAt,
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
-    isPaused: control.isPaused(id),
+    pausedBecause: control.pausedBecause(id),
     isUnbroken: false,
     mode: config.mode,
   }
