@@ -8,11 +8,12 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Mode, Policy, Preset } from '../core/policy.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
 import type { LockWanted } from '../services/reaper/lock.ts'
+import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
 import { listedKinds, nameOf } from './listed-kind.ts'
 import { duration, oneOf, readConfigFile, type Setting, text, texts, whole } from './setting.ts'
 
@@ -35,10 +36,11 @@ export interface UpConfig {
   readonly keepMs: number
   readonly keepEvents: number
   readonly snapshotEvents: number
+  readonly archive: ArchiveConfig
 }
 
 /** As commander gives them; undefined where not given. */
-export interface UpFlags {
+export interface UpFlags extends ArchiveFlags {
   readonly kubeconfig?: string
   readonly context?: readonly string[]
   readonly data?: string
@@ -80,6 +82,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'keepEvents',
   'snapshotEvents',
   'kafka',
+  'archive',
 ]
 
 export function defaultDataDirectory(env: NodeJS.ProcessEnv = process.env): string {
@@ -117,6 +120,7 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     keepEvents: whole(pick('keepEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.keepEvents,
     snapshotEvents:
       whole(pick('snapshotEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.snapshotEvents,
+    archive: archiveConfig(flags, file['archive'], flags.config ?? 'archive'),
   }
 }
 
@@ -150,16 +154,20 @@ export function collect(value: string, former: readonly string[] = []): readonly
 
 /** Of a graph service, what the settings say. */
 export function graphOptionsOf(
-  config: Pick<UpConfig, 'mode' | 'preset' | 'keepMs' | 'keepEvents' | 'snapshotEvents'>,
+  config: Pick<
+    UpConfig,
+    'mode' | 'preset' | 'keepMs' | 'keepEvents' | 'snapshotEvents' | 'archive'
+  >,
 ): {
   readonly policy: { readonly policy: Policy; readonly who: string }
   readonly retention: RetentionConfig
 } {
   const { mode, preset, keepMs, keepEvents, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
+  const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
-    policy: { policy: { mode, preset, foldVersion: FOLD_VERSION }, who: 'command line' },
-    retention: { keepMs, keepEvents, snapshotEvents, everyMs },
+    policy: { policy: policyFor(mode, preset), who: 'command line' },
+    retention: { keepMs, keepEvents, snapshotEvents, everyMs, archiveKeepMs },
   }
 }
 

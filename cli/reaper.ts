@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { openReaper } from '../services/reaper/main.ts'
 import type { ConnectedCluster } from '../services/reaper/reaper.ts'
+import { addArchiveOptions } from './archive-config.ts'
 import { openClusters } from './clusters.ts'
 import { addClusterOptions, addLockOption, addPolicyOptions } from './config.ts'
 import { identifyEach } from './identity.ts'
@@ -20,7 +21,7 @@ const HTTP = '127.0.0.1:7072'
 export function addReaper(program: Command): void {
   const description = 'carry out the commands on Kafka; several share them'
   const command = serviceCommand(program, 'reaper', description, HTTP)
-  addLockOption(addPolicyOptions(addClusterOptions(command))).action(
+  addArchiveOptions(addLockOption(addPolicyOptions(addClusterOptions(command)))).action(
     async (flags: ServiceFlags) => await runService('reaper', flags, HTTP, open),
   )
 }
@@ -35,6 +36,7 @@ async function open(parts: ServiceParts): Promise<Service> {
       ...{ log, codec, clock, random, logger },
       clusters: connected,
       mode: config.mode,
+      archive: config.archive.settings,
       lock: config.lock,
       placement: { of: placement, url },
     })

@@ -1,6 +1,7 @@
 /** `kinfold up`: everything in one process, for one or more contexts of a kubeconfig. */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
+import { addArchiveOptions } from './archive-config.ts'
 import type { UpFlags } from './config.ts'
 import {
   addClusterOptions,
@@ -15,7 +16,7 @@ export function addUp(program: Command): void {
   const command = program
     .command('up')
     .description('watch clusters, fold what they tell, decide and reap: all in one process')
-  addLockOption(addKindsOption(addPolicyOptions(addClusterOptions(command))))
+  addArchiveOptions(addLockOption(addKindsOption(addPolicyOptions(addClusterOptions(command)))))
     .option('--data <dir>', 'data directory (default: ~/.local/share/kinfold)')
     .option('--partitions <n>', 'partitions of a new log (default: 1)')
     .option(

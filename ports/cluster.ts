@@ -8,6 +8,7 @@
  * Not here: sockets (exchange.ts), what is done about an answer (services).
  */
 import type { Target } from '../core/command.ts'
+import type { Projection } from '../core/mark.ts'
 import type {
   ClusterId,
   ObjectMeta,
@@ -77,6 +78,17 @@ export type GetAnswer =
   | AbsentAnswer
   | UnknownAnswer
 
+/** As `GetAnswer`, with the whole object as the server sent it: JSON of its own kind, never metadata alone. */
+export type ReadAnswer =
+  | {
+      readonly type: 'Found'
+      readonly object: ObjectMeta
+      readonly text: string
+      readonly code: number
+    }
+  | AbsentAnswer
+  | UnknownAnswer
+
 /** A Status with reason NotFound whose details name exactly what was asked. */
 export interface AbsentAnswer {
   readonly type: 'Absent'
@@ -137,6 +149,8 @@ export interface WarningEvent {
 export interface Cluster extends AsyncDisposable {
   /** The configured name: a label. */
   readonly name: string
+  /** From here on objects are told with these labels and annotations, those under way included; before that, with those that may protect them. */
+  project(projection: Projection): void
   /** The uid of kube-system, asked anew each time. */
   identify(signal: AbortSignal): Promise<ClusterId>
   discover(signal: AbortSignal): Promise<Discovery>
@@ -151,6 +165,8 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent[]>
   get(target: Target, signal: AbortSignal): Promise<GetAnswer>
+  /** The object with its body: for the archive alone, nothing else needs it. */
+  read(target: Target, signal: AbortSignal): Promise<ReadAnswer>
   delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer>
   patch(
     target: Target,

@@ -19,6 +19,18 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   runtime: ['ports', 'runtime', 'node', 'npm'],
   services: ['core', 'ports', 'runtime', 'node', 'npm', 'self'],
   playground: ['core', 'ports', 'runtime', 'playground', 'adapters/memory', 'node'],
+  sim: [
+    'core',
+    'ports',
+    'adapters/memory',
+    'adapters/kubernetes',
+    'adapters/avro',
+    'services',
+    'runtime',
+    'testing',
+    'sim',
+    'node',
+  ],
   cli: ['core', 'ports', 'runtime', 'cli', 'services', 'playground', 'node', 'npm'],
   testing: ['*'],
   bench: ['*'],
@@ -27,6 +39,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** These put whole processes together, or open the log themselves: they may import adapters. */
 export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
+  'cli/archive-source.ts',
+  'cli/backup.ts',
   'cli/clusters.ts',
   'cli/embedded.ts',
   'cli/verify.ts',

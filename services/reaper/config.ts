@@ -56,6 +56,10 @@ export interface ReaperConfig {
   readonly page: number
   /** How long a read waits for the first entry. */
   readonly pollMs: number
+  /** The same of `control`. */
+  readonly controlPollMs: number
+  /** What `control` said longer ago counts no more: a pause acts within that time, also when it cannot be read (I13). */
+  readonly controlFreshMs: number
   /** Results are gathered this long, so a cascade costs few appends; nobody waits for one result. */
   readonly gatherMs: number
   /** Results per append. */
@@ -92,6 +96,8 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   detailBytes: 60_000,
   page: 250,
   pollMs: 5_000,
+  controlPollMs: 500,
+  controlFreshMs: 2_000,
   gatherMs: 2,
   resultsPerAppend: 500,
   saveEveryMs: 1_000,

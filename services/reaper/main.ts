@@ -5,6 +5,7 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import type { ArchiveSettings } from './archive.ts'
 import { DEFAULT_REAPER_CONFIG } from './config.ts'
 import { createLocks, type LockStatus, type LockWanted } from './lock.ts'
 import type { ConnectedCluster, Reaper, ReaperParts } from './reaper.ts'
@@ -22,6 +23,7 @@ export interface ReaperMainOptions {
   /** Whether the clusters' own locks are looked for, and needed. */
   readonly lock: LockWanted
   readonly placement?: ReaperParts['placement']
+  readonly archive?: ArchiveSettings | undefined
 }
 
 /** The same reason in a cluster is a line once a minute, with how many there were: a pause blocks a whole backlog. */

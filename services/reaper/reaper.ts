@@ -16,6 +16,7 @@ import type { Log, LogError } from '../../ports/log.ts'
 import type { Placed, Placement } from '../../ports/placement.ts'
 import type { Random } from '../../ports/random.ts'
 import { joining } from '../../runtime/lifecycle.ts'
+import { type Archive, type ArchiveSettings, createArchive } from './archive.ts'
 import type { Job } from './backlog.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
 import { createControl, type FollowedControl } from './control.ts'
@@ -25,7 +26,7 @@ import { createLogRetry, type LogRetry } from './log-retry.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import type { Result } from './result.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
-import { type CallCount, createTally, type SettledCount } from './tally.ts'
+import { type CallCount, createTally, type RefusedCount, type SettledCount } from './tally.ts'
 
 /** The same for as long as the reaper lives. `id` is what the endpoint must prove to be. */
 export interface ConnectedCluster {
@@ -45,6 +46,8 @@ export interface ReaperParts {
   /** Which partitions of `commands` are this process'; undefined: all. */
   readonly placement?: { readonly of: Placement; readonly url: string } | undefined
   readonly config?: Partial<ReaperConfig>
+  /** Undefined: nothing is archived. */
+  readonly archive?: ArchiveSettings | undefined
   readonly observe?: (note: ReaperNote) => void
 }
 
@@ -78,6 +81,7 @@ export interface ReaperStatus {
   readonly backlog: number
   readonly settled: readonly SettledCount[]
   readonly calls: readonly CallCount[]
+  readonly protectedRefusals: readonly RefusedCount[]
   readonly unreadable: number
   readonly locks: readonly LockStatus[]
 }
@@ -103,6 +107,7 @@ class Loop implements Reaper {
   /** Of the partitions that this process has, by their numbers. */
   readonly #lanes = new Map<number, Lane>()
   readonly #outbox: Outbox
+  readonly #archive: Archive | undefined
   readonly #sites = new Map<ClusterId, Site>()
   readonly #tally = createTally()
   readonly #startedAt: number
@@ -121,9 +126,14 @@ class Loop implements Reaper {
     this.#parts = parts
     this.#startedAt = clock.now()
     this.#config = bounds
-    this.#control = createControl(log, codec, retry, bounds)
+    this.#control = createControl(log, codec, retry, clock, bounds, () => {
+      for (const site of this.#sites.values()) site.project()
+    })
     this.#outbox = createOutbox({ log, codec, clock, retry, bounds, onFailed, signal })
     this.#retry = retry
+    const { archive: settings } = parts
+    this.#archive =
+      settings === undefined ? undefined : createArchive({ log, codec, clock, bounds, settings })
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -255,6 +265,7 @@ class Loop implements Reaper {
       id,
       cluster: connected.cluster,
       random: this.#parts.random,
+      archive: this.#archive,
       onResult: (job, result) => this.#settle(job, result),
       onAnswer: (verb, code) => this.#tally.answered(id, verb, code),
       onFailed: (error) => this.#fail(error),

@@ -10,6 +10,7 @@ import type { ClusterId } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Random } from '../../ports/random.ts'
+import type { Archive } from './archive.ts'
 import { createBacklog, type Job } from './backlog.ts'
 import { type CallVerb, createCaller } from './call.ts'
 import type { ReaperConfig } from './config.ts'
@@ -23,6 +24,8 @@ import { createThrottle, type Throttle } from './throttle.ts'
 
 export interface Site {
   add(job: Job): void
+  /** What must be read of objects may be another. */
+  project(): void
   /** Something outside may have changed: what waited may go. */
   look(): void
   /** No further command goes; resolves when those under way are answered or cut. */
@@ -52,6 +55,7 @@ export interface SiteParts extends FactSources {
   readonly id: ClusterId
   readonly cluster: Cluster
   readonly random: Random
+  readonly archive: Archive | undefined
   readonly onResult: (job: Job, result: Result) => void
   readonly onAnswer: (verb: CallVerb, code: number | null) => void
   readonly onFailed: (error: unknown) => void
@@ -74,7 +78,7 @@ class OneCluster implements Site {
   #troubledAt: number
 
   constructor(parts: SiteParts) {
-    const { id, cluster, clock, random, config } = parts
+    const { id, cluster, clock, random, config, archive } = parts
     const throttle = createThrottle(config)
     const onTrouble = (): void => {
       this.#troubledAt = clock.now()
@@ -97,7 +101,8 @@ class OneCluster implements Site {
     this.#troubledAt = parts.startedAt - 1
     this.#parts = parts
     this.#throttle = throttle
-    this.#reaping = { caller, proofs, config, facts }
+    this.#reaping = { caller, proofs, config, archive, facts }
+    this.project()
   }
 
   add(job: Job): void {
@@ -106,6 +111,11 @@ class OneCluster implements Site {
       this.#parts.onResult(superseded, unsent(superseded.command, 'stale', 'superseded'))
     }
     this.#pump()
+  }
+
+  project(): void {
+    const { id, cluster, control } = this.#parts
+    cluster.project(control.projection(id))
   }
 
   look(): void {
@@ -190,7 +200,8 @@ function factsOf(
     ageMs: clock.now() - appendedAt,
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
-    isPaused: control.isPaused(id),
+    pausedBecause: control.pausedBecause(id),
+    guarding: control.guarding(id),
     isUnbroken: false,
     mode: config.mode,
     unlocked: locks?.lacking(id),

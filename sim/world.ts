@@ -4,7 +4,7 @@
  * What must stay true: all parts are the real ones, only wire, log and time are ours. The judge looks at the server's own state in the
  * moment of each effect and shares nothing with the graph.
  *
- * Not here: what users do (whole-world-users.ts), several clusters, disks.
+ * Not here: what users do (workload.ts), several clusters, disks.
  */
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { openCluster } from '../adapters/kubernetes/cluster.ts'
@@ -18,7 +18,7 @@ import type { MemoryStoreContent } from '../adapters/memory/store.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
 import { check } from '../core/check.ts'
 import type { Mode } from '../core/policy.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import type { StateValue } from '../core/state.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Exchange, ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
@@ -30,9 +30,9 @@ import { Task } from '../services/graph/task.ts'
 import { createReaper } from '../services/reaper/reaper.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { createWatcher } from '../services/watcher/watcher.ts'
-import type { Chance } from './seeded.ts'
-import { seeded } from './seeded.ts'
-import { objectionTo } from './whole-world-oracle.ts'
+import type { Chance } from '../testing/seeded.ts'
+import { seeded } from '../testing/seeded.ts'
+import { objectionTo } from './oracle.ts'
 
 export interface WorldOptions {
   readonly seed: number
@@ -141,7 +141,7 @@ export class WholeWorld {
         if (!killed.aborted && !stop.signal.aborted) this.wrongs.push(`it died: ${String(error)}`)
       }
     })
-    const policy = { mode, preset: 'parity', foldVersion: FOLD_VERSION } as const
+    const policy = policyFor(mode, 'parity')
     const untilFolding = async (): Promise<void> => {
       while (!stop.signal.aborted) {
         if (tasks.every((task) => task.status().state === 'folding')) break
