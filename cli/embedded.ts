@@ -36,6 +36,7 @@ import {
 } from './process-metrics.ts'
 import { checkOfLock, readinessOf } from './readiness.ts'
 import { VERSION } from './version.ts'
+import { watching } from './watching.ts'
 
 export type EmbeddedConfig = Pick<
   UpConfig,
@@ -132,7 +133,7 @@ export async function runEmbedded(
     await together(
       [
         (either) => graph.run(advertised, either),
-        ...watchers.map((watcher) => (either: AbortSignal) => watcher.run(either)),
+        ...watching(watchers, logger),
         (either) => reaper.run(either),
         (either) => index.run(either),
         (either) => census.run(either),
