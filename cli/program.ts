@@ -13,6 +13,7 @@ import { addRestore } from './restore.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
+import { addUpgrade } from './upgrade.ts'
 import { VERSION } from './version.ts'
 import { addWatcher } from './watcher.ts'
 import { addWhy } from './why.ts'
@@ -38,6 +39,7 @@ export function createProgram(): Command {
   addAudit(program)
   addRestore(program)
   addBackup(program)
+  addUpgrade(program)
   addDoctor(program)
   addTopics(program)
   return program.addHelpText(
