@@ -12,7 +12,9 @@ import { policyFor } from '../core/policy.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
+import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
+import { listedKinds, nameOf } from './listed-kind.ts'
 import { duration, oneOf, readConfigFile, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig {
@@ -21,6 +23,9 @@ export interface UpConfig {
   readonly data: string
   readonly mode: Mode
   readonly preset: Preset
+  readonly lock: LockWanted
+  /** To watch, as `deployments.apps`; null: all that a cluster serves. */
+  readonly kinds: readonly string[] | null
   /** Undefined: as many as the log has; a new one gets one. */
   readonly partitions: number | undefined
   readonly http: string
@@ -41,6 +46,8 @@ export interface UpFlags extends ArchiveFlags {
   readonly data?: string
   readonly mode?: string
   readonly preset?: string
+  readonly lock?: string
+  readonly kinds?: string
   readonly partitions?: string
   readonly http?: string
   readonly httpTokenFile?: string
@@ -51,6 +58,7 @@ export interface UpFlags extends ArchiveFlags {
 
 const MODES: readonly Mode[] = ['observe', 'dry-run', 'enforce']
 const PRESETS: readonly Preset[] = ['parity', 'guarded']
+const LOCKS: readonly LockWanted[] = ['required', 'optional', 'off']
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error']
 const MAX_PARTITIONS = 256
 
@@ -63,6 +71,8 @@ export const CONFIG_KEYS: readonly string[] = [
   'data',
   'mode',
   'preset',
+  'lock',
+  'kinds',
   'partitions',
   'http',
   'httpTokenFile',
@@ -99,6 +109,8 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     data: text(pick('data', flags.data)) ?? defaultDataDirectory(),
     mode: oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run',
     preset: oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded',
+    lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
+    kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
@@ -122,6 +134,17 @@ export function addPolicyOptions(command: Command): Command {
   return command
     .option('--mode <mode>', 'observe, dry-run or enforce (default: dry-run)')
     .option('--preset <preset>', 'parity or guarded (default: guarded)')
+}
+
+export function addKindsOption(command: Command): Command {
+  const hint = 'kinds to watch, as pods,deployments.apps (default: all that a cluster serves)'
+  return command.option('--kinds <list>', hint)
+}
+
+export function addLockOption(command: Command): Command {
+  const hint =
+    'required, optional or off: the lock inside the cluster that kinfold rbac prints (default: optional)'
+  return command.option('--lock <lock>', hint)
 }
 
 /** Of an option that may be repeated. */

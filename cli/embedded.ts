@@ -19,7 +19,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold-version.ts'
-import { addGraphRoutes } from '../services/graph/http.ts'
+import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { openReaper } from '../services/reaper/main.ts'
 import { openWatcher } from '../services/watcher/main.ts'
@@ -32,9 +32,10 @@ import {
   registerBuild,
   registerGraph,
   registerReaper,
+  registerShadow,
   registerWatchers,
 } from './process-metrics.ts'
-import { readinessOf } from './readiness.ts'
+import { checkOfLock, readinessOf } from './readiness.ts'
 import { checkUpgraded } from './upgrade.ts'
 import { VERSION } from './version.ts'
 
@@ -43,6 +44,8 @@ export type EmbeddedConfig = Pick<
   | 'data'
   | 'mode'
   | 'preset'
+  | 'lock'
+  | 'kinds'
   | 'partitions'
   | 'http'
   | 'httpTokenFile'
@@ -84,7 +87,11 @@ export async function runEmbedded(
     observe: observeLatency(metrics.meter, clock),
   })
   const watchers = clusters.map((cluster) =>
-    openWatcher({ cluster, log, codec, clock, random, logger, election: null }),
+    openWatcher({
+      ...{ cluster, log, codec, clock, random, logger },
+      kinds: config.kinds,
+      election: null,
+    }),
   )
   const reaper = openReaper({
     log,
@@ -95,18 +102,26 @@ export async function runEmbedded(
     clusters: connected,
     mode: config.mode,
     archive: config.archive.settings,
+    lock: config.lock,
   })
-  const { graph, census, index } = parts
+  const { graph, census, index, shadow } = parts
   registerBuild(metrics.meter, VERSION)
   registerWatchers(metrics.meter, watchers)
   registerGraph(metrics.meter, graph, census, namesOf(watchers))
+  registerShadow(metrics.meter, shadow, census, namesOf(watchers))
   registerReaper(metrics.meter, reaper, namesOf(watchers))
   const { url, advertised, server } = await serveEndpoint(
     {
       version: VERSION,
-      checks: () => readinessOf(watchers, graph, census),
+      checks: () => [
+        ...readinessOf(watchers, graph, census),
+        ...reaper.status().locks.map(checkOfLock),
+      ],
       scrape: metrics.scrape,
-      add: (routes) => addGraphRoutes(routes, { ...parts, log, codec }),
+      add: (routes) => {
+        addGraphRoutes(routes, { ...parts, log, codec })
+        addShadow(routes, shadow)
+      },
     },
     http,
   )
@@ -125,6 +140,7 @@ export async function runEmbedded(
         (either) => reaper.run(either),
         (either) => index.run(either),
         (either) => census.run(either),
+        (either) => shadow.run(either),
         (either) => serveAddress(config, url, either),
       ],
       signal,

@@ -8,8 +8,10 @@ import { addGraph } from './graph.ts'
 import { addLineage } from './lineage.ts'
 import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
+import { addRbac } from './rbac.ts'
 import { addReaper } from './reaper.ts'
 import { addRestore } from './restore.ts'
+import { addShadow } from './shadow.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
@@ -36,11 +38,13 @@ export function createProgram(): Command {
   addCascade(program)
   addPlan(program)
   addLineage(program)
+  addShadow(program)
   addAudit(program)
   addRestore(program)
   addBackup(program)
   addUpgrade(program)
   addDoctor(program)
+  addRbac(program)
   addTopics(program)
   return program.addHelpText(
     'after',

@@ -6,6 +6,7 @@
  *
  * Not here: files and their names (cli/upgrade.ts).
  */
+import { PROTECT_PREFIX, pauseKey, protectingOf } from '../../core/control-key.ts'
 import type { Directive } from '../../core/event.ts'
 import type { ClusterId } from '../../core/object.ts'
 import type { Control, Watermark } from '../../core/record.ts'
@@ -36,6 +37,7 @@ export async function beginGeneration(
   signal: AbortSignal,
 ): Promise<Generation> {
   await pause(parts)
+  await carryProtections(parts)
   const clusters = await carryEpochs(parts)
   const archived = await carryArchive(parts, signal)
   return { archived, clusters }
@@ -46,13 +48,35 @@ async function pause({ to, codec, who }: GenerationParts): Promise<void> {
   const said = { cluster: '', who, why: WHY } as const
   const control: Control = {
     ...{ type: 'Control', verb: 'pause', kind: null, number: 1, connected: false },
-    ...said,
+    ...{ protection: null, ...said },
   }
-  await to.append('control', 0, [{ key: 'pause/', value: codec.encode(control) }])
-  const directive: Directive = {
-    ...{ type: 'Directive', verb: 'pause', subject: '', digest: null, listed: [] },
-    ...said,
+  await to.append('control', 0, [{ key: pauseKey(''), value: codec.encode(control) }])
+  await direct(to, codec, { verb: 'pause', subject: '', ...said })
+}
+
+/** For the reapers too. What cannot be read is carried as it is: then they do nothing until somebody mends it. */
+async function carryProtections({ from, to, codec }: GenerationParts): Promise<void> {
+  for (const { key, value } of await from.latest('control', 0)) {
+    if (!key.startsWith(PROTECT_PREFIX) || value === null) continue
+    const record = recordIn(codec, value, 'Control')
+    const protecting = record === undefined ? undefined : protectingOf(key, record)
+    const isLifted = protecting?.type === 'subject' && protecting.isLifted
+    // The policy's own is told anew with the policy.
+    if (protecting?.type === 'policy' || isLifted) continue
+    const again = record === undefined ? value : codec.encode(record)
+    await to.append('control', 0, [{ key, value: again }])
+    if (record === undefined || protecting === undefined) continue
+    const { cluster, subject } = protecting
+    const { who, why } = record
+    await direct(to, codec, { verb: 'protect', cluster, subject, who, why })
   }
+}
+
+type Said = Pick<Directive, 'verb' | 'cluster' | 'subject' | 'who' | 'why'>
+
+/** All partitions of a log hear of what people ask for. */
+async function direct(to: Log, codec: Codec, said: Said): Promise<void> {
+  const directive: Directive = { type: 'Directive', digest: null, listed: [], ...said }
   const produced = { key: '/', value: codec.encode(directive) }
   for (let partition = 0; partition < to.partitions('events'); partition++) {
     await to.append('events', partition, [produced])
@@ -63,7 +87,7 @@ async function pause({ to, codec, who }: GenerationParts): Promise<void> {
 async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readonly ClusterId[]> {
   const highest = new Map<ClusterId, Watermark>()
   for (const { value } of await from.latest('watermarks', 0)) {
-    const mark = value === null ? undefined : watermarkIn(codec, value)
+    const mark = value === null ? undefined : recordIn(codec, value, 'Watermark')
     if (mark === undefined) continue
     const known = highest.get(mark.cluster)
     const epoch = Math.max(mark.epoch, known?.epoch ?? 0)
@@ -77,11 +101,17 @@ async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readon
   return [...highest.keys()]
 }
 
-/** In a log of its own no epoch was ever given out, so one that cannot be read is not missed. */
-function watermarkIn(codec: Codec, value: Uint8Array): Watermark | undefined {
+/** Undefined for what cannot be read: in a log of its own no epoch was ever given out, so one that is lost is not missed. */
+function recordIn<T extends 'Control' | 'Watermark'>(
+  codec: Codec,
+  value: Uint8Array,
+  type: T,
+): Extract<Control | Watermark, { readonly type: T }> | undefined {
   try {
     const record = codec.decode(value)
-    return record.type === 'Watermark' ? record : undefined
+    const isOne = (one: typeof record): one is Extract<Control | Watermark, { readonly type: T }> =>
+      one.type === type
+    return isOne(record) ? record : undefined
   } catch (error) {
     if (error instanceof CodecError) return undefined
     throw error
