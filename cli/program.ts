@@ -15,6 +15,7 @@ import { addShadow } from './shadow.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
+import { addUpgrade } from './upgrade.ts'
 import { VERSION } from './version.ts'
 import { addWatcher } from './watcher.ts'
 import { addWhy } from './why.ts'
@@ -41,6 +42,7 @@ export function createProgram(): Command {
   addAudit(program)
   addRestore(program)
   addBackup(program)
+  addUpgrade(program)
   addDoctor(program)
   addRbac(program)
   addTopics(program)
