@@ -136,6 +136,7 @@ function rangeOf(key: string): string | undefined {
     case 'waits':
     case 'seen':
     case 'ring':
+    case 'ticket':
       return key.slice(0, nthSlash(key, 3) + 1)
     case 'node':
     case 'due':

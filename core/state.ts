@@ -7,7 +7,7 @@
 
 import type { SyncId } from './event.ts'
 import type { SetHash } from './hash.ts'
-import type { Attempt, HeldBy, Node, Phase, Ruling } from './node.ts'
+import type { Attempt, HeldBy, Node, Pass, Phase, Ruling } from './node.ts'
 import type { Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
 import type { Policy } from './policy.ts'
 import type { Proof } from './proof.ts'
@@ -31,6 +31,10 @@ export type StateValue =
   | HeldNode
   | HeldPlan
   | PlanRuling
+  | TokenCount
+  | Ticket
+  | Budget
+  | Ending
   | UnreadableHome
   | Position
 
@@ -87,6 +91,8 @@ export interface Owner {
   readonly seq: number
   /** Whether that home was answered. */
   readonly answered: boolean
+  /** Of one that went: whether what hangs on it may go within the budget. */
+  readonly pass: Pass
   readonly attempt: Attempt | null
 }
 
@@ -169,7 +175,7 @@ export interface Wait {
 /** `due/<cluster>/<time>/<what>`: something to look at again once that time is reached. */
 export interface Due {
   readonly type: 'Due'
-  readonly what: 'node' | 'owner' | 'kind'
+  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending'
   readonly uid: Uid
   readonly coordinates: Coordinates | null
 }
@@ -186,6 +192,7 @@ export type WorkType =
   | 'ring'
   | 'ring-end'
   | 'rulings'
+  | 'tickets'
 
 /** `agenda/<number>`: work that fans out, taken a page at a time. */
 export interface Work {
@@ -274,6 +281,56 @@ export interface PlanRuling {
   /** Log time at which an approval ends. */
   readonly until: number
   readonly position: bigint
+}
+
+export type BudgetClass = 'E1' | 'E2' | 'E3'
+
+/** `tokens/<cluster>/<class>`: of a budget, what this partition asked for and was granted since ever. */
+export interface TokenCount {
+  readonly type: 'TokenCount'
+  readonly budget: BudgetClass
+  /** The newest ticket. */
+  readonly asked: number
+  /** Tickets up to this one may be used. */
+  readonly granted: number
+  /** Log time, at the home, of the oldest grant that is not used up. */
+  readonly grantedAt: number
+  /** The last ticket that was. */
+  readonly used: number
+  /** When it is asked for again. */
+  readonly lookAt: number
+}
+
+/** `ticket/<cluster>/<class>/<number>`: an object that waits, or (with coordinates) an owner whose dependents do. */
+export interface Ticket {
+  readonly type: 'Ticket'
+  readonly uid: Uid
+  readonly coordinates: Coordinates | null
+}
+
+/** `budget/<cluster>/<class>`, at the cluster's home: what each partition asked for and was granted since ever, and how much within the last minutes. */
+export interface Budget {
+  readonly type: 'Budget'
+  readonly places: readonly BudgetPlace[]
+  readonly minutes: readonly BudgetMinute[]
+}
+
+export interface BudgetPlace {
+  readonly partition: number
+  readonly asked: number
+  readonly granted: number
+}
+
+export interface BudgetMinute {
+  /** Since 1970. */
+  readonly minute: number
+  readonly asked: number
+  readonly granted: number
+}
+
+/** `ending/<cluster>/<namespace>`: that namespace is being deleted. */
+export interface Ending {
+  readonly type: 'Ending'
 }
 
 /** `unreadable/<home>`: nothing there is judged until the kinds concerned were relisted after `position`. */

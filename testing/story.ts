@@ -57,7 +57,7 @@ export class World {
       clusterEpoch: this.#at.clusterEpoch,
     })
     for (const short of Object.keys(KINDS)) {
-      if (short === 'widget') continue
+      if (LATER.includes(short)) continue
       this.tell(this.served(short, true))
       for (const event of this.relist(short)) this.tell(event)
     }
@@ -315,6 +315,12 @@ export class World {
     return first === undefined ? [] : [first]
   }
 
+  /** Guarded, with these budgets of E1, E2 and E3. */
+  #budgets([e1 = 0, e2 = 0, e3 = 0]: readonly number[]): Event {
+    const policy = { ...policyFor('enforce', 'guarded'), budgets: { e1, e2, e3 } }
+    return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
+  }
+
   /** About the plan that was asked for last. */
   #directive(verb: string, who: string): Event {
     const { cluster } = this.#at
@@ -339,6 +345,8 @@ export class World {
     switch (word) {
       case 'policy':
         return [this.policy(first as Mode, second as Preset)]
+      case 'budgets':
+        return [this.#budgets(rest.split(' ').map(Number))]
       case 'serve':
         return [this.served(first, second !== 'unmonitored')]
       case 'versions':
@@ -427,6 +435,9 @@ export function show(command: Command): string {
 function wordsOf(line: string): readonly string[] {
   return line.trim().split(/\s+/)
 }
+
+/** Kinds that a story has served when it needs them. */
+const LATER = ['widget', 'namespace']
 
 /** What one watch each may tell, so that the watches of several kinds may overtake each other. */
 const LIVE = ['put', 'delete', 'many', 'touch', 'older']

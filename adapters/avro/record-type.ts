@@ -39,6 +39,10 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   HeldNode: true,
   HeldPlan: true,
   PlanRuling: true,
+  TokenCount: true,
+  Ticket: true,
+  Budget: true,
+  Ending: true,
   UnreadableHome: true,
   Position: true,
 }

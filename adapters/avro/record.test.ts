@@ -14,7 +14,16 @@ import fc from 'fast-check'
 import type { CommandBase, CommandType, OwnerClaim, Target } from '../../core/command.ts'
 import type { Outcome, OwnerAbsent, OwnerState } from '../../core/event.ts'
 import type { SetHash } from '../../core/hash.ts'
-import type { Attempt, HeldBy, Hold, Phase, Ruling, Verdict, VerdictType } from '../../core/node.ts'
+import type {
+  Attempt,
+  HeldBy,
+  Hold,
+  Pass,
+  Phase,
+  Ruling,
+  Verdict,
+  VerdictType,
+} from '../../core/node.ts'
 import type {
   Coordinates,
   ObjectMeta,
@@ -26,7 +35,15 @@ import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
 import type { Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/standing.ts'
-import type { Due, KindPhase, Owner, Work } from '../../core/state.ts'
+import type {
+  BudgetClass,
+  BudgetMinute,
+  BudgetPlace,
+  Due,
+  KindPhase,
+  Owner,
+  Work,
+} from '../../core/state.ts'
 import type { Writable } from '../../ports/codec.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { avroCodec, codecOf } from './codec.ts'
@@ -129,7 +146,10 @@ const proof = record<Proof>({
   clusterEpoch: number,
   versions: list(text),
   command: maybe(text),
+  isOurs: truth,
 })
+const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
+const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
 const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
@@ -225,6 +245,7 @@ const hold = record<Hold>({
       what: text,
     }),
   ),
+  pass,
 })
 const standing = word<Standing>({
   solid: 1,
@@ -333,6 +354,9 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   KindGone: { ...groupKind, ...told, resource: text },
   Heartbeat: { ...told, kinds: list(record({ ...groupKind, ageMs: number })) },
   PolicyChanged: { policy, who: text, why: text },
+  TokensAsked: { cluster: text, partition: number, budget, asked: number },
+  TokensGranted: { cluster: text, budget, granted: number, at: number },
+  NamespaceEnding: { cluster: text, namespace: text, isEnding: truth },
   Directive: {
     verb: text,
     cluster: text,
@@ -458,6 +482,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     isFreed: truth,
     letGoAt: maybe(number),
     ringed: truth,
+    isReaped: truth,
     verdict: maybe(verdict),
     hold: maybe(hold),
     attempt: maybe(attempt),
@@ -478,6 +503,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     checks: number,
     seq: number,
     answered: truth,
+    pass,
     attempt: maybe(attempt),
   },
   Kind: {
@@ -513,7 +539,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   PolicyState: { policy, position: offset, enforcedAt: offset },
   Wait: {},
   Due: {
-    what: word<Due['what']>({ node: 1, owner: 1, kind: 1 }),
+    what: word<Due['what']>({ node: 1, owner: 1, kind: 1, budget: 1, ending: 1 }),
     uid: text,
     coordinates: maybe(coordinates),
   },
@@ -530,6 +556,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
       'ring-end': 1,
       forget: 1,
       rulings: 1,
+      tickets: 1,
     }),
     cluster: text,
     kind: maybe(record(groupKind)),
@@ -552,6 +579,20 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Agenda: { head: number, tail: number },
   HeldNode: { by: heldBy, position: offset },
   HeldPlan: { set: setHash },
+  TokenCount: {
+    budget,
+    asked: number,
+    granted: number,
+    grantedAt: number,
+    used: number,
+    lookAt: number,
+  },
+  Ticket: { uid: text, coordinates: maybe(coordinates) },
+  Budget: {
+    places: list(record<BudgetPlace>({ partition: number, asked: number, granted: number })),
+    minutes: list(record<BudgetMinute>({ minute: number, asked: number, granted: number })),
+  },
+  Ending: {},
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },
   Position: {
