@@ -7,7 +7,9 @@ import { addGraph } from './graph.ts'
 import { addLineage } from './lineage.ts'
 import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
+import { addRbac } from './rbac.ts'
 import { addReaper } from './reaper.ts'
+import { addShadow } from './shadow.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
@@ -33,8 +35,10 @@ export function createProgram(): Command {
   addCascade(program)
   addPlan(program)
   addLineage(program)
+  addShadow(program)
   addAudit(program)
   addDoctor(program)
+  addRbac(program)
   addTopics(program)
   return program.addHelpText(
     'after',

@@ -52,6 +52,9 @@ export const ENDED_MEMORY_MS: number = 10 * 60_000
 /** How long what a person approved may go. */
 export const APPROVAL_MS: number = 60 * 60_000
 
+/** In `guarded`, protection that was taken back counts for so long. */
+export const PROTECTED_FOR_MS: number = 10 * 60_000
+
 /** A kind that is served no longer so soon after an owner of it went took it along; so many of these times are remembered of a kind. */
 export const KIND_CAUSE_MS: number = 10 * 60_000
 export const KINDS_GONE_REMEMBERED = 16

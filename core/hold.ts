@@ -23,6 +23,11 @@ import { timeText } from './time-text.ts'
 /** What the verdict would have done: `delete` an object, `drop` references, or `finish` an owner's deletion by taking a finalizer off. */
 export type Effect = 'delete' | 'drop' | 'finish'
 
+/** Whether anything at all is asked of this cluster now, looks and warnings included. */
+export function mayIssue(graph: StateReader, cluster: ClusterId): boolean {
+  return policyOf(graph).policy.mode !== 'observe' && pausedBecause(graph, cluster) === ''
+}
+
 export interface Going {
   readonly effect: Effect
   /** The same in full: what a person approves. */
@@ -78,8 +83,8 @@ function hindranceOf(
   const paused = pausedBecause(graph, cluster)
   if (paused !== '') return { by: 'pause', because: paused, until: null }
   if (effect === 'delete') {
-    const spared = protectedBecause(graph, cluster, node.object, evidence)
-    if (spared !== '') return { by: 'protection', because: spared, until: null }
+    const spared = protectedBecause(graph, cluster, node, evidence)
+    if (spared !== null) return { by: 'protection', ...spared }
   }
   if (evidence === 'E4' && ruling?.verdict !== 'approved') {
     const ruled = ruling === null ? '' : `; ${ruledText(ruling)}`

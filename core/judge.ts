@@ -10,7 +10,8 @@ import type { CommandBase } from './command.ts'
 import { targetOf } from './command.ts'
 import { completionOf, mayBeRing } from './completion.ts'
 import type { StateReader } from './graph.ts'
-import { clusterOf, kindOf, nodeOf, policyOf, seenOf } from './graph.ts'
+import { clusterOf, kindOf, nodeOf, seenOf } from './graph.ts'
+import { mayIssue } from './hold.ts'
 import { attemptFor, baseOf } from './issue.ts'
 import { ANY_KIND, unreadableKey } from './key.ts'
 import { putNode } from './link.ts'
@@ -77,7 +78,7 @@ function warn(
   node: Node,
   { verdict, stands }: Decision,
 ): void {
-  if (verdict === null || policyOf(step.graph).policy.mode === 'observe') return
+  if (verdict === null || !mayIssue(step.graph, cluster)) return
   const { object } = node
   const aggregated = kindOf(step.graph, cluster, object)?.aggregated ?? true
   const { because, basis } = verdict

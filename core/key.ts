@@ -124,6 +124,8 @@ export function endingKey(cluster: ClusterId, namespace: string): string {
 
 export const POLICY_KEY = 'policy'
 
+export const DIRECTIVES_KEY = 'directives'
+
 export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): string {
   return waitsPrefix(cluster, kind) + part(dependent)
 }

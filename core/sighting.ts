@@ -22,6 +22,7 @@ import { compareVersions, isSamePlace, projectionHash } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist, drop, tell, touch } from './outcome.ts'
 import type { Proof } from './proof.ts'
+import { protectedUntilAfter } from './protection.ts'
 import type { ClusterState, Seen } from './state.ts'
 import { stopWaiting } from './wait.ts'
 
@@ -135,6 +136,7 @@ function appeared(
     letGoAt: null,
     ringed: false,
     isReaped: false,
+    protectedUntil: null,
     verdict: null,
     hold: null,
     attempt: null,
@@ -184,6 +186,7 @@ function changed(
     places,
     position: step.at.position,
     letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
+    protectedUntil: protectedUntilAfter(step.graph, cluster, node, object, step.at.timestamp),
     ...(phase === 'suspect'
       ? IN_DOUBT
       : {

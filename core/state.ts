@@ -8,7 +8,7 @@
 import type { SyncId } from './event.ts'
 import type { SetHash } from './hash.ts'
 import type { Attempt, HeldBy, Node, Pass, Phase, Ruling } from './node.ts'
-import type { Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
+import type { ClusterId, Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
 import type { Policy } from './policy.ts'
 import type { Proof } from './proof.ts'
 
@@ -21,6 +21,7 @@ export type StateValue =
   | Kind
   | ClusterState
   | PolicyState
+  | Directives
   | Wait
   | Due
   | Work
@@ -165,6 +166,31 @@ export interface PolicyState {
   readonly position: bigint
   /** Offset at which `enforce` was entered: older evidence counts as E2. */
   readonly enforcedAt: bigint
+}
+
+/** `directives`: what people asked for that still holds. Few: all of it is read with each verdict. */
+export interface Directives {
+  readonly type: 'Directives'
+  readonly pauses: readonly Pause[]
+  readonly protections: readonly ProtectedSubject[]
+}
+
+export interface Pause {
+  /** Empty for all. */
+  readonly cluster: ClusterId
+  readonly who: string
+  readonly why: string
+}
+
+export interface ProtectedSubject {
+  /** Empty for all. */
+  readonly cluster: ClusterId
+  /** As in protection.ts. */
+  readonly subject: string
+  readonly who: string
+  readonly why: string
+  /** Append time at which it was lifted: it counts for a while more. Null while it stands. */
+  readonly liftedAt: number | null
 }
 
 /** `waits/<cluster>/<kind>/<dependent's uid>`: judged again when that kind gets in sync or is served. */

@@ -309,6 +309,13 @@ export class World {
     return open
   }
 
+  /** For this cluster, or `all`. */
+  #directive(verb: string, subject: string, scope: string): Event {
+    const cluster = scope === 'all' ? '' : this.#at.cluster
+    const nothing = { digest: null, listed: [] }
+    return { type: 'Directive', verb, cluster, subject, ...nothing, who: 'ann', why: 'test' }
+  }
+
   #open(short: string): Event[] {
     const [first, ...rest] = this.relist(short)
     this.#at.open = rest
@@ -322,7 +329,7 @@ export class World {
   }
 
   /** About the plan that was asked for last. */
-  #directive(verb: string, who: string): Event {
+  #ruling(verb: string, who: string): Event {
     const { cluster } = this.#at
     return {
       type: 'Directive',
@@ -396,7 +403,13 @@ export class World {
         return [this.#answer(rest)]
       case 'approve':
       case 'reject':
-        return [this.#directive(word, first)]
+        return [this.#ruling(word, first)]
+      case 'pause':
+      case 'resume':
+        return [this.#directive(word, '', first)]
+      case 'protect':
+      case 'unprotect':
+        return [this.#directive(word, first, second)]
       case 'unreadable':
         return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]
       default:

@@ -20,6 +20,7 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   Digest: true,
   Snapshot: true,
   DeadLetter: true,
+  Archived: true,
 
   Node: true,
   Seen: true,
@@ -29,6 +30,7 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   Kind: true,
   ClusterState: true,
   PolicyState: true,
+  Directives: true,
   Wait: true,
   Due: true,
   Work: true,

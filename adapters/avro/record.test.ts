@@ -33,7 +33,7 @@ import type {
 } from '../../core/object.ts'
 import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
-import type { Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
+import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/standing.ts'
 import type {
   BudgetClass,
@@ -42,6 +42,8 @@ import type {
   Due,
   KindPhase,
   Owner,
+  Pause,
+  ProtectedSubject,
   Work,
 } from '../../core/state.ts'
 import type { Writable } from '../../ports/codec.ts'
@@ -150,19 +152,20 @@ const proof = record<Proof>({
 })
 const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
 const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
+const protection = record<Policy['protection']>({
+  kinds: list(record(groupKind)),
+  namespaces: list(text),
+  labels: list(text),
+  annotations: list(text),
+  othersMarks: truth,
+})
 const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
   foldVersion: number,
   holds: record<Policy['holds']>({ e1Ms: number, e2Ms: number, e3Ms: number }),
   budgets: maybe(record<Budgets>({ e1: number, e2: number, e3: number })),
-  protection: record<Policy['protection']>({
-    kinds: list(record(groupKind)),
-    namespaces: list(text),
-    labels: list(text),
-    annotations: list(text),
-    othersMarks: truth,
-  }),
+  protection,
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
@@ -436,11 +439,19 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
 
   Control: {
-    verb: word<Control['verb']>({ pause: 1, resume: 1, relist: 1, epoch: 1 }),
+    verb: word<Control['verb']>({
+      pause: 1,
+      resume: 1,
+      relist: 1,
+      epoch: 1,
+      protect: 1,
+      unprotect: 1,
+    }),
     cluster: text,
     kind: maybe(record(groupKind)),
     number,
     connected: truth,
+    protection: maybe(protection),
     who: text,
     why: text,
   },
@@ -451,6 +462,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     resource: text,
     resourceVersion: text,
     sync: number,
+    projection: text,
   },
   Digest: { partition: number, position: offset, state: text, outputs: text, foldVersion: number },
   Snapshot: {
@@ -471,6 +483,24 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     reason: text,
     digest: text,
   },
+  Archived: {
+    ...place,
+    cluster: text,
+    uid: text,
+    version: text,
+    resource: text,
+    resourceVersion: text,
+    ownerReferences: list(reference),
+    command: text,
+    at: number,
+    content: word<Archived['content']>({ whole: 1, metadata: 1 }),
+    keyId: text,
+    nonce: fc.uint8Array(),
+    digest: text,
+    chunk: number,
+    last: truth,
+    piece: fc.uint8Array(),
+  },
 
   Node: {
     object,
@@ -483,6 +513,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     letGoAt: maybe(number),
     ringed: truth,
     isReaped: truth,
+    protectedUntil: maybe(number),
     verdict: maybe(verdict),
     hold: maybe(hold),
     attempt: maybe(attempt),
@@ -537,6 +568,18 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     pulses: list(record({ ...groupKind, aliveAt: number })),
   },
   PolicyState: { policy, position: offset, enforcedAt: offset },
+  Directives: {
+    pauses: list(record<Pause>({ cluster: text, who: text, why: text })),
+    protections: list(
+      record<ProtectedSubject>({
+        cluster: text,
+        subject: text,
+        who: text,
+        why: text,
+        liftedAt: maybe(number),
+      }),
+    ),
+  },
   Wait: {},
   Due: {
     what: word<Due['what']>({ node: 1, owner: 1, kind: 1, budget: 1, ending: 1 }),

@@ -7,8 +7,8 @@
  * Not here: folding over it (rehearsal.ts).
  */
 import type { Graph, StateReader } from '../../core/graph.ts'
-import { clusterOf, graphOver, policyOf } from '../../core/graph.ts'
-import { AGENDA_KEY, clusterKey, POLICY_KEY } from '../../core/key.ts'
+import { clusterOf, directivesOf, graphOver, policyOf } from '../../core/graph.ts'
+import { AGENDA_KEY, clusterKey, DIRECTIVES_KEY, POLICY_KEY } from '../../core/key.ts'
 import type { ClusterId } from '../../core/object.ts'
 import { policyFor } from '../../core/policy.ts'
 import type { ClusterState, StateValue } from '../../core/state.ts'
@@ -48,6 +48,7 @@ export function stageOf(
     ...policy,
     policy: policyFor('enforce', 'parity'),
   })
+  graph.put(DIRECTIVES_KEY, { ...directivesOf(graph), pauses: [] })
   graph.put(AGENDA_KEY, { type: 'Agenda', head: 0, tail: 0 })
   graph.takeRecent()
   const pages = unchangedPages(source, graph)

@@ -4,7 +4,7 @@
  * What must stay true: all parts are the real ones, only wire, log and time are ours. The judge looks at the server's own state in the
  * moment of each effect and shares nothing with the graph.
  *
- * Not here: what users do (whole-world-users.ts), several clusters, disks.
+ * Not here: what users do (workload.ts), several clusters, disks.
  */
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { openCluster } from '../adapters/kubernetes/cluster.ts'
@@ -30,9 +30,9 @@ import { Task } from '../services/graph/task.ts'
 import { createReaper } from '../services/reaper/reaper.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { createWatcher } from '../services/watcher/watcher.ts'
-import type { Chance } from './seeded.ts'
-import { seeded } from './seeded.ts'
-import { objectionTo } from './whole-world-oracle.ts'
+import type { Chance } from '../testing/seeded.ts'
+import { seeded } from '../testing/seeded.ts'
+import { objectionTo } from './oracle.ts'
 
 export interface WorldOptions {
   readonly seed: number

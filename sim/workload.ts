@@ -4,8 +4,8 @@
  * What must stay true: all they do follows from the world's chance, and no reference they write names an owner that is created later.
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import type { WholeWorld } from './whole-world.ts'
-import { RESOURCES, widgetScope } from './whole-world-oracle.ts'
+import { RESOURCES, widgetScope } from './oracle.ts'
+import type { WholeWorld } from './world.ts'
 
 const NAMESPACES: readonly [string, ...string[]] = ['blue', 'green', 'red']
 type Home = readonly [apiVersion: string, resource: string]
