@@ -7,12 +7,13 @@ import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Mode, Policy, Preset } from '../core/policy.ts'
+import type { Mode, Policy, Preset, Protection } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
+import { protectionOf } from './protection-config.ts'
 import { duration, oneOf, readConfigFile, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig {
@@ -21,6 +22,8 @@ export interface UpConfig {
   readonly data: string
   readonly mode: Mode
   readonly preset: Preset
+  /** As the preset has it, and what the file adds. */
+  readonly protection: Protection
   /** Undefined: as many as the log has; a new one gets one. */
   readonly partitions: number | undefined
   readonly http: string
@@ -63,6 +66,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'data',
   'mode',
   'preset',
+  'protection',
   'partitions',
   'http',
   'httpTokenFile',
@@ -93,12 +97,14 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     value: flag ?? file[key],
     from: flag === undefined ? `${flags.config}: ${key}` : `--${key}`,
   })
+  const preset = oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded'
   return {
     kubeconfig: text(pick('kubeconfig', flags.kubeconfig)),
     contexts: texts(pick('contexts', flags.context)),
     data: text(pick('data', flags.data)) ?? defaultDataDirectory(),
     mode: oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run',
-    preset: oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded',
+    preset,
+    protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
@@ -133,17 +139,17 @@ export function collect(value: string, former: readonly string[] = []): readonly
 export function graphOptionsOf(
   config: Pick<
     UpConfig,
-    'mode' | 'preset' | 'keepMs' | 'keepEvents' | 'snapshotEvents' | 'archive'
+    'mode' | 'preset' | 'protection' | 'keepMs' | 'keepEvents' | 'snapshotEvents' | 'archive'
   >,
 ): {
   readonly policy: { readonly policy: Policy; readonly who: string }
   readonly retention: RetentionConfig
 } {
-  const { mode, preset, keepMs, keepEvents, snapshotEvents } = config
+  const { mode, preset, protection, keepMs, keepEvents, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
-    policy: { policy: policyFor(mode, preset), who: 'command line' },
+    policy: { policy: { ...policyFor(mode, preset), protection }, who: 'command line' },
     retention: { keepMs, keepEvents, snapshotEvents, everyMs, archiveKeepMs },
   }
 }

@@ -41,6 +41,7 @@ export type EmbeddedConfig = Pick<
   | 'data'
   | 'mode'
   | 'preset'
+  | 'protection'
   | 'partitions'
   | 'http'
   | 'httpTokenFile'
