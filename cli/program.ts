@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { addAudit } from './audit.ts'
 import { addCascade } from './cascade.ts'
+import { addDirectives } from './directive.ts'
 import { addDoctor } from './doctor.ts'
 import { addGraph } from './graph.ts'
 import { addLineage } from './lineage.ts'
@@ -32,6 +33,7 @@ export function createProgram(): Command {
   addWhy(program)
   addCascade(program)
   addPlan(program)
+  addDirectives(program)
   addLineage(program)
   addAudit(program)
   addDoctor(program)

@@ -16,6 +16,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { serveEndpoint } from '../runtime/endpoint.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
 import { createCascades } from '../services/graph/cascade.ts'
+import { nothingHeld } from '../services/graph/directive-http.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { createGraph } from '../services/graph/graph.ts'
 import { createGraphDump } from '../services/graph/graph-dump.ts'
@@ -108,6 +109,9 @@ export class GraphGroup {
       cascades: createCascades(views, index, clock),
       dump: createGraphDump(views, codec, clock),
       here,
+      views,
+      clock,
+      heldSets: nothingHeld(partitions),
       log,
       codec,
     }

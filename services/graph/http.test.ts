@@ -11,6 +11,7 @@ import { openToken } from '../../runtime/http-token.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { type Cascade, createCascades } from './cascade.ts'
+import { nothingHeld } from './directive-http.ts'
 import { createGraphDump } from './graph-dump.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { addGraphRoutes } from './http.ts'
@@ -58,6 +59,9 @@ async function serve(
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
     here,
+    views,
+    clock,
+    heldSets: nothingHeld(1),
     log,
     codec,
   }
