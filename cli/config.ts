@@ -12,7 +12,9 @@ import { policyFor } from '../core/policy.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
+import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
+import { listedKinds, nameOf } from './listed-kind.ts'
 import { protectionOf } from './protection-config.ts'
 import { duration, oneOf, readConfigFile, type Setting, text, texts, whole } from './setting.ts'
 
@@ -24,6 +26,9 @@ export interface UpConfig {
   readonly preset: Preset
   /** As the preset has it, and what the file adds. */
   readonly protection: Protection
+  readonly lock: LockWanted
+  /** To watch, as `deployments.apps`; null: all that a cluster serves. */
+  readonly kinds: readonly string[] | null
   /** Undefined: as many as the log has; a new one gets one. */
   readonly partitions: number | undefined
   readonly http: string
@@ -44,6 +49,8 @@ export interface UpFlags extends ArchiveFlags {
   readonly data?: string
   readonly mode?: string
   readonly preset?: string
+  readonly lock?: string
+  readonly kinds?: string
   readonly partitions?: string
   readonly http?: string
   readonly httpTokenFile?: string
@@ -54,6 +61,7 @@ export interface UpFlags extends ArchiveFlags {
 
 const MODES: readonly Mode[] = ['observe', 'dry-run', 'enforce']
 const PRESETS: readonly Preset[] = ['parity', 'guarded']
+const LOCKS: readonly LockWanted[] = ['required', 'optional', 'off']
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error']
 const MAX_PARTITIONS = 256
 
@@ -67,6 +75,8 @@ export const CONFIG_KEYS: readonly string[] = [
   'mode',
   'preset',
   'protection',
+  'lock',
+  'kinds',
   'partitions',
   'http',
   'httpTokenFile',
@@ -105,6 +115,8 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     mode: oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run',
     preset,
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
+    lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
+    kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
@@ -128,6 +140,17 @@ export function addPolicyOptions(command: Command): Command {
   return command
     .option('--mode <mode>', 'observe, dry-run or enforce (default: dry-run)')
     .option('--preset <preset>', 'parity or guarded (default: guarded)')
+}
+
+export function addKindsOption(command: Command): Command {
+  const hint = 'kinds to watch, as pods,deployments.apps (default: all that a cluster serves)'
+  return command.option('--kinds <list>', hint)
+}
+
+export function addLockOption(command: Command): Command {
+  const hint =
+    'required, optional or off: the lock inside the cluster that kinfold rbac prints (default: optional)'
+  return command.option('--lock <lock>', hint)
 }
 
 /** Of an option that may be repeated. */

@@ -7,6 +7,7 @@
  * Not here: what is protected (protection.ts), how reapers learn of it at once (services/reaper/control.ts).
  */
 import { enqueue } from './agenda.ts'
+import { rule } from './approval.ts'
 import { PROTECTED_FOR_MS } from './constant.ts'
 import type { Directive } from './event.ts'
 import type { StateReader } from './graph.ts'
@@ -31,6 +32,10 @@ export function directive(step: Step, event: Directive): void {
       return protect(step, event)
     case 'unprotect':
       return unprotect(step, event)
+    case 'approve':
+      return rule(step, event, 'approved')
+    case 'reject':
+      return rule(step, event, 'rejected')
     default:
       return drop(step, `this version does not know the directive ${event.verb}`)
   }

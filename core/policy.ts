@@ -5,6 +5,7 @@
  * them, so an audit says which ones decided.
  */
 import type { GroupKind } from './object.ts'
+import type { BudgetClass } from './state.ts'
 
 /** `observe` records only; `dry-run` asks the server without doing; `enforce` acts. */
 export type Mode = 'observe' | 'dry-run' | 'enforce'
@@ -105,3 +106,9 @@ const PRESETS: Readonly<Record<Preset, Pick<Policy, 'holds' | 'budgets' | 'prote
 
 /** Of a fresh install on a cluster. */
 export const DEFAULT_POLICY: Policy = policyFor('dry-run', 'guarded')
+
+/** Within any ten minutes. */
+export function limitOf(budgets: Budgets | null, budget: BudgetClass): number {
+  if (budgets === null) return Number.MAX_SAFE_INTEGER
+  return { E1: budgets.e1, E2: budgets.e2, E3: budgets.e3 }[budget]
+}

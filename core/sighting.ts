@@ -14,6 +14,7 @@ import { ownerChanged } from './interest.ts'
 import { judge } from './judge.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'
 import { placesOf, putNode } from './link.ts'
+import { noteNamespace } from './namespace.ts'
 import type { Node, Phase, Verdict } from './node.ts'
 import { markAfter, mayMove, phaseOf } from './node.ts'
 import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from './object.ts'
@@ -135,6 +136,7 @@ function appeared(
     letGoAt: null,
     ringed: false,
     protectedUntil: null,
+    isReaped: false,
     verdict: null,
     hold: null,
     attempt: null,
@@ -147,6 +149,7 @@ function appeared(
   if (ownerOf(step.graph, cluster, object.uid, object) !== undefined) {
     step.graph.remove(ownerKey(cluster, object.uid, object))
   }
+  noteNamespace(step, cluster, null, object)
   touch(step, cluster, object.uid)
   tell(step, { ...object, cluster }, 'created', describe(object))
   ownerChanged(step, cluster, object.uid, object)
@@ -196,6 +199,7 @@ function changed(
     // What was decided in another epoch of the cluster is decided anew.
     ...(how.wasCurrent ? {} : { verdict: null, ringed: false }),
   })
+  noteNamespace(step, cluster, node.object, object)
   if (hash !== node.hash) stopWaiting(step, cluster, node.object, object)
   if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)
   tellChange(step, cluster, node, object, phase)

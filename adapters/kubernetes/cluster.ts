@@ -2,8 +2,8 @@
  * The Cluster over an Exchange: Kubernetes' HTTP API, in the few calls Kinfold makes.
  *
  * What must stay true: no DELETE leaves without both preconditions and an explicit policy, none names a collection, and its dry run stands in
- * the body (in the URL beside a body it would be ignored, and the object deleted). A patch begins with a test of the uid. Each call is one
- * exchange, and everything but what goes into the archive is asked for as metadata only.
+ * the body (in the URL beside a body it would be ignored, and the object deleted). The one exception, always a dry run, is lock-probe.ts. A patch
+ * begins with a test of the uid. Each call is one exchange, and everything but what goes into the archive is asked for as metadata only.
  *
  * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a simulated one too.
  */
@@ -18,6 +18,7 @@ import type {
   Discovery,
   GetAnswer,
   ListPage,
+  LockAnswer,
   NamedResource,
   PatchOperation,
   ReadAnswer,
@@ -41,6 +42,7 @@ import {
 import { ask, call, failed, HalfReply, PLAIN, type Reading, refused, unreadable } from './call.ts'
 import { discoverKinds } from './discovery.ts'
 import { listPages, versionOfList } from './list.ts'
+import { probeLock } from './lock-probe.ts'
 import { type AllowList, isJson } from './meta.ts'
 import { namespacePath, objectPath } from './path.ts'
 import { watchEvents } from './watch.ts'
@@ -217,6 +219,10 @@ class HttpCluster implements Cluster {
     const status = isJson(answer) ? answer['status'] : undefined
     if (!isJson(status)) throw unreadable(REVIEWS, 'it has no status')
     return status['allowed'] === true
+  }
+
+  async probeLock(signal: AbortSignal): Promise<LockAnswer> {
+    return await probeLock((method, path, body) => this.#call(method, path, body, signal))
   }
 
   async clockSkewMs(signal: AbortSignal): Promise<number | null> {

@@ -30,6 +30,8 @@ export interface Facts {
   readonly isUnbroken: boolean
   /** The strictest that this reaper may do. */
   readonly mode: Mode
+  /** Why there may only be dry runs for want of the cluster's own lock; undefined when nothing is wanting. */
+  readonly unlocked: string | undefined
 }
 
 export interface GateBounds {
@@ -38,17 +40,24 @@ export interface GateBounds {
 }
 
 export type Pass =
-  | { readonly type: 'Go'; readonly dryRun: boolean }
+  | {
+      readonly type: 'Go'
+      readonly dryRun: boolean
+      /** Why it is one although an effect was asked for: then the fold asks again. */
+      readonly insteadBecause?: string
+    }
   | { readonly type: 'Blocked'; readonly reason: string }
 
 const GO: Pass = { type: 'Go', dryRun: false }
-const GO_DRY: Pass = { type: 'Go', dryRun: true }
+const GO_DRY = { type: 'Go', dryRun: true } as const satisfies Pass
 
 /** All that can be said without asking the cluster. */
 export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass {
   const reason = hindrance(command, facts, bounds)
   if (reason !== undefined) return { type: 'Blocked', reason }
-  return facts.mode === 'dry-run' || command.mode === 'dry-run' ? GO_DRY : GO
+  if (facts.mode === 'dry-run' || command.mode === 'dry-run') return GO_DRY
+  const { unlocked } = facts
+  return unlocked === undefined ? GO : { ...GO_DRY, insteadBecause: unlocked }
 }
 
 function hindrance(command: Command, facts: Facts, bounds: GateBounds): string | undefined {
@@ -60,7 +69,7 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
     return `the cluster's epoch is ${facts.clusterEpoch}, the command's ${command.clusterEpoch}`
   }
   if (facts.mode === 'observe') return 'this reaper only observes'
-  if (command.evidence === 'E4' && command.type !== 'VerifyOwner') return 'needs approval'
+  if (needsApproval(command)) return 'needs approval'
   if (command.type === 'DeleteObject') {
     const spared = protectedPlace(command.target, evidenceFor(command), facts.guarding)
     if (spared !== '') return spared
@@ -88,6 +97,13 @@ export function isReadFirst({ target }: DeleteObject, { guarding }: Facts): bool
   return subjects.some(({ subject }) => /^(label|annotation)\//.test(subject))
 }
 
+/** A mass cause goes for nobody but a person; and then its owners are looked at once more, too. */
+function needsApproval(command: Command): boolean {
+  if (command.evidence !== 'E4' || command.type === 'VerifyOwner') return false
+  const mayBe = command.type === 'DeleteObject' || command.type === 'OrphanDependent'
+  return !mayBe || command.approvedBy === ''
+}
+
 /** An empty precondition is none to an API server, so a command without its guard is refused here (I2, I4). */
 function missingGuard(command: Command): string | undefined {
   const { target } = command
@@ -103,7 +119,7 @@ function missingGuard(command: Command): string | undefined {
     return 'the command drops no reference, or one that it does not list'
   }
   if (command.references.length === 0) return 'the object had no owner references'
-  const needsProof = command.evidence === 'E2' || command.evidence === 'E3'
+  const needsProof = ['E2', 'E3', 'E4'].includes(command.evidence)
   if (needsProof && command.owners.length === 0) return 'the command names no owner to prove'
   return undefined
 }

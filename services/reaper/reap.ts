@@ -97,7 +97,7 @@ async function effect(command: Effect, life: Life): Promise<Settle> {
       (await attempt(command, resourceVersion, tried, life))
     switch (step.type) {
       case 'Settle':
-        return step
+        return step.outcome === 'would-go' ? wouldGo(step, pass) : step
       case 'Retry':
         await life.site.caller.wait(tried.retries, step.afterMs, life.signal)
         tried = { ...tried, retries: tried.retries + 1 }
@@ -203,6 +203,7 @@ async function call(
         // The look may have taken long: a pause pressed meanwhile counts.
         const pass = judge(command, site.facts(appendedAt), site.config)
         if (pass.type === 'Blocked') return blocked(pass.reason)
+        if (pass.dryRun && !dryRun) return blocked('became a dry run while it was looked at')
       }
       const options = deleteGuard(command, resourceVersion, dryRun)
       return send('DELETE', (to) => to.delete(target, options, signal))
@@ -220,6 +221,12 @@ async function call(
 
 /** An Event has no dry run, so none is sent. */
 const WOULD_WARN: ReapAnswer = { type: 'WouldGo', code: 200 }
+
+/** Where an effect was asked for it is asked for again: it has to wait, and is not done with. */
+function wouldGo(step: Settle, { insteadBecause }: Extract<Pass, { type: 'Go' }>): Settle {
+  if (insteadBecause === undefined) return step
+  return { ...step, outcome: 'blocked', reason: `it would go, but ${insteadBecause}` }
+}
 
 /** The fold learns what was seen, and holds it by itself. */
 function seenSpared(reason: string, read: GetAnswer): Settle {

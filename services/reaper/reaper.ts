@@ -21,6 +21,7 @@ import type { Job } from './backlog.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
 import { createControl, type FollowedControl } from './control.ts'
 import { createLane, type Lane } from './lane.ts'
+import type { LockStatus, Locks } from './lock.ts'
 import { createLogRetry, type LogRetry } from './log-retry.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import type { Result } from './result.ts'
@@ -40,6 +41,8 @@ export interface ReaperParts {
   readonly clusters: (id: ClusterId) => ConnectedCluster | undefined
   readonly clock: Clock
   readonly random: Random
+  /** The clusters' own locks; undefined: none is wanted. */
+  readonly locks?: Locks
   /** Which partitions of `commands` are this process'; undefined: all. */
   readonly placement?: { readonly of: Placement; readonly url: string } | undefined
   readonly config?: Partial<ReaperConfig>
@@ -80,6 +83,7 @@ export interface ReaperStatus {
   readonly calls: readonly CallCount[]
   readonly protectedRefusals: readonly RefusedCount[]
   readonly unreadable: number
+  readonly locks: readonly LockStatus[]
 }
 
 export interface Reaper {
@@ -151,6 +155,7 @@ class Loop implements Reaper {
       inFlight: clusters.reduce((sum, { inFlight }) => sum + inFlight, 0),
       backlog: [...this.#lanes.values()].reduce((sum, lane) => sum + lane.unsettled(), 0),
       ...this.#tally.counts(),
+      locks: this.#parts.locks?.status() ?? [],
     }
   }
 
@@ -161,7 +166,8 @@ class Loop implements Reaper {
     const reading = this.#task((until) => this.#takeLanes(until), signal)
     const saving = this.#task((until) => this.#saveOften(until), signal)
     const looking = this.#task((until) => this.#lookForWatchers(until), signal)
-    await Promise.all([reading, saving, looking])
+    const trying = this.#task(async (until) => this.#parts.locks?.run(until), signal)
+    await Promise.all([reading, saving, looking, trying])
     await this.#drain()
     await following
   }
@@ -271,7 +277,8 @@ class Loop implements Reaper {
 
   #facts(): FactSources {
     const startedAt = this.#startedAt
-    return { control: this.#control, startedAt, clock: this.#parts.clock, config: this.#config }
+    const { locks, clock } = this.#parts
+    return { control: this.#control, locks, startedAt, clock, config: this.#config }
   }
 
   #settle(job: Job, result: Result): void {
