@@ -38,6 +38,7 @@ import {
 import { checkOfLock, readinessOf } from './readiness.ts'
 import { checkUpgraded } from './upgrade.ts'
 import { VERSION } from './version.ts'
+import { watching } from './watching.ts'
 
 export type EmbeddedConfig = Pick<
   UpConfig,
@@ -136,7 +137,7 @@ export async function runEmbedded(
     await together(
       [
         (either) => graph.run(advertised, either),
-        ...watchers.map((watcher) => (either: AbortSignal) => watcher.run(either)),
+        ...watching(watchers, logger),
         (either) => reaper.run(either),
         (either) => index.run(either),
         (either) => census.run(either),

@@ -5,6 +5,7 @@ import { addBackup } from './backup.ts'
 import { addCascade } from './cascade.ts'
 import { addDoctor } from './doctor.ts'
 import { addGraph } from './graph.ts'
+import { addHeld } from './held.ts'
 import { addLineage } from './lineage.ts'
 import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
@@ -37,6 +38,7 @@ export function createProgram(): Command {
   addWhy(program)
   addCascade(program)
   addPlan(program)
+  addHeld(program)
   addLineage(program)
   addShadow(program)
   addAudit(program)

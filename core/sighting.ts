@@ -135,6 +135,7 @@ function appeared(
     isFreed: false,
     letGoAt: null,
     ringed: false,
+    isReaped: false,
     protectedUntil: null,
     isReaped: false,
     verdict: null,

@@ -19,6 +19,7 @@ import { createCascades } from '../services/graph/cascade.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { createGraph } from '../services/graph/graph.ts'
 import { createGraphDump } from '../services/graph/graph-dump.ts'
+import { createHoldings } from '../services/graph/held.ts'
 import type { HistoryIndex } from '../services/graph/history-index.ts'
 import { createHistoryIndex } from '../services/graph/history-index.ts'
 import { addGraphRoutes } from '../services/graph/http.ts'
@@ -107,6 +108,7 @@ export class GraphGroup {
       planner: createPlanner(views, codec, clock),
       cascades: createCascades(views, index, clock),
       dump: createGraphDump(views, codec, clock),
+      holdings: createHoldings(views),
       here,
       log,
       codec,

@@ -150,6 +150,8 @@ const proof = record<Proof>({
   command: maybe(text),
   isOurs: truth,
 })
+const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
+const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
 const protection = record<Policy['protection']>({
   kinds: list(record(groupKind)),
   namespaces: list(text),
@@ -512,6 +514,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     isFreed: truth,
     letGoAt: maybe(number),
     ringed: truth,
+    isReaped: truth,
     protectedUntil: maybe(number),
     isReaped: truth,
     verdict: maybe(verdict),

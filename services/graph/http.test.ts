@@ -12,6 +12,7 @@ import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { type Cascade, createCascades } from './cascade.ts'
 import { createGraphDump } from './graph-dump.ts'
+import { createHoldings } from './held.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { addGraphRoutes } from './http.ts'
 import { createPlanner, type Plan } from './plan.ts'
@@ -57,6 +58,7 @@ async function serve(
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
+    holdings: createHoldings(views),
     here,
     log,
     codec,

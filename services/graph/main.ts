@@ -21,6 +21,7 @@ import { createCensus } from './census.ts'
 import type { Graph, GraphParts } from './graph.ts'
 import { createGraph } from './graph.ts'
 import { createGraphDump } from './graph-dump.ts'
+import { createHoldings } from './held.ts'
 import type { HistoryIndex } from './history-index.ts'
 import { createHistoryIndex } from './history-index.ts'
 import type { PartitionParts } from './partition-http.ts'
@@ -132,6 +133,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
+    holdings: createHoldings(views),
     [Symbol.asyncDispose]: async () => {
       await shadowStore[Symbol.asyncDispose]()
       await indexStore[Symbol.asyncDispose]()
