@@ -45,6 +45,7 @@ export type EmbeddedConfig = Pick<
   | 'data'
   | 'mode'
   | 'preset'
+  | 'protection'
   | 'lock'
   | 'kinds'
   | 'partitions'

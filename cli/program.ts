@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { addAudit } from './audit.ts'
 import { addBackup } from './backup.ts'
 import { addCascade } from './cascade.ts'
+import { addDirectives } from './directive.ts'
 import { addDoctor } from './doctor.ts'
 import { addGraph } from './graph.ts'
 import { addHeld } from './held.ts'
@@ -39,6 +40,7 @@ export function createProgram(): Command {
   addCascade(program)
   addPlan(program)
   addHeld(program)
+  addDirectives(program)
   addLineage(program)
   addShadow(program)
   addAudit(program)

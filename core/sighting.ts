@@ -137,7 +137,6 @@ function appeared(
     ringed: false,
     isReaped: false,
     protectedUntil: null,
-    isReaped: false,
     verdict: null,
     hold: null,
     attempt: null,

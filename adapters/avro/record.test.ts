@@ -159,8 +159,6 @@ const protection = record<Policy['protection']>({
   annotations: list(text),
   othersMarks: truth,
 })
-const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
-const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
 const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
@@ -516,7 +514,6 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ringed: truth,
     isReaped: truth,
     protectedUntil: maybe(number),
-    isReaped: truth,
     verdict: maybe(verdict),
     hold: maybe(hold),
     attempt: maybe(attempt),
