@@ -52,7 +52,7 @@ suite('the archive, over Kafka,', { skip: missingKafka() ?? false }, () => {
     await using read = source.log
     const { objects, incomplete } = await indexArchive(read, source.codec, world.id, SIGNAL)
     deepEqual([[...objects.keys()], incomplete], [[made.uid], 0])
-    const bodies = await readBodies(read, source.codec, objects.values(), undefined, SIGNAL)
+    const bodies = await readBodies(read, source.codec, objects.values(), new Map(), SIGNAL)
     deepEqual(bodies.get(made.uid)?.['data'], { text: TEXT })
   })
 })
