@@ -1,13 +1,15 @@
 /**
  * The checks of `kinfold doctor`: permissions kind by kind, clocks, identity, disk, data format.
  *
- * What must stay true: it changes nothing; each finding says what to do.
+ * What must stay true: it changes nothing (the lock is tried by dry runs); each finding says what to do.
  */
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { avroCodec } from '../adapters/avro/codec.ts'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
 import type { Cluster, DiscoveredKind, NamedResource, Resource } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { checkFoldVersion, foldVersionOf } from '../services/graph/fold-version.ts'
 import { LEASE } from '../services/watcher/config.ts'
 
 export interface Finding {
@@ -46,6 +48,7 @@ export async function checkCluster(cluster: Cluster): Promise<Finding[]> {
     const watched = kinds.filter(isWatchable)
     findings.push(...(await checkPermissions(cluster, watched)))
     findings.push(await checkLease(cluster))
+    findings.push(await checkLock(cluster))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     findings.push({ ok: false, text: `${name}: ${why}` })
@@ -99,6 +102,14 @@ async function checkLease(cluster: Cluster): Promise<Finding> {
     ok: true,
     text: `${lease}: may not ${denied.join(', ')}; kinfold up needs no lease, but watchers apart do: grant these on leases.${WATCHER_LEASE.group} of that name in a Role of ${LEASE.namespace}`,
   }
+}
+
+/** Of this account: it concerns no other. Nothing is amiss without it unless it is required. */
+async function checkLock(cluster: Cluster): Promise<Finding> {
+  const answer = await cluster.probeLock(limit())
+  const state =
+    answer.type === 'Locked' ? 'in force' : `not in force for this account: ${answer.reason}`
+  return { ok: true, text: `${cluster.name}: lock: ${state}` }
 }
 
 const LEASE_VERBS = ['get', 'create', 'update'] as const
@@ -155,6 +166,7 @@ export async function checkData(data: string): Promise<Finding[]> {
       clock: systemClock(),
       readOnly: true,
     })
+    checkFoldVersion(await foldVersionOf(log, avroCodec()))
     findings.push({
       ok: true,
       text: `${data}: format is known, ${log.partitions('events')} partitions, checksums hold`,

@@ -7,12 +7,15 @@ import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Mode, Policy, Preset } from '../core/policy.ts'
+import type { Mode, Policy, Preset, Protection } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
+import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
+import { listedKinds, nameOf } from './listed-kind.ts'
+import { protectionOf } from './protection-config.ts'
 import { duration, oneOf, readConfigFile, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig {
@@ -21,6 +24,11 @@ export interface UpConfig {
   readonly data: string
   readonly mode: Mode
   readonly preset: Preset
+  /** As the preset has it, and what the file adds. */
+  readonly protection: Protection
+  readonly lock: LockWanted
+  /** To watch, as `deployments.apps`; null: all that a cluster serves. */
+  readonly kinds: readonly string[] | null
   /** Undefined: as many as the log has; a new one gets one. */
   readonly partitions: number | undefined
   readonly http: string
@@ -41,6 +49,8 @@ export interface UpFlags extends ArchiveFlags {
   readonly data?: string
   readonly mode?: string
   readonly preset?: string
+  readonly lock?: string
+  readonly kinds?: string
   readonly partitions?: string
   readonly http?: string
   readonly httpTokenFile?: string
@@ -51,6 +61,7 @@ export interface UpFlags extends ArchiveFlags {
 
 const MODES: readonly Mode[] = ['observe', 'dry-run', 'enforce']
 const PRESETS: readonly Preset[] = ['parity', 'guarded']
+const LOCKS: readonly LockWanted[] = ['required', 'optional', 'off']
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error']
 const MAX_PARTITIONS = 256
 
@@ -63,6 +74,9 @@ export const CONFIG_KEYS: readonly string[] = [
   'data',
   'mode',
   'preset',
+  'protection',
+  'lock',
+  'kinds',
   'partitions',
   'http',
   'httpTokenFile',
@@ -93,12 +107,16 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     value: flag ?? file[key],
     from: flag === undefined ? `${flags.config}: ${key}` : `--${key}`,
   })
+  const preset = oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded'
   return {
     kubeconfig: text(pick('kubeconfig', flags.kubeconfig)),
     contexts: texts(pick('contexts', flags.context)),
     data: text(pick('data', flags.data)) ?? defaultDataDirectory(),
     mode: oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run',
-    preset: oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded',
+    preset,
+    protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
+    lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
+    kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
@@ -124,6 +142,17 @@ export function addPolicyOptions(command: Command): Command {
     .option('--preset <preset>', 'parity or guarded (default: guarded)')
 }
 
+export function addKindsOption(command: Command): Command {
+  const hint = 'kinds to watch, as pods,deployments.apps (default: all that a cluster serves)'
+  return command.option('--kinds <list>', hint)
+}
+
+export function addLockOption(command: Command): Command {
+  const hint =
+    'required, optional or off: the lock inside the cluster that kinfold rbac prints (default: optional)'
+  return command.option('--lock <lock>', hint)
+}
+
 /** Of an option that may be repeated. */
 export function collect(value: string, former: readonly string[] = []): readonly string[] {
   return [...former, value]
@@ -133,17 +162,17 @@ export function collect(value: string, former: readonly string[] = []): readonly
 export function graphOptionsOf(
   config: Pick<
     UpConfig,
-    'mode' | 'preset' | 'keepMs' | 'keepEvents' | 'snapshotEvents' | 'archive'
+    'mode' | 'preset' | 'protection' | 'keepMs' | 'keepEvents' | 'snapshotEvents' | 'archive'
   >,
 ): {
   readonly policy: { readonly policy: Policy; readonly who: string }
   readonly retention: RetentionConfig
 } {
-  const { mode, preset, keepMs, keepEvents, snapshotEvents } = config
+  const { mode, preset, protection, keepMs, keepEvents, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
-    policy: { policy: policyFor(mode, preset), who: 'command line' },
+    policy: { policy: { ...policyFor(mode, preset), protection }, who: 'command line' },
     retention: { keepMs, keepEvents, snapshotEvents, everyMs, archiveKeepMs },
   }
 }

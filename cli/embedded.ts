@@ -18,6 +18,7 @@ import { together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
+import { checkFoldVersion, foldVersionOf } from '../services/graph/fold-version.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { openReaper } from '../services/reaper/main.ts'
@@ -34,14 +35,19 @@ import {
   registerShadow,
   registerWatchers,
 } from './process-metrics.ts'
-import { readinessOf } from './readiness.ts'
+import { checkOfLock, readinessOf } from './readiness.ts'
+import { checkUpgraded } from './upgrade.ts'
 import { VERSION } from './version.ts'
+import { watching } from './watching.ts'
 
 export type EmbeddedConfig = Pick<
   UpConfig,
   | 'data'
   | 'mode'
   | 'preset'
+  | 'protection'
+  | 'lock'
+  | 'kinds'
   | 'partitions'
   | 'http'
   | 'httpTokenFile'
@@ -67,7 +73,9 @@ export async function runEmbedded(
   const random = systemRandom()
   const codec = avroCodec()
   makeDataDirectory(config.data)
+  checkUpgraded(config.data)
   await using log = await openLog(config, clock)
+  checkFoldVersion(await foldVersionOf(log, codec))
   const connected = await identifyAll(clusters, signal)
   await using metrics = createMetrics()
   await using parts = await openGraph({
@@ -81,7 +89,11 @@ export async function runEmbedded(
     observe: observeLatency(metrics.meter, clock),
   })
   const watchers = clusters.map((cluster) =>
-    openWatcher({ cluster, log, codec, clock, random, logger, election: null }),
+    openWatcher({
+      ...{ cluster, log, codec, clock, random, logger },
+      kinds: config.kinds,
+      election: null,
+    }),
   )
   const reaper = openReaper({
     log,
@@ -92,6 +104,7 @@ export async function runEmbedded(
     clusters: connected,
     mode: config.mode,
     archive: config.archive.settings,
+    lock: config.lock,
   })
   const { graph, census, index, shadow } = parts
   registerBuild(metrics.meter, VERSION)
@@ -102,7 +115,10 @@ export async function runEmbedded(
   const { url, advertised, server } = await serveEndpoint(
     {
       version: VERSION,
-      checks: () => readinessOf(watchers, graph, census),
+      checks: () => [
+        ...readinessOf(watchers, graph, census),
+        ...reaper.status().locks.map(checkOfLock),
+      ],
       scrape: metrics.scrape,
       add: (routes) => {
         addGraphRoutes(routes, { ...parts, log, codec })
@@ -122,7 +138,7 @@ export async function runEmbedded(
     await together(
       [
         (either) => graph.run(advertised, either),
-        ...watchers.map((watcher) => (either: AbortSignal) => watcher.run(either)),
+        ...watching(watchers, logger),
         (either) => reaper.run(either),
         (either) => index.run(either),
         (either) => census.run(either),

@@ -194,9 +194,29 @@ export function registerReaper(meter: Meter, reaper: Reaper, nameOf: ClusterName
   )
   observeCounter(
     meter,
+    'kinfold_protected_refusals',
+    'Commands that were not carried out, since what they were about is protected.',
+    () =>
+      reaper.status().protectedRefusals.map(({ cluster, count }) => ({
+        value: count,
+        labels: { cluster: nameOf(cluster), by: 'gate' },
+      })),
+  )
+  observeCounter(
+    meter,
     'kinfold_commands_unreadable',
     'Commands put into the dead letters unread.',
     () => [{ value: reaper.status().unreadable, labels: {} }],
+  )
+  observeGauge(
+    meter,
+    'kinfold_lock',
+    '1 while the cluster itself is known to refuse our account what it must never do.',
+    () =>
+      reaper.status().locks.map(({ cluster, state, isRequired }) => ({
+        value: state === 'in force' ? 1 : 0,
+        labels: { cluster: nameOf(cluster), required: String(isRequired) },
+      })),
   )
   observeGauge(meter, 'kinfold_commands_in_flight', 'Commands under way.', () =>
     reaper.status().clusters.map(({ cluster, inFlight }) => ({

@@ -2,6 +2,7 @@
 import type { Check } from '../runtime/health.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
+import type { LockStatus } from '../services/reaper/lock.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { time } from './table.ts'
 
@@ -38,15 +39,25 @@ export function blockedOf(name: string, { blocked }: Pick<ClusterCount, 'blocked
   })
 }
 
+/** Without it nobody is unready either: what it would have let through is told as blocked. */
+export function checkOfLock({ name, state, reason, isRequired }: LockStatus): Check {
+  const effect = isRequired ? ', so commands are only dry runs' : ''
+  const note = state === 'in force' ? state : `${state}${effect}: ${reason}`
+  return { name: `lock/${name}`, failure: '', note }
+}
+
 /** One that waits for its turn is as ready as it can be. */
 export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
   const { name, connected, reason, kinds, standbyOf } = watcher.status()
   if (standbyOf !== null) {
     return [{ name: `cluster/${name}`, failure: '', note: `standby: ${standbyOf} holds the lease` }]
   }
+  const isConnected = connected && kinds.length > 0
   const connection = {
     name: `cluster/${name}`,
-    failure: connected && kinds.length > 0 ? '' : reason || 'not connected yet',
+    failure: isConnected ? '' : reason || 'not connected yet',
+    // Such as a group that discovery lacks: its kinds are as they were, and nobody is unready for it.
+    ...(isConnected && reason !== '' && { note: reason }),
   }
   const synced = kinds.map(({ group, resource, synced: isSynced, reason: why, state }) => ({
     name: `synced/${name}/${resource}${group === '' ? '' : `.${group}`}`,

@@ -7,6 +7,8 @@
  * Not here: what is protected (protection.ts), how reapers learn of it at once (services/reaper/control.ts).
  */
 import { enqueue } from './agenda.ts'
+import { rule } from './approval.ts'
+import { PROTECTED_FOR_MS } from './constant.ts'
 import type { Directive } from './event.ts'
 import type { StateReader } from './graph.ts'
 import { directivesOf } from './graph.ts'
@@ -14,7 +16,11 @@ import { DIRECTIVES_KEY } from './key.ts'
 import type { ClusterId } from './object.ts'
 import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
-import type { Pause } from './state.ts'
+import type { Pause, ProtectedSubject } from './state.ts'
+import { readSubject } from './subject.ts'
+
+/** All are looked at with each verdict that deletes. */
+export const MOST_PROTECTED = 200
 
 export function directive(step: Step, event: Directive): void {
   switch (event.verb) {
@@ -22,6 +28,14 @@ export function directive(step: Step, event: Directive): void {
       return pause(step, event)
     case 'resume':
       return resume(step, event)
+    case 'protect':
+      return protect(step, event)
+    case 'unprotect':
+      return unprotect(step, event)
+    case 'approve':
+      return rule(step, event, 'approved')
+    case 'reject':
+      return rule(step, event, 'rejected')
     default:
       return drop(step, `this version does not know the directive ${event.verb}`)
   }
@@ -40,6 +54,41 @@ function resume(step: Step, { cluster }: Directive): void {
   if (others.length === pauses.length) return drop(step, 'it was not paused')
   putPauses(step, others)
   enqueue(step, { work: 'verdicts', cluster })
+}
+
+/** What was issued for it before is refused by the gate, and judged then. */
+function protect(step: Step, event: Directive): void {
+  const { cluster, subject, who, why } = event
+  if (readSubject(subject) === undefined) return drop(step, 'it names nothing to protect')
+  const others = othersThan(step, event)
+  if (others.length >= MOST_PROTECTED) return drop(step, 'too much is protected by name')
+  putProtections(step, [...others, { cluster, subject, who, why, liftedAt: null }])
+}
+
+/** In `guarded` it counts for a while more; whom that holds has a timer for its end. */
+function unprotect(step: Step, event: Directive): void {
+  const { protections } = directivesOf(step.graph)
+  const lifted = protections.find((each) => isSame(each, event))
+  if (lifted === undefined || lifted.liftedAt !== null) return drop(step, 'it was not protected')
+  const liftedAt = step.at.timestamp
+  putProtections(step, [...othersThan(step, event), { ...lifted, liftedAt }])
+  enqueue(step, { work: 'verdicts', cluster: event.cluster })
+}
+
+/** Without what is over. */
+function othersThan(step: Step, event: Directive): readonly ProtectedSubject[] {
+  const isOver = ({ liftedAt }: ProtectedSubject): boolean =>
+    liftedAt !== null && liftedAt + PROTECTED_FOR_MS < step.at.timestamp
+  const { protections } = directivesOf(step.graph)
+  return protections.filter((each) => !isSame(each, event) && !isOver(each))
+}
+
+function isSame(a: ProtectedSubject, b: Directive): boolean {
+  return a.cluster === b.cluster && a.subject === b.subject
+}
+
+function putProtections(step: Step, protections: readonly ProtectedSubject[]): void {
+  step.graph.put(DIRECTIVES_KEY, { ...directivesOf(step.graph), protections })
 }
 
 function putPauses(step: Step, pauses: readonly Pause[]): void {

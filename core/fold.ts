@@ -7,6 +7,7 @@
  *
  * Not here: clocks, clusters, bytes, reading pages (services/graph).
  */
+import { tokensAsked } from './budget.ts'
 import { STEPS_PER_RECORD } from './constant.ts'
 import { objectDeleted } from './departure.ts'
 import { directive } from './directive.ts'
@@ -14,6 +15,7 @@ import type { Event } from './event.ts'
 import type { Graph } from './graph.ts'
 import { ownerInterest, ownerState, tellOwners } from './interest.ts'
 import { never } from './invariant.ts'
+import { namespaceEnding } from './namespace.ts'
 import type { At, Outcome, Step } from './outcome.ts'
 import { emptyOutcome } from './outcome.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './settle.ts'
@@ -28,6 +30,7 @@ import {
   unreadable,
   watcherStarted,
 } from './sync.ts'
+import { tokensGranted } from './token.ts'
 import type { PageRequest } from './work.ts'
 import { hasWork, nextPage, takeStep } from './work.ts'
 
@@ -115,6 +118,12 @@ function apply(step: Step, event: Event): void {
       return ownerState(step, event)
     case 'Directive':
       return directive(step, event)
+    case 'TokensAsked':
+      return tokensAsked(step, event)
+    case 'TokensGranted':
+      return tokensGranted(step, event)
+    case 'NamespaceEnding':
+      return namespaceEnding(step, event)
     case 'Continue':
       return
     default:

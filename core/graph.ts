@@ -138,10 +138,12 @@ function rangeOf(key: string): string | undefined {
     case 'waits':
     case 'seen':
     case 'ring':
+    case 'ticket':
       return key.slice(0, nthSlash(key, 3) + 1)
     case 'node':
     case 'due':
     case 'kind':
+    case 'held':
       return key.slice(0, nthSlash(key, 2) + 1)
     default:
       return undefined

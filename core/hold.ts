@@ -9,9 +9,12 @@
 import { pausedBecause } from './directive.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, policyOf } from './graph.ts'
-import type { HeldBy, Hold, Node } from './node.ts'
+import type { HeldBy, Hold, Node, Pass, Ruling } from './node.ts'
 import type { ClusterId } from './object.ts'
 import type { Holds } from './policy.ts'
+import { limitOf } from './policy.ts'
+import type { Price } from './price.ts'
+import { isGranted, priceOf } from './price.ts'
 import type { EvidenceClass } from './proof.ts'
 import { protectedBecause } from './protection.ts'
 import type { Stand } from './standing.ts'
@@ -27,6 +30,8 @@ export function mayIssue(graph: StateReader, cluster: ClusterId): boolean {
 
 export interface Going {
   readonly effect: Effect
+  /** The same in full: what a person approves. */
+  readonly what: string
   readonly evidence: EvidenceClass
   /** All that it is judged by. */
   readonly stands: readonly Stand[]
@@ -45,10 +50,12 @@ export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going
   const since = sinceOf(node, going)
   const holdMs = holdMsOf(policyOf(graph).policy.holds, going)
   const endsAt = holdMs === 0 ? null : since + holdMs
-  const hindrance = hindranceOf(graph, cluster, node, going, endsAt)
-  if (hindrance === null && endsAt === null) return GOES
+  const ruling = rulingFor(graph, cluster, node, going)
+  const hindrance = hindranceOf(graph, cluster, node, going, endsAt, ruling)
   const { by, because, until } = hindrance ?? NOTHING
-  return { hold: { by, since, until }, because }
+  const pass = passOf(graph, cluster, node, going, by)
+  if (by === null && endsAt === null && ruling === null && pass === 'none') return GOES
+  return { hold: { by, since, until, what: going.what, ruling, pass }, because }
 }
 
 const GOES: Held = { hold: null, because: '' }
@@ -65,25 +72,80 @@ function hindranceOf(
   graph: StateReader,
   cluster: ClusterId,
   node: Node,
-  { effect, evidence }: Going,
+  going: Going,
   until: number | null,
+  ruling: Ruling | null,
 ): Hindrance | null {
+  const { effect, evidence } = going
   if (policyOf(graph).policy.mode === 'observe') {
     return { by: 'mode', because: 'mode observe only records', until: null }
   }
   const paused = pausedBecause(graph, cluster)
   if (paused !== '') return { by: 'pause', because: paused, until: null }
   if (effect === 'delete') {
-    const spared = protectedBecause(graph, cluster, node.object, evidence)
-    if (spared !== '') return { by: 'protection', because: spared, until: null }
+    const spared = protectedBecause(graph, cluster, node, evidence)
+    if (spared !== null) return { by: 'protection', ...spared }
   }
-  if (evidence === 'E4') {
-    return { by: 'approval', because: 'a mass cause (E4) needs approval', until: null }
+  if (evidence === 'E4' && ruling?.verdict !== 'approved') {
+    const ruled = ruling === null ? '' : `; ${ruledText(ruling)}`
+    return { by: 'approval', because: `a mass cause (E4) needs approval${ruled}`, until: null }
   }
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
     return { by: 'hold', because: `evidence ${evidence} is held until ${timeText(until)}`, until }
   }
-  return null
+  const price = priceFor(graph, cluster, node, going)
+  if (price === null || node.hold?.pass === 'granted') return null
+  if (isGranted(graph, cluster, price)) return null
+  return { by: 'budget', because: budgetText(graph, price), until: null }
+}
+
+function priceFor(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  { effect, evidence, stands }: Going,
+): Price | null {
+  return priceOf(graph, cluster, node, evidence, effect === 'delete', stands)
+}
+
+/** What began to go has begun, whatever becomes of the reasons why it might. */
+function passOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  going: Going,
+  by: HeldBy | null,
+): Pass {
+  const pass = node.hold?.pass ?? 'none'
+  if (by !== null || pass === 'granted') return pass
+  return priceFor(graph, cluster, node, going) === null ? pass : 'granted'
+}
+
+function budgetText(graph: StateReader, price: Price): string {
+  const limit = limitOf(policyOf(graph).policy.budgets, price.class)
+  const things = price.class === 'E1' ? 'deletions' : 'objects'
+  return `the budget of ${price.class} (${limit} ${things} in ten minutes) lets it go in its turn`
+}
+
+/** What was said of this content, and of what would be done with it now; an approval only for as long as it lasts. */
+function rulingFor(
+  graph: StateReader,
+  cluster: ClusterId,
+  { hold, hash }: Node,
+  { evidence, what }: Going,
+): Ruling | null {
+  const ruling = hold?.ruling ?? null
+  if (ruling === null || evidence !== 'E4') return null
+  if (ruling.hash !== hash || ruling.what !== what) return null
+  const isOver = (clusterOf(graph, cluster)?.now ?? 0) >= ruling.until
+  return ruling.verdict === 'approved' && isOver ? null : ruling
+}
+
+/** By whom, and why. */
+export function ruledText(ruling: Ruling | null): string {
+  if (ruling === null) return ''
+  const why = ruling.why === '' ? '' : `: ${ruling.why}`
+  return `${ruling.verdict} by ${ruling.who}${why}`
 }
 
 /** What a live watch saw to begin takes references that nobody needs along at once: dropping them deletes nothing. */

@@ -107,7 +107,7 @@ function commandFor(
   node: Node,
   decision: Decision,
 ): Command {
-  const { action, verdict, stands } = decision
+  const { action, verdict, stands, hold } = decision
   invariant(verdict?.evidence !== null && verdict !== null, 'an effect without evidence')
   const { object } = node
   const seen = seenOf(step.graph, cluster, object, object.uid)
@@ -123,6 +123,7 @@ function commandFor(
     basis: verdict.basis,
   }
   const references = object.ownerReferences
+  const approvedBy = verdict.evidence === 'E4' ? (hold?.ruling?.who ?? '') : ''
   switch (action.type) {
     case 'delete': {
       const owners = stands.flatMap((stand) => claimOf(step, cluster, stand))
@@ -134,12 +135,14 @@ function commandFor(
         references,
         finalizers,
         owners,
+        approvedBy,
       }
     }
     case 'drop': {
       const dropped = stands.filter((_, index) => action.indexes.includes(index))
       const owners = dropped.flatMap((stand) => claimOf(step, cluster, stand))
-      return { ...base, type: 'OrphanDependent', references, drop: action.indexes, owners }
+      const { indexes } = action
+      return { ...base, type: 'OrphanDependent', references, drop: indexes, owners, approvedBy }
     }
     case 'finish': {
       const { finalizer } = action

@@ -21,8 +21,10 @@ import { FINALIZER_ORPHAN } from './object.ts'
 import type { Step } from './outcome.ts'
 import { tell, touch } from './outcome.ts'
 import { homeOf } from './partition.ts'
+import { priceOf } from './price.ts'
 import { kindOfReference } from './standing.ts'
 import type { ClusterState } from './state.ts'
+import { askFor } from './ticket.ts'
 import type { Decision } from './verdict.ts'
 import { decide, kindsAwaited, lastRequest } from './verdict.ts'
 import { verifyOwners } from './verification.ts'
@@ -50,7 +52,8 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
     warn(step, state, cluster, node, decision)
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
-  const hold = isSameHold(node.hold, decision.hold) ? node.hold : decision.hold
+  const wanted = paying(step, cluster, node, decision)
+  const hold = isSameHold(node.hold, wanted) ? node.hold : wanted
   const isSame = attempt === node.attempt && verdict === node.verdict && hold === node.hold
   if (isSame && node === held) return
   if (hold?.until != null && hold !== node.hold) nodeTimer(step, cluster, hold.until, uid)
@@ -143,9 +146,27 @@ function isWarned(verdict: Verdict | null): boolean {
   return ['reap', 'drop', 'held', 'blocked'].includes(verdict?.type ?? '')
 }
 
+/** What it costs is asked for in time. */
+function paying(
+  step: Step,
+  cluster: ClusterId,
+  node: Node,
+  { hold, verdict, stands }: Decision,
+): Hold | null {
+  if (hold === null || verdict?.evidence == null) return hold
+  if (hold.by !== 'hold' && hold.by !== 'budget') return hold
+  const isDelete = hold.what === 'delete'
+  const price = priceOf(step.graph, cluster, node, verdict.evidence, isDelete, stands)
+  if (price === null) return hold
+  const pass = askFor(step, cluster, { ...node, hold }, price)
+  return pass === hold.pass ? hold : { ...hold, pass }
+}
+
 function isSameHold(a: Hold | null, b: Hold | null): boolean {
   if (a === null || b === null) return a === b
-  return a.by === b.by && a.since === b.since && a.until === b.until
+  const isRuledAlike = a.ruling === b.ruling && a.what === b.what
+  if (a.pass !== b.pass) return false
+  return a.by === b.by && a.since === b.since && a.until === b.until && isRuledAlike
 }
 
 /** Verdicts that differ only in the events they rest on are the same to people. */

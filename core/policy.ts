@@ -5,6 +5,7 @@
  * them, so an audit says which ones decided.
  */
 import type { GroupKind } from './object.ts'
+import type { BudgetClass } from './state.ts'
 
 /** `observe` records only; `dry-run` asks the server without doing; `enforce` acts. */
 export type Mode = 'observe' | 'dry-run' | 'enforce'
@@ -60,6 +61,30 @@ export function policyFor(mode: Mode, preset: Preset): Policy {
   return { mode, preset, foldVersion: FOLD_VERSION, ...PRESETS[preset] }
 }
 
+/** Bear data, or others' rights and guards. */
+const PROTECTED_KINDS: readonly GroupKind[] = [
+  ...of('', 'Namespace', 'Node', 'PersistentVolume', 'PersistentVolumeClaim', 'Secret'),
+  ...of('apiextensions.k8s.io', 'CustomResourceDefinition'),
+  ...of('apiregistration.k8s.io', 'APIService'),
+  ...of(
+    'admissionregistration.k8s.io',
+    ...['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'],
+    ...['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
+    ...['MutatingAdmissionPolicy', 'MutatingAdmissionPolicyBinding'],
+  ),
+  ...of(
+    'rbac.authorization.k8s.io',
+    ...['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'],
+  ),
+  ...of('storage.k8s.io', 'StorageClass'),
+  ...of('snapshot.storage.k8s.io', 'VolumeSnapshot', 'VolumeSnapshotContent'),
+  ...of('groupsnapshot.storage.k8s.io', 'VolumeGroupSnapshot', 'VolumeGroupSnapshotContent'),
+]
+
+function of(group: string, ...kinds: readonly string[]): readonly GroupKind[] {
+  return kinds.map((kind) => ({ group, kind }))
+}
+
 const PRESETS: Readonly<Record<Preset, Pick<Policy, 'holds' | 'budgets' | 'protection'>>> = {
   parity: {
     holds: { e1Ms: 0, e2Ms: 0, e3Ms: 0 },
@@ -69,9 +94,21 @@ const PRESETS: Readonly<Record<Preset, Pick<Policy, 'holds' | 'budgets' | 'prote
   guarded: {
     holds: { e1Ms: MINUTE_MS / 2, e2Ms: 10 * MINUTE_MS, e3Ms: 60 * MINUTE_MS },
     budgets: { e1: 1_000, e2: 200, e3: 50 },
-    protection: { kinds: [], namespaces: [], labels: [], annotations: [], othersMarks: true },
+    protection: {
+      kinds: PROTECTED_KINDS,
+      namespaces: [],
+      labels: [],
+      annotations: [],
+      othersMarks: true,
+    },
   },
 }
 
 /** Of a fresh install on a cluster. */
 export const DEFAULT_POLICY: Policy = policyFor('dry-run', 'guarded')
+
+/** Within any ten minutes. */
+export function limitOf(budgets: Budgets | null, budget: BudgetClass): number {
+  if (budgets === null) return Number.MAX_SAFE_INTEGER
+  return { E1: budgets.e1, E2: budgets.e2, E3: budgets.e3 }[budget]
+}

@@ -14,6 +14,7 @@ import type {
   Scope,
   Uid,
 } from './object.ts'
+import type { Protection } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
 import type { Standing } from './standing.ts'
 
@@ -76,15 +77,17 @@ export interface History extends Coordinates {
   readonly at: number
 }
 
-/** Small, compacted; subjects: `pause/<cluster>` (`pause/` for all), `relist/<cluster>/<group>/<kind>`, `cluster/<cluster>`. */
+/** Small, compacted; subjects: `pause/<cluster>` (`pause/` for all), `protect/policy`, `protect/<cluster>/<subject>` (control-key.ts), `relist/<cluster>/<group>/<kind>`, `cluster/<cluster>`. */
 export interface Control {
   readonly type: 'Control'
-  readonly verb: 'pause' | 'resume' | 'relist' | 'epoch'
+  readonly verb: 'pause' | 'resume' | 'relist' | 'epoch' | 'protect' | 'unprotect'
   readonly cluster: ClusterId
   readonly kind: GroupKind | null
   /** `epoch`: the cluster's epoch. Others: grows with each request. */
   readonly number: number
   readonly connected: boolean
+  /** Of `protect/policy`: what the policy protects. */
+  readonly protection: Protection | null
   readonly who: string
   readonly why: string
 }
@@ -98,6 +101,8 @@ export interface Watermark extends GroupKind {
   readonly resource: string
   readonly resourceVersion: ResourceVersion
   readonly sync: number
+  /** `projectionDigest` of what was told of each object; another one tells more, or less. */
+  readonly projection: string
 }
 
 /** For audits: where a partition stood, and the running SHA-256 over all it had changed, commanded and noted until then. */

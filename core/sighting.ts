@@ -14,6 +14,7 @@ import { ownerChanged } from './interest.ts'
 import { judge } from './judge.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'
 import { placesOf, putNode } from './link.ts'
+import { noteNamespace } from './namespace.ts'
 import type { Node, Phase, Verdict } from './node.ts'
 import { markAfter, mayMove, phaseOf } from './node.ts'
 import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from './object.ts'
@@ -21,6 +22,7 @@ import { compareVersions, isSamePlace, projectionHash } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist, drop, tell, touch } from './outcome.ts'
 import type { Proof } from './proof.ts'
+import { protectedUntilAfter } from './protection.ts'
 import type { ClusterState, Seen } from './state.ts'
 import { stopWaiting } from './wait.ts'
 
@@ -133,6 +135,8 @@ function appeared(
     isFreed: false,
     letGoAt: null,
     ringed: false,
+    isReaped: false,
+    protectedUntil: null,
     verdict: null,
     hold: null,
     attempt: null,
@@ -145,6 +149,7 @@ function appeared(
   if (ownerOf(step.graph, cluster, object.uid, object) !== undefined) {
     step.graph.remove(ownerKey(cluster, object.uid, object))
   }
+  noteNamespace(step, cluster, null, object)
   touch(step, cluster, object.uid)
   tell(step, { ...object, cluster }, 'created', describe(object))
   ownerChanged(step, cluster, object.uid, object)
@@ -181,6 +186,7 @@ function changed(
     places,
     position: step.at.position,
     letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
+    protectedUntil: protectedUntilAfter(step.graph, cluster, node, object, step.at.timestamp),
     ...(phase === 'suspect'
       ? IN_DOUBT
       : {
@@ -193,6 +199,7 @@ function changed(
     // What was decided in another epoch of the cluster is decided anew.
     ...(how.wasCurrent ? {} : { verdict: null, ringed: false }),
   })
+  noteNamespace(step, cluster, node.object, object)
   if (hash !== node.hash) stopWaiting(step, cluster, node.object, object)
   if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)
   tellChange(step, cluster, node, object, phase)

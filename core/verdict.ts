@@ -10,8 +10,8 @@ import { completionOf } from './completion.ts'
 import { KIND_CAUSE_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
-import type { Effect } from './hold.ts'
-import { holdOf } from './hold.ts'
+import type { Effect, Going } from './hold.ts'
+import { holdOf, ruledText } from './hold.ts'
 import type { Hold, Node, Verdict } from './node.ts'
 import type { ClusterId, Coordinates, ObjectMeta, PropagationPolicy } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
@@ -54,22 +54,23 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node, time:
     const dropped = [...of('orphaned'), ...before]
     const evidence = evidenceOf(graph, cluster, node, dropped)
     // What would be held beside it holds up no orphan: it is dropped later, and may not take the object.
-    const isHeld =
-      holdOf(graph, cluster, node, { effect: 'drop', evidence, stands, time }).because !== ''
+    const what = whatOf(dropping(stands, dropped))
+    const going: Going = { effect: 'drop', what, evidence, stands, time }
+    const isHeld = holdOf(graph, cluster, node, going).because !== ''
     const now = isHeld ? of('orphaned') : dropped
     return conclude('drop', of('orphaned'), isHeld ? 'O' : evidence, dropping(stands, now))
   }
   if (deletedAt !== null) return asOwner(graph, cluster, node, conclude)
-  if (of('unresolvable').length > 0) {
-    return conclude('blocked', of('unresolvable'), null, { type: 'none' })
-  }
-  if (of('unverified').length > 0) {
-    return conclude('verify', of('unverified'), null, { type: 'verify' })
-  }
   const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
-  if (before.length > 0 && before.length === stands.length) {
+  const isBlocked = of('unresolvable').length > 0
+  // What was not known when it was let go is dropped like what was: else what is left would hang on who told first.
+  if (before.length > 0 && (isBlocked || before.length === stands.length)) {
     const evidence = evidenceOf(graph, cluster, node, before)
     return conclude('drop', before, evidence, dropping(stands, before))
+  }
+  if (isBlocked) return conclude('blocked', of('unresolvable'), null, { type: 'none' })
+  if (of('unverified').length > 0) {
+    return conclude('verify', of('unverified'), null, { type: 'verify' })
   }
   const useless = [...of('dangling'), ...of('waiting')]
   if (of('solid').length > 0) {
@@ -120,9 +121,12 @@ function verdictMaker(
       basis: [...basis, policyOf(graph).position],
     }
     if (evidence === null) return { verdict, action, stands, hold: null }
-    const going = { effect: effectOf(action), evidence, stands, time }
+    const going = { effect: effectOf(action), what: whatOf(action), evidence, stands, time }
     const { hold, because: held } = holdOf(graph, cluster, node, going)
-    if (held === '') return { verdict, action, stands, hold }
+    if (held === '') {
+      const approved = evidence === 'E4' ? `; ${ruledText(hold?.ruling ?? null)}` : ''
+      return { verdict: { ...verdict, because: because + approved }, action, stands, hold }
+    }
     return {
       verdict: { ...verdict, type: 'held', because: `${because}; ${held}` },
       action: { type: 'none' },
@@ -134,6 +138,11 @@ function verdictMaker(
 
 function effectOf({ type }: Action): Effect {
   return type === 'delete' || type === 'finish' ? type : 'drop'
+}
+
+/** What a person approves when asked for it. */
+function whatOf(action: Action): string {
+  return action.type === 'drop' ? `drop ${action.indexes.join(',')}` : action.type
 }
 
 /** The class furthest down the table among the references acted upon. */

@@ -107,6 +107,7 @@ export const UNKNOWN_OWNER: Owner = {
   checks: 0,
   seq: 0,
   answered: false,
+  pass: 'none',
   attempt: null,
 }
 

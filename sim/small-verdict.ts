@@ -5,7 +5,7 @@
  */
 import type { Command } from '../core/command.ts'
 import type { Event } from '../core/event.ts'
-import { DEFAULT_POLICY } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import { CLUSTER, type ModelCluster } from '../testing/model-cluster.ts'
 import { normalGraph } from '../testing/normal-graph.ts'
 import type { SmallFold } from './small-fold.ts'
@@ -26,7 +26,7 @@ export interface Findings {
 }
 
 export function beginning(fold: SmallFold, told: readonly Event[]): void {
-  const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
+  const policy = policyFor('enforce', 'parity')
   const cluster = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
   fold.fold({ type: 'WatcherStarted', ...cluster }, 0)
   fold.fold({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })

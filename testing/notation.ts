@@ -23,6 +23,13 @@ export const KINDS: Readonly<Record<string, KindNotation>> = {
   deploy: namespaced('apps', 'Deployment', 'deployments'),
   job: namespaced('batch', 'Job', 'jobs'),
   widget: namespaced('example.com', 'Widget', 'widgets'),
+  namespace: {
+    group: '',
+    version: 'v1',
+    kind: 'Namespace',
+    resource: 'namespaces',
+    scope: 'Cluster',
+  },
   node: { group: '', version: 'v1', kind: 'Node', resource: 'nodes', scope: 'Cluster' },
   pv: {
     group: '',

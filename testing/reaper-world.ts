@@ -19,8 +19,10 @@ import {
   type RemoveFinalizer,
   targetOf,
 } from '../core/command.ts'
+import { PROTECT_POLICY_KEY, protectKey } from '../core/control-key.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import { objectKey } from '../core/partition.ts'
+import { type Protection, policyFor } from '../core/policy.ts'
 import type { Control } from '../core/record.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import type { Codec } from '../ports/codec.ts'
@@ -128,8 +130,24 @@ export class World {
     more: Partial<Control> & Pick<Control, 'verb'>,
     about: string = this.id,
   ): Promise<void> {
+    await this.#tellControl(`${subject}/${about}`, more)
+  }
+
+  /** By name, in every cluster. */
+  async protect(subject: string, verb: 'protect' | 'unprotect' = 'protect'): Promise<void> {
+    await this.#tellControl(protectKey('', subject), { verb, cluster: '' })
+  }
+
+  async protectByPolicy(more: Partial<Protection>): Promise<void> {
+    const { protection } = policyFor('enforce', 'parity')
+    const all = { ...protection, ...more }
+    await this.#tellControl(PROTECT_POLICY_KEY, { verb: 'protect', protection: all, cluster: '' })
+  }
+
+  async #tellControl(key: string, more: Partial<Control> & Pick<Control, 'verb'>): Promise<void> {
     const record: Control = {
       type: 'Control',
+      protection: null,
       cluster: this.id,
       kind: null,
       number: ++this.#numbers,
@@ -139,7 +157,7 @@ export class World {
       ...more,
     }
     const value = this.codec.encode(record)
-    await this.log.append('control', 0, [{ key: `${subject}/${about}`, value }])
+    await this.log.append('control', 0, [{ key, value }])
   }
 
   /** Appends to partition 0 of `commands`, each with an id and cluster of its own unless it has one. */

@@ -38,6 +38,13 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   RingVisit: true,
   Interest: true,
   Agenda: true,
+  HeldNode: true,
+  HeldPlan: true,
+  PlanRuling: true,
+  TokenCount: true,
+  Ticket: true,
+  Budget: true,
+  Ending: true,
   UnreadableHome: true,
   Position: true,
 }

@@ -18,9 +18,12 @@ import type { Logger } from '../../runtime/logger.ts'
 import { createCascades } from './cascade.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
+import type { DirectiveParts } from './directive-http.ts'
+import { nothingHeld } from './directive-http.ts'
 import type { Graph, GraphParts } from './graph.ts'
 import { createGraph } from './graph.ts'
 import { createGraphDump } from './graph-dump.ts'
+import { createHoldings } from './held.ts'
 import type { HistoryIndex } from './history-index.ts'
 import { createHistoryIndex } from './history-index.ts'
 import type { PartitionParts } from './partition-http.ts'
@@ -54,7 +57,7 @@ export interface GraphMainOptions {
   readonly observe?: TaskObserver
 }
 
-export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionParts {
+export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionParts, DirectiveParts {
   readonly graph: Graph
   readonly census: Census
   readonly index: HistoryIndex
@@ -116,6 +119,8 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     },
   })
   return {
+    ...{ views, log, codec, clock },
+    heldSets: nothingHeld(partitions),
     graph,
     census: createCensus(graph, codec, clock),
     index,
@@ -132,6 +137,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
+    holdings: createHoldings(views),
     [Symbol.asyncDispose]: async () => {
       await shadowStore[Symbol.asyncDispose]()
       await indexStore[Symbol.asyncDispose]()

@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { DeleteObject } from '../../core/command.ts'
-import type { ResourceVersion } from '../../core/object.ts'
+import type { ObjectMeta, ResourceVersion } from '../../core/object.ts'
 import { objectKey, partitionOf } from '../../core/partition.ts'
 import type { Archived } from '../../core/record.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -39,7 +39,8 @@ export interface ArchiveRequest {
 }
 
 export type Keeping =
-  | { readonly type: 'Kept' }
+  /** `object`: as it was read, and is to go. */
+  | { readonly type: 'Kept'; readonly object: ObjectMeta }
   /** It is another one, another version of it, or gone: what was read says what follows. */
   | { readonly type: 'Moved'; readonly read: GetAnswer }
   | { readonly type: 'Failed'; readonly reason: string }
@@ -73,7 +74,8 @@ export function createArchive(parts: ArchiveParts): Archive {
       if (content === undefined) return failed('it is no object as it was read')
       if (content.length > MAX_OBJECT_BYTES) return failed(`it has ${content.length} bytes`)
       const records = piecesOf(request, content, 'text' in read, parts)
-      return await append(request, records, parts, signal)
+      const failure = await append(request, records, parts, signal)
+      return failure ?? { type: 'Kept', object: read.object }
     },
   }
 }
@@ -138,12 +140,13 @@ function piecesOf(
 }
 
 /** One after the other, so that the last piece vouches for those before it. A piece that is there twice is taken once. */
+/** Undefined once the last piece is acknowledged. */
 async function append(
   { command, caller }: ArchiveRequest,
   records: readonly Archived[],
   { log, codec, bounds }: ArchiveParts,
   signal: AbortSignal,
-): Promise<Keeping> {
+): Promise<Keeping | undefined> {
   const key = objectKey(command.cluster, command.target.uid)
   const partition = partitionOf(key, log.partitions('archive'))
   for (const record of records) {
@@ -160,7 +163,7 @@ async function append(
       }
     }
   }
-  return { type: 'Kept' }
+  return undefined
 }
 
 function failed(why: string): Keeping {

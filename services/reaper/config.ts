@@ -27,6 +27,11 @@ export interface ReaperConfig {
   readonly identityProofMs: number
   /** A failed proof of identity stands this long, so a backlog does not ask once per command; before it fails it is tried again for as long at most. */
   readonly identityRetryMs: number
+  /** See lock.ts: three calls for each try, and one that is taken away is noticed within a minute. */
+  readonly lockCheckMs: number
+  readonly lockRetryMs: number
+  readonly lockProofMs: number
+  readonly lockTryMs: number
   /** Calls in flight per cluster: where it begins, and where it ends growing. 32 saturate a server on two cores. */
   readonly startConcurrency: number
   readonly maxConcurrency: number
@@ -76,6 +81,10 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   ownerProofs: 10_000,
   identityProofMs: 25_000,
   identityRetryMs: 1_000,
+  lockCheckMs: 60_000,
+  lockRetryMs: 10_000,
+  lockProofMs: 180_000,
+  lockTryMs: 10_000,
   startConcurrency: 8,
   maxConcurrency: 32,
   slowMs: 250,
