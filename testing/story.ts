@@ -369,6 +369,10 @@ export class World {
         return []
       case 'many':
         return this.#many(Number(first), rest.slice(first.length).trim())
+      case 'delete-many':
+        return Array.from({ length: Number(first) }, (_, i) =>
+          this.remove(second.replaceAll('#', `${i}`)),
+        )
       case 'lose-many':
         for (let i = 0; i < Number(first); i++) this.remove(second.replaceAll('#', `${i}`))
         return []
@@ -403,6 +407,7 @@ export class World {
         return [this.#answer(rest)]
       case 'approve':
       case 'reject':
+      case 'close-breaker':
         return [this.#ruling(word, first)]
       case 'pause':
       case 'resume':
