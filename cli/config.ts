@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Mode, Policy, Preset } from '../core/policy.ts'
+import type { Mode, Policy, Preset, Protection } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
@@ -15,6 +15,7 @@ import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/reten
 import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
 import { listedKinds, nameOf } from './listed-kind.ts'
+import { protectionOf } from './protection-config.ts'
 import { duration, oneOf, readConfigFile, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig {
@@ -23,6 +24,8 @@ export interface UpConfig {
   readonly data: string
   readonly mode: Mode
   readonly preset: Preset
+  /** As the preset has it, and what the file adds. */
+  readonly protection: Protection
   readonly lock: LockWanted
   /** To watch, as `deployments.apps`; null: all that a cluster serves. */
   readonly kinds: readonly string[] | null
@@ -71,6 +74,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'data',
   'mode',
   'preset',
+  'protection',
   'lock',
   'kinds',
   'partitions',
@@ -103,12 +107,14 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     value: flag ?? file[key],
     from: flag === undefined ? `${flags.config}: ${key}` : `--${key}`,
   })
+  const preset = oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded'
   return {
     kubeconfig: text(pick('kubeconfig', flags.kubeconfig)),
     contexts: texts(pick('contexts', flags.context)),
     data: text(pick('data', flags.data)) ?? defaultDataDirectory(),
     mode: oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run',
-    preset: oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded',
+    preset,
+    protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
@@ -156,17 +162,17 @@ export function collect(value: string, former: readonly string[] = []): readonly
 export function graphOptionsOf(
   config: Pick<
     UpConfig,
-    'mode' | 'preset' | 'keepMs' | 'keepEvents' | 'snapshotEvents' | 'archive'
+    'mode' | 'preset' | 'protection' | 'keepMs' | 'keepEvents' | 'snapshotEvents' | 'archive'
   >,
 ): {
   readonly policy: { readonly policy: Policy; readonly who: string }
   readonly retention: RetentionConfig
 } {
-  const { mode, preset, keepMs, keepEvents, snapshotEvents } = config
+  const { mode, preset, protection, keepMs, keepEvents, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
-    policy: { policy: policyFor(mode, preset), who: 'command line' },
+    policy: { policy: { ...policyFor(mode, preset), protection }, who: 'command line' },
     retention: { keepMs, keepEvents, snapshotEvents, everyMs, archiveKeepMs },
   }
 }

@@ -18,6 +18,7 @@ import { together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
+import { checkFoldVersion, foldVersionOf } from '../services/graph/fold-version.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { openReaper } from '../services/reaper/main.ts'
@@ -35,13 +36,16 @@ import {
   registerWatchers,
 } from './process-metrics.ts'
 import { checkOfLock, readinessOf } from './readiness.ts'
+import { checkUpgraded } from './upgrade.ts'
 import { VERSION } from './version.ts'
+import { watching } from './watching.ts'
 
 export type EmbeddedConfig = Pick<
   UpConfig,
   | 'data'
   | 'mode'
   | 'preset'
+  | 'protection'
   | 'lock'
   | 'kinds'
   | 'partitions'
@@ -69,7 +73,9 @@ export async function runEmbedded(
   const random = systemRandom()
   const codec = avroCodec()
   makeDataDirectory(config.data)
+  checkUpgraded(config.data)
   await using log = await openLog(config, clock)
+  checkFoldVersion(await foldVersionOf(log, codec))
   const connected = await identifyAll(clusters, signal)
   await using metrics = createMetrics()
   await using parts = await openGraph({
@@ -132,7 +138,7 @@ export async function runEmbedded(
     await together(
       [
         (either) => graph.run(advertised, either),
-        ...watchers.map((watcher) => (either: AbortSignal) => watcher.run(either)),
+        ...watching(watchers, logger),
         (either) => reaper.run(either),
         (either) => index.run(either),
         (either) => census.run(either),

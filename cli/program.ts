@@ -1,7 +1,9 @@
 /** All commands and their flags. What must stay true: making it starts nothing, so a command line can be read without being carried out. */
 import { Command } from 'commander'
 import { addAudit } from './audit.ts'
+import { addBackup } from './backup.ts'
 import { addCascade } from './cascade.ts'
+import { addDirectives } from './directive.ts'
 import { addDoctor } from './doctor.ts'
 import { addGraph } from './graph.ts'
 import { addHeld } from './held.ts'
@@ -10,10 +12,12 @@ import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
 import { addRbac } from './rbac.ts'
 import { addReaper } from './reaper.ts'
+import { addRestore } from './restore.ts'
 import { addShadow } from './shadow.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
+import { addUpgrade } from './upgrade.ts'
 import { VERSION } from './version.ts'
 import { addWatcher } from './watcher.ts'
 import { addWhy } from './why.ts'
@@ -36,9 +40,13 @@ export function createProgram(): Command {
   addCascade(program)
   addPlan(program)
   addHeld(program)
+  addDirectives(program)
   addLineage(program)
   addShadow(program)
   addAudit(program)
+  addRestore(program)
+  addBackup(program)
+  addUpgrade(program)
   addDoctor(program)
   addRbac(program)
   addTopics(program)

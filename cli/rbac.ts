@@ -22,6 +22,7 @@ interface RbacFlags {
   readonly onlyNamespaces?: string
   readonly protectKinds?: string
   readonly protectNamespaces?: string
+  readonly othersMarks: boolean
   readonly service: 'watcher' | 'reaper' | 'up' | 'all'
   readonly output: 'yaml' | 'json'
   readonly config?: string
@@ -53,6 +54,7 @@ export function addRbac(program: Command): void {
     .option('--only-namespaces <list>', 'objects may be deleted and patched in these only')
     .option('--protect-kinds <list>', 'kinds of which the lock lets none be deleted')
     .option('--protect-namespaces <list>', 'namespaces in which the lock lets nothing be deleted')
+    .option('--no-others-marks', "only kinfold.dev/protected counts, not other tools' marks")
     .addOption(
       new Option('--service <name>', 'whose accounts: all are watcher and reaper apart')
         .choices(['watcher', 'reaper', 'up', 'all'])
@@ -140,6 +142,7 @@ export function manifestsFor(
     protectedKinds: protectedKinds(flags.protectKinds),
     protectedNamespaces: namespaces('--protect-namespaces', flags.protectNamespaces),
     onlyNamespaces,
+    othersMarks: flags.othersMarks,
   }
   return [
     ...(GIVEN_NAMESPACES.has(place)

@@ -39,6 +39,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** These put whole processes together, or open the log themselves: they may import adapters. */
 export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
+  'cli/archive-source.ts',
+  'cli/backup.ts',
   'cli/clusters.ts',
   'cli/embedded.ts',
   'cli/verify.ts',
@@ -46,6 +48,7 @@ export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
   'cli/kafka-config.ts',
   'cli/service.ts',
   'cli/topics.ts',
+  'cli/upgrade.ts',
   'services/graph/main.ts',
   'services/watcher/main.ts',
   'services/reaper/main.ts',

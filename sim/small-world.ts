@@ -15,7 +15,8 @@ import type { Findings } from './small-verdict.ts'
 
 export type Family = 'orders' | 'lists' | 'faults' | 'loops' | 'faulty loops'
 
-export const FAMILIES: readonly Family[] = ['orders', 'lists', 'faults', 'loops', 'faulty loops']
+/** First those that find a mistake soonest. */
+export const FAMILIES: readonly Family[] = ['loops', 'orders', 'faults', 'lists', 'faulty loops']
 
 export interface WalkOptions {
   /** Of ways through one closed loop. */
@@ -34,7 +35,8 @@ export function walk(family: Family, { maxCases, maxComplaints }: WalkOptions): 
   let folded = 0
   let cut = 0
   const complaints: string[] = []
-  for (const found of findings(family, maxCases)) {
+  for (const world of worldsOf(family)) {
+    const found = walked(family, world, maxCases)
     worlds += 1
     cases += found.cases
     folded += found.folded
@@ -45,22 +47,58 @@ export function walk(family: Family, { maxCases, maxComplaints }: WalkOptions): 
   return { worlds, cases, folded, cut, complaints }
 }
 
-function* findings(family: Family, maxCases: number): Generator<Findings> {
+/** Ways of a closed loop that are walked in search of a mistake. */
+const SEARCHED_CASES = 1_500
+
+/** In all worlds of a family, or in one, by its name. */
+export function firstComplaint(
+  family: Family,
+  only?: string,
+): { readonly world: string; readonly wrong: string } | undefined {
+  for (const world of worldsOf(family)) {
+    if (only !== undefined && nameOf(world) !== only) continue
+    const [wrong] = walked(family, world, SEARCHED_CASES).complaints
+    if (wrong !== undefined) return { world: nameOf(world), wrong }
+  }
+  return undefined
+}
+
+interface World {
+  readonly script: readonly string[]
+  /** Lines that are over when the kinds are listed. */
+  readonly lists: number
+}
+
+function nameOf({ script, lists }: World): string {
+  return lists === 0 ? script.join('; ') : `${script.join('; ')} | ${lists}`
+}
+
+function* worldsOf(family: Family): Generator<World> {
   switch (family) {
     case 'orders':
-      for (const script of shapes()) yield allOrders(script)
+    case 'faults':
+      for (const script of shapes()) yield { script, lists: 0 }
       return
     case 'lists':
-      for (const [script, lists] of listedShapes()) yield allOrders(script, lists)
-      return
-    case 'faults':
-      for (const script of shapes()) yield allFaults(script)
+      for (const [script, lists] of listedShapes()) yield { script, lists }
       return
     case 'loops':
-      for (const script of loopShapes()) yield allLoops(script, { hasFaults: false, maxCases })
-      return
     case 'faulty loops':
-      for (const script of loopShapes()) yield allLoops(script, { hasFaults: true, maxCases })
+      for (const script of loopShapes()) yield { script, lists: 0 }
+  }
+}
+
+function walked(family: Family, { script, lists }: World, maxCases: number): Findings {
+  switch (family) {
+    case 'orders':
+    case 'lists':
+      return allOrders(script, lists)
+    case 'faults':
+      return allFaults(script)
+    case 'loops':
+      return allLoops(script, { hasFaults: false, maxCases })
+    case 'faulty loops':
+      return allLoops(script, { hasFaults: true, maxCases })
   }
 }
 

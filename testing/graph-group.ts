@@ -16,6 +16,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { serveEndpoint } from '../runtime/endpoint.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
 import { createCascades } from '../services/graph/cascade.ts'
+import { nothingHeld } from '../services/graph/directive-http.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { createGraph } from '../services/graph/graph.ts'
 import { createGraphDump } from '../services/graph/graph-dump.ts'
@@ -110,6 +111,9 @@ export class GraphGroup {
       dump: createGraphDump(views, codec, clock),
       holdings: createHoldings(views),
       here,
+      views,
+      clock,
+      heldSets: nothingHeld(partitions),
       log,
       codec,
     }

@@ -405,16 +405,16 @@ export class World {
         return [this.settle(first, second as Result, '')]
       case 'answer':
         return [this.#answer(rest)]
-      case 'approve':
-      case 'reject':
-      case 'close-breaker':
-        return [this.#ruling(word, first)]
       case 'pause':
       case 'resume':
         return [this.#directive(word, '', first)]
       case 'protect':
       case 'unprotect':
         return [this.#directive(word, first, second)]
+      case 'approve':
+      case 'reject':
+      case 'close-breaker':
+        return [this.#ruling(word, first)]
       case 'unreadable':
         return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]
       default:

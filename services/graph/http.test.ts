@@ -11,6 +11,7 @@ import { openToken } from '../../runtime/http-token.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { type Cascade, createCascades } from './cascade.ts'
+import { nothingHeld } from './directive-http.ts'
 import { createGraphDump } from './graph-dump.ts'
 import { createHoldings } from './held.ts'
 import { createHistoryIndex } from './history-index.ts'
@@ -60,6 +61,9 @@ async function serve(
     dump: createGraphDump(views, codec, clock),
     holdings: createHoldings(views),
     here,
+    views,
+    clock,
+    heldSets: nothingHeld(1),
     log,
     codec,
   }

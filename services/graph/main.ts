@@ -18,6 +18,8 @@ import type { Logger } from '../../runtime/logger.ts'
 import { createCascades } from './cascade.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
+import type { DirectiveParts } from './directive-http.ts'
+import { nothingHeld } from './directive-http.ts'
 import type { Graph, GraphParts } from './graph.ts'
 import { createGraph } from './graph.ts'
 import { createGraphDump } from './graph-dump.ts'
@@ -55,7 +57,7 @@ export interface GraphMainOptions {
   readonly observe?: TaskObserver
 }
 
-export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionParts {
+export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionParts, DirectiveParts {
   readonly graph: Graph
   readonly census: Census
   readonly index: HistoryIndex
@@ -117,6 +119,8 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     },
   })
   return {
+    ...{ views, log, codec, clock },
+    heldSets: nothingHeld(partitions),
     graph,
     census: createCensus(graph, codec, clock),
     index,
