@@ -5,7 +5,7 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Cascade } from '../services/graph/cascade.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, linesOf, selectorParams, serverOf, withObject } from './client.ts'
-import { outputOf } from './plan.ts'
+import { outputOf } from './output.ts'
 import { table, time } from './table.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const

@@ -5,6 +5,8 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Plan } from '../services/graph/plan.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, withObject } from './client.ts'
+import { addPlanHeld } from './held.ts'
+import { outputOf } from './output.ts'
 import { table } from './table.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
@@ -20,6 +22,7 @@ interface PlanFlags extends ObjectFlags {
 
 export function addPlan(program: Command): void {
   const plan = program.command('plan').description('what would happen, before it does')
+  addPlanHeld(plan)
   withObject(plan.command('delete'))
     .description('all that would go with an object, what would stay, and what would be in the way')
     .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
@@ -42,12 +45,6 @@ export function addPlan(program: Command): void {
       if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
       process.stdout.write(render(answer, output))
     })
-}
-
-export function outputOf<T extends string>(word: string, outputs: readonly T[]): T {
-  const output = outputs.find((each) => each === word)
-  if (output !== undefined) return output
-  throw new ExitError(EXIT.input, `-o ${word} is none of ${outputs.join(', ')}`)
 }
 
 export function render(plan: Plan, output: Output): string {

@@ -6,6 +6,7 @@ import { addCascade } from './cascade.ts'
 import { addDirectives } from './directive.ts'
 import { addDoctor } from './doctor.ts'
 import { addGraph } from './graph.ts'
+import { addHeld } from './held.ts'
 import { addLineage } from './lineage.ts'
 import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
@@ -38,6 +39,7 @@ export function createProgram(): Command {
   addCascade(program)
   addPlan(program)
   addDirectives(program)
+  addHeld(program)
   addLineage(program)
   addShadow(program)
   addAudit(program)

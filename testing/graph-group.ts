@@ -16,10 +16,10 @@ import { systemClock } from '../runtime/clock.ts'
 import { serveEndpoint } from '../runtime/endpoint.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
 import { createCascades } from '../services/graph/cascade.ts'
-import { nothingHeld } from '../services/graph/directive-http.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { createGraph } from '../services/graph/graph.ts'
 import { createGraphDump } from '../services/graph/graph-dump.ts'
+import { createHoldings } from '../services/graph/held.ts'
 import type { HistoryIndex } from '../services/graph/history-index.ts'
 import { createHistoryIndex } from '../services/graph/history-index.ts'
 import { addGraphRoutes } from '../services/graph/http.ts'
@@ -108,10 +108,10 @@ export class GraphGroup {
       planner: createPlanner(views, codec, clock),
       cascades: createCascades(views, index, clock),
       dump: createGraphDump(views, codec, clock),
+      holdings: createHoldings(views),
       here,
       views,
       clock,
-      heldSets: nothingHeld(partitions),
       log,
       codec,
     }

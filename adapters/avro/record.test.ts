@@ -150,6 +150,8 @@ const proof = record<Proof>({
   command: maybe(text),
   isOurs: truth,
 })
+const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
+const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
 const protection = record<Policy['protection']>({
   kinds: list(record(groupKind)),
   namespaces: list(text),
@@ -157,8 +159,6 @@ const protection = record<Policy['protection']>({
   annotations: list(text),
   othersMarks: truth,
 })
-const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
-const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
 const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
@@ -512,8 +512,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     isFreed: truth,
     letGoAt: maybe(number),
     ringed: truth,
-    protectedUntil: maybe(number),
     isReaped: truth,
+    protectedUntil: maybe(number),
     verdict: maybe(verdict),
     hold: maybe(hold),
     attempt: maybe(attempt),

@@ -11,8 +11,8 @@ import { openToken } from '../../runtime/http-token.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { type Cascade, createCascades } from './cascade.ts'
-import { nothingHeld } from './directive-http.ts'
 import { createGraphDump } from './graph-dump.ts'
+import { createHoldings } from './held.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { addGraphRoutes } from './http.ts'
 import { createPlanner, type Plan } from './plan.ts'
@@ -58,10 +58,10 @@ async function serve(
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
+    holdings: createHoldings(views),
     here,
     views,
     clock,
-    heldSets: nothingHeld(1),
     log,
     codec,
   }

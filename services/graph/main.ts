@@ -19,10 +19,10 @@ import { createCascades } from './cascade.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
 import type { DirectiveParts } from './directive-http.ts'
-import { nothingHeld } from './directive-http.ts'
 import type { Graph, GraphParts } from './graph.ts'
 import { createGraph } from './graph.ts'
 import { createGraphDump } from './graph-dump.ts'
+import { createHoldings } from './held.ts'
 import type { HistoryIndex } from './history-index.ts'
 import { createHistoryIndex } from './history-index.ts'
 import type { PartitionParts } from './partition-http.ts'
@@ -119,7 +119,6 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   })
   return {
     ...{ views, log, codec, clock },
-    heldSets: nothingHeld(partitions),
     graph,
     census: createCensus(graph, codec, clock),
     index,
@@ -136,6 +135,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
+    holdings: createHoldings(views),
     [Symbol.asyncDispose]: async () => {
       await shadowStore[Symbol.asyncDispose]()
       await indexStore[Symbol.asyncDispose]()
