@@ -1,0 +1,47 @@
+/**
+ * What is true of one server's objects beyond their present state: who was deleted how, and what was already taken away.
+ *
+ * What must stay true: it follows from the server's effects alone, so that a restored server has a truth of its own.
+ */
+import type { ApiObject, Effect } from '../adapters/memory/api-server.ts'
+import type { Judged } from './oracle.ts'
+import type { Acting, Site } from './site.ts'
+
+export class Truth implements Judged {
+  readonly #site: Site
+  readonly waited: Set<string> = new Set()
+  readonly orphaned: Map<string, ApiObject> = new Map()
+  readonly onceOrphaned: Map<string, ApiObject> = new Map()
+  /** Deletes of ours that took effect, by uid. */
+  readonly deleted: Map<string, number> = new Map()
+  /** Effects of ours, by uid. */
+  readonly effects: Map<string, number> = new Map()
+
+  constructor(site: Site) {
+    this.#site = site
+  }
+
+  get server(): Judged['server'] {
+    return this.#site.server
+  }
+
+  see({ before, after }: Effect, acting: Acting | undefined): void {
+    const { finalizers = [], uid = '' } = after?.metadata ?? {}
+    const isDeleting = after?.metadata.deletionTimestamp !== undefined
+    if (finalizers.includes('foregroundDeletion')) this.waited.add(uid)
+    if (after !== null && isDeleting && finalizers.includes('orphan')) {
+      this.orphaned.set(uid, after)
+      this.onceOrphaned.set(uid, after)
+    } else if (acting === undefined && before?.metadata.finalizers?.includes('orphan') === true) {
+      // Somebody else has asked for something else since.
+      this.orphaned.delete(before.metadata.uid)
+    }
+  }
+}
+
+/** Whether the effect is the one that was asked for: what goes with it, such as a namespace's content, is the server's doing. */
+export function isAskedFor({ before, kind }: Effect, { request }: Acting): boolean {
+  if (request.method !== 'DELETE' && request.method !== 'PATCH') return false
+  const { pathname } = new URL(request.path, 'http://world')
+  return before !== null && pathname.endsWith(`/${kind.resource}/${before.metadata.name}`)
+}
