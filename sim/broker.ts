@@ -20,6 +20,9 @@ export interface LogPassage {
   readonly by: Incarnation
 }
 
+/** Thrown by a hindrance: the log does nothing, and says that it did. */
+export const SWALLOWED: Error = new Error('swallowed')
+
 /** Throws in the log's place, or waits; what it returns is called once the log has done it, before the caller hears of it. */
 export type LogHindrance = (passage: LogPassage) => Promise<(() => void) | undefined>
 
@@ -118,10 +121,15 @@ export class Broker {
     const crossing: Crossing = passage.call
     return passage.by.call(crossing, async () => {
       const afterwards: (() => void)[] = []
-      for (const hindrance of this.#hindrances) {
-        const after = await hindrance(passage)
-        if (after !== undefined) afterwards.push(after)
-        if (passage.by.isDead) return await new Promise<T>(() => undefined)
+      try {
+        for (const hindrance of this.#hindrances) {
+          const after = await hindrance(passage)
+          if (after !== undefined) afterwards.push(after)
+          if (passage.by.isDead) return await new Promise<T>(() => undefined)
+        }
+      } catch (error) {
+        if (error !== SWALLOWED) throw error
+        return undefined as T
       }
       const answer = await ask()
       for (const after of afterwards) after()

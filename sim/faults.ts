@@ -3,8 +3,10 @@
  *
  * What must stay true: a fault counts only when it came about: what was meant to break broke.
  */
+import { logFaults } from './log-faults.ts'
 import { networkFaults } from './network-faults.ts'
 import type { Drawable, ScheduledFault } from './options.ts'
+import { processFaults } from './process-faults.ts'
 import { streamFaults } from './stream-faults.ts'
 import type { Users } from './workload.ts'
 import type { WholeWorld } from './world.ts'
@@ -24,7 +26,12 @@ export interface Fault extends Drawable {
   begin(context: FaultContext): (() => void) | undefined
 }
 
-export const FAULTS: readonly Fault[] = [...networkFaults, ...streamFaults]
+export const FAULTS: readonly Fault[] = [
+  ...networkFaults,
+  ...streamFaults,
+  ...logFaults,
+  ...processFaults,
+]
 
 export function beginFault(
   world: WholeWorld,

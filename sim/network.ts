@@ -60,9 +60,10 @@ export class Network {
     return () => this.#hindrances.delete(hindrance)
   }
 
-  /** The name leads elsewhere from now on; connections stay. */
-  route(name: string, site: Site): void {
-    this.#routes.set(name, site)
+  /** The name leads elsewhere from now on, or nowhere; connections stay. */
+  route(name: string, site: Site | undefined): void {
+    if (site === undefined) this.#routes.delete(name)
+    else this.#routes.set(name, site)
     this.routedMs = this.#time.monotonicMs()
   }
 

@@ -160,10 +160,16 @@ function finalizerObjection(sent: PatchBody, before: ApiObject): string {
   return ''
 }
 
+export interface Leftover {
+  readonly object: ApiObject
+  readonly text: string
+}
+
 /** What is left to do when all is quiet; empty when nothing is. */
-export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): readonly string[] {
-  const left: string[] = []
+export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): readonly Leftover[] {
+  const left: Leftover[] = []
   for (const object of objects) {
+    const leave = (text: string): void => void left.push({ object, text })
     const { name, ownerReferences = [], deletionTimestamp, finalizers = [] } = object.metadata
     const state = finalizers.includes('orphan') ? 'orphaning' : 'waiting'
     if (
@@ -171,7 +177,7 @@ export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): re
       finalizers.some((each) => each === 'orphan' || each === 'foregroundDeletion')
     ) {
       if (!isHeldUp(server, object, state, objects))
-        left.push(`${object.kind}/${name} is ${state} for nothing (I17)`)
+        leave(`${object.kind}/${name} is ${state} for nothing (I17)`)
     }
     const grounds = ownerReferences.map((reference) => groundOf(server, object, reference))
     if (deletionTimestamp !== undefined || grounds.length === 0) continue
@@ -179,9 +185,9 @@ export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): re
     const isOfWidgets = [object, ...ownerReferences].some((each) => each.kind === 'Widget')
     if (isOfWidgets) continue
     if (grounds.includes('unresolvable')) continue
-    if (!grounds.includes('live')) left.push(`${object.kind}/${name} has no owner left (I16)`)
+    if (!grounds.includes('live')) leave(`${object.kind}/${name} has no owner left (I16)`)
     else if (grounds.some((ground) => ground !== 'live')) {
-      left.push(`${object.kind}/${name} names an absent owner beside a live one`)
+      leave(`${object.kind}/${name} names an absent owner beside a live one`)
     }
   }
   return left

@@ -11,6 +11,8 @@ import { WholeWorld } from './world.ts'
 const MINUTE = 60_000
 /** Of virtual time until everything is in order: two growing waits of ten minutes, and an hour for what only a relist shows. */
 const PATIENCE_MS = 90 * MINUTE
+/** What is left after that may be held. */
+const HELD_MS = 12 * MINUTE
 const LOOK_MS = 10_000
 const QUIET_MS = 2 * MINUTE
 /** In that time nobody runs hot: calls and commands of one cluster. */
@@ -84,6 +86,13 @@ function begin(
   })
 }
 
+/** Held ones are looked for once everything else had its time. */
+async function leftAfter(world: WholeWorld, waitedMs: number): Promise<readonly string[]> {
+  if (!world.isCaughtUp) return [`not caught up: ${world.standing()}`]
+  if (world.leftovers().length === 0) return []
+  return waitedMs < HELD_MS ? ['not looked at yet'] : await world.unexplained()
+}
+
 async function heal(world: WholeWorld, users: readonly Users[]): Promise<readonly string[]> {
   const { time } = world
   world.trace.note('heal', 'everything heals')
@@ -92,7 +101,7 @@ async function heal(world: WholeWorld, users: readonly Users[]): Promise<readonl
     for (const each of users) each.releaseAll()
     await time.advance(LOOK_MS)
     if (world.wrongs.length > 0) return []
-    left = world.isEnforcing && world.isCaughtUp ? world.leftovers() : ['not caught up']
+    left = await leftAfter(world, waitedMs)
     if (!world.isEnforcing && waitedMs > 5 * MINUTE) left = []
   }
   if (left.length > 0) return left

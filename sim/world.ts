@@ -24,10 +24,11 @@ import { Timeline } from './clock.ts'
 import type { Incarnation } from './incarnation.ts'
 import { Network, type Passage } from './network.ts'
 import type { SimOptions } from './options.ts'
-import { leftoversOf } from './oracle.ts'
+import { type Leftover, leftoversOf } from './oracle.ts'
 import type { Process } from './process.ts'
 import { type Acting, Site } from './site.ts'
 import { type Roles, Slot } from './slot.ts'
+import { statesOf } from './states.ts'
 import { Trace } from './trace.ts'
 import { isAskedFor, Truth } from './truth.ts'
 
@@ -67,6 +68,8 @@ export class WholeWorld {
   /** On which cluster each uid was made. */
   readonly homes: Map<string, string> = new Map()
   isOver = false
+  /** Acknowledged records were lost, and nobody has begun anew: what is there need not add up. */
+  isLogHurt = false
   /** The time with faults. */
   isTroubled = false
   requests = 0
@@ -148,14 +151,38 @@ export class WholeWorld {
     return tasks.length === this.broker.partitions && tasks.every(isAtTheEnd)
   }
 
+  /** For people: who runs, and how far. */
+  standing(): string {
+    const tasks = this.tasks().map(
+      (task) => `${task.partition}: ${task.status().lagEntries} behind`,
+    )
+    const running = this.processes().map(({ incarnation }) => incarnation.name)
+    return `${running.join(', ')}; ${tasks.join(', ')}`
+  }
+
   get isEnforcing(): boolean {
     return this.policy.mode === 'enforce'
   }
 
-  leftovers(): readonly string[] {
+  leftovers(): readonly (Leftover & { readonly site: Site })[] {
     return this.sites.flatMap((site) =>
-      leftoversOf(site.server, site.all()).map((left) => `${site.name}: ${left}`),
+      leftoversOf(site.server, site.all()).map((left) => ({ site, ...left })),
     )
+  }
+
+  /** Those for which the graph has no reason to wait for a person: of a mass cause (E4) somebody has to approve. */
+  async unexplained(): Promise<readonly string[]> {
+    const left = this.leftovers()
+    if (left.length === 0) return []
+    const waiting = new Set<string>()
+    for (const [key, value] of (await statesOf(this)).flatMap((entries) => [...entries]))
+      if (value.type === 'Node' && value.verdict?.type === 'held') waiting.add(key)
+    const isWaiting = ({ site, object }: (typeof left)[number]): boolean =>
+      waiting.has(`node/${site.id}/${object.metadata.uid}`)
+    for (const each of left) if (isWaiting(each)) this.trace.note('held', each.text)
+    return left
+      .filter((each) => !isWaiting(each))
+      .map(({ site, object, text }) => `${site.name}: ${text}; ${JSON.stringify(object.metadata)}`)
   }
 
   truthOf(site: Site): Truth {
