@@ -233,6 +233,7 @@ async function overtake(world: WholeWorld, topic: 'events' | 'commands'): Promis
 /** Whoever finds it out says so and ends; then a person does what the sentence says. */
 function expectDamage(world: WholeWorld): void {
   world.isLogHurt = true
+  forgetTheGone(world)
   const excuse = (error: unknown): boolean => {
     if (!(error instanceof LogError)) return false
     if (error.code !== 'DAMAGED' && error.code !== 'OUT_OF_RANGE') return false
@@ -240,6 +241,7 @@ function expectDamage(world: WholeWorld): void {
     const starts = world.slots.map((slot) => slot.holdDown())
     world.broker.replace()
     world.isLogHurt = false
+    forgetTheGone(world)
     world.pausedMs.clear()
     for (const { disk } of world.slots) disk.lose()
     world.time.at(world.time.monotonicMs() + MINUTE, () => {
@@ -248,4 +250,9 @@ function expectDamage(world: WholeWorld): void {
     return true
   }
   world.excuses.add(excuse)
+}
+
+/** How an owner went is remembered on the log alone. */
+function forgetTheGone(world: WholeWorld): void {
+  for (const site of world.sites) world.truthOf(site).forgetTheGone()
 }

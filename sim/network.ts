@@ -27,6 +27,11 @@ export type Hindrance = (
   passage: Passage,
 ) => ExchangeResponse | undefined | Promise<ExchangeResponse | undefined>
 
+/** Of one process to one cluster: what has broken is replaced. */
+interface Connection {
+  broken: AbortController
+}
+
 export class Network {
   readonly #time: Timeline
   readonly #chance: Chance
@@ -35,7 +40,7 @@ export class Network {
   readonly #routes = new Map<string, Site>()
   /** When a name began to lead elsewhere, last. */
   routedMs = 0
-  #connections = new Map<string, AbortController>()
+  readonly #connections = new Map<string, Set<Connection>>()
   /** Called for each request that reaches a server. */
   readonly onRequest: (passage: Passage) => void
   /** Called right before a DELETE or PATCH takes effect: users act at awkward moments. */
@@ -69,33 +74,41 @@ export class Network {
 
   /** Breaks every connection to what the name leads to. */
   cut(name: string): void {
-    this.#connections.get(name)?.abort(new ExchangeError('CUT', 'the connection was cut'))
-    this.#connections.delete(name)
+    for (const connection of this.#connections.get(name) ?? []) {
+      connection.broken.abort(new ExchangeError('CUT', 'the connection was cut'))
+      connection.broken = new AbortController()
+    }
   }
 
   /** Of one process to one cluster. */
   exchange(name: string, by: Incarnation): Exchange {
-    const closed = new AbortController()
+    const connection = this.#connect(name, by)
     return {
       request: (request, signal) => {
         const sentMs = this.#time.monotonicMs()
         return by.call('request', async () => {
-          const until = AbortSignal.any([signal, closed.signal, by.dead, this.#connection(name)])
+          const until = AbortSignal.any([signal, connection.broken.signal])
           until.throwIfAborted()
           const answer = await this.#pass(name, by, request, until, sentMs)
           return { ...answer, body: crossing(untilAborted(answer.body, until), by) }
         })
       },
       [Symbol.asyncDispose]: async () => {
-        closed.abort(new ExchangeError('CUT', 'the exchange was closed'))
+        connection.broken.abort(new ExchangeError('CUT', 'the exchange was closed'))
       },
     }
   }
 
-  #connection(name: string): AbortSignal {
-    const known = this.#connections.get(name) ?? new AbortController()
-    this.#connections.set(name, known)
-    return known.signal
+  #connect(name: string, by: Incarnation): Connection {
+    const all = this.#connections.get(name) ?? new Set()
+    this.#connections.set(name, all)
+    const connection = { broken: new AbortController() }
+    all.add(connection)
+    by.dead.addEventListener('abort', () => {
+      all.delete(connection)
+      connection.broken.abort(by.dead.reason)
+    })
+    return connection
   }
 
   async #pass(

@@ -72,8 +72,8 @@ const BURSTS = 30
 
 export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
   const chance = seeded(seed * 2_654_435_761)
-  const clusters = chance.pick([1, 1, 1, 2, 2, 3])
-  const partitions = chance.pick([1, 1, 2, 2, 3, 4, 8])
+  const clusters = chance.pick([1, 1, 1, 1, 2, 2, 3])
+  const partitions = chance.pick([1, 1, 2, 2, 3, 4, 1, 2, 8])
   const shape = chance.pick<Shape>(['embedded', 'apart', 'apart'])
   const two = (): number => chance.pick([1, 2])
   const safetyMs = 2 * HOUR
@@ -82,7 +82,7 @@ export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
     ...{ watchers: two(), graphs: two(), reapers: two(), standbys: chance.below(2) },
     isReapingShared: chance.next() < 0.6,
     policy: policy(chance),
-    watcher: watcherConfig(chance, clusters * partitions),
+    watcher: watcherConfig(chance, clusters * (partitions + 2)),
     retention: chance.pick([KEEP_ALL, KEEP_ALL, { keepEvents: 1_500, snapshotEvents: 500 }]),
     bursts: bursts(chance, safetyMs),
   }
@@ -96,15 +96,16 @@ function policy(chance: Chance): Policy {
   return { mode, preset: 'parity', foldVersion: FOLD_VERSION }
 }
 
-/** Virtual time is cheap, not free: the more partitions, the slower the heart. */
+/** Virtual time is cheap, not free: what only ticks ticks slowly, the more so the more partitions hear of it. */
 function watcherConfig(chance: Chance, size: number): Partial<WatcherConfig> {
-  const heartbeatMs = size > 8 ? 15_000 : size > 3 ? 10_000 : 5_000
+  const heartbeatMs = size > 12 ? 20_000 : size > 5 ? 12_000 : 6_000
   return {
     heartbeatMs,
     contactLostMs: 3 * heartbeatMs,
-    controlPollMs: 2_000,
-    touchedMs: chance.pick([1_500, 3_000]),
-    watermarkMs: 10_000,
+    controlPollMs: 4_000,
+    touchedMs: chance.pick([1_500, 6_000]),
+    watermarkMs: 15_000,
+    discoveryMs: 60_000,
     listPageSize: chance.pick([5, 20, 500]),
   }
 }

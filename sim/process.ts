@@ -56,7 +56,9 @@ type Loop = (signal: AbortSignal) => Promise<void>
 /** Snapshots and trimming are rare, so that audits go back to the beginning in most worlds. */
 const RETENTION = { keepMs: 24 * 3_600_000, everyMs: 600_000 }
 /** Renewals in virtual time cost as much as any write. */
-const LEASE_TIMES = { durationMs: 45_000, renewDeadlineMs: 30_000, retryMs: 10_000 }
+const LEASE_TIMES = { durationMs: 60_000, renewDeadlineMs: 45_000, retryMs: 20_000 }
+const WATCH_SECONDS = 1_500
+const SAVE_MS = 4_000
 const AGAIN_MS = 5_000
 
 export function startProcess(world: WholeWorld, slot: Slot, incarnation: Incarnation): Process {
@@ -90,7 +92,7 @@ export function startProcess(world: WholeWorld, slot: Slot, incarnation: Incarna
 
 function clusterOf({ world, incarnation, clock, random }: Parts, name: string): Cluster {
   const exchange = world.network.exchange(name, incarnation)
-  return openCluster({ name, exchange, clock, random })
+  return openCluster({ name, exchange, clock, random, watchSeconds: WATCH_SECONDS })
 }
 
 function watcherOf(parts: Parts, cluster: Cluster): Watcher {
@@ -139,7 +141,7 @@ function reaperOf(parts: Parts, connected: readonly ConnectedCluster[]): Reaper 
   return createReaper({
     ...{ log, codec, clock, random },
     clusters: (id) => connected.find((each) => each.id === id),
-    config: { mode: world.policy.mode },
+    config: { mode: world.policy.mode, saveEveryMs: SAVE_MS },
     observe: (note: ReaperNote) => world.reaperSays(incarnation, note),
     placement: group && { of: membership(group, incarnation, time), url: incarnation.name },
     ...(options.shape === 'embedded' && { placement: undefined }),

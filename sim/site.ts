@@ -8,7 +8,6 @@
  * Not here: wires and what goes wrong on them (network.ts), whether an effect is right (checkers.ts).
  */
 import { type ApiObject, ApiServer, type Effect } from '../adapters/memory/api-server.ts'
-import { memoryExchange } from '../adapters/memory/exchange.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
 import { seeded } from '../testing/seeded.ts'
@@ -35,6 +34,8 @@ interface Written {
 
 /** Changes of a kind that a watch can resume from. */
 const HISTORY_LIMIT = 400
+/** Seldom enough to cost little, often enough for a watch to count as alive. */
+const BOOKMARK_MS = 120_000
 const NOBODY: AbortSignal = AbortSignal.abort()
 
 export class Site {
@@ -97,7 +98,8 @@ export class Site {
     if (request.method !== 'GET') this.#write(request, acting)
     this.#acting = acting
     try {
-      return memoryExchange(this.#server).request(request, until)
+      // What an abort does to the answer is the network's to say.
+      return this.#server.handle(request, until)
     } finally {
       this.#acting = undefined
     }
@@ -141,6 +143,7 @@ export class Site {
       random: { next: () => this.#chance.next() },
       name: this.name,
       historyLimit: HISTORY_LIMIT,
+      bookmarkMs: BOOKMARK_MS,
     })
     server.observe((effect) => this.#observer(this, effect, this.#acting))
     return server

@@ -25,6 +25,12 @@ export class Truth implements Judged {
     return this.#site.server
   }
 
+  /** Whoever could know how owners went that are no more has lost its memory. */
+  forgetTheGone(): void {
+    const uids = new Set(this.#site.all().map(({ metadata }) => metadata.uid))
+    for (const uid of this.orphaned.keys()) if (!uids.has(uid)) this.orphaned.delete(uid)
+  }
+
   see({ before, after }: Effect, acting: Acting | undefined): void {
     const { finalizers = [], uid = '' } = after?.metadata ?? {}
     const isDeleting = after?.metadata.deletionTimestamp !== undefined
