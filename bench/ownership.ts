@@ -11,7 +11,7 @@ import type { LoggedEvent } from '../core/event.ts'
 import { EMPTY_SET } from '../core/hash.ts'
 import type { ObjectMeta, OwnerReference } from '../core/object.ts'
 import { homeOf, partitionOf } from '../core/partition.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import { KINDS, type KindNotation } from '../testing/notation.ts'
 
 export const CLUSTER = '0b6f5f1c-8d3a-4a57-9c1e-5f0a3de1b2c4'
@@ -27,7 +27,7 @@ const NAMESPACES = 25
 export function beginning(partitions: number): readonly LoggedEvent[] {
   const listed = Array.from({ length: partitions }, () => EMPTY_SET)
   const told = { cluster: CLUSTER, epoch: EPOCH }
-  const policy = { mode: 'enforce', preset: 'parity', foldVersion: FOLD_VERSION } as const
+  const policy = policyFor('enforce', 'parity')
   return [
     { type: 'WatcherStarted', ...told, name: 'bench', clusterEpoch: 1 },
     ...[REPLICA_SET, POD].flatMap((each, index): LoggedEvent[] => {

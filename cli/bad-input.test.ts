@@ -37,6 +37,16 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     ['up', '--mode', 'yolo'],
     /--mode: "yolo" is none of observe, dry-run, enforce/,
   ],
+  [
+    'Secrets to be archived as they are',
+    ['up', '--archive', '--archive-secrets'],
+    /--archive-secrets: Secrets are archived encrypted only; name a file with a key/,
+  ],
+  [
+    'a key that is none',
+    ['up', '--archive', '--archive-key-file', import.meta.filename],
+    /the archive's key .* must hold 32 bytes, as they are, in hexadecimal or in base64/,
+  ],
   ['an unknown preset', ['up', '--preset', 'x'], /--preset: "x" is none of parity, guarded/],
   [
     'a number of partitions',
@@ -233,7 +243,7 @@ test('no kinfold to ask: exit code 4 and a sentence', async (t) => {
 
 const FULL = 'a full disk ends it with a sentence, and data is intact (F51, X4)'
 
-testOnSmallDisk(import.meta.filename, FULL, '6m', async (disk, t) => {
+testOnSmallDisk(import.meta.filename, FULL, 6 * 1024, async (disk, t) => {
   const data = disk.path
   await using playground = await startPlayground({
     directory: directory(t),
@@ -247,8 +257,8 @@ testOnSmallDisk(import.meta.filename, FULL, '6m', async (disk, t) => {
   flood.abort()
   equal(code, 4, stderr)
   isOneSentence(stderr)
-  match(stderr, /full|space/i)
-  disk.resize('256m')
+  match(stderr, /make room/)
+  disk.resize(256 * 1024)
   const audit = await runKinfold(['audit', 'verify', '--data', data])
   equal(audit.code, 0, audit.stdout + audit.stderr)
   match(audit.stdout, /identical/)

@@ -1,7 +1,7 @@
 /**
  * The checks of `kinfold doctor`: permissions kind by kind, clocks, identity, disk, data format.
  *
- * What must stay true: it changes nothing; each finding says what to do.
+ * What must stay true: it changes nothing (the lock is tried by dry runs); each finding says what to do.
  */
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -46,6 +46,7 @@ export async function checkCluster(cluster: Cluster): Promise<Finding[]> {
     const watched = kinds.filter(isWatchable)
     findings.push(...(await checkPermissions(cluster, watched)))
     findings.push(await checkLease(cluster))
+    findings.push(await checkLock(cluster))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     findings.push({ ok: false, text: `${name}: ${why}` })
@@ -99,6 +100,14 @@ async function checkLease(cluster: Cluster): Promise<Finding> {
     ok: true,
     text: `${lease}: may not ${denied.join(', ')}; kinfold up needs no lease, but watchers apart do: grant these on leases.${WATCHER_LEASE.group} of that name in a Role of ${LEASE.namespace}`,
   }
+}
+
+/** Of this account: it concerns no other. Nothing is amiss without it unless it is required. */
+async function checkLock(cluster: Cluster): Promise<Finding> {
+  const answer = await cluster.probeLock(limit())
+  const state =
+    answer.type === 'Locked' ? 'in force' : `not in force for this account: ${answer.reason}`
+  return { ok: true, text: `${cluster.name}: lock: ${state}` }
 }
 
 const LEASE_VERBS = ['get', 'create', 'update'] as const

@@ -11,7 +11,7 @@ export function openClusters(
   kubeconfig: string | undefined,
   contexts: readonly string[],
 ): Cluster[] {
-  return loaded(kubeconfig, contexts).map(clusterOf)
+  return loadedContexts(kubeconfig, contexts).map(clusterOf)
 }
 
 export interface WatchedCluster {
@@ -25,7 +25,7 @@ export function openWatchedClusters(
   kubeconfig: string | undefined,
   contexts: readonly string[],
 ): WatchedCluster[] {
-  return loaded(kubeconfig, contexts).map((context) => ({
+  return loadedContexts(kubeconfig, contexts).map((context) => ({
     cluster: clusterOf(context),
     exchange: openUndiciExchange(context),
   }))
@@ -37,7 +37,11 @@ function clusterOf(context: Context): Cluster {
   return openCluster({ name: context.name, exchange: openUndiciExchange(context) })
 }
 
-function loaded(kubeconfig: string | undefined, contexts: readonly string[]): readonly Context[] {
+/** What a mistake in it is: a sentence and exit code 2. */
+export function loadedContexts(
+  kubeconfig: string | undefined,
+  contexts: readonly string[],
+): readonly Context[] {
   try {
     return loadContexts({ kubeconfig, contexts })
   } catch (error) {

@@ -8,10 +8,13 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Mode, Policy, Preset } from '../core/policy.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
+import type { LockWanted } from '../services/reaper/lock.ts'
+import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
+import { listedKinds, nameOf } from './listed-kind.ts'
 import { duration, oneOf, readConfigFile, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig {
@@ -20,6 +23,9 @@ export interface UpConfig {
   readonly data: string
   readonly mode: Mode
   readonly preset: Preset
+  readonly lock: LockWanted
+  /** To watch, as `deployments.apps`; null: all that a cluster serves. */
+  readonly kinds: readonly string[] | null
   /** Undefined: as many as the log has; a new one gets one. */
   readonly partitions: number | undefined
   readonly http: string
@@ -30,15 +36,18 @@ export interface UpConfig {
   readonly keepMs: number
   readonly keepEvents: number
   readonly snapshotEvents: number
+  readonly archive: ArchiveConfig
 }
 
 /** As commander gives them; undefined where not given. */
-export interface UpFlags {
+export interface UpFlags extends ArchiveFlags {
   readonly kubeconfig?: string
   readonly context?: readonly string[]
   readonly data?: string
   readonly mode?: string
   readonly preset?: string
+  readonly lock?: string
+  readonly kinds?: string
   readonly partitions?: string
   readonly http?: string
   readonly httpTokenFile?: string
@@ -49,6 +58,7 @@ export interface UpFlags {
 
 const MODES: readonly Mode[] = ['observe', 'dry-run', 'enforce']
 const PRESETS: readonly Preset[] = ['parity', 'guarded']
+const LOCKS: readonly LockWanted[] = ['required', 'optional', 'off']
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error']
 const MAX_PARTITIONS = 256
 
@@ -61,6 +71,8 @@ export const CONFIG_KEYS: readonly string[] = [
   'data',
   'mode',
   'preset',
+  'lock',
+  'kinds',
   'partitions',
   'http',
   'httpTokenFile',
@@ -70,6 +82,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'keepEvents',
   'snapshotEvents',
   'kafka',
+  'archive',
 ]
 
 export function defaultDataDirectory(env: NodeJS.ProcessEnv = process.env): string {
@@ -96,6 +109,8 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     data: text(pick('data', flags.data)) ?? defaultDataDirectory(),
     mode: oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run',
     preset: oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded',
+    lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
+    kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
@@ -105,6 +120,7 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     keepEvents: whole(pick('keepEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.keepEvents,
     snapshotEvents:
       whole(pick('snapshotEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.snapshotEvents,
+    archive: archiveConfig(flags, file['archive'], flags.config ?? 'archive'),
   }
 }
 
@@ -120,6 +136,17 @@ export function addPolicyOptions(command: Command): Command {
     .option('--preset <preset>', 'parity or guarded (default: guarded)')
 }
 
+export function addKindsOption(command: Command): Command {
+  const hint = 'kinds to watch, as pods,deployments.apps (default: all that a cluster serves)'
+  return command.option('--kinds <list>', hint)
+}
+
+export function addLockOption(command: Command): Command {
+  const hint =
+    'required, optional or off: the lock inside the cluster that kinfold rbac prints (default: optional)'
+  return command.option('--lock <lock>', hint)
+}
+
 /** Of an option that may be repeated. */
 export function collect(value: string, former: readonly string[] = []): readonly string[] {
   return [...former, value]
@@ -127,16 +154,20 @@ export function collect(value: string, former: readonly string[] = []): readonly
 
 /** Of a graph service, what the settings say. */
 export function graphOptionsOf(
-  config: Pick<UpConfig, 'mode' | 'preset' | 'keepMs' | 'keepEvents' | 'snapshotEvents'>,
+  config: Pick<
+    UpConfig,
+    'mode' | 'preset' | 'keepMs' | 'keepEvents' | 'snapshotEvents' | 'archive'
+  >,
 ): {
   readonly policy: { readonly policy: Policy; readonly who: string }
   readonly retention: RetentionConfig
 } {
   const { mode, preset, keepMs, keepEvents, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
+  const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
-    policy: { policy: { mode, preset, foldVersion: FOLD_VERSION }, who: 'command line' },
-    retention: { keepMs, keepEvents, snapshotEvents, everyMs },
+    policy: { policy: policyFor(mode, preset), who: 'command line' },
+    retention: { keepMs, keepEvents, snapshotEvents, everyMs, archiveKeepMs },
   }
 }
 

@@ -12,7 +12,9 @@ interface DoctorFlags {
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('check permissions kind by kind, clocks, cluster identity, disk and data format')
+    .description(
+      'check permissions kind by kind, clocks, cluster identity, the lock, disk and data format',
+    )
     .option('--kubeconfig <file>', 'kubeconfig')
     .option(
       '--context <name>',

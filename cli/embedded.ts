@@ -18,7 +18,7 @@ import { together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
-import { addGraphRoutes } from '../services/graph/http.ts'
+import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { openReaper } from '../services/reaper/main.ts'
 import { openWatcher } from '../services/watcher/main.ts'
@@ -31,9 +31,10 @@ import {
   registerBuild,
   registerGraph,
   registerReaper,
+  registerShadow,
   registerWatchers,
 } from './process-metrics.ts'
-import { readinessOf } from './readiness.ts'
+import { checkOfLock, readinessOf } from './readiness.ts'
 import { VERSION } from './version.ts'
 
 export type EmbeddedConfig = Pick<
@@ -41,6 +42,8 @@ export type EmbeddedConfig = Pick<
   | 'data'
   | 'mode'
   | 'preset'
+  | 'lock'
+  | 'kinds'
   | 'partitions'
   | 'http'
   | 'httpTokenFile'
@@ -48,6 +51,7 @@ export type EmbeddedConfig = Pick<
   | 'keepMs'
   | 'keepEvents'
   | 'snapshotEvents'
+  | 'archive'
 >
 
 /** Runs until the signal aborts. `clusters` are closed by the caller. */
@@ -79,7 +83,11 @@ export async function runEmbedded(
     observe: observeLatency(metrics.meter, clock),
   })
   const watchers = clusters.map((cluster) =>
-    openWatcher({ cluster, log, codec, clock, random, logger, election: null }),
+    openWatcher({
+      ...{ cluster, log, codec, clock, random, logger },
+      kinds: config.kinds,
+      election: null,
+    }),
   )
   const reaper = openReaper({
     log,
@@ -89,18 +97,27 @@ export async function runEmbedded(
     logger,
     clusters: connected,
     mode: config.mode,
+    archive: config.archive.settings,
+    lock: config.lock,
   })
-  const { graph, census, index } = parts
+  const { graph, census, index, shadow } = parts
   registerBuild(metrics.meter, VERSION)
   registerWatchers(metrics.meter, watchers)
   registerGraph(metrics.meter, graph, census, namesOf(watchers))
+  registerShadow(metrics.meter, shadow, census, namesOf(watchers))
   registerReaper(metrics.meter, reaper, namesOf(watchers))
   const { url, advertised, server } = await serveEndpoint(
     {
       version: VERSION,
-      checks: () => readinessOf(watchers, graph, census),
+      checks: () => [
+        ...readinessOf(watchers, graph, census),
+        ...reaper.status().locks.map(checkOfLock),
+      ],
       scrape: metrics.scrape,
-      add: (routes) => addGraphRoutes(routes, { ...parts, log, codec }),
+      add: (routes) => {
+        addGraphRoutes(routes, { ...parts, log, codec })
+        addShadow(routes, shadow)
+      },
     },
     http,
   )
@@ -119,6 +136,7 @@ export async function runEmbedded(
         (either) => reaper.run(either),
         (either) => index.run(either),
         (either) => census.run(either),
+        (either) => shadow.run(either),
         (either) => serveAddress(config, url, either),
       ],
       signal,

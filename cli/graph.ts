@@ -2,11 +2,11 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { FAR } from '../services/graph/config.ts'
-import { addGraphRoutes } from '../services/graph/http.ts'
+import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { serveAddress } from './address-file.ts'
 import { addPolicyOptions, graphOptionsOf, makeDataDirectory } from './config.ts'
-import { observeLatency, registerGraph } from './process-metrics.ts'
+import { observeLatency, registerGraph, registerShadow } from './process-metrics.ts'
 import { blockedOf, checksOfTasks } from './readiness.ts'
 import {
   runService,
@@ -55,17 +55,22 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     pace: FAR,
     observe: observeLatency(meter, clock),
   })
-  const { graph, census, index } = made
+  const { graph, census, index, shadow } = made
   registerGraph(meter, graph, census, (id) => made.clusterName(id))
+  registerShadow(meter, shadow, census, (id) => made.clusterName(id))
   const blocked = (): ReturnType<typeof blockedOf> =>
     census.counts().flatMap((count) => blockedOf(made.clusterName(count.cluster), count))
   return {
     checks: () => [...checksOfTasks(graph), ...blocked()],
-    add: (routes) => addGraphRoutes(routes, { ...made, log, codec }),
+    add: (routes) => {
+      addGraphRoutes(routes, { ...made, log, codec })
+      addShadow(routes, shadow)
+    },
     loops: ({ url, advertised }) => [
       (signal) => graph.run(advertised, signal),
       (signal) => index.run(signal),
       (signal) => census.run(signal),
+      (signal) => shadow.run(signal),
       (signal) => serveAddress(config, url, signal),
     ],
     [Symbol.asyncDispose]: async () => await made[Symbol.asyncDispose](),

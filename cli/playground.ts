@@ -97,7 +97,7 @@ async function collectIn(
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../runtime/logger.ts')
   keepCompiled()
-  const config = upConfig({ ...flags, mode: 'enforce', preset: 'parity' })
+  const config = upConfig({ ...flags, mode: 'enforce', preset: 'parity', lock: 'off' })
   await using opened = new AsyncDisposableStack()
   const contexts = servers.map(({ name }) => name)
   const connected = openClusters(kubeconfig, contexts)

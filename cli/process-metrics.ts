@@ -5,6 +5,7 @@ import type { Reading } from '../runtime/metrics.ts'
 import { observeCounter, observeGauge } from '../runtime/metrics.ts'
 import type { BlockedCount, Census } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
+import type { Shadow } from '../services/graph/shadow.ts'
 import type { TaskObserver } from '../services/graph/task.ts'
 import type { Reaper } from '../services/reaper/reaper.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
@@ -138,6 +139,31 @@ function registerCensus(meter: Meter, census: Census, nameOf: ClusterNames): voi
   }
 }
 
+/** All 0 where nothing was compared. */
+export function registerShadow(
+  meter: Meter,
+  shadow: Pick<Shadow, 'counts'>,
+  census: Census,
+  nameOf: ClusterNames,
+): void {
+  observeGauge(
+    meter,
+    'kinfold_shadow_deletions',
+    'Objects that another collector and Kinfold in mode observe would take alike (agreed), or only one of them (theirs, ours).',
+    () => {
+      const counts = new Map(shadow.counts().map((count) => [count.cluster, count]))
+      return census.counts().flatMap(({ cluster }) =>
+        AGREEMENTS.map((agreement) => ({
+          value: counts.get(cluster)?.[agreement] ?? 0,
+          labels: { cluster: nameOf(cluster), agreement },
+        })),
+      )
+    },
+  )
+}
+
+const AGREEMENTS = ['agreed', 'theirs', 'ours', 'unclear', 'pending'] as const
+
 const BLOCKED: readonly [string, string, (count: BlockedCount) => number][] = [
   ['kinfold_blocked_deletions', 'Objects that may not go, by why.', ({ objects }) => objects],
   [
@@ -168,9 +194,29 @@ export function registerReaper(meter: Meter, reaper: Reaper, nameOf: ClusterName
   )
   observeCounter(
     meter,
+    'kinfold_protected_refusals',
+    'Commands that were not carried out, since what they were about is protected.',
+    () =>
+      reaper.status().protectedRefusals.map(({ cluster, count }) => ({
+        value: count,
+        labels: { cluster: nameOf(cluster), by: 'gate' },
+      })),
+  )
+  observeCounter(
+    meter,
     'kinfold_commands_unreadable',
     'Commands put into the dead letters unread.',
     () => [{ value: reaper.status().unreadable, labels: {} }],
+  )
+  observeGauge(
+    meter,
+    'kinfold_lock',
+    '1 while the cluster itself is known to refuse our account what it must never do.',
+    () =>
+      reaper.status().locks.map(({ cluster, state, isRequired }) => ({
+        value: state === 'in force' ? 1 : 0,
+        labels: { cluster: nameOf(cluster), required: String(isRequired) },
+      })),
   )
   observeGauge(meter, 'kinfold_commands_in_flight', 'Commands under way.', () =>
     reaper.status().clusters.map(({ cluster, inFlight }) => ({

@@ -1,13 +1,17 @@
 /** All commands and their flags. What must stay true: making it starts nothing, so a command line can be read without being carried out. */
 import { Command } from 'commander'
 import { addAudit } from './audit.ts'
+import { addBackup } from './backup.ts'
 import { addCascade } from './cascade.ts'
 import { addDoctor } from './doctor.ts'
 import { addGraph } from './graph.ts'
 import { addLineage } from './lineage.ts'
 import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
+import { addRbac } from './rbac.ts'
 import { addReaper } from './reaper.ts'
+import { addRestore } from './restore.ts'
+import { addShadow } from './shadow.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
@@ -33,8 +37,12 @@ export function createProgram(): Command {
   addCascade(program)
   addPlan(program)
   addLineage(program)
+  addShadow(program)
   addAudit(program)
+  addRestore(program)
+  addBackup(program)
   addDoctor(program)
+  addRbac(program)
   addTopics(program)
   return program.addHelpText(
     'after',

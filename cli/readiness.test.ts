@@ -1,10 +1,10 @@
 /** A process is ready when all that it was given folds and is caught up, or when it waits for its turn; it says how far its standbys are. */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { isReady, verbose } from '../runtime/health.ts'
 import type { PartitionStatus } from '../services/graph/graph.ts'
 import { noCounters, type WatcherStatus } from '../services/watcher/status.ts'
-import { checksOfWatcher, readinessOf } from './readiness.ts'
+import { checkOfLock, checksOfWatcher, readinessOf } from './readiness.ts'
 
 const WAITING: WatcherStatus = {
   ...{ clusterId: 'c', name: 'north', epoch: 0, clusterEpoch: 0, connected: false },
@@ -73,5 +73,21 @@ for (const [what, status, owners, ready, line] of cases) {
     const graph = { status: () => status, owners: () => owners }
     const checks = readinessOf([], graph, { counts: () => [] })
     deepEqual([isReady(checks), verbose(checks).split('\n').at(-3) ?? ''], [ready, line])
+  })
+}
+
+for (const [what, isRequired, state, line] of [
+  ['in force', true, 'in force', '[+]lock/north ok: in force'],
+  ['absent', false, 'absent', '[+]lock/north ok: absent: why'],
+  [
+    'absent and required',
+    true,
+    'absent',
+    '[+]lock/north ok: absent, so commands are only dry runs: why',
+  ],
+] as const) {
+  test(`a lock that is ${what} is told`, () => {
+    const check = checkOfLock({ cluster: 'c', name: 'north', state, reason: 'why', isRequired })
+    equal(verbose([check]).split('\n')[0], line)
   })
 }

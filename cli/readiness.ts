@@ -2,6 +2,7 @@
 import type { Check } from '../runtime/health.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
+import type { LockStatus } from '../services/reaper/lock.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { time } from './table.ts'
 
@@ -36,6 +37,13 @@ export function blockedOf(name: string, { blocked }: Pick<ClusterCount, 'blocked
     const facts = [`${count.objects} objects`, ...tried.filter((fact) => fact !== '')].join(', ')
     return [{ name: `blocked/${name}/${reason}`, failure: '', note: `${facts}; ${count.example}` }]
   })
+}
+
+/** Without it nobody is unready either: what it would have let through is told as blocked. */
+export function checkOfLock({ name, state, reason, isRequired }: LockStatus): Check {
+  const effect = isRequired ? ', so commands are only dry runs' : ''
+  const note = state === 'in force' ? state : `${state}${effect}: ${reason}`
+  return { name: `lock/${name}`, failure: '', note }
 }
 
 /** One that waits for its turn is as ready as it can be. */

@@ -2,10 +2,12 @@
 import type { Command } from 'commander'
 import { openReaper } from '../services/reaper/main.ts'
 import type { ConnectedCluster } from '../services/reaper/reaper.ts'
+import { addArchiveOptions } from './archive-config.ts'
 import { openClusters } from './clusters.ts'
-import { addClusterOptions, addPolicyOptions } from './config.ts'
+import { addClusterOptions, addLockOption, addPolicyOptions } from './config.ts'
 import { identifyEach } from './identity.ts'
 import { registerReaper } from './process-metrics.ts'
+import { checkOfLock } from './readiness.ts'
 import {
   runService,
   type Service,
@@ -19,7 +21,7 @@ const HTTP = '127.0.0.1:7072'
 export function addReaper(program: Command): void {
   const description = 'carry out the commands on Kafka; several share them'
   const command = serviceCommand(program, 'reaper', description, HTTP)
-  addPolicyOptions(addClusterOptions(command)).action(
+  addArchiveOptions(addLockOption(addPolicyOptions(addClusterOptions(command)))).action(
     async (flags: ServiceFlags) => await runService('reaper', flags, HTTP, open),
   )
 }
@@ -34,22 +36,28 @@ async function open(parts: ServiceParts): Promise<Service> {
       ...{ log, codec, clock, random, logger },
       clusters: connected,
       mode: config.mode,
+      archive: config.archive.settings,
+      lock: config.lock,
       placement: { of: placement, url },
     })
   const nameOf = (id: string): string =>
     connected.find((each) => each.id === id)?.cluster.name ?? id
+  let reaper: ReturnType<typeof openReaper> | undefined
   return {
-    checks: () =>
-      clusters.map((cluster) => {
+    checks: () => [
+      ...clusters.map((cluster) => {
         const isKnown = connected.some((each) => each.cluster === cluster)
         return { name: `cluster/${cluster.name}`, failure: isKnown ? '' : 'has not said who it is' }
       }),
+      ...(reaper?.status().locks ?? []).map(checkOfLock),
+    ],
     loops: ({ url }) => {
-      const reaper = make(url)
-      registerReaper(meter, reaper, nameOf)
+      const made = make(url)
+      reaper = made
+      registerReaper(meter, made, nameOf)
       const isConnected = (each: ConnectedCluster): unknown => connected.push(each)
       return [
-        (signal) => reaper.run(signal),
+        (signal) => made.run(signal),
         (signal) => identifyEach(clusters, isConnected, clock, logger, signal),
       ]
     },

@@ -1,15 +1,22 @@
 /** `kinfold up`: everything in one process, for one or more contexts of a kubeconfig. */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
+import { addArchiveOptions } from './archive-config.ts'
 import type { UpFlags } from './config.ts'
-import { addClusterOptions, addPolicyOptions, upConfig } from './config.ts'
+import {
+  addClusterOptions,
+  addKindsOption,
+  addLockOption,
+  addPolicyOptions,
+  upConfig,
+} from './config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 
 export function addUp(program: Command): void {
   const command = program
     .command('up')
     .description('watch clusters, fold what they tell, decide and reap: all in one process')
-  addPolicyOptions(addClusterOptions(command))
+  addArchiveOptions(addLockOption(addKindsOption(addPolicyOptions(addClusterOptions(command)))))
     .option('--data <dir>', 'data directory (default: ~/.local/share/kinfold)')
     .option('--partitions <n>', 'partitions of a new log (default: 1)')
     .option(

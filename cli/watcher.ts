@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { openWatcher } from '../services/watcher/main.ts'
 import { openWatchedClusters } from './clusters.ts'
-import { addClusterOptions } from './config.ts'
+import { addClusterOptions, addKindsOption } from './config.ts'
 import { registerWatchers } from './process-metrics.ts'
 import { checksOfWatcher } from './readiness.ts'
 import {
@@ -18,7 +18,8 @@ const HTTP = '127.0.0.1:7071'
 
 export function addWatcher(program: Command): void {
   const description = 'watch clusters and tell Kafka what is seen; several stand by for each other'
-  addClusterOptions(serviceCommand(program, 'watcher', description, HTTP)).action(
+  const command = addClusterOptions(serviceCommand(program, 'watcher', description, HTTP))
+  addKindsOption(command).action(
     async (flags: ServiceFlags) => await runService('watcher', flags, HTTP, open),
   )
 }
@@ -27,9 +28,11 @@ async function open(parts: ServiceParts): Promise<Service> {
   const { config, log, codec, clock, random, logger, meter } = parts
   const clusters = openWatchedClusters(config.kubeconfig, config.contexts)
   const holder = hostname()
-  const watchers = clusters.map(({ cluster, exchange }) =>
-    openWatcher({ cluster, log, codec, clock, random, logger, election: { exchange, holder } }),
-  )
+  const { kinds } = config
+  const watchers = clusters.map(({ cluster, exchange }) => {
+    const election = { exchange, holder }
+    return openWatcher({ cluster, log, codec, clock, random, logger, kinds, election })
+  })
   registerWatchers(meter, watchers)
   return {
     checks: () => watchers.flatMap(checksOfWatcher),

@@ -29,6 +29,14 @@ export function judgeDependents(step: Step, cluster: ClusterId, uid: Uid): void 
   enqueue(step, { work: 'dependents', cluster, uid })
 }
 
+/** All that has a verdict, of one cluster or (empty) of all: once, if that was asked for before and is not begun. */
+export function judgeAll(step: Step, cluster: ClusterId): void {
+  const { head, tail } = agendaOf(step.graph)
+  const last = head === tail ? undefined : step.graph.get(workKey(tail - 1))
+  const isAsked = last?.type === 'Work' && last.work === 'verdicts' && last.cluster === cluster
+  if (!isAsked || last.cursor !== '') enqueue(step, { work: 'verdicts', cluster })
+}
+
 export function judgeWaiters(step: Step, cluster: ClusterId, kind: GroupKind): void {
   enqueue(step, { work: 'waits', cluster, kind: { group: kind.group, kind: kind.kind } })
 }

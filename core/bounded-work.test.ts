@@ -10,13 +10,13 @@ import { KEYS_PER_PAGE, STEPS_PER_RECORD } from './constant.ts'
 import type { Event } from './event.ts'
 import { EMPTY_SET } from './hash.ts'
 import type { Outcome } from './outcome.ts'
-import { DEFAULT_POLICY } from './policy.ts'
+import { policyFor } from './policy.ts'
 
 const SLICE = STEPS_PER_RECORD * KEYS_PER_PAGE
 
 function begun(batchSize: number): Folder {
   const begun = folder(batchSize)
-  const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
+  const policy = policyFor('enforce', 'parity')
   const started = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
   begun.fold({ type: 'WatcherStarted', ...started })
   begun.fold({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
@@ -150,7 +150,7 @@ test('a change of policy judges 5,000 in slices', () => {
   told.fold(added('rs/web', 1))
   for (let i = 0; i < 5000; i++) told.fold(added(`cm/d${i} <- rs/web`, i + 2))
   slices(told, deleted('rs/web', 6000))
-  const policy = { ...DEFAULT_POLICY, mode: 'dry-run', preset: 'parity' } as const
+  const policy = policyFor('dry-run', 'parity')
   const outcomes = slices(told, { type: 'PolicyChanged', policy, who: 'test', why: 'test' })
   ok(outcomes.every(({ commands }) => commands.length <= SLICE))
   equal(told.commands.length, 10_000)

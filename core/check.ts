@@ -10,13 +10,16 @@ import type { StateReader } from './graph.ts'
 import { agendaOf, clusterOf, kindOf, nodeOf, policyOf } from './graph.ts'
 import type { SetHash } from './hash.ts'
 import { EMPTY_SET, isSameSet, withMember } from './hash.ts'
+import { memberOf } from './held-plan.ts'
 import { relistsAwaited } from './judge.ts'
 import {
   coordinatesPart,
   dueKey,
+  heldKey,
   kindKey,
   lastPart,
   ownerKey,
+  planKey,
   seenKey,
   timeOfDueKey,
   waitKey,
@@ -37,7 +40,13 @@ export function check(entries: Entries): readonly string[] {
   const agenda = agendaOf(graph)
   if (agenda.head !== agenda.tail) return [`the agenda holds ${agenda.tail - agenda.head} works`]
   const timers = timersOf(entries)
-  const expected: Expected = { edges: new Map(), counts: new Map(), held: new Map() }
+  const expected: Expected = {
+    edges: new Map(),
+    counts: new Map(),
+    held: new Map(),
+    waiting: new Map(),
+    plans: new Map(),
+  }
   const complaints: string[] = []
   for (const [key, value] of entries) {
     complaints.push(...checkOne(graph, timers, expected, key, value).map((it) => `${key}: ${it}`))
@@ -58,6 +67,10 @@ interface Expected {
   readonly counts: Map<string, Counted>
   /** By the kind's key. */
   readonly held: Map<string, SetHash>
+  /** What holds a node, by the key that says so. */
+  readonly waiting: Map<string, string>
+  /** What waits for approval, by the key of its set. */
+  readonly plans: Map<string, SetHash>
 }
 
 /** The subjects that have a timer, and each cluster's earliest. */
@@ -142,6 +155,10 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
   if (isAwaited && !hasTimer(timers, cluster, 'node', object.uid)) {
     complaints.push('its command has no timer')
   }
+  const isTimed = node.hold?.until != null
+  if (isTimed && !hasTimer(timers, cluster, 'node', object.uid)) {
+    complaints.push('its hold has no timer')
+  }
   complaints.push(...checkPlaces(graph, cluster, node), ...checkVerdict(graph, cluster, node))
   return complaints
 }
@@ -163,7 +180,7 @@ function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): strin
   const state = clusterOf(graph, cluster)
   if (state === undefined || policyOf(graph).position < 0n) return []
   if (relistsAwaited(graph, state, cluster, node)?.length !== 0) return []
-  const now = decide(graph, cluster, node).verdict
+  const now = decide(graph, cluster, node, state.now).verdict
   const { verdict } = node
   // A relist of its kind weakens E1 (which W hides) to E2 for whoever is judged after it, and judges nobody.
   const wasStrong = verdict?.evidence === 'E1' || verdict?.evidence === 'W'
@@ -172,8 +189,17 @@ function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): strin
   return [`its verdict is ${verdict?.type ?? 'none'}, judged now ${now?.type ?? 'none'}`]
 }
 
-function expect({ edges, counts, held }: Expected, cluster: ClusterId, node: Node): void {
-  const { object } = node
+function expect(
+  { edges, counts, held, waiting, plans }: Expected,
+  cluster: ClusterId,
+  node: Node,
+): void {
+  const { object, hold } = node
+  if (hold?.by != null && hold.by !== 'mode') waiting.set(heldKey(cluster, object.uid), hold.by)
+  const plan = planKey(cluster)
+  if (hold?.by === 'approval') {
+    plans.set(plan, withMember(plans.get(plan) ?? EMPTY_SET, memberOf(node)))
+  }
   const kind = kindKey(cluster, object)
   held.set(kind, withMember(held.get(kind) ?? EMPTY_SET, object.uid))
   for (const [key, { owner, place, blocking, waiting }] of linksOf(cluster, node)) {
@@ -196,6 +222,14 @@ function checkAll(entries: Entries, expected: Expected): string[] {
       if (!isSameSet(value.held, expected.held.get(key) ?? EMPTY_SET)) {
         complaints.push(`${key}: it holds other uids than its nodes`)
       }
+    } else if (value.type === 'HeldNode') {
+      if (expected.waiting.get(key) !== value.by) complaints.push(`${key}: no node is held so`)
+      expected.waiting.delete(key)
+    } else if (value.type === 'HeldPlan') {
+      if (!isSameSet(value.set, expected.plans.get(key) ?? EMPTY_SET)) {
+        complaints.push(`${key}: other nodes wait for approval`)
+      }
+      expected.plans.delete(key)
     } else if (value.type === 'Count') {
       const owner = key.slice('count/'.length)
       for (const place of value.places) {
@@ -204,6 +238,8 @@ function checkAll(entries: Entries, expected: Expected): string[] {
       }
     }
   }
+  if (expected.waiting.size > 0) complaints.push('a node is held that no key tells of')
+  if (expected.plans.size > 0) complaints.push('nodes wait for approval, and no set has them')
   if (edges !== expected.edges.size) complaints.push('a node lacks an edge')
   for (const key of new Set([...counted.keys(), ...expected.counts.keys()])) {
     const there = (expected.counts.get(key) ?? NONE).join()

@@ -18,7 +18,7 @@ import type { Command, DeleteObject } from './command.ts'
 import type { Event } from './event.ts'
 import type { ObjectMeta } from './object.ts'
 import type { Outcome } from './outcome.ts'
-import { DEFAULT_POLICY } from './policy.ts'
+import { policyFor } from './policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
 /** Enough for every growing wait to have come to its end several times. */
@@ -45,7 +45,7 @@ class Loop {
     }
     this.cluster = new ModelCluster(onRemoved, () => {}, partitions)
     this.folders = folders(partitions, (uid) => this.#namespaces.get(uid) ?? '')
-    const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
+    const policy = policyFor('enforce', 'parity')
     const cluster = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
     this.tell({ type: 'WatcherStarted', ...cluster })
     this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })

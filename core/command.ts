@@ -68,6 +68,8 @@ export interface DeleteObject extends CommandBase {
   readonly references: readonly OwnerReference[]
   readonly finalizers: readonly string[]
   readonly owners: readonly OwnerClaim[]
+  /** Who approved it, for E4; empty for nobody. */
+  readonly approvedBy: string
 }
 
 /** Drop references from a dependent: when orphaning, and those that count for nothing beside a solid one. */
@@ -77,6 +79,7 @@ export interface OrphanDependent extends CommandBase {
   /** Indexes into `references`, descending: the order in which a JSON Patch may remove them. */
   readonly drop: readonly number[]
   readonly owners: readonly OwnerClaim[]
+  readonly approvedBy: string
 }
 
 export interface RemoveFinalizer extends CommandBase {

@@ -39,6 +39,25 @@ export const ABSENT_MEMORY_MS: number = 30 * 24 * 3_600_000
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
 
+/** In `guarded`, protection that was taken back counts for so long. */
+export const PROTECTED_FOR_MS: number = 10 * 60_000
+/** A token that is not used for longer is void. */
+export const GRANT_MS = 60_000
+/** How soon a partition asks again for tokens that it has not got. */
+export const TOKEN_RETRY_MS = 60_000
+/** Minutes, the present one included, whose tokens count: any ten minutes, and the minute within which a token is used. */
+export const BUDGET_MINUTES = 12
+
+/** How long it is known of a namespace that it was being deleted, once it is gone. */
+export const ENDED_MEMORY_MS: number = 10 * 60_000
+
+/** How long what a person approved may go. */
+export const APPROVAL_MS: number = 60 * 60_000
+
+/** A kind that is served no longer so soon after an owner of it went took it along; so many of these times are remembered of a kind. */
+export const KIND_CAUSE_MS: number = 10 * 60_000
+export const KINDS_GONE_REMEMBERED = 16
+
 /** Of a sighting that no epoch of its cluster vouches for any more. */
 export const NO_CLUSTER_EPOCH = -1
 

@@ -14,7 +14,9 @@ import { withoutMember } from './hash.ts'
 import { ownerChanged } from './interest.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'
 import { removeNode } from './link.ts'
+import { noteNamespace } from './namespace.ts'
 import type { Node } from './node.ts'
+import { goesByUs } from './node.ts'
 import type { ClusterId, GroupKind, ObjectMeta } from './object.ts'
 import { compareVersions, isSamePlace } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -37,7 +39,9 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
     drop(step, 'deleted at a version older than one seen since')
     return
   }
-  const proof = proofOf(step, state, cluster, object, 'E1')
+  const node = nodeOf(step.graph, cluster, object.uid)
+  const isOurs = node !== undefined && goesByUs(node)
+  const proof = { ...proofOf(step, state, cluster, object, 'E1'), isOurs }
   depart(step, state, cluster, object, proof, 'its deletion was seen')
 }
 
@@ -70,6 +74,7 @@ export function depart(
     checks: 0,
     seq: 0,
     answered: false,
+    pass: 'none',
     attempt: null,
   })
   ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, object.uid, object)
@@ -88,6 +93,7 @@ export function depart(
 function takeOut(step: Step, cluster: ClusterId, node: Node): void {
   const { object } = node
   removeNode(step, cluster, node)
+  noteNamespace(step, cluster, object, null)
   step.graph.remove(seenKey(cluster, object, object.uid))
   stopWaiting(step, cluster, object, null)
   const kind = kindOf(step.graph, cluster, object)
@@ -125,6 +131,7 @@ export function proofOf(
     clusterEpoch: state.clusterEpoch,
     versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
     command: null,
+    isOurs: false,
   }
 }
 

@@ -19,6 +19,7 @@ import type {
 } from './object.ts'
 import type { Policy } from './policy.ts'
 import type { Proof } from './proof.ts'
+import type { BudgetClass } from './state.ts'
 
 export type Event =
   | ObjectAdded
@@ -39,6 +40,9 @@ export type Event =
   | Heartbeat
   | PolicyChanged
   | Directive
+  | TokensAsked
+  | TokensGranted
+  | NamespaceEnding
   | Unreadable
 
 /** What may stand in the log. */
@@ -260,15 +264,47 @@ export interface PolicyChanged {
   readonly why: string
 }
 
-/** Broadcast: what an operator asked for. Verbs arrive with the issue Trust; unknown ones change nothing. */
+/** Broadcast: what an operator asked for. Unknown verbs change nothing. */
 export interface Directive {
   readonly type: 'Directive'
   readonly verb: string
-  /** Cluster, home or plan that it is about; empty for all. */
+  /** Empty for all. */
+  readonly cluster: ClusterId
+  /** What it is about, as the verb wants it; empty for all of the cluster. */
   readonly subject: string
+  /** Of the plan that is approved or rejected, as people saw it. */
   readonly digest: string | null
+  /** The set that the plan holds of each partition, by its number. */
+  readonly listed: readonly SetHash[]
   readonly who: string
   readonly why: string
+}
+
+/** A note to the cluster's home: how many tokens of a budget the partition that writes has asked for since ever. */
+export interface TokensAsked {
+  readonly type: 'TokensAsked'
+  readonly cluster: ClusterId
+  readonly partition: number
+  readonly budget: BudgetClass
+  readonly asked: number
+}
+
+/** A note from there: how many were granted since ever. */
+export interface TokensGranted {
+  readonly type: 'TokensGranted'
+  readonly cluster: ClusterId
+  readonly budget: BudgetClass
+  readonly granted: number
+  /** Log time there: a token is used soon, or not at all. */
+  readonly at: number
+}
+
+/** A note to a namespace's home: it is being deleted, or is not any more. */
+export interface NamespaceEnding {
+  readonly type: 'NamespaceEnding'
+  readonly cluster: ClusterId
+  readonly namespace: string
+  readonly isEnding: boolean
 }
 
 /** Made by the task out of a record that does not decode; never written to the log. */
@@ -299,6 +335,9 @@ const LOGGED_TYPES: Readonly<Record<LoggedEvent['type'], true>> = {
   Heartbeat: true,
   PolicyChanged: true,
   Directive: true,
+  TokensAsked: true,
+  TokensGranted: true,
+  NamespaceEnding: true,
 }
 
 export const EVENT_TYPES: readonly LoggedEvent['type'][] = Object.keys(

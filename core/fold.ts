@@ -7,14 +7,17 @@
  *
  * Not here: clocks, clusters, bytes, reading pages (services/graph).
  */
+import { tokensAsked } from './budget.ts'
 import { STEPS_PER_RECORD } from './constant.ts'
 import { objectDeleted } from './departure.ts'
+import { directive } from './directive.ts'
 import type { Event } from './event.ts'
 import type { Graph } from './graph.ts'
 import { ownerInterest, ownerState, tellOwners } from './interest.ts'
 import { never } from './invariant.ts'
+import { namespaceEnding } from './namespace.ts'
 import type { At, Outcome, Step } from './outcome.ts'
-import { drop, emptyOutcome } from './outcome.ts'
+import { emptyOutcome } from './outcome.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './settle.ts'
 import { objectSeen, touched } from './sighting.ts'
 import {
@@ -27,6 +30,7 @@ import {
   unreadable,
   watcherStarted,
 } from './sync.ts'
+import { tokensGranted } from './token.ts'
 import type { PageRequest } from './work.ts'
 import { hasWork, nextPage, takeStep } from './work.ts'
 
@@ -113,7 +117,13 @@ function apply(step: Step, event: Event): void {
     case 'OwnerState':
       return ownerState(step, event)
     case 'Directive':
-      return drop(step, `this version does not act upon ${event.type}`)
+      return directive(step, event)
+    case 'TokensAsked':
+      return tokensAsked(step, event)
+    case 'TokensGranted':
+      return tokensGranted(step, event)
+    case 'NamespaceEnding':
+      return namespaceEnding(step, event)
     case 'Continue':
       return
     default:

@@ -12,6 +12,7 @@ import {
   clusterKey,
   coordinatesPart,
   countKey,
+  DIRECTIVES_KEY,
   interestKey,
   kindKey,
   nodeKey,
@@ -27,6 +28,7 @@ import type {
   ClusterState,
   Count,
   CountPlace,
+  Directives,
   Interest,
   Kind,
   Owner,
@@ -136,10 +138,12 @@ function rangeOf(key: string): string | undefined {
     case 'waits':
     case 'seen':
     case 'ring':
+    case 'ticket':
       return key.slice(0, nthSlash(key, 3) + 1)
     case 'node':
     case 'due':
     case 'kind':
+    case 'held':
       return key.slice(0, nthSlash(key, 2) + 1)
     default:
       return undefined
@@ -235,6 +239,10 @@ export function policyOf(graph: StateReader): PolicyState {
   return typed(graph.get(POLICY_KEY), 'PolicyState') ?? NO_POLICY
 }
 
+export function directivesOf(graph: StateReader): Directives {
+  return typed(graph.get(DIRECTIVES_KEY), 'Directives') ?? NO_DIRECTIVES
+}
+
 export function agendaOf(graph: StateReader): Agenda {
   return typed(graph.get(AGENDA_KEY), 'Agenda') ?? EMPTY_AGENDA
 }
@@ -246,6 +254,8 @@ const NO_POLICY: PolicyState = {
   position: -1n,
   enforcedAt: -1n,
 }
+
+const NO_DIRECTIVES: Directives = { type: 'Directives', pauses: [], protections: [] }
 
 const EMPTY_AGENDA: Agenda = { type: 'Agenda', head: 0, tail: 0 }
 

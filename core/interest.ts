@@ -233,7 +233,7 @@ export function ownerState(step: Step, event: OwnerState): void {
     if (former !== undefined) step.graph.remove(ownerKey(cluster, uid, place))
     return drop(step, 'it has no dependents here')
   }
-  const replica = replicaOf(step, event)
+  const replica = { ...replicaOf(step, event), pass: former?.pass ?? 'none' }
   step.graph.put(ownerKey(cluster, uid, place), replica)
   const wasVoid = (former?.position ?? -1n) < (clusterOf(step.graph, cluster)?.epochAt ?? 0n)
   const isNews = wasVoid || former?.state !== replica.state || former.phase !== replica.phase

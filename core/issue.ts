@@ -36,8 +36,9 @@ export function attemptFor(
   state: ClusterState,
   cluster: ClusterId,
   node: Node,
-  { action, verdict, stands }: Decision,
+  decision: Decision,
 ): Attempt | null {
+  const { action, verdict } = decision
   if (action.type === 'none' || action.type === 'verify' || verdict === null) {
     const isOurs = isFinishing(node.attempt) && isUnderWay(node.attempt, state.now)
     return isOurs || node.attempt?.state === 'done' ? node.attempt : null
@@ -48,7 +49,7 @@ export function attemptFor(
   const former = node.attempt?.intent === intent ? node.attempt : null
   if (former !== null && isUnderWay(former, state.now)) return former
 
-  const command = commandFor(step, state, cluster, node, { action, verdict, stands })
+  const command = commandFor(step, state, cluster, node, decision)
   step.outcome.commands.push(command)
   const { object } = node
   tell(step, { ...object, cluster }, 'command', `${command.type} (${mode}): ${verdict.because}`, {
@@ -104,9 +105,9 @@ function commandFor(
   state: ClusterState,
   cluster: ClusterId,
   node: Node,
-  decision: Decision & { readonly verdict: Verdict | null },
+  decision: Decision,
 ): Command {
-  const { action, verdict, stands } = decision
+  const { action, verdict, stands, hold } = decision
   invariant(verdict?.evidence !== null && verdict !== null, 'an effect without evidence')
   const { object } = node
   const seen = seenOf(step.graph, cluster, object, object.uid)
@@ -122,6 +123,7 @@ function commandFor(
     basis: verdict.basis,
   }
   const references = object.ownerReferences
+  const approvedBy = verdict.evidence === 'E4' ? (hold?.ruling?.who ?? '') : ''
   switch (action.type) {
     case 'delete': {
       const owners = stands.flatMap((stand) => claimOf(step, cluster, stand))
@@ -133,12 +135,14 @@ function commandFor(
         references,
         finalizers,
         owners,
+        approvedBy,
       }
     }
     case 'drop': {
       const dropped = stands.filter((_, index) => action.indexes.includes(index))
       const owners = dropped.flatMap((stand) => claimOf(step, cluster, stand))
-      return { ...base, type: 'OrphanDependent', references, drop: action.indexes, owners }
+      const { indexes } = action
+      return { ...base, type: 'OrphanDependent', references, drop: indexes, owners, approvedBy }
     }
     case 'finish': {
       const { finalizer } = action

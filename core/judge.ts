@@ -10,18 +10,21 @@ import type { CommandBase } from './command.ts'
 import { targetOf } from './command.ts'
 import { completionOf, mayBeRing } from './completion.ts'
 import type { StateReader } from './graph.ts'
-import { clusterOf, kindOf, nodeOf, policyOf, seenOf } from './graph.ts'
+import { clusterOf, kindOf, nodeOf, seenOf } from './graph.ts'
+import { mayIssue } from './hold.ts'
 import { attemptFor, baseOf } from './issue.ts'
 import { ANY_KIND, unreadableKey } from './key.ts'
 import { putNode } from './link.ts'
-import type { Attempt, Node, Verdict } from './node.ts'
+import type { Attempt, Hold, Node, Verdict } from './node.ts'
 import type { ClusterId, GroupKind, Uid } from './object.ts'
 import { FINALIZER_ORPHAN } from './object.ts'
 import type { Step } from './outcome.ts'
 import { tell, touch } from './outcome.ts'
 import { homeOf } from './partition.ts'
+import { priceOf } from './price.ts'
 import { kindOfReference } from './standing.ts'
 import type { ClusterState } from './state.ts'
+import { askFor } from './ticket.ts'
 import type { Decision } from './verdict.ts'
 import { decide, kindsAwaited, lastRequest } from './verdict.ts'
 import { verifyOwners } from './verification.ts'
@@ -40,7 +43,7 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   for (const kind of awaited ?? []) waitFor(step, cluster, kind, uid)
   if (awaited === undefined || awaited.length > 0) return
 
-  const decision = decide(step.graph, cluster, node)
+  const decision = decide(step.graph, cluster, node, Math.max(step.at.timestamp, state.now))
   for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
   if (decision.action.type === 'verify') verifyOwners(step, state, cluster, decision.stands)
   const completion = completionOf(step.graph, cluster, node)
@@ -49,12 +52,16 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
     warn(step, state, cluster, node, decision)
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
-  if (attempt === node.attempt && verdict === node.verdict && node === held) return
+  const wanted = paying(step, cluster, node, decision)
+  const hold = isSameHold(node.hold, wanted) ? node.hold : wanted
+  const isSame = attempt === node.attempt && verdict === node.verdict && hold === node.hold
+  if (isSame && node === held) return
+  if (hold?.until != null && hold !== node.hold) nodeTimer(step, cluster, hold.until, uid)
   const isNews = verdict !== node.verdict
   const letGoAt = isNews ? later(node.letGoAt, letGo(decision)) : node.letGoAt
   const isFreed = node.isFreed || (attempt !== node.attempt && isFreeing(attempt))
 
-  putNode(step, cluster, held, { ...node, isFreed, letGoAt, verdict, attempt })
+  putNode(step, cluster, held, { ...node, isFreed, letGoAt, verdict, hold, attempt })
   if (verdict === node.verdict || verdict === null) return
   touch(step, cluster, uid)
   tell(step, { ...node.object, cluster }, 'verdict', `${verdict.type}: ${verdict.because}`, {
@@ -71,7 +78,7 @@ function warn(
   node: Node,
   { verdict, stands }: Decision,
 ): void {
-  if (verdict === null || policyOf(step.graph).policy.mode === 'observe') return
+  if (verdict === null || !mayIssue(step.graph, cluster)) return
   const { object } = node
   const aggregated = kindOf(step.graph, cluster, object)?.aggregated ?? true
   const { because, basis } = verdict
@@ -137,6 +144,29 @@ function isFreeing(attempt: Attempt | null): boolean {
 /** These verdicts, and no others, come with a warning. */
 function isWarned(verdict: Verdict | null): boolean {
   return ['reap', 'drop', 'held', 'blocked'].includes(verdict?.type ?? '')
+}
+
+/** What it costs is asked for in time. */
+function paying(
+  step: Step,
+  cluster: ClusterId,
+  node: Node,
+  { hold, verdict, stands }: Decision,
+): Hold | null {
+  if (hold === null || verdict?.evidence == null) return hold
+  if (hold.by !== 'hold' && hold.by !== 'budget') return hold
+  const isDelete = hold.what === 'delete'
+  const price = priceOf(step.graph, cluster, node, verdict.evidence, isDelete, stands)
+  if (price === null) return hold
+  const pass = askFor(step, cluster, { ...node, hold }, price)
+  return pass === hold.pass ? hold : { ...hold, pass }
+}
+
+function isSameHold(a: Hold | null, b: Hold | null): boolean {
+  if (a === null || b === null) return a === b
+  const isRuledAlike = a.ruling === b.ruling && a.what === b.what
+  if (a.pass !== b.pass) return false
+  return a.by === b.by && a.since === b.since && a.until === b.until && isRuledAlike
 }
 
 /** Verdicts that differ only in the events they rest on are the same to people. */

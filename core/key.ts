@@ -81,7 +81,50 @@ export function clusterKey(cluster: ClusterId): string {
   return clusterKeyOf(cluster, '')
 }
 
+/** What is held, and by what. */
+export function heldKey(cluster: ClusterId, uid: Uid): string {
+  return heldPrefix(cluster) + part(uid)
+}
+
+export function heldPrefix(cluster: ClusterId): string {
+  return `held/${part(cluster)}/`
+}
+
+export function planKey(cluster: ClusterId): string {
+  return `plan/${part(cluster)}`
+}
+
+export function rulingKey(cluster: ClusterId): string {
+  return `ruling/${part(cluster)}`
+}
+
+/** What a partition asked for of a budget, and was granted. */
+export function tokensKey(cluster: ClusterId, budget: string): string {
+  return `tokens/${part(cluster)}/${budget}`
+}
+
+/** Who waits for a token, in the order of asking. */
+export function ticketKey(cluster: ClusterId, budget: string, number: number): string {
+  return ticketsPrefix(cluster, budget) + padded(number, 15)
+}
+
+export function ticketsPrefix(cluster: ClusterId, budget: string): string {
+  return `ticket/${part(cluster)}/${budget}/`
+}
+
+/** A budget, at the cluster's home. */
+export function budgetKey(cluster: ClusterId, budget: string): string {
+  return `budget/${part(cluster)}/${budget}`
+}
+
+/** A namespace that is being deleted. */
+export function endingKey(cluster: ClusterId, namespace: string): string {
+  return `ending/${part(cluster)}/${part(namespace)}`
+}
+
 export const POLICY_KEY = 'policy'
+
+export const DIRECTIVES_KEY = 'directives'
 
 export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): string {
   return waitsPrefix(cluster, kind) + part(dependent)

@@ -60,6 +60,12 @@ export function markAfter(
   return !wasTaken || isOurs || before.isFreed ? orphanedAt : null
 }
 
+/** It goes because we asked, and not only tried; the answer may be lost. */
+export function goesByUs({ phase, attempt, isReaped }: Node): boolean {
+  const isAsked = attempt?.verb === 'DeleteObject' && attempt.state !== 'would-go'
+  return isReaped || phase === 'reaped' || isAsked
+}
+
 /** It has been asked, and not only tried, to take a finalizer off: the answer may be lost. */
 export function isFinishing(attempt: Attempt | null): attempt is Attempt {
   return attempt?.verb === 'RemoveFinalizer' && attempt.state !== 'would-go'
@@ -113,6 +119,42 @@ export interface Verdict {
   readonly basis: readonly bigint[]
 }
 
+/**
+ * What holds an object that would go, or lose references:
+ * - `mode`: it only records. - `pause`: people paused it. - `protection`: it is protected. - `approval`: a mass cause, which a person approves.
+ * - `breaker`: it is open. - `hold`: its time is not over. - `budget`: it is spent.
+ */
+export type HeldBy = 'mode' | 'pause' | 'protection' | 'approval' | 'breaker' | 'hold' | 'budget'
+
+/** What is remembered of an object that is to go, for as long as it is without a break. */
+export interface Hold {
+  /** Null: nothing holds it any more. */
+  readonly by: HeldBy | null
+  /** Log time since when it has been to go. */
+  readonly since: number
+  /** Log time at which its hold is over; null when only news can help. */
+  readonly until: number | null
+  /** What would be done: `delete`, or `drop` with the indexes of references. */
+  readonly what: string
+  readonly ruling: Ruling | null
+  /** Of a token of its own. `granted`: it began to go, whatever held it afterwards. */
+  readonly pass: Pass
+}
+
+/** Whether what something costs was asked for and granted (price.ts). */
+export type Pass = 'none' | 'asked' | 'granted'
+
+/** What a person said of it when it waited for approval: of this content, and of what would be done. */
+export interface Ruling {
+  readonly verdict: 'approved' | 'rejected'
+  readonly who: string
+  readonly why: string
+  /** Log time at which an approval ends. */
+  readonly until: number
+  readonly hash: string
+  readonly what: string
+}
+
 export interface Node {
   readonly type: 'Node'
   /** Its resourceVersion is that of this content; the newest one known is in `Seen`. */
@@ -135,6 +177,12 @@ export interface Node {
   readonly letGoAt: number | null
   /** All that it waits for waits for it in turn: what still blocks it does not count. */
   readonly ringed: boolean
+  /** Until when, in log time, a protecting mark counts that was taken off; null for none. */
+  readonly protectedUntil: number | null
+  /** A server has taken our DELETE of it: that it goes, and what follows from that, is nobody else's doing. */
+  readonly isReaped: boolean
   readonly verdict: Verdict | null
+  /** Null while it is not to go, or nothing keeps it from going. */
+  readonly hold: Hold | null
   readonly attempt: Attempt | null
 }

@@ -12,7 +12,7 @@ import type { Command } from './command.ts'
 import type { CommandSettled, Event } from './event.ts'
 import type { Outcome } from './outcome.ts'
 import type { Preset } from './policy.ts'
-import { DEFAULT_POLICY } from './policy.ts'
+import { policyFor } from './policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
 const OUTCOMES: readonly CommandSettled['outcome'][] = [
@@ -24,7 +24,7 @@ const OUTCOMES: readonly CommandSettled['outcome'][] = [
 ]
 
 function beginning(preset: Preset = 'parity', epoch = 1): readonly Event[] {
-  const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset } as const
+  const policy = policyFor('enforce', preset)
   return [
     { type: 'WatcherStarted', cluster: CLUSTER, name: 'test', epoch, clusterEpoch: 1 },
     { type: 'PolicyChanged', policy, who: 'test', why: 'test' },
@@ -179,20 +179,22 @@ test('how records are split into batches changes nothing', () => {
         records.push([event, now])
         outcomes.push(first.foldOne(event, now))
       }
-      // As on a log: a Continue stands behind whatever was appended before it.
-      let waiting = 0
+      // As on a log: a note stands behind whatever was appended before it.
+      const waiting: Event[] = []
+      const noted = (): void => {
+        waiting.push(...(outcomes.at(-1)?.notes ?? []).map((note) => note.event))
+      }
+      const letOne = (now: number): void => {
+        const note = waiting.shift()
+        if (note !== undefined) feed(note, now)
+        noted()
+      }
       for (const [event, now] of woven(events, pauses, () => first.commands)) {
         feed(event, now)
-        waiting += outcomes.at(-1)?.notes.length ?? 0
-        while (waiting > 0 && lets[records.length % lets.length]) {
-          feed({ type: 'Continue' }, now)
-          waiting += (outcomes.at(-1)?.notes.length ?? 0) - 1
-        }
+        noted()
+        while (waiting.length > 0 && lets[records.length % lets.length]) letOne(now)
       }
-      while (waiting > 0) {
-        feed({ type: 'Continue' }, 0)
-        waiting += (outcomes.at(-1)?.notes.length ?? 0) - 1
-      }
+      while (waiting.length > 0) letOne(0)
       deepEqual(complaints(first), [])
       for (const size of sizes) {
         const other = folder(size)

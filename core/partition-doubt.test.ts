@@ -12,7 +12,7 @@ import { show } from '../testing/story.ts'
 import type { Event } from './event.ts'
 import { EMPTY_SET, withMember } from './hash.ts'
 import { partitionOfObject } from './partition.ts'
-import { DEFAULT_POLICY } from './policy.ts'
+import { policyFor } from './policy.ts'
 
 const CLUSTER = 'c'
 const PARTITIONS = [2, 3, 4, 5].find(
@@ -39,7 +39,7 @@ class World {
       this.tell({ type: 'KindServed', ...about, ...rest, monitored })
       if (monitored) this.relist(short, [])
     }
-    const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
+    const policy = policyFor('enforce', 'parity')
     this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
   }
 

@@ -1,13 +1,16 @@
 /**
- * What people decide about Kinfold: mode, preset and the constants of DESIGN that a verdict depends on.
+ * What people decide about Kinfold: mode, preset, and what guards the ordinary day.
  *
- * What must stay true: the fold reads these from a folded `PolicyChanged` event and from nowhere else.
+ * What must stay true: the fold reads these from a folded `PolicyChanged` event and from nowhere else. A preset is a name for numbers: the event carries
+ * them, so an audit says which ones decided.
  */
+import type { GroupKind } from './object.ts'
+import type { BudgetClass } from './state.ts'
 
 /** `observe` records only; `dry-run` asks the server without doing; `enforce` acts. */
 export type Mode = 'observe' | 'dry-run' | 'enforce'
 
-/** `parity` acts on every class but E4 at once; `guarded` holds by class. */
+/** `parity` acts on every class but E4 at once; `guarded` holds by class, within budgets, and spares what is protected. */
 export type Preset = 'parity' | 'guarded'
 
 export interface Policy {
@@ -15,13 +18,97 @@ export interface Policy {
   readonly preset: Preset
   /** One version of the fold decides per partition; another one refuses to fold. */
   readonly foldVersion: number
+  readonly holds: Holds
+  /** Null: none. */
+  readonly budgets: Budgets | null
+  readonly protection: Protection
 }
 
-export const FOLD_VERSION = 3
+/** How long an object must have stood without an owner before it is deleted for it: log time in milliseconds, by the class of evidence. */
+export interface Holds {
+  readonly e1Ms: number
+  readonly e2Ms: number
+  readonly e3Ms: number
+}
+
+/** What may begin to go within any ten minutes of log time, in each cluster. */
+export interface Budgets {
+  /** Deletions by others whose dependents go: one, however many dependents it has. */
+  readonly e1: number
+  /** Objects. */
+  readonly e2: number
+  readonly e3: number
+}
+
+/** What is never deleted, whoever owned it. */
+export interface Protection {
+  /** Spared by E2 to E4 only: a cascade that was seen to begin takes them along. */
+  readonly kinds: readonly GroupKind[]
+  readonly namespaces: readonly string[]
+  /** `key` or `key=value`. */
+  readonly labels: readonly string[]
+  readonly annotations: readonly string[]
+  /** Whether the marks of other tools count: Argo CD, Helm, Karmada, Kruise. */
+  readonly othersMarks: boolean
+}
+
+export const FOLD_VERSION = 4
+
+const MINUTE_MS = 60_000
+
+/** As the preset has it; a configuration overrides fields of it. */
+export function policyFor(mode: Mode, preset: Preset): Policy {
+  return { mode, preset, foldVersion: FOLD_VERSION, ...PRESETS[preset] }
+}
+
+/** Bear data, or others' rights and guards. */
+const PROTECTED_KINDS: readonly GroupKind[] = [
+  ...of('', 'Namespace', 'Node', 'PersistentVolume', 'PersistentVolumeClaim', 'Secret'),
+  ...of('apiextensions.k8s.io', 'CustomResourceDefinition'),
+  ...of('apiregistration.k8s.io', 'APIService'),
+  ...of(
+    'admissionregistration.k8s.io',
+    ...['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'],
+    ...['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
+    ...['MutatingAdmissionPolicy', 'MutatingAdmissionPolicyBinding'],
+  ),
+  ...of(
+    'rbac.authorization.k8s.io',
+    ...['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'],
+  ),
+  ...of('storage.k8s.io', 'StorageClass'),
+  ...of('snapshot.storage.k8s.io', 'VolumeSnapshot', 'VolumeSnapshotContent'),
+  ...of('groupsnapshot.storage.k8s.io', 'VolumeGroupSnapshot', 'VolumeGroupSnapshotContent'),
+]
+
+function of(group: string, ...kinds: readonly string[]): readonly GroupKind[] {
+  return kinds.map((kind) => ({ group, kind }))
+}
+
+const PRESETS: Readonly<Record<Preset, Pick<Policy, 'holds' | 'budgets' | 'protection'>>> = {
+  parity: {
+    holds: { e1Ms: 0, e2Ms: 0, e3Ms: 0 },
+    budgets: null,
+    protection: { kinds: [], namespaces: [], labels: [], annotations: [], othersMarks: false },
+  },
+  guarded: {
+    holds: { e1Ms: MINUTE_MS / 2, e2Ms: 10 * MINUTE_MS, e3Ms: 60 * MINUTE_MS },
+    budgets: { e1: 1_000, e2: 200, e3: 50 },
+    protection: {
+      kinds: PROTECTED_KINDS,
+      namespaces: [],
+      labels: [],
+      annotations: [],
+      othersMarks: true,
+    },
+  },
+}
 
 /** Of a fresh install on a cluster. */
-export const DEFAULT_POLICY: Policy = {
-  mode: 'dry-run',
-  preset: 'guarded',
-  foldVersion: FOLD_VERSION,
+export const DEFAULT_POLICY: Policy = policyFor('dry-run', 'guarded')
+
+/** Within any ten minutes. */
+export function limitOf(budgets: Budgets | null, budget: BudgetClass): number {
+  if (budgets === null) return Number.MAX_SAFE_INTEGER
+  return { E1: budgets.e1, E2: budgets.e2, E3: budgets.e3 }[budget]
 }

@@ -30,6 +30,8 @@ export interface Proof {
   readonly versions: readonly string[]
   /** The `VerifyOwner` that learnt it, for E3. */
   readonly command: CommandId | null
+  /** It went because we had it deleted. */
+  readonly isOurs: boolean
 }
 
 /** The later of two in the table. */

@@ -5,7 +5,16 @@
  */
 import type { CommandId } from './command.ts'
 import type { Phase } from './node.ts'
-import type { ClusterId, Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
+import type {
+  ClusterId,
+  Coordinates,
+  GroupKind,
+  OwnerReference,
+  ResourceVersion,
+  Scope,
+  Uid,
+} from './object.ts'
+import type { Protection } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
 import type { Standing } from './standing.ts'
 
@@ -68,15 +77,17 @@ export interface History extends Coordinates {
   readonly at: number
 }
 
-/** Small, compacted; subjects: `pause/<cluster>`, `relist/<cluster>/<group>/<kind>`, `cluster/<cluster>`. */
+/** Small, compacted; subjects: `pause/<cluster>` (`pause/` for all), `protect/policy`, `protect/<cluster>/<subject>` (control-key.ts), `relist/<cluster>/<group>/<kind>`, `cluster/<cluster>`. */
 export interface Control {
   readonly type: 'Control'
-  readonly verb: 'pause' | 'resume' | 'relist' | 'epoch'
+  readonly verb: 'pause' | 'resume' | 'relist' | 'epoch' | 'protect' | 'unprotect'
   readonly cluster: ClusterId
   readonly kind: GroupKind | null
   /** `epoch`: the cluster's epoch. Others: grows with each request. */
   readonly number: number
   readonly connected: boolean
+  /** Of `protect/policy`: what the policy protects. */
+  readonly protection: Protection | null
   readonly who: string
   readonly why: string
 }
@@ -90,6 +101,8 @@ export interface Watermark extends GroupKind {
   readonly resource: string
   readonly resourceVersion: ResourceVersion
   readonly sync: number
+  /** `projectionDigest` of what was told of each object; another one tells more, or less. */
+  readonly projection: string
 }
 
 /** For audits: where a partition stood, and the running SHA-256 over all it had changed, commanded and noted until then. */
@@ -128,5 +141,33 @@ export interface DeadLetter {
   readonly digest: string
 }
 
+/**
+ * A piece of an object as it was right before its delete, under `cluster/uid`. `last` closes it; only then it counts. What it was and whose it was
+ * is told in the clear, so that a subtree is found without the key.
+ */
+export interface Archived extends Coordinates {
+  readonly type: 'Archived'
+  readonly cluster: ClusterId
+  readonly uid: Uid
+  readonly version: string
+  readonly resource: string
+  /** The one that the DELETE is sent with. */
+  readonly resourceVersion: ResourceVersion
+  readonly ownerReferences: readonly OwnerReference[]
+  readonly command: CommandId
+  /** When it was read, in milliseconds. */
+  readonly at: number
+  /** `metadata`: a Secret that nobody asked to have archived; it cannot be made again of that. */
+  readonly content: 'whole' | 'metadata'
+  /** Of the key that it is encrypted with; empty when it is not. */
+  readonly keyId: string
+  readonly nonce: Uint8Array
+  /** SHA-256 of all pieces together, as they are stored. */
+  readonly digest: string
+  readonly chunk: number
+  readonly last: boolean
+  readonly piece: Uint8Array
+}
+
 export type PublicRecord = Lineage | History
-export type ServiceRecord = Control | Watermark | Digest | Snapshot | DeadLetter
+export type ServiceRecord = Control | Watermark | Digest | Snapshot | DeadLetter | Archived

@@ -16,7 +16,7 @@ import { check } from './check.ts'
 import type { Command } from './command.ts'
 import type { CommandSettled, Event } from './event.ts'
 import type { ObjectMeta } from './object.ts'
-import { DEFAULT_POLICY } from './policy.ts'
+import { policyFor } from './policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
 const BEAT_MS = 30_000
@@ -49,7 +49,7 @@ class Loop {
     this.cluster = new ModelCluster(onRemoved, () => {}, partitions)
     this.folders = folders(partitions, (uid) => this.#namespaces.get(uid) ?? '')
     this.#start()
-    const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
+    const policy = policyFor('enforce', 'parity')
     this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
     for (const short of MONITORED) this.cluster.relist(short, 0, false)
   }

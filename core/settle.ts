@@ -69,7 +69,10 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       return put({ attempt: { ...settled, state: 'would-go' } })
     case 'done':
     case 'absent': {
-      if (event.object !== null) return put({ attempt: carriedOut(step, state, event, settled) })
+      const isReaped = node.isReaped || (event.verb === 'DeleteObject' && event.outcome === 'done')
+      if (event.object !== null) {
+        return put({ isReaped, attempt: carriedOut(step, state, event, settled) })
+      }
       // Gone, says the server; so says the watch soon. The timer of the command looks whether it did.
       const until = state.now + CONFIRM_MS
       // So is one whose last finalizer was taken off.
@@ -155,6 +158,7 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     checks,
     seq: 0,
     answered: false,
+    pass: 'none',
     attempt: null,
   }
   step.graph.put(ownerKey(cluster, uid, place), found)
@@ -190,6 +194,7 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     checks: 0,
     seq: 0,
     answered: false,
+    pass: 'none',
     attempt: null,
   })
   ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, uid, place)

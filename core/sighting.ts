@@ -14,13 +14,15 @@ import { ownerChanged } from './interest.ts'
 import { judge } from './judge.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'
 import { placesOf, putNode } from './link.ts'
+import { noteNamespace } from './namespace.ts'
 import type { Node, Phase, Verdict } from './node.ts'
 import { markAfter, mayMove, phaseOf } from './node.ts'
-import type { ClusterId, GroupKind, ObjectMeta } from './object.ts'
+import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from './object.ts'
 import { compareVersions, isSamePlace, projectionHash } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist, drop, tell, touch } from './outcome.ts'
 import type { Proof } from './proof.ts'
+import { protectedUntilAfter } from './protection.ts'
 import type { ClusterState, Seen } from './state.ts'
 import { stopWaiting } from './wait.ts'
 
@@ -133,7 +135,10 @@ function appeared(
     isFreed: false,
     letGoAt: null,
     ringed: false,
+    protectedUntil: null,
+    isReaped: false,
     verdict: null,
+    hold: null,
     attempt: null,
   })
   const kind = kindOf(step.graph, cluster, object)
@@ -144,6 +149,7 @@ function appeared(
   if (ownerOf(step.graph, cluster, object.uid, object) !== undefined) {
     step.graph.remove(ownerKey(cluster, object.uid, object))
   }
+  noteNamespace(step, cluster, null, object)
   touch(step, cluster, object.uid)
   tell(step, { ...object, cluster }, 'created', describe(object))
   ownerChanged(step, cluster, object.uid, object)
@@ -180,10 +186,12 @@ function changed(
     places,
     position: step.at.position,
     letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
+    protectedUntil: protectedUntilAfter(step.graph, cluster, node, object, step.at.timestamp),
     ...(phase === 'suspect'
       ? IN_DOUBT
       : {
           phase,
+          hold: how.wasCurrent && namesTheSame(object, node.object) ? node.hold : null,
           orphanedAt,
           isFreed: node.isFreed && orphanedAt !== null,
           ringed: node.ringed && phase === 'waiting',
@@ -191,6 +199,7 @@ function changed(
     // What was decided in another epoch of the cluster is decided anew.
     ...(how.wasCurrent ? {} : { verdict: null, ringed: false }),
   })
+  noteNamespace(step, cluster, node.object, object)
   if (hash !== node.hash) stopWaiting(step, cluster, node.object, object)
   if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)
   tellChange(step, cluster, node, object, phase)
@@ -203,6 +212,17 @@ function changed(
 function namesOneOf(after: ObjectMeta, before: ObjectMeta): boolean {
   const uids = before.ownerReferences.map(({ uid }) => uid)
   return after.ownerReferences.some(({ uid }) => uids.includes(uid))
+}
+
+/** Other references are another question, so what it has waited for begins anew. */
+function namesTheSame(after: ObjectMeta, before: ObjectMeta): boolean {
+  const [a, b] = [after.ownerReferences, before.ownerReferences]
+  return a === b || JSON.stringify(a.map(referenceText)) === JSON.stringify(b.map(referenceText))
+}
+
+function referenceText(reference: OwnerReference): readonly unknown[] {
+  const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = reference
+  return [apiVersion, kind, name, uid, controller, blockOwnerDeletion]
 }
 
 function isConfirming(node: Node): boolean {
@@ -290,6 +310,7 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
     orphanedAt,
     isFreed: node.isFreed && orphanedAt !== null,
     verdict: null,
+    hold: null,
   })
   touch(step, cluster, node.object.uid)
   ownerChanged(step, cluster, node.object.uid, node.object)
@@ -297,7 +318,7 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
 }
 
 /** No verdict, and nothing under way, until a relist. */
-const IN_DOUBT = { phase: 'suspect', verdict: null, attempt: null } as const
+const IN_DOUBT = { phase: 'suspect', verdict: null, hold: null, attempt: null } as const
 
 export function suspect(
   step: Step,

@@ -7,8 +7,8 @@
 
 import type { SyncId } from './event.ts'
 import type { SetHash } from './hash.ts'
-import type { Attempt, Node, Phase } from './node.ts'
-import type { Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
+import type { Attempt, HeldBy, Node, Pass, Phase, Ruling } from './node.ts'
+import type { ClusterId, Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
 import type { Policy } from './policy.ts'
 import type { Proof } from './proof.ts'
 
@@ -21,6 +21,7 @@ export type StateValue =
   | Kind
   | ClusterState
   | PolicyState
+  | Directives
   | Wait
   | Due
   | Work
@@ -28,6 +29,13 @@ export type StateValue =
   | RingVisit
   | Interest
   | Agenda
+  | HeldNode
+  | HeldPlan
+  | PlanRuling
+  | TokenCount
+  | Ticket
+  | Budget
+  | Ending
   | UnreadableHome
   | Position
 
@@ -84,6 +92,8 @@ export interface Owner {
   readonly seq: number
   /** Whether that home was answered. */
   readonly answered: boolean
+  /** Of one that went: whether what hangs on it may go within the budget. */
+  readonly pass: Pass
   readonly attempt: Attempt | null
 }
 
@@ -117,6 +127,8 @@ export interface Kind {
   readonly held: SetHash
   /** Kinds of dependents that have blocked an owner of this kind. */
   readonly blockers: readonly GroupKind[]
+  /** Append times at which it was told to be served no longer: the last few. */
+  readonly goneAt: readonly number[]
 }
 
 /** `cluster/<cluster>`. */
@@ -156,6 +168,31 @@ export interface PolicyState {
   readonly enforcedAt: bigint
 }
 
+/** `directives`: what people asked for that still holds. Few: all of it is read with each verdict. */
+export interface Directives {
+  readonly type: 'Directives'
+  readonly pauses: readonly Pause[]
+  readonly protections: readonly ProtectedSubject[]
+}
+
+export interface Pause {
+  /** Empty for all. */
+  readonly cluster: ClusterId
+  readonly who: string
+  readonly why: string
+}
+
+export interface ProtectedSubject {
+  /** Empty for all. */
+  readonly cluster: ClusterId
+  /** As in protection.ts. */
+  readonly subject: string
+  readonly who: string
+  readonly why: string
+  /** Append time at which it was lifted: it counts for a while more. Null while it stands. */
+  readonly liftedAt: number | null
+}
+
 /** `waits/<cluster>/<kind>/<dependent's uid>`: judged again when that kind gets in sync or is served. */
 export interface Wait {
   readonly type: 'Wait'
@@ -164,7 +201,7 @@ export interface Wait {
 /** `due/<cluster>/<time>/<what>`: something to look at again once that time is reached. */
 export interface Due {
   readonly type: 'Due'
-  readonly what: 'node' | 'owner' | 'kind'
+  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending'
   readonly uid: Uid
   readonly coordinates: Coordinates | null
 }
@@ -180,6 +217,8 @@ export type WorkType =
   | 'relist'
   | 'ring'
   | 'ring-end'
+  | 'rulings'
+  | 'tickets'
 
 /** `agenda/<number>`: work that fans out, taken a page at a time. */
 export interface Work {
@@ -243,6 +282,81 @@ export interface InterestPlace {
   readonly dependents: number
   readonly blocking: number
   readonly answers: number | null
+}
+
+/** `held/<cluster>/<uid>`: a node that is held, by anything but the mode. */
+export interface HeldNode {
+  readonly type: 'HeldNode'
+  readonly by: HeldBy
+  /** Offset of the record that has it so: what waits for approval since a later one than a ruling's is not meant by that. */
+  readonly position: bigint
+}
+
+/** `plan/<cluster>`: all that waits for approval; see `memberOf`. */
+export interface HeldPlan {
+  readonly type: 'HeldPlan'
+  readonly set: SetHash
+}
+
+/** `ruling/<cluster>`: what a person said last of all that waited for approval then. */
+export interface PlanRuling {
+  readonly type: 'PlanRuling'
+  readonly verdict: Ruling['verdict']
+  readonly who: string
+  readonly why: string
+  /** Log time at which an approval ends. */
+  readonly until: number
+  readonly position: bigint
+}
+
+export type BudgetClass = 'E1' | 'E2' | 'E3'
+
+/** `tokens/<cluster>/<class>`: of a budget, what this partition asked for and was granted since ever. */
+export interface TokenCount {
+  readonly type: 'TokenCount'
+  readonly budget: BudgetClass
+  /** The newest ticket. */
+  readonly asked: number
+  /** Tickets up to this one may be used. */
+  readonly granted: number
+  /** Log time, at the home, of the oldest grant that is not used up. */
+  readonly grantedAt: number
+  /** The last ticket that was. */
+  readonly used: number
+  /** When it is asked for again. */
+  readonly lookAt: number
+}
+
+/** `ticket/<cluster>/<class>/<number>`: an object that waits, or (with coordinates) an owner whose dependents do. */
+export interface Ticket {
+  readonly type: 'Ticket'
+  readonly uid: Uid
+  readonly coordinates: Coordinates | null
+}
+
+/** `budget/<cluster>/<class>`, at the cluster's home: what each partition asked for and was granted since ever, and how much within the last minutes. */
+export interface Budget {
+  readonly type: 'Budget'
+  readonly places: readonly BudgetPlace[]
+  readonly minutes: readonly BudgetMinute[]
+}
+
+export interface BudgetPlace {
+  readonly partition: number
+  readonly asked: number
+  readonly granted: number
+}
+
+export interface BudgetMinute {
+  /** Since 1970. */
+  readonly minute: number
+  readonly asked: number
+  readonly granted: number
+}
+
+/** `ending/<cluster>/<namespace>`: that namespace is being deleted. */
+export interface Ending {
+  readonly type: 'Ending'
 }
 
 /** `unreadable/<home>`: nothing there is judged until the kinds concerned were relisted after `position`. */

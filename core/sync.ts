@@ -4,8 +4,8 @@
  * What must stay true: an object counts as missing only by a list that was finished by the current watcher, and only if the version we
  * hold is not newer than the list's. A kind that is no longer served proves nothing about its objects.
  */
-import { enqueue, judgeWaiters, kindTimer } from './agenda.ts'
-import { KIND_PATIENCE_MS, MASS_COUNT, MASS_SHARE } from './constant.ts'
+import { enqueue, judgeAll, judgeWaiters, kindTimer } from './agenda.ts'
+import { KIND_PATIENCE_MS, KINDS_GONE_REMEMBERED, MASS_COUNT, MASS_SHARE } from './constant.ts'
 import type {
   Heartbeat,
   KindGone,
@@ -110,10 +110,13 @@ export function kindGone(step: Step, event: KindGone): void {
     since: state.now,
     openSync: 0,
     reason: 'no longer served',
+    goneAt: [...kind.goneAt, step.at.timestamp].slice(-KINDS_GONE_REMEMBERED),
   } as const
   putKind(step, state, event, kind, { ...kind, ...gone })
   enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })
   judgeWaiters(step, event.cluster, event)
+  // What waits because one of its objects went may wait for a person now.
+  if (policyOf(step.graph).policy.preset === 'guarded') judgeAll(step, event.cluster)
 }
 
 export function syncStarted(step: Step, event: SyncStarted): void {
@@ -199,7 +202,7 @@ export function policyChanged(step: Step, event: PolicyChanged): void {
     position: step.at.position,
     enforcedAt: entersEnforce ? step.at.position : former.enforcedAt,
   })
-  enqueue(step, { work: 'verdicts', cluster: '' })
+  judgeAll(step, '')
 }
 
 export function unreadable(step: Step, event: Unreadable): void {
@@ -235,4 +238,5 @@ const NEW_KIND: Kind = {
   syncedAt: -1n,
   held: EMPTY_SET,
   blockers: [],
+  goneAt: [],
 }

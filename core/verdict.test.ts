@@ -80,7 +80,7 @@ const evidence = [
   [
     'only the preset changed since',
     'put rs/x; put pod/a <- rs/x; delete rs/x; policy enforce guarded',
-    'reap E1',
+    'held E1',
   ],
   [
     'its owner was missing from a relist',
@@ -143,8 +143,8 @@ for (const [name, steps, expected] of evidence) {
 const acts = [
   ['enforce parity', 'reap E1, reap W, reap E2, reap E3, drop O'],
   ['dry-run parity', 'reap E1, reap W, reap E2, reap E3, drop O'],
-  ['enforce guarded', 'reap E1, reap W, held E2, held E3, drop O'],
-  ['dry-run guarded', 'reap E1, reap W, held E2, held E3, drop O'],
+  ['enforce guarded', 'held E1, reap W, held E2, held E3, drop O'],
+  ['dry-run guarded', 'held E1, reap W, held E2, held E3, drop O'],
   ['observe parity', 'held E1, held W, held E2, verify, held O'],
 ] as const
 

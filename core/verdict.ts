@@ -7,10 +7,13 @@
  * Not here: whether a command is already under way, and issuing one (judge.ts).
  */
 import { completionOf } from './completion.ts'
+import { KIND_CAUSE_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
-import type { Node, Verdict } from './node.ts'
-import type { ClusterId, ObjectMeta, PropagationPolicy } from './object.ts'
+import type { Effect, Going } from './hold.ts'
+import { holdOf, ruledText } from './hold.ts'
+import type { Hold, Node, Verdict } from './node.ts'
+import type { ClusterId, Coordinates, ObjectMeta, PropagationPolicy } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import { weaker } from './proof.ts'
@@ -29,12 +32,13 @@ export interface Decision {
   readonly verdict: Verdict | null
   readonly action: Action
   readonly stands: readonly Stand[]
+  readonly hold: Hold | null
 }
 
-const NO_DECISION: Decision = { verdict: null, action: { type: 'none' }, stands: [] }
+const NO_DECISION: Decision = { verdict: null, action: { type: 'none' }, stands: [], hold: null }
 
-/** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. */
-export function decide(graph: StateReader, cluster: ClusterId, node: Node): Decision {
+/** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. `time`: of the record that has it judged. */
+export function decide(graph: StateReader, cluster: ClusterId, node: Node, time: number): Decision {
   const { deletedAt, ownerReferences } = node.object
   if (ownerReferences.length === 0 && deletedAt === null) return NO_DECISION
   const stands = node.object.ownerReferences.map((reference) =>
@@ -42,7 +46,7 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Deci
   )
   const of = (standing: Stand['standing']): Stand[] =>
     stands.filter((stand) => stand.standing === standing)
-  const conclude = verdictMaker(graph, node, stands)
+  const conclude = verdictMaker(graph, cluster, node, stands, time)
 
   if (of('orphaned').length > 0) {
     const letGoAt = Math.max(lastRequest(of('orphaned')) ?? 0, node.letGoAt ?? 0)
@@ -50,7 +54,9 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Deci
     const dropped = [...of('orphaned'), ...before]
     const evidence = evidenceOf(graph, cluster, node, dropped)
     // What would be held beside it holds up no orphan: it is dropped later, and may not take the object.
-    const isHeld = heldBecause(graph, evidence) !== ''
+    const what = whatOf(dropping(stands, dropped))
+    const going: Going = { effect: 'drop', what, evidence, stands, time }
+    const isHeld = holdOf(graph, cluster, node, going).because !== ''
     const now = isHeld ? of('orphaned') : dropped
     return conclude('drop', of('orphaned'), isHeld ? 'O' : evidence, dropping(stands, now))
   }
@@ -91,7 +97,13 @@ function asOwner(graph: StateReader, cluster: ClusterId, node: Node, conclude: C
   return conclude('finish', because, 'O', { type: 'finish', finalizer: completion.finalizer })
 }
 
-function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) {
+function verdictMaker(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  stands: readonly Stand[],
+  time: number,
+) {
   return (
     type: Verdict['type'],
     grounds: readonly Stand[] | string,
@@ -108,25 +120,29 @@ function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) 
       because,
       basis: [...basis, policyOf(graph).position],
     }
-    const held = evidence === null ? '' : heldBecause(graph, evidence)
-    if (held === '') return { verdict, action, stands }
+    if (evidence === null) return { verdict, action, stands, hold: null }
+    const going = { effect: effectOf(action), what: whatOf(action), evidence, stands, time }
+    const { hold, because: held } = holdOf(graph, cluster, node, going)
+    if (held === '') {
+      const approved = evidence === 'E4' ? `; ${ruledText(hold?.ruling ?? null)}` : ''
+      return { verdict: { ...verdict, because: because + approved }, action, stands, hold }
+    }
     return {
       verdict: { ...verdict, type: 'held', because: `${because}; ${held}` },
       action: { type: 'none' },
       stands,
+      hold,
     }
   }
 }
 
-/** Why the policy does not let this class act; empty when it does. */
-function heldBecause(graph: StateReader, evidence: EvidenceClass): string {
-  const { mode, preset } = policyOf(graph).policy
-  if (mode === 'observe') return 'mode observe only records'
-  if (evidence === 'E4') return 'a mass cause (E4) needs approval'
-  if (preset === 'guarded' && (evidence === 'E2' || evidence === 'E3')) {
-    return `preset guarded holds evidence ${evidence}`
-  }
-  return ''
+function effectOf({ type }: Action): Effect {
+  return type === 'delete' || type === 'finish' ? type : 'drop'
+}
+
+/** What a person approves when asked for it. */
+function whatOf(action: Action): string {
+  return action.type === 'drop' ? `drop ${action.indexes.join(',')}` : action.type
 }
 
 /** The class furthest down the table among the references acted upon. */
@@ -140,18 +156,37 @@ export function evidenceOf(
   for (const stand of stands) {
     if (stand.standing === 'waiting') evidence = weaker(evidence, 'W')
     if (stand.proof !== null)
-      evidence = weaker(evidence, classOf(graph, cluster, node, stand.proof))
+      evidence = weaker(evidence, classOf(graph, cluster, node, stand.proof, stand.place))
   }
   return evidence
 }
 
 /** A proof weakens with what came after it. */
-function classOf(graph: StateReader, cluster: ClusterId, node: Node, proof: Proof): EvidenceClass {
+function classOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  proof: Proof,
+  place: Coordinates | null,
+): EvidenceClass {
   if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'
+  const { enforcedAt, policy } = policyOf(graph)
+  if (policy.preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
   if (proof.class !== 'E1') return proof.class
   const relistedAt = kindOf(graph, cluster, node.object)?.relistedAt ?? -1n
-  const { enforcedAt } = policyOf(graph)
   return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'
+}
+
+/** Whoever deletes the definition of a kind has its objects deleted one by one first, each as if somebody meant it. */
+function wentWithItsKind(
+  graph: StateReader,
+  cluster: ClusterId,
+  { at }: Proof,
+  place: Coordinates | null,
+): boolean {
+  if (place === null) return false
+  const goneAt = kindOf(graph, cluster, place)?.goneAt ?? []
+  return goneAt.some((gone) => gone >= at && gone - at <= KIND_CAUSE_MS)
 }
 
 /**

@@ -9,6 +9,7 @@ import { ownerTimer } from './agenda.ts'
 import type { Target } from './command.ts'
 import { COMMAND_LIFE_MS, COMMAND_MARGIN_MS, KIND_PATIENCE_MS } from './constant.ts'
 import { kindOf, nodeOf, ownerOf, policyOf } from './graph.ts'
+import { mayIssue } from './hold.ts'
 import { baseOf, isUnderWay, servedVersion } from './issue.ts'
 import { ownerKey } from './key.ts'
 import type { Attempt } from './node.ts'
@@ -43,7 +44,7 @@ function askHome(step: Step, state: ClusterState, about: OwnerAbout): void {
   const { cluster, uid, place } = about
   const kind = kindOf(step.graph, cluster, place)
   if (kind === undefined || !isReadyToAsk(kind, state)) return
-  if (policyOf(step.graph).policy.mode === 'observe') return
+  if (!mayIssue(step.graph, cluster)) return
   step.owners.set(ownerKey(cluster, uid, place), { ...about, asks: true })
 }
 
@@ -58,7 +59,7 @@ export function verifyOwner(
 ): boolean {
   const kind = kindOf(step.graph, cluster, place)
   if (kind === undefined || !isReadyToAsk(kind, state)) return false
-  if (policyOf(step.graph).policy.mode === 'observe') return false
+  if (!mayIssue(step.graph, cluster)) return false
   const owner = ownerOf(step.graph, cluster, uid, place)
   const intent = `verify in epoch ${state.clusterEpoch}`
   const former = owner?.attempt?.intent === intent ? owner.attempt : null
@@ -106,6 +107,7 @@ export const UNKNOWN_OWNER: Owner = {
   checks: 0,
   seq: 0,
   answered: false,
+  pass: 'none',
   attempt: null,
 }
 

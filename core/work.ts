@@ -35,6 +35,7 @@ import {
   clusterKey,
   duePrefix,
   edgesPrefix,
+  heldPrefix,
   interestKey,
   kindsPrefix,
   lastPart,
@@ -42,20 +43,24 @@ import {
   ownerKey,
   ringPrefix,
   seenPrefix,
+  ticketsPrefix,
   timeOfDueKey,
   waitsPrefix,
   workKey,
 } from './key.ts'
 import { placesOf, putNode } from './link.ts'
-import type { Node } from './node.ts'
+import { endingDue } from './namespace.ts'
+import { goesByUs } from './node.ts'
 import type { ClusterId, GroupKind, Uid } from './object.ts'
 import { compareVersions } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist } from './outcome.ts'
 import { isHome, objectKey } from './partition.ts'
 import { endWalk, ringPage, walk } from './ring.ts'
+import { ruleOn } from './ruling.ts'
 import { suspectOfGoneKind } from './sighting.ts'
-import type { ClusterState, Due, Work } from './state.ts'
+import type { BudgetClass, ClusterState, Due, Work } from './state.ts'
+import { tokensDue, useTickets } from './token.ts'
 import { verifyOwner } from './verification.ts'
 
 /** Keys with this prefix, in order, behind `after`. */
@@ -103,6 +108,8 @@ function take(step: Step, work: Work, keys: readonly string[]): boolean {
   switch (work.work) {
     case 'timers':
       return fire(step, work, keys)
+    case 'tickets':
+      return useTickets(step, work, keys)
     case 'ring':
       return walk(step, work, keys)
     case 'ring-end':
@@ -132,6 +139,10 @@ function prefixOf(work: Work): string {
       return duePrefix(work.cluster)
     case 'relist':
       return kindsPrefix(work.cluster)
+    case 'rulings':
+      return heldPrefix(work.cluster)
+    case 'tickets':
+      return ticketsPrefix(work.cluster, work.uid)
     case 'ring':
       return invariant(false, 'a walk has no one prefix') as never
     case 'ring-end':
@@ -191,7 +202,10 @@ function lookAtOne(step: Step, work: Work, key: string): void {
       if (ownerReferences.length > 0 || deletedAt !== null) judge(step, cluster, last)
       return
     }
+    case 'rulings':
+      return ruleOn(step, work.cluster, last)
     case 'timers':
+    case 'tickets':
     case 'ring':
     case 'ring-end':
       return
@@ -220,15 +234,10 @@ function missing(step: Step, work: Work, uid: Uid): void {
   const order = compareVersions(seen.resourceVersion, work.resourceVersion)
   if (!isOlderEpoch && (order === undefined || order > 0)) return
   // What we asked to be deleted is no part of a mass cause, however much of it went while no watch could tell.
-  const isOurs = node.phase === 'reaped' || isDeleteAsked(node)
+  const isOurs = goesByUs(node)
   const evidence = isOlderEpoch ? 'E4' : isOurs ? 'E2' : work.evidence
-  const proof = proofOf(step, state, work.cluster, kind, evidence)
+  const proof = { ...proofOf(step, state, work.cluster, kind, evidence), isOurs }
   depart(step, state, work.cluster, node.object, proof, 'it was missing from a complete relist')
-}
-
-/** And not only tried: its answer may have been lost. */
-function isDeleteAsked({ attempt }: Node): boolean {
-  return attempt?.verb === 'DeleteObject' && attempt.state !== 'would-go'
 }
 
 /** Timers that are due; true when none is left that is. */
@@ -276,7 +285,12 @@ function fireOne(step: Step, cluster: ClusterId, timer: Due): void {
     case 'kind': {
       const kind = timer.coordinates ?? { group: '', kind: '' }
       if (kindOf(step.graph, cluster, kind)?.phase === 'unsynced') judgeWaiters(step, cluster, kind)
+      return
     }
+    case 'budget':
+      return tokensDue(step, cluster, timer.uid as BudgetClass)
+    case 'ending':
+      return endingDue(step, cluster, timer.uid)
   }
 }
 
@@ -286,6 +300,9 @@ function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid):
   if (node === undefined) return
   // An owner that waits for its dependents, and for more than their going.
   if (attempt == null) return judge(step, cluster, uid)
+  // What was approved is approved no longer, whatever is under way.
+  const { ruling = null } = node.hold ?? {}
+  if (ruling !== null && ruling.until <= state.now) return judge(step, cluster, uid)
   if (attempt.state === 'would-go') return
   if (state.now < attempt.until) return nodeTimer(step, cluster, attempt.until, uid)
   if (attempt.state === 'confirming') {

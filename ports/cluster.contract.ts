@@ -126,6 +126,22 @@ function identity(given: Given): void {
     equal(await given().cluster.mayI('delete', CONFIG_MAPS, deadline()), true)
   })
 
+  test('and that it has no lock, without an effect on what that was tried on', async () => {
+    const { cluster, request } = given()
+    const path = '/api/v1/namespaces/kube-system/configmaps'
+    const before = await cluster.probeLock(deadline())
+    match(before.type === 'Open' ? before.reason : '', /there is no ConfigMap/)
+    const annotations = { 'kinfold.dev/protected': 'true' }
+    const made = await request('POST', path, { metadata: { name: 'kinfold-lock', annotations } })
+    equal(made.status, 201)
+    const after = await cluster.probeLock(deadline())
+    match(after.type === 'Open' ? after.reason : '', /let a DELETE pass/)
+    const { status, body } = await request('GET', `${path}/kinfold-lock`)
+    deepEqual([status, body.metadata.uid], [200, made.body.metadata.uid])
+    equal(body.metadata.deletionTimestamp, undefined)
+    await request('DELETE', `${path}/kinfold-lock`)
+  })
+
   test('and how its clock stands to ours', async () => {
     const skewMs = await given().cluster.clockSkewMs(deadline())
     ok(skewMs === null || Math.abs(skewMs) < DEADLINE_MS)

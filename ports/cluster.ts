@@ -2,12 +2,13 @@
  * Port: one Kubernetes-style cluster, in the few calls Kinfold makes. Every answer is a named case, decided once, here below.
  *
  * Guarantees: `Absent` is only what DESIGN section 5 calls absent; a list is complete and consistent or it throws; a watch ends or throws, it
- * never skips. Every mutating call carries its guard and an explicit policy (I4). Assumes: nothing about retries: a call is one
+ * never skips. Every mutating call carries its guard and an explicit policy (I4), but the probe of the lock, which is a dry run. Assumes: nothing about retries: a call is one
  * exchange, callers retry.
  *
  * Not here: sockets (exchange.ts), what is done about an answer (services).
  */
 import type { Target } from '../core/command.ts'
+import type { Projection } from '../core/mark.ts'
 import type {
   ClusterId,
   ObjectMeta,
@@ -77,6 +78,17 @@ export type GetAnswer =
   | AbsentAnswer
   | UnknownAnswer
 
+/** As `GetAnswer`, with the whole object as the server sent it: JSON of its own kind, never metadata alone. */
+export type ReadAnswer =
+  | {
+      readonly type: 'Found'
+      readonly object: ObjectMeta
+      readonly text: string
+      readonly code: number
+    }
+  | AbsentAnswer
+  | UnknownAnswer
+
 /** A Status with reason NotFound whose details name exactly what was asked. */
 export interface AbsentAnswer {
   readonly type: 'Absent'
@@ -108,6 +120,15 @@ export type ReapAnswer =
   /** 429, 5xx, cut, timeout: what became of it is unknown. */
   | UnknownAnswer
 
+/** Whether the cluster itself refuses our account what it must never do. */
+export type LockAnswer =
+  /** It refused what it has to, in the lock's own words. */
+  | { readonly type: 'Locked' }
+  /** It does not, or there is nothing to try it on. */
+  | { readonly type: 'Open'; readonly reason: string }
+  /** Anything that shows neither. */
+  | { readonly type: 'Unknown'; readonly reason: string }
+
 export interface DeleteOptions {
   readonly uid: Uid
   readonly resourceVersion: ResourceVersion
@@ -128,6 +149,8 @@ export interface WarningEvent {
 export interface Cluster extends AsyncDisposable {
   /** The configured name: a label. */
   readonly name: string
+  /** From here on objects are told with these labels and annotations, those under way included; before that, with those that may protect them. */
+  project(projection: Projection): void
   /** The uid of kube-system, asked anew each time. */
   identify(signal: AbortSignal): Promise<ClusterId>
   discover(signal: AbortSignal): Promise<Discovery>
@@ -142,6 +165,8 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent[]>
   get(target: Target, signal: AbortSignal): Promise<GetAnswer>
+  /** The object with its body: for the archive alone, nothing else needs it. */
+  read(target: Target, signal: AbortSignal): Promise<ReadAnswer>
   delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer>
   patch(
     target: Target,
@@ -152,6 +177,8 @@ export interface Cluster extends AsyncDisposable {
   warn(target: Target, warning: WarningEvent, signal: AbortSignal): Promise<ReapAnswer>
   /** Whether our account may do this, by SelfSubjectAccessReview. */
   mayI(verb: string, what: Resource | NamedResource, signal: AbortSignal): Promise<boolean>
+  /** Tries the second lock by calls that it has to refuse, and that have no effect where there is none. */
+  probeLock(signal: AbortSignal): Promise<LockAnswer>
   /** The server's clock minus ours, in milliseconds, from a Date header; null when it sends none. */
   clockSkewMs(signal: AbortSignal): Promise<number | null>
 }

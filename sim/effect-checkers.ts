@@ -12,6 +12,9 @@ const IDENTITY_MS = 30_000
 /** Planted in Secrets' data and in what is not told of metadata. */
 export const CANARY = 'canary-2f1e'
 
+/** Helm's word for what is to stay. */
+export const KEEP = 'helm.sh/resource-policy'
+
 const UID = /[0-9a-f]{8}-[0-9a-f-]{27}/
 
 const CHANGING: ReadonlySet<string> = new Set(['DELETE', 'PATCH'])
@@ -49,10 +52,26 @@ export const effectCheckers: readonly Checker[] = [
   {
     invariant: 'I13: nothing is sent two seconds after a pause is on the log',
     effect: ({ world, site, acting }) => {
-      const since = world.pausedMs.get(site.id)
+      const since = world.pausedMs.get(site.id) ?? world.pausedMs.get('')
       return since !== undefined && acting.sentMs - since > PAUSE_MS
         ? `paused since ${stamp(since)} and sent at ${stamp(acting.sentMs)} (I13)`
         : ''
+    },
+  },
+  {
+    invariant: 'I9: nothing goes that a person protects, by namespace',
+    effect: ({ world, site, acting, before }) => {
+      const since = world.protectedMs.get(`${site.name}/${before.metadata.namespace}`)
+      if (acting.request.method !== 'DELETE' || since === undefined) return ''
+      return acting.sentMs - since > PAUSE_MS ? `protected since ${stamp(since)} (I9)` : ''
+    },
+  },
+  {
+    invariant: 'I9: nothing goes that others marked to be kept, where the policy heeds that',
+    effect: ({ world, acting, before }) => {
+      const isKept = before.metadata.annotations?.[KEEP] === 'keep'
+      const isHeeded = world.policy.protection.othersMarks
+      return isKept && isHeeded && acting.request.method === 'DELETE' ? `${KEEP} (I9)` : ''
     },
   },
   {

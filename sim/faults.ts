@@ -3,6 +3,7 @@
  *
  * What must stay true: a fault counts only when it came about: what was meant to break broke.
  */
+import { lifeFaults } from './life-faults.ts'
 import { logFaults } from './log-faults.ts'
 import { networkFaults } from './network-faults.ts'
 import type { Drawable, ScheduledFault } from './options.ts'
@@ -31,6 +32,7 @@ export const FAULTS: readonly Fault[] = [
   ...streamFaults,
   ...logFaults,
   ...processFaults,
+  ...lifeFaults,
 ]
 
 export function beginFault(

@@ -6,7 +6,7 @@
  * Not here: what a fault does (faults.ts), what users do (workload.ts).
  */
 import type { Policy } from '../core/policy.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
 
@@ -93,7 +93,7 @@ const KEEP_ALL = { keepEvents: 10_000_000, snapshotEvents: 10_000_000 }
 
 function policy(chance: Chance): Policy {
   const mode = chance.next() < 0.9 ? 'enforce' : chance.pick(['dry-run', 'observe'] as const)
-  return { mode, preset: 'parity', foldVersion: FOLD_VERSION }
+  return policyFor(mode, chance.next() < 0.75 ? 'parity' : 'guarded')
 }
 
 /** Virtual time is cheap, not free: what only ticks ticks slowly, the more so the more partitions hear of it. */

@@ -54,11 +54,13 @@ interface Parts {
 type Loop = (signal: AbortSignal) => Promise<void>
 
 /** Snapshots and trimming are rare, so that audits go back to the beginning in most worlds. */
-const RETENTION = { keepMs: 24 * 3_600_000, everyMs: 600_000 }
+const RETENTION = { keepMs: 24 * 3_600_000, archiveKeepMs: 24 * 3_600_000, everyMs: 600_000 }
 /** Renewals in virtual time cost as much as any write. */
 const LEASE_TIMES = { durationMs: 60_000, renewDeadlineMs: 45_000, retryMs: 20_000 }
 const WATCH_SECONDS = 1_500
 const SAVE_MS = 4_000
+/** Below what is fresh enough to act on, and no more often than that needs. */
+const CONTROL_MS = 1_500
 const AGAIN_MS = 5_000
 
 export function startProcess(world: WholeWorld, slot: Slot, incarnation: Incarnation): Process {
@@ -141,7 +143,7 @@ function reaperOf(parts: Parts, connected: readonly ConnectedCluster[]): Reaper 
   return createReaper({
     ...{ log, codec, clock, random },
     clusters: (id) => connected.find((each) => each.id === id),
-    config: { mode: world.policy.mode, saveEveryMs: SAVE_MS },
+    config: { mode: world.policy.mode, saveEveryMs: SAVE_MS, controlPollMs: CONTROL_MS },
     observe: (note: ReaperNote) => world.reaperSays(incarnation, note),
     placement: group && { of: membership(group, incarnation, time), url: incarnation.name },
     ...(options.shape === 'embedded' && { placement: undefined }),

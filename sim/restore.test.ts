@@ -1,6 +1,7 @@
 /** A server that dies in the middle of a cascade and comes back as it was before: every guard would pass, and nothing may go. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
+import { policyFor } from '../core/policy.ts'
 import { ExchangeError } from '../ports/exchange.ts'
 import { draw } from './options.ts'
 import type { Site } from './site.ts'
@@ -60,7 +61,7 @@ for (const [outageMs, isKilled] of [
 
 function newWorld(seed: number): WholeWorld {
   const drawn = draw(seed, [])
-  const policy = { ...drawn.policy, mode: 'enforce' } as const
+  const policy = policyFor('enforce', 'parity')
   const [heartbeatMs, contactLostMs] = [5_000, 15_000]
   const watcher = { ...drawn.watcher, heartbeatMs, contactLostMs }
   return new WholeWorld({

@@ -5,7 +5,7 @@
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import type { Chance } from '../testing/seeded.ts'
-import { CANARY } from './effect-checkers.ts'
+import { CANARY, KEEP } from './effect-checkers.ts'
 import { widgetScope } from './oracle.ts'
 import type { Site } from './site.ts'
 import type { WholeWorld } from './world.ts'
@@ -46,7 +46,7 @@ export class Users {
     else if (lot < 90) this.#adopt()
     else if (lot < 97) this.#touch()
     else if (lot < 99) this.#release()
-    else if (lot < 99.5) this.#define()
+    else if (lot < 99.5) this.define()
     else this.#renewNamespace()
   }
 
@@ -66,6 +66,121 @@ export class Users {
     for (const object of this.#all()) this.#dropFinalizers(object)
   }
 
+  /** What somebody made, by where it was. */
+  remake({ apiVersion, kind, metadata }: ApiObject): void {
+    const { name, namespace, ownerReferences = [] } = metadata
+    const path = pathOf({ apiVersion, kind, metadata: { ...metadata, namespace } } as ApiObject)
+    this.#create(path.slice(0, path.lastIndexOf('/')), { name, ownerReferences })
+  }
+
+  dropVersion(): void {
+    const versions = [
+      { name: 'v1', served: false, storage: true },
+      { name: 'v2', served: true, storage: false },
+    ]
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com'
+    this.site.user('PATCH', path, { spec: { versions } }, MERGE)
+  }
+
+  dependAcross(): void {
+    this.#make('configmaps', 'blue', [this.#make('configmaps', 'red', [])])
+  }
+
+  shareAndDelete(): void {
+    const [one, other] = [this.#make('configmaps', 'blue', []), this.#make('secrets', 'blue', [])]
+    for (let i = 0; i < 3; i++) this.#make('replicasets', 'blue', [one, other])
+    this.#delete(one, this.#chance.pick(['Background', 'Foreground']))
+  }
+
+  ring(): void {
+    const length = 1 + this.#chance.below(3)
+    const all = Array.from({ length }, () => this.#make('configmaps', 'green', []))
+    for (const [index, object] of all.entries()) this.#own(object, all[(index + 1) % length])
+    if (this.#chance.next() < 0.7) this.#delete(all[0], 'Foreground')
+  }
+
+  /** Deep enough to take several rounds, wide enough for several pages. */
+  crowd(): void {
+    let above = this.#make('configmaps', 'red', [])
+    const top = above
+    for (let depth = 0; depth < 25; depth++) above = this.#make('configmaps', 'red', [above])
+    for (let i = 0; i < 90; i++) this.#make('secrets', 'red', [top])
+    this.#delete(top, this.#chance.pick(['Background', 'Foreground', 'Orphan']))
+  }
+
+  /** Somebody adopts what is about to change there; false when it is not there any more. */
+  adoptAt(path: string): boolean {
+    const [where = ''] = path.split('?')
+    const object = this.#all().find((each) => pathOf(each) === where)
+    if (object === undefined) return false
+    const { namespace = '' } = object.metadata
+    const near = this.#all().find(({ metadata }) => {
+      const isNear = metadata.namespace === undefined || metadata.namespace === namespace
+      return isNear && metadata.deletionTimestamp === undefined && metadata !== object.metadata
+    })
+    this.#own(object, near)
+    return near !== undefined
+  }
+
+  holdDeleted(): void {
+    const owner = this.#make('configmaps', 'green', [], [HOLD])
+    for (let i = 0; i < 3; i++) this.#make('secrets', 'green', [owner])
+    this.#delete(owner, this.#chance.pick(['Background', 'Foreground', 'Orphan']))
+  }
+
+  mixFinalizers(): void {
+    const owner = this.#make('configmaps', 'blue', [])
+    for (let i = 0; i < 2; i++) this.#make('secrets', 'blue', [owner])
+    this.#delete(owner, this.#chance.pick(['Foreground', 'Orphan']))
+    const finalizers = this.#chance.pick([
+      ['orphan', 'foregroundDeletion'],
+      ['foregroundDeletion'],
+      [],
+    ])
+    if (owner !== undefined)
+      this.site.user('PATCH', pathOf(owner), { metadata: { finalizers } }, MERGE)
+  }
+
+  orphanFamily(): void {
+    const owner = this.#make('configmaps', 'red', [])
+    for (let i = 0; i < 12; i++) this.#make('secrets', 'red', [owner])
+    this.#delete(owner, 'Orphan')
+  }
+
+  restoreFamily(): void {
+    const owner = this.#make('configmaps', 'blue', [])
+    this.#delete(owner, 'Background')
+    for (let i = 0; i < 12; i++) this.#make('secrets', 'blue', [owner])
+  }
+
+  #make(
+    resource: 'configmaps' | 'secrets' | 'replicasets',
+    namespace: string,
+    owners: readonly (ApiObject | undefined)[],
+    finalizers: readonly string[] = [],
+  ): ApiObject | undefined {
+    const group = resource === 'replicasets' ? 'apps' : ''
+    const root = group === '' ? '/api/v1' : '/apis/apps/v1'
+    const name = `m${++this.#count}`
+    const ownerReferences = owners.flatMap((owner) => referenceTo(owner))
+    const metadata = { name, ownerReferences, finalizers }
+    this.#create(`${root}/namespaces/${namespace}/${resource}`, metadata)
+    return this.site.server.object(group, resource, namespace, name)
+  }
+
+  #own(object: ApiObject | undefined, owner: ApiObject | undefined): void {
+    if (object === undefined || owner === undefined) return
+    const { ownerReferences = [] } = object.metadata
+    const metadata = { ownerReferences: [...ownerReferences, ...referenceTo(owner)] }
+    this.site.user('PATCH', pathOf(object), { metadata }, MERGE)
+  }
+
+  #delete(object: ApiObject | undefined, propagationPolicy: string): void {
+    if (object === undefined) return
+    this.#remembered.push(object)
+    this.site.user('DELETE', pathOf(object), { propagationPolicy })
+  }
+
   #all(): ApiObject[] {
     return this.site.all()
   }
@@ -76,7 +191,7 @@ export class Users {
   }
 
   /** Widgets come and go as a kind, in one scope or the other. */
-  #define(): void {
+  define(): void {
     const chance = this.#chance
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
     const metadata = { name: 'widgets.example.com' }
@@ -209,10 +324,17 @@ export class Users {
   }
 
   #create(path: string, metadata: object): void {
-    const annotations = { 'example.com/note': CANARY }
+    const kept = this.#chance.next() < 0.04 ? { [KEEP]: 'keep' } : {}
+    const annotations = { 'example.com/note': CANARY, ...kept }
     const body = { metadata: { annotations, ...metadata }, data: { key: CANARY } }
     this.site.user('POST', path, path.endsWith('s') ? body : { metadata })
   }
+}
+
+function referenceTo(owner: ApiObject | undefined): object[] {
+  if (owner === undefined) return []
+  const { apiVersion, kind, metadata } = owner
+  return [{ apiVersion, kind, name: metadata.name, uid: metadata.uid, blockOwnerDeletion: true }]
 }
 
 function pathOf({ apiVersion, kind, metadata }: ApiObject): string {

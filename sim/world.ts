@@ -7,9 +7,10 @@
  * Not here: what users do (workload.ts), which faults there are (faults.ts), the course of one run (run.ts).
  */
 import { avroCodec } from '../adapters/avro/codec.ts'
-import type { Effect } from '../adapters/memory/api-server.ts'
+import type { ApiObject, Effect } from '../adapters/memory/api-server.ts'
 import { MemoryCoordinator } from '../adapters/memory/placement.ts'
 import type { MemoryStoreContent } from '../adapters/memory/store.ts'
+import type { Node } from '../core/node.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
@@ -65,6 +66,8 @@ export class WholeWorld {
   readonly excuses: Set<(error: unknown, slot: Slot) => boolean> = new Set()
   /** Since when each cluster, by id, is paused. */
   readonly pausedMs: Map<string, number> = new Map()
+  /** Since when each `cluster/namespace` is protected. */
+  readonly protectedMs: Map<string, number> = new Map()
   /** On which cluster each uid was made. */
   readonly homes: Map<string, string> = new Map()
   isOver = false
@@ -174,15 +177,16 @@ export class WholeWorld {
   async unexplained(): Promise<readonly string[]> {
     const left = this.leftovers()
     if (left.length === 0) return []
-    const waiting = new Set<string>()
+    const nodes = new Map<string, Node>()
     for (const [key, value] of (await statesOf(this)).flatMap((entries) => [...entries]))
-      if (value.type === 'Node' && value.verdict?.type === 'held') waiting.add(key)
-    const isWaiting = ({ site, object }: (typeof left)[number]): boolean =>
-      waiting.has(`node/${site.id}/${object.metadata.uid}`)
-    for (const each of left) if (isWaiting(each)) this.trace.note('held', each.text)
+      if (value.type === 'Node') nodes.set(key, value)
+    const nodeOf = ({ site, object }: (typeof left)[number]): Node | undefined =>
+      nodes.get(`node/${site.id}/${object.metadata.uid}`)
+    const isHeld = (each: (typeof left)[number]): boolean => nodeOf(each)?.verdict?.type === 'held'
+    for (const each of left) if (isHeld(each)) this.trace.note('held', each.text)
     return left
-      .filter((each) => !isWaiting(each))
-      .map(({ site, object, text }) => `${site.name}: ${text}; ${JSON.stringify(object.metadata)}`)
+      .filter((each) => !isHeld(each))
+      .map((each) => `${each.site.name}: ${each.text}; ${said(each.object, nodeOf(each))}`)
   }
 
   truthOf(site: Site): Truth {
@@ -268,6 +272,13 @@ export class WholeWorld {
     if (request.method === 'DELETE') this.reaped.push(`${before?.kind}/${before?.metadata.name}`)
     for (const each of this.afterEffects) each(site, effect)
   }
+}
+
+function said({ metadata }: ApiObject, node: Node | undefined): string {
+  const { verdict, attempt, phase } = node ?? {}
+  const because = `${phase} ${verdict?.type} ${verdict?.evidence}: ${verdict?.because}`
+  const tried = `${attempt?.verb} ${attempt?.state} ${attempt?.count} ${attempt?.reason}`
+  return `the graph says ${because}; ${tried}; ${JSON.stringify(metadata.ownerReferences)}`
 }
 
 function isAtTheEnd(task: Task): boolean {

@@ -18,7 +18,7 @@ export interface Folder {
   /** What is committed; all of it after `commit`. */
   readonly state: ReadonlyMap<string, StateValue>
   readonly graph: Graph
-  /** Folds one event, and every `Continue` that follows from it. */
+  /** Folds one event, and every note that follows from it. */
   fold(event: Event, timestampMs?: number): Outcome[]
   /** Folds one event and no more. */
   foldOne(event: Event, timestampMs?: number): Outcome
@@ -92,9 +92,11 @@ export function folder(batchSize = 1, partition = 0, partitions = 1): Folder {
     },
     fold(event, timestampMs) {
       const outcomes = [foldOne(event, timestampMs)]
-      for (let last = outcomes[0]; last !== undefined && last.notes.length > 0; ) {
-        last = foldOne({ type: 'Continue' })
-        outcomes.push(last)
+      const told = (outcomes[0]?.notes ?? []).map((note) => note.event)
+      for (let next = told.shift(); next !== undefined; next = told.shift()) {
+        const outcome = foldOne(next)
+        outcomes.push(outcome)
+        told.push(...outcome.notes.map((note) => note.event))
       }
       return outcomes
     },

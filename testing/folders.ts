@@ -17,6 +17,8 @@ export interface Folders {
   append(event: Event, timestampMs: number): void
   /** Folds the next entry of a partition; undefined when there is none. */
   foldNext(partition: number): Outcome | undefined
+  /** Append time of the entry that a partition folded last. */
+  timeOf(partition: number): number
   /** Entries not folded yet. */
   readonly waiting: number
 }
@@ -25,6 +27,7 @@ export interface Folders {
 export function folders(partitions: number, namespaceOf: (uid: Uid) => string): Folders {
   const all = Array.from({ length: partitions }, (_, each) => folder(1, each, partitions))
   const logs: [Event, number][][] = all.map(() => [])
+  const times: number[] = all.map(() => 0)
   let now = 0
 
   function homeOf(event: Event): number | undefined {
@@ -58,10 +61,12 @@ export function folders(partitions: number, namespaceOf: (uid: Uid) => string): 
     foldNext(partition) {
       const next = logs[partition]?.shift()
       if (next === undefined) return undefined
+      times[partition] = Math.max(times[partition] ?? 0, next[1])
       const outcome = all[partition]?.foldOne(...next)
       for (const note of outcome?.notes ?? []) logs[note.partition]?.push([note.event, now])
       return outcome
     },
+    timeOf: (partition) => times[partition] ?? 0,
     get waiting() {
       return logs.reduce((sum, log) => sum + log.length, 0)
     },

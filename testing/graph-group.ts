@@ -9,7 +9,7 @@ import { MemoryLog } from '../adapters/memory/log.ts'
 import { MemoryCoordinator } from '../adapters/memory/placement.ts'
 import type { Event } from '../core/event.ts'
 import { partitionOfObject } from '../core/partition.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import type { Log } from '../ports/log.ts'
 import type { Placement } from '../ports/placement.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -31,7 +31,7 @@ import { createViews } from '../services/graph/view.ts'
 import { taskOf } from '../services/graph/viewed-partition.ts'
 import { codec, emptyStore } from './task-rig.ts'
 
-const POLICY = { mode: 'enforce', preset: 'parity', foldVersion: FOLD_VERSION } as const
+const POLICY = policyFor('enforce', 'parity')
 
 /** Each event where it belongs; what is of no object, everywhere. */
 export async function tell(log: Log, events: readonly Event[]): Promise<void> {

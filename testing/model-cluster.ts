@@ -63,6 +63,22 @@ export class ModelCluster {
     }
   }
 
+  /** As it is now, with streams of its own: what becomes of one is nothing to the other. */
+  copy(
+    onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void = this.#onRemoved,
+  ): ModelCluster {
+    const copy = new ModelCluster(onRemoved, this.#onFinish, this.#partitions)
+    for (const [uid, object] of this.objects) copy.objects.set(uid, object)
+    for (const [short, stream] of this.streams) copy.streams.set(short, [...stream])
+    for (const short of this.#watched) copy.#watched.add(short)
+    copy.#departed.push(...this.#departed)
+    copy.#unserved.clear()
+    for (const short of this.#unserved) copy.#unserved.add(short)
+    copy.#version = this.#version
+    copy.#sync = this.#sync
+    return copy
+  }
+
   get departed(): readonly ObjectMeta[] {
     return this.#departed
   }

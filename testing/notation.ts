@@ -3,9 +3,9 @@
  *
  * - `KIND/NAME`, with ` in NAMESPACE` behind it (default `ns`); the uid is `KIND-NAME` unless `@UID` says otherwise.
  * - `<-` begins its owners; `!` behind one blocks; `.VERSION` behind the kind names another version than the served one.
- * - `[...]` holds `deleting`, `foreground`, `orphan` and other finalizers, separated by spaces.
+ * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE` and `annotation:KEY=VALUE`, separated by spaces.
  */
-import type { ObjectMeta, OwnerReference, Scope } from '../core/object.ts'
+import type { ObjectMeta, OwnerReference, Pair, Scope } from '../core/object.ts'
 import { apiVersionOf, FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../core/object.ts'
 
 export interface KindNotation {
@@ -23,6 +23,13 @@ export const KINDS: Readonly<Record<string, KindNotation>> = {
   deploy: namespaced('apps', 'Deployment', 'deployments'),
   job: namespaced('batch', 'Job', 'jobs'),
   widget: namespaced('example.com', 'Widget', 'widgets'),
+  namespace: {
+    group: '',
+    version: 'v1',
+    kind: 'Namespace',
+    resource: 'namespaces',
+    scope: 'Cluster',
+  },
   node: { group: '', version: 'v1', kind: 'Node', resource: 'nodes', scope: 'Cluster' },
   pv: {
     group: '',
@@ -58,7 +65,7 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
   const [, short = '', , name = '', uid, , namespace = 'ns'] = match(head.trim())
   const kind = kindNotation(short)
   const finalizers = marks.flatMap((mark) => {
-    if (mark === 'deleting') return []
+    if (mark === 'deleting' || mark.includes(':')) return []
     if (mark === 'foreground') return [FINALIZER_FOREGROUND]
     return mark === 'orphan' ? [FINALIZER_ORPHAN] : [mark]
   })
@@ -74,9 +81,18 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
     graceSeconds: null,
     finalizers,
     ownerReferences: owners.trim() === '' ? [] : owners.split(',').map((o) => reference(o.trim())),
-    labels: [],
-    annotations: [],
+    labels: pairsOf(marks, 'label:'),
+    annotations: pairsOf(marks, 'annotation:'),
   }
+}
+
+function pairsOf(marks: readonly string[], prefix: string): Pair[] {
+  return marks
+    .filter((mark) => mark.startsWith(prefix))
+    .map((mark) => {
+      const [key = '', ...value] = mark.slice(prefix.length).split('=')
+      return { key, value: value.join('=') }
+    })
 }
 
 function reference(text: string): OwnerReference {

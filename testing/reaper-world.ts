@@ -19,12 +19,15 @@ import {
   type RemoveFinalizer,
   targetOf,
 } from '../core/command.ts'
+import { PROTECT_POLICY_KEY, protectKey } from '../core/control-key.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import { objectKey } from '../core/partition.ts'
+import { type Protection, policyFor } from '../core/policy.ts'
 import type { Control } from '../core/record.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Produced } from '../ports/log.ts'
+import type { ArchiveSettings } from '../services/reaper/archive.ts'
 import type { ReaperConfig } from '../services/reaper/config.ts'
 import { createReaper, type Reaper } from '../services/reaper/reaper.ts'
 import type { Result } from '../services/reaper/result.ts'
@@ -69,7 +72,7 @@ export class World {
   }
 
   /** A reaper process. `config` differs from the default as a test needs it. */
-  start(config: Partial<ReaperConfig> = {}): Running {
+  start(config: Partial<ReaperConfig> = {}, archive?: ArchiveSettings): Running {
     const stop = new AbortController()
     const cluster = this.connect(this.#life.signal)
     const reaper = createReaper({
@@ -79,6 +82,7 @@ export class World {
       clock: this.clock,
       random: { next: () => 0.5 },
       config,
+      archive,
     })
     const killed = this.#life.signal
     const ended = reaper.run(stop.signal).catch((error: unknown) => {
@@ -124,9 +128,26 @@ export class World {
   async control(
     subject: 'cluster' | 'pause',
     more: Partial<Control> & Pick<Control, 'verb'>,
+    about: string = this.id,
   ): Promise<void> {
+    await this.#tellControl(`${subject}/${about}`, more)
+  }
+
+  /** By name, in every cluster. */
+  async protect(subject: string, verb: 'protect' | 'unprotect' = 'protect'): Promise<void> {
+    await this.#tellControl(protectKey('', subject), { verb, cluster: '' })
+  }
+
+  async protectByPolicy(more: Partial<Protection>): Promise<void> {
+    const { protection } = policyFor('enforce', 'parity')
+    const all = { ...protection, ...more }
+    await this.#tellControl(PROTECT_POLICY_KEY, { verb: 'protect', protection: all, cluster: '' })
+  }
+
+  async #tellControl(key: string, more: Partial<Control> & Pick<Control, 'verb'>): Promise<void> {
     const record: Control = {
       type: 'Control',
+      protection: null,
       cluster: this.id,
       kind: null,
       number: ++this.#numbers,
@@ -136,7 +157,7 @@ export class World {
       ...more,
     }
     const value = this.codec.encode(record)
-    await this.log.append('control', 0, [{ key: `${subject}/${this.id}`, value }])
+    await this.log.append('control', 0, [{ key, value }])
   }
 
   /** Appends to partition 0 of `commands`, each with an id and cluster of its own unless it has one. */
@@ -203,8 +224,8 @@ export class World {
     return await this.create(name, { owners: [GONE], finalizers })
   }
 
-  async read(name: string): Promise<ObjectMeta> {
-    const target = configMap(name)
+  async read(name: string, of: Partial<Command['target']> = {}): Promise<ObjectMeta> {
+    const target = { ...configMap(name), ...of }
     const answer = await this.connect().get(target, new AbortController().signal)
     if (answer.type !== 'Found') throw new Error(`${name} was not found`)
     return answer.object

@@ -78,6 +78,7 @@ export function deleteObject(more: Partial<DeleteObject> = {}): DeleteObject {
     references: [OWNER],
     finalizers: [],
     owners: [CLAIM],
+    approvedBy: '',
     ...more,
   }
 }
@@ -89,6 +90,7 @@ export function orphanDependent(more: Partial<OrphanDependent> = {}): OrphanDepe
     references: [OTHER_OWNER, OWNER],
     drop: [1],
     owners: [CLAIM],
+    approvedBy: '',
     ...more,
   }
 }

@@ -3,17 +3,19 @@
  *
  * A line `then` stands before what comes of a command, or for another reason cannot be told before all that stands above it.
  * A step is a line, and what it brought about stands indented under it: `> COMMAND`, or `dropped: …`. The lines are those of
- * `#eventsOf` below, and `why KIND/NAME`, which tells the verdict that stands; objects are written as in notation.ts.
+ * `#eventsOf` below, `why KIND/NAME`, which tells the verdict that stands, and `plan`, what waits for approval; objects are written as in notation.ts.
  */
 import type { Command } from '../core/command.ts'
 import { CATCH_UP_MS } from '../core/constant.ts'
 import type { Event, ObjectAdded, ObjectUpdated, Outcome as Result } from '../core/event.ts'
 import { nodeOf } from '../core/graph.ts'
+import type { SetHash } from '../core/hash.ts'
 import { EMPTY_SET, withMember } from '../core/hash.ts'
+import { planOf } from '../core/held-plan.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import { projectionHash } from '../core/object.ts'
 import type { Mode, Preset } from '../core/policy.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import type { EvidenceClass } from '../core/proof.ts'
 import type { StateValue } from '../core/state.ts'
 import type { Folder } from './folder.ts'
@@ -43,6 +45,7 @@ export class World {
   readonly #clusters: Map<string, Told> = new Map()
   #at: Told = new Told('c')
   #now = 0
+  #planned: SetHash = EMPTY_SET
 
   /** Begins as most stories do: in enforce and parity, all kinds served and synced, nothing there. */
   begin(): void {
@@ -54,7 +57,7 @@ export class World {
       clusterEpoch: this.#at.clusterEpoch,
     })
     for (const short of Object.keys(KINDS)) {
-      if (short === 'widget') continue
+      if (LATER.includes(short)) continue
       this.tell(this.served(short, true))
       for (const event of this.relist(short)) this.tell(event)
     }
@@ -73,7 +76,7 @@ export class World {
   }
 
   policy(mode: Mode, preset: Preset): Event {
-    const policy = { mode, preset, foldVersion: FOLD_VERSION }
+    const policy = policyFor(mode, preset)
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
   }
 
@@ -249,6 +252,7 @@ export class World {
   step(line: string): string[] {
     const [word = '', first = ''] = wordsOf(line)
     if (word === 'why') return [this.#why(first)]
+    if (word === 'plan') return [this.#plan()]
     if (word === 'cluster') return this.#goTo(first)
     return this.events(line).flatMap((event) => this.tell(event))
   }
@@ -305,16 +309,51 @@ export class World {
     return open
   }
 
+  /** For this cluster, or `all`. */
+  #directive(verb: string, subject: string, scope: string): Event {
+    const cluster = scope === 'all' ? '' : this.#at.cluster
+    const nothing = { digest: null, listed: [] }
+    return { type: 'Directive', verb, cluster, subject, ...nothing, who: 'ann', why: 'test' }
+  }
+
   #open(short: string): Event[] {
     const [first, ...rest] = this.relist(short)
     this.#at.open = rest
     return first === undefined ? [] : [first]
   }
 
+  /** Guarded, with these budgets of E1, E2 and E3. */
+  #budgets([e1 = 0, e2 = 0, e3 = 0]: readonly number[]): Event {
+    const policy = { ...policyFor('enforce', 'guarded'), budgets: { e1, e2, e3 } }
+    return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
+  }
+
+  /** About the plan that was asked for last. */
+  #ruling(verb: string, who: string): Event {
+    const { cluster } = this.#at
+    return {
+      type: 'Directive',
+      verb,
+      cluster,
+      subject: '',
+      digest: null,
+      listed: [this.#planned],
+      who,
+      why: 'it is meant',
+    }
+  }
+
+  #plan(): string {
+    this.#planned = planOf(this.folder.graph, this.#at.cluster)
+    return `= ${this.#planned.count} to approve`
+  }
+
   #eventsOf(word: string, rest: string, first: string, second: string): readonly Event[] {
     switch (word) {
       case 'policy':
         return [this.policy(first as Mode, second as Preset)]
+      case 'budgets':
+        return [this.#budgets(rest.split(' ').map(Number))]
       case 'serve':
         return [this.served(first, second !== 'unmonitored')]
       case 'versions':
@@ -362,6 +401,15 @@ export class World {
         return [this.settle(first, second as Result, '')]
       case 'answer':
         return [this.#answer(rest)]
+      case 'pause':
+      case 'resume':
+        return [this.#directive(word, '', first)]
+      case 'protect':
+      case 'unprotect':
+        return [this.#directive(word, first, second)]
+      case 'approve':
+      case 'reject':
+        return [this.#ruling(word, first)]
       case 'unreadable':
         return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]
       default:
@@ -400,6 +448,9 @@ export function show(command: Command): string {
 function wordsOf(line: string): readonly string[] {
   return line.trim().split(/\s+/)
 }
+
+/** Kinds that a story has served when it needs them. */
+const LATER = ['widget', 'namespace']
 
 /** What one watch each may tell, so that the watches of several kinds may overtake each other. */
 const LIVE = ['put', 'delete', 'many', 'touch', 'older']

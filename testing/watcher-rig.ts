@@ -188,6 +188,7 @@ export class WatcherRig {
   async askRelist(cluster: ClusterId, kind: GroupKind, number: number): Promise<void> {
     const value = this.codec.encode({
       type: 'Control',
+      protection: null,
       verb: 'relist',
       cluster,
       kind,

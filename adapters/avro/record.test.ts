@@ -14,7 +14,16 @@ import fc from 'fast-check'
 import type { CommandBase, CommandType, OwnerClaim, Target } from '../../core/command.ts'
 import type { Outcome, OwnerAbsent, OwnerState } from '../../core/event.ts'
 import type { SetHash } from '../../core/hash.ts'
-import type { Attempt, Phase, Verdict, VerdictType } from '../../core/node.ts'
+import type {
+  Attempt,
+  HeldBy,
+  Hold,
+  Pass,
+  Phase,
+  Ruling,
+  Verdict,
+  VerdictType,
+} from '../../core/node.ts'
 import type {
   Coordinates,
   ObjectMeta,
@@ -22,11 +31,21 @@ import type {
   PropagationPolicy,
   Scope,
 } from '../../core/object.ts'
-import type { Mode, Policy, Preset } from '../../core/policy.ts'
+import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
-import type { Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
+import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/standing.ts'
-import type { Due, KindPhase, Owner, Work } from '../../core/state.ts'
+import type {
+  BudgetClass,
+  BudgetMinute,
+  BudgetPlace,
+  Due,
+  KindPhase,
+  Owner,
+  Pause,
+  ProtectedSubject,
+  Work,
+} from '../../core/state.ts'
 import type { Writable } from '../../ports/codec.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { avroCodec, codecOf } from './codec.ts'
@@ -129,11 +148,24 @@ const proof = record<Proof>({
   clusterEpoch: number,
   versions: list(text),
   command: maybe(text),
+  isOurs: truth,
 })
+const protection = record<Policy['protection']>({
+  kinds: list(record(groupKind)),
+  namespaces: list(text),
+  labels: list(text),
+  annotations: list(text),
+  othersMarks: truth,
+})
+const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
+const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
 const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
   foldVersion: number,
+  holds: record<Policy['holds']>({ e1Ms: number, e2Ms: number, e3Ms: number }),
+  budgets: maybe(record<Budgets>({ e1: number, e2: number, e3: number })),
+  protection,
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
@@ -190,6 +222,33 @@ const verdict = record<Verdict>({
   evidence: maybe(evidence),
   because: text,
   basis: list(offset),
+})
+const heldBy = word<HeldBy>({
+  mode: 1,
+  pause: 1,
+  protection: 1,
+  approval: 1,
+  breaker: 1,
+  hold: 1,
+  budget: 1,
+})
+const ruled = word<Ruling['verdict']>({ approved: 1, rejected: 1 })
+const hold = record<Hold>({
+  by: maybe(heldBy),
+  since: number,
+  until: maybe(number),
+  what: text,
+  ruling: maybe(
+    record<Ruling>({
+      verdict: ruled,
+      who: text,
+      why: text,
+      until: number,
+      hash: text,
+      what: text,
+    }),
+  ),
+  pass,
 })
 const standing = word<Standing>({
   solid: 1,
@@ -298,7 +357,18 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   KindGone: { ...groupKind, ...told, resource: text },
   Heartbeat: { ...told, kinds: list(record({ ...groupKind, ageMs: number })) },
   PolicyChanged: { policy, who: text, why: text },
-  Directive: { verb: text, subject: text, digest: maybe(text), who: text, why: text },
+  TokensAsked: { cluster: text, partition: number, budget, asked: number },
+  TokensGranted: { cluster: text, budget, granted: number, at: number },
+  NamespaceEnding: { cluster: text, namespace: text, isEnding: truth },
+  Directive: {
+    verb: text,
+    cluster: text,
+    subject: text,
+    digest: maybe(text),
+    listed: list(setHash),
+    who: text,
+    why: text,
+  },
 
   DeleteObject: {
     ...command,
@@ -306,8 +376,15 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     references: list(reference),
     finalizers: list(text),
     owners: claims,
+    approvedBy: text,
   },
-  OrphanDependent: { ...command, references: list(reference), drop: list(number), owners: claims },
+  OrphanDependent: {
+    ...command,
+    references: list(reference),
+    drop: list(number),
+    owners: claims,
+    approvedBy: text,
+  },
   RemoveFinalizer: { ...command, finalizer: text, finalizers: list(text) },
   VerifyOwner: command,
   WarnObject: { ...command, reason: text, message: text },
@@ -362,11 +439,19 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
 
   Control: {
-    verb: word<Control['verb']>({ pause: 1, resume: 1, relist: 1, epoch: 1 }),
+    verb: word<Control['verb']>({
+      pause: 1,
+      resume: 1,
+      relist: 1,
+      epoch: 1,
+      protect: 1,
+      unprotect: 1,
+    }),
     cluster: text,
     kind: maybe(record(groupKind)),
     number,
     connected: truth,
+    protection: maybe(protection),
     who: text,
     why: text,
   },
@@ -377,6 +462,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     resource: text,
     resourceVersion: text,
     sync: number,
+    projection: text,
   },
   Digest: { partition: number, position: offset, state: text, outputs: text, foldVersion: number },
   Snapshot: {
@@ -397,6 +483,24 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     reason: text,
     digest: text,
   },
+  Archived: {
+    ...place,
+    cluster: text,
+    uid: text,
+    version: text,
+    resource: text,
+    resourceVersion: text,
+    ownerReferences: list(reference),
+    command: text,
+    at: number,
+    content: word<Archived['content']>({ whole: 1, metadata: 1 }),
+    keyId: text,
+    nonce: fc.uint8Array(),
+    digest: text,
+    chunk: number,
+    last: truth,
+    piece: fc.uint8Array(),
+  },
 
   Node: {
     object,
@@ -408,7 +512,10 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     isFreed: truth,
     letGoAt: maybe(number),
     ringed: truth,
+    protectedUntil: maybe(number),
+    isReaped: truth,
     verdict: maybe(verdict),
+    hold: maybe(hold),
     attempt: maybe(attempt),
   },
   Seen: { resourceVersion: text, sync: number, clusterEpoch: number },
@@ -427,6 +534,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     checks: number,
     seq: number,
     answered: truth,
+    pass,
     attempt: maybe(attempt),
   },
   Kind: {
@@ -444,6 +552,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     syncedAt: offset,
     held: setHash,
     blockers: list(record(groupKind)),
+    goneAt: list(number),
   },
   ClusterState: {
     name: text,
@@ -459,9 +568,21 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     pulses: list(record({ ...groupKind, aliveAt: number })),
   },
   PolicyState: { policy, position: offset, enforcedAt: offset },
+  Directives: {
+    pauses: list(record<Pause>({ cluster: text, who: text, why: text })),
+    protections: list(
+      record<ProtectedSubject>({
+        cluster: text,
+        subject: text,
+        who: text,
+        why: text,
+        liftedAt: maybe(number),
+      }),
+    ),
+  },
   Wait: {},
   Due: {
-    what: word<Due['what']>({ node: 1, owner: 1, kind: 1 }),
+    what: word<Due['what']>({ node: 1, owner: 1, kind: 1, budget: 1, ending: 1 }),
     uid: text,
     coordinates: maybe(coordinates),
   },
@@ -477,6 +598,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
       ring: 1,
       'ring-end': 1,
       forget: 1,
+      rulings: 1,
+      tickets: 1,
     }),
     cluster: text,
     kind: maybe(record(groupKind)),
@@ -497,6 +620,23 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ),
   },
   Agenda: { head: number, tail: number },
+  HeldNode: { by: heldBy, position: offset },
+  HeldPlan: { set: setHash },
+  TokenCount: {
+    budget,
+    asked: number,
+    granted: number,
+    grantedAt: number,
+    used: number,
+    lookAt: number,
+  },
+  Ticket: { uid: text, coordinates: maybe(coordinates) },
+  Budget: {
+    places: list(record<BudgetPlace>({ partition: number, asked: number, granted: number })),
+    minutes: list(record<BudgetMinute>({ minute: number, asked: number, granted: number })),
+  },
+  Ending: {},
+  PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },
   Position: {
     partition: number,

@@ -8,7 +8,13 @@
  */
 import type { Target } from '../../core/command.ts'
 import type { ObjectMeta } from '../../core/object.ts'
-import type { GetAnswer, ReapAnswer, Resource, UnknownAnswer } from '../../ports/cluster.ts'
+import type {
+  GetAnswer,
+  ReadAnswer,
+  ReapAnswer,
+  Resource,
+  UnknownAnswer,
+} from '../../ports/cluster.ts'
 import type { ExchangeError } from '../../ports/exchange.ts'
 import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
 
@@ -44,6 +50,15 @@ export function readGet(reply: Reply, asked: Asked): GetAnswer {
   }
   if (isAbsence(reply, body, asked.target)) return { type: 'Absent', code: 404 }
   return unknown(reply, body, asked.now)
+}
+
+/** What is not told as the kind that was asked for may be metadata alone, so it is no answer. */
+export function readWhole(reply: Reply, asked: Asked): ReadAnswer {
+  const answer = readGet(reply, asked)
+  if (answer.type !== 'Found') return answer
+  const body = parsed(reply)
+  const isWhole = isJson(body) && body['kind'] === asked.target.kind
+  return isWhole ? { ...answer, text: reply.text } : noAnswer(reply, body)
 }
 
 export function readReap(reply: Reply, asked: ReapAsked): ReapAnswer {

@@ -2,13 +2,14 @@
  * The Cluster over an Exchange: Kubernetes' HTTP API, in the few calls Kinfold makes.
  *
  * What must stay true: no DELETE leaves without both preconditions and an explicit policy, none names a collection, and its dry run stands in
- * the body (in the URL beside a body it would be ignored, and the object deleted). A patch begins with a test of the uid. Each call is one
- * exchange, and everything is asked for as metadata only.
+ * the body (in the URL beside a body it would be ignored, and the object deleted). The one exception, always a dry run, is lock-probe.ts. A patch
+ * begins with a test of the uid. Each call is one exchange, and everything but what goes into the archive is asked for as metadata only.
  *
  * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a simulated one too.
  */
 import type { Target } from '../../core/command.ts'
 import { hash64 } from '../../core/hash.ts'
+import { MARKED, type Projection } from '../../core/mark.ts'
 import { apiVersionOf, type ClusterId } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type {
@@ -17,8 +18,10 @@ import type {
   Discovery,
   GetAnswer,
   ListPage,
+  LockAnswer,
   NamedResource,
   PatchOperation,
+  ReadAnswer,
   ReapAnswer,
   Resource,
   UnknownAnswer,
@@ -27,10 +30,19 @@ import type {
 } from '../../ports/cluster.ts'
 import { type Exchange, ExchangeError, type ExchangeRequest } from '../../ports/exchange.ts'
 import type { Random } from '../../ports/random.ts'
-import { parsed, type ReapAsked, type Reply, readGet, readReap, unanswered } from './answer.ts'
+import {
+  parsed,
+  type ReapAsked,
+  type Reply,
+  readGet,
+  readReap,
+  readWhole,
+  unanswered,
+} from './answer.ts'
 import { ask, call, failed, HalfReply, PLAIN, type Reading, refused, unreadable } from './call.ts'
 import { discoverKinds } from './discovery.ts'
 import { listPages, versionOfList } from './list.ts'
+import { probeLock } from './lock-probe.ts'
 import { type AllowList, isJson } from './meta.ts'
 import { namespacePath, objectPath } from './path.ts'
 import { watchEvents } from './watch.ts'
@@ -42,7 +54,7 @@ export interface ClusterOptions {
   readonly exchange: Exchange
   readonly clock?: Pick<Clock, 'now'>
   readonly random?: Random
-  /** Keys of labels and annotations that are kept; none unless told. */
+  /** Keys of labels and annotations that are kept until it is told others; those that may protect an object unless given. */
   readonly labelAllowList?: readonly string[]
   readonly annotationAllowList?: readonly string[]
   /** How long the server is asked to keep a watch; else it varies, so that watches do not all end at once. */
@@ -66,7 +78,7 @@ class HttpCluster implements Cluster {
   readonly name: string
   readonly #exchange: Exchange
   readonly #reading: Reading
-  readonly #allow: AllowList
+  #allow: AllowList
   readonly #random: Random
   readonly #watchSeconds: number | undefined
 
@@ -75,12 +87,23 @@ class HttpCluster implements Cluster {
     this.name = name
     this.#exchange = exchange
     this.#allow = {
-      labels: options.labelAllowList ?? [],
-      annotations: options.annotationAllowList ?? [],
+      labels: options.labelAllowList ?? MARKED.labels,
+      annotations: options.annotationAllowList ?? MARKED.annotations,
     }
-    this.#reading = { exchange, allow: this.#allow, now: () => clock.now() }
+    const allow = (): AllowList => this.#allow
+    this.#reading = {
+      exchange,
+      get allow() {
+        return allow()
+      },
+      now: () => clock.now(),
+    }
     this.#random = random
     this.#watchSeconds = options.watchSeconds
+  }
+
+  project(projection: Projection): void {
+    this.#allow = projection
   }
 
   async identify(signal: AbortSignal): Promise<ClusterId> {
@@ -117,6 +140,13 @@ class HttpCluster implements Cluster {
     if (path === null) return nowhere(target)
     const reply = await this.#call('GET', path, null, signal)
     return 'type' in reply ? reply : readGet(reply, this.#asked(target))
+  }
+
+  async read(target: Target, signal: AbortSignal): Promise<ReadAnswer> {
+    const path = objectPath(target)
+    if (path === null) return nowhere(target)
+    const reply = await this.#call('GET', path, null, signal, PLAIN)
+    return 'type' in reply ? reply : readWhole(reply, this.#asked(target))
   }
 
   async delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer> {
@@ -191,6 +221,10 @@ class HttpCluster implements Cluster {
     return status['allowed'] === true
   }
 
+  async probeLock(signal: AbortSignal): Promise<LockAnswer> {
+    return await probeLock((method, path, body) => this.#call(method, path, body, signal))
+  }
+
   async clockSkewMs(signal: AbortSignal): Promise<number | null> {
     const path = '/version'
     const before = this.#reading.now()
@@ -217,9 +251,10 @@ class HttpCluster implements Cluster {
     path: string,
     body: string | null,
     signal: AbortSignal,
+    accept = METADATA,
   ): Promise<Reply | UnknownAnswer> {
     try {
-      return await call(this.#exchange, requestOf(method, path, body, METADATA), signal)
+      return await call(this.#exchange, requestOf(method, path, body, accept), signal)
     } catch (error) {
       if (error instanceof HalfReply) return unanswered(error.cause, error.status)
       if (error instanceof ExchangeError) return unanswered(error, null)

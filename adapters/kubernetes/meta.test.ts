@@ -67,11 +67,12 @@ describe('metadata', () => {
     deepEqual([finalizers, ownerReferences], [[], []])
   })
 
-  test('keeps no label that is none of its own, nor one too long', () => {
+  test('keeps no label that is none of its own, and the beginning of one too long', () => {
     const labels = JSON.parse('{"__proto__":"a","long":"' + 'x'.repeat(2_000) + '"}')
     const allow = { labels: ['__proto__', 'constructor', 'toString', 'long'], annotations: [] }
     deepEqual(readMeta({ metadata: { ...META, labels } }, PODS, allow)?.labels, [
       { key: '__proto__', value: 'a' },
+      { key: 'long', value: 'x'.repeat(1_024) },
     ])
   })
 

@@ -32,7 +32,7 @@ const MAX_UID_LENGTH = 128
 /** A DNS name, a slash and a label. */
 const MAX_API_VERSION_LENGTH = 317
 const MAX_KIND_LENGTH = 63
-/** A value that is longer is left out. */
+/** Of a value that is longer only the beginning is kept: that there is one may protect the object. */
 const MAX_VALUE_LENGTH = 1_024
 
 /** JSON as it comes: any field may be missing or of another type. */
@@ -152,9 +152,14 @@ function pairs(raw: unknown, keys: readonly string[]): readonly Pair[] {
   const kept: Pair[] = []
   for (const key of keys) {
     const value = Object.hasOwn(raw, key) ? raw[key] : undefined
-    if (typeof value === 'string' && value.length <= MAX_VALUE_LENGTH) kept.push({ key, value })
+    if (typeof value === 'string') kept.push({ key, value: cut(value) })
   }
   return kept
+}
+
+function cut(value: string): string {
+  // Half a character would come back from the log as another one.
+  return value.length <= MAX_VALUE_LENGTH ? value : value.slice(0, MAX_VALUE_LENGTH).toWellFormed()
 }
 
 function isText(value: unknown): value is string {

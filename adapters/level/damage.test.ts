@@ -1,5 +1,5 @@
 /**
- * X1 to X3 of the fault catalogue, and the same for tables and manifests: over damaged files the store is refused, or holds what it held
+ * X1 to X3 of the fault catalogue, and the same for tables and manifests, a thousand flipped bits in all: over damaged files the store is refused, or holds what it held
  * after some earlier write, whole, and says which.
  *
  * What must stay true: what is expected is worked out from the number of writes alone, so a hole cannot hide.
@@ -49,9 +49,9 @@ after(() => rm(root, { recursive: true }))
 
 test('a log with one bit flipped gives a clean prefix or is refused: X1, X2', async () => {
   const log = await fileOf(logged, /\.log$/)
-  const found = await flipBits(logged, log, 300, readWhole)
-  ok(found.damaged > 100, `refused ${found.damaged} of 300`)
-  ok(found.prefixes > 10, `gave ${found.prefixes} prefixes of 300`)
+  const found = await flipBits(logged, log, 600, readWhole)
+  ok(found.damaged > 200, `refused ${found.damaged} of 600`)
+  ok(found.prefixes > 20, `gave ${found.prefixes} prefixes of 600`)
 })
 
 test('a log cut anywhere in its last 2 KiB gives a clean prefix: X3', async () => {
@@ -72,7 +72,7 @@ test('a table with one bit flipped is refused', async () => {
   const tables = (await readdir(tabled)).filter((name) => name.endsWith('.ldb'))
   ok(tables.length > 0)
   for (const table of tables) {
-    const flips = Math.ceil(200 / tables.length)
+    const flips = Math.ceil(300 / tables.length)
     const found = await flipBits(tabled, table, flips, readWhole)
     // Nothing but the padding of the footer may be flipped unnoticed.
     ok(found.damaged >= flips - 1, `${table}: refused ${found.damaged} of ${flips}`)
@@ -81,7 +81,7 @@ test('a table with one bit flipped is refused', async () => {
 
 test('a manifest with one bit flipped gives a clean prefix or is refused', async () => {
   const manifest = await fileOf(tabled, /^MANIFEST/)
-  const found = await flipBits(tabled, manifest, 60, readWhole)
+  const found = await flipBits(tabled, manifest, 100, readWhole)
   ok(found.damaged > 0)
 })
 

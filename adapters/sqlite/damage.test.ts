@@ -1,12 +1,18 @@
-/** F51: a flipped bit or a cut file is named at open or read as it was; never altered content, never a hole. */
+/**
+ * F51: over 500 flipped bits, over 200 cut files: named at open, or read as it was, or short of a tail, which whoever has seen more names; never
+ * altered content, never a hole.
+ */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import { type TestContext, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { type Log, LogError, type Produced, TOPICS, type Topic } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
+import { restore } from '../../services/graph/restore.ts'
+import { codec } from '../../testing/task-rig.ts'
+import { MemoryStore } from '../memory/store.ts'
 import { openSqliteLog, type SqliteLog } from './log.ts'
 
 const clock = systemClock()
@@ -27,38 +33,50 @@ type Content = Readonly<
 
 type Outcome = 'identical' | 'prefix' | 'DAMAGED' | 'FORMAT'
 
+/** Nothing here asks whether a disk keeps what it was told to: where there is one in memory, thousands of waits for a real one are saved. */
+const ROOM = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
+/** Copied by all tests, changed by none. */
+let closed: Image
+let crashed: Image
+let root: string
+
+before(async () => {
+  root = mkdtempSync(join(ROOM, 'kinfold-log-'))
+  closed = await closedImage()
+  crashed = await crashImage()
+})
+
+after(() => rmSync(root, { recursive: true, force: true }))
+
 test('a flipped bit anywhere in a closed file is named, or touched nothing', async (t) => {
-  const image = await closedImage(t)
-  const counts = await damageEach(t, image, MAIN, flips(image.files[MAIN]!, 240))
+  const counts = await damageEach(closed, MAIN, flips(closed.files[MAIN]!, 300))
   t.diagnostic(JSON.stringify(counts))
   equal(counts.prefix, 0)
-  ok(counts.DAMAGED + counts.FORMAT > 120, 'most of this file is in use')
+  ok(counts.DAMAGED + counts.FORMAT > 150, 'most of this file is in use')
 })
 
 test('a closed file cut anywhere is named', async (t) => {
-  const image = await closedImage(t)
-  const counts = await damageEach(t, image, MAIN, cuts(image.files[MAIN]!, 40))
+  const counts = await damageEach(closed, MAIN, cuts(closed.files[MAIN]!, 60))
   t.diagnostic(JSON.stringify(counts))
   deepEqual([counts.prefix, counts.identical], [0, 0])
 })
 
 test('a flipped bit in the files of a crash is named, or loses a tail that the bounds tell of', async (t) => {
-  const image = await crashImage(t)
   for (const name of [MAIN, WAL]) {
-    const counts = await damageEach(t, image, name, flips(image.files[name]!, 80))
+    const counts = await damageEach(crashed, name, flips(crashed.files[name]!, 110))
     t.diagnostic(`${name} ${JSON.stringify(counts)}`)
   }
 })
 
 test('a write-ahead log cut anywhere loses a tail that the bounds tell of, or is named', async (t) => {
-  const image = await crashImage(t)
-  const counts = await damageEach(t, image, WAL, cuts(image.files[WAL]!, 120))
+  const counts = await damageEach(crashed, WAL, cuts(crashed.files[WAL]!, 150))
   t.diagnostic(JSON.stringify(counts))
   ok(counts.prefix > 0)
 })
 
 test('damage that comes while the log is open is named at the read that meets it', async (t) => {
-  const directory = temporary(t)
+  const directory = temporary()
   const log = await openSqliteLog({ directory, partitions: 1, clock })
   t.after(() => log[Symbol.asyncDispose]())
   await log.append('history', 0, records('e', 50))
@@ -78,7 +96,7 @@ test('damage that comes while the log is open is named at the read that meets it
 })
 
 test('damage behind the entries kept in memory alters none of them, and is named by whoever reads the file', async (t) => {
-  const directory = temporary(t)
+  const directory = temporary()
   const log = await openSqliteLog({ directory, partitions: 1, clock })
   t.after(() => log[Symbol.asyncDispose]())
   await log.append('events', 0, records('e', 50))
@@ -103,8 +121,8 @@ for (const [what, sql] of [
   ],
   ['another schema', 'CREATE INDEX extra ON record (key)'],
 ] as const) {
-  test(`${what} is named at open`, async (t) => {
-    const directory = temporary(t)
+  test(`${what} is named at open`, async () => {
+    const directory = temporary()
     const log = await openSqliteLog({ directory, partitions: 1, clock })
     await log.append('events', 0, records('e', 5))
     await log.savePosition('reaper', 'commands', 0, { offset: 3n, detail: '' })
@@ -114,8 +132,8 @@ for (const [what, sql] of [
   })
 }
 
-test('a lane set back as a whole, head and records, is named', async (t) => {
-  const directory = temporary(t)
+test('a lane set back as a whole, head and records, is named', async () => {
+  const directory = temporary()
   const log = await openSqliteLog({ directory, partitions: 1, clock })
   await log.append('events', 0, records('old', 5))
   const head = headOf(directory, 'events')
@@ -131,34 +149,31 @@ test('a lane set back as a whole, head and records, is named', async (t) => {
   await rejects(openSqliteLog({ directory, partitions: 1, clock }), /its heads do not fit its root/)
 })
 
-test('a flipped bit in the list of free pages is named before a page is used twice', async (t) => {
-  const image = await closedImage(t)
-  const bytes = Uint8Array.from(image.files[MAIN]!)
+test('a flipped bit in the list of free pages is named before a page is used twice', async () => {
+  const bytes = Uint8Array.from(closed.files[MAIN]!)
   const header = new DataView(bytes.buffer)
   const trunk = header.getUint32(32)
   ok(trunk > 0 && header.getUint32(36) > 1, 'the file has free pages')
   bytes[(trunk - 1) * 4096 + 8 + 3]! ^= 1
-  const directory = restored(t, { [MAIN]: bytes })
+  const directory = restored({ [MAIN]: bytes })
   await rejects(openSqliteLog({ directory, partitions: 2, clock }), { code: 'DAMAGED' })
 })
 
-test('a file that went, leaving its write-ahead log, is named', async (t) => {
-  const image = await crashImage(t)
-  const { [MAIN]: _gone, ...files } = image.files
-  const directory = restored(t, files)
+test('a file that went, leaving its write-ahead log, is named', async () => {
+  const { [MAIN]: _gone, ...files } = crashed.files
+  const directory = restored(files)
   await rejects(openSqliteLog({ directory, partitions: 2, clock }), { code: 'DAMAGED' })
 })
 
 /** Applies each damage to a copy of its own and checks what comes of it. */
 async function damageEach(
-  t: TestContext,
   image: Image,
   name: string,
   damaged: Iterable<readonly [what: string, bytes: Uint8Array]>,
 ): Promise<Record<Outcome, number>> {
   const counts = { identical: 0, prefix: 0, DAMAGED: 0, FORMAT: 0 }
   for (const [what, bytes] of damaged) {
-    const outcome = await outcomeOf(t, { ...image.files, [name]: bytes }, image)
+    const outcome = await outcomeOf({ ...image.files, [name]: bytes }, image)
     ok(outcome !== undefined, `${name} with ${what} reads as something else`)
     counts[outcome]++
   }
@@ -166,16 +181,17 @@ async function damageEach(
 }
 
 async function outcomeOf(
-  t: TestContext,
   files: Image['files'],
   { content, moments }: Image,
 ): Promise<Outcome | undefined> {
-  const directory = restored(t, files)
+  const directory = restored(files)
   try {
     const log = await openSqliteLog({ directory, partitions: 2, clock })
     try {
       const found = await contentOf(log)
-      return moments.has(endsOf(found)) ? comparison(found, content) : undefined
+      const outcome = moments.has(endsOf(found)) ? comparison(found, content) : undefined
+      if (outcome === 'prefix') await isNamed(log, content)
+      return outcome
     } finally {
       await log[Symbol.asyncDispose]()
     }
@@ -186,6 +202,16 @@ async function outcomeOf(
   } finally {
     rmSync(directory, { recursive: true })
   }
+}
+
+/** A task whose store has seen what is lost does not fold on. */
+async function isNamed(log: Log, { 'changelog/0': seen }: Content): Promise<void> {
+  const store = new MemoryStore()
+  await store.write([], { changelog: seen!.end, position: 0n })
+  await using task = await log.openTask(0)
+  const { signal } = new AbortController()
+  const restoring = restore(log, codec, store, 0, task.fence, signal)
+  await rejects(restoring, { code: 'DAMAGED', message: /the log lost its end/ })
 }
 
 function comparison(found: Content, expected: Content): Outcome | undefined {
@@ -225,8 +251,8 @@ async function contentOf(log: Log, what: 'all' | 'ends' = 'all'): Promise<Conten
   return content
 }
 
-async function closedImage(t: TestContext): Promise<Image> {
-  const directory = temporary(t)
+async function closedImage(): Promise<Image> {
+  const directory = temporary()
   await using log = await openSqliteLog({ directory, partitions: 2, clock })
   await fill(log, 200)
   await log.append('events', 1, [{ key: 'large', value: new Uint8Array(60_000).fill(7) }])
@@ -239,8 +265,8 @@ async function closedImage(t: TestContext): Promise<Image> {
 }
 
 /** A reader keeps the write-ahead log from starting over, so main file and log both hold versions of the same pages. */
-async function crashImage(t: TestContext): Promise<Image> {
-  const directory = temporary(t)
+async function crashImage(): Promise<Image> {
+  const directory = temporary()
   await using log = await openSqliteLog({ directory, partitions: 2, clock })
   const moments = new Set<string>()
   await fill(log, 60, moments)
@@ -329,14 +355,12 @@ function filesOf(directory: string): Record<string, Uint8Array> {
   return { [MAIN]: readFileSync(join(directory, MAIN)), [WAL]: readFileSync(join(directory, WAL)) }
 }
 
-function restored(t: TestContext, files: Image['files']): string {
-  const directory = temporary(t)
+function restored(files: Image['files']): string {
+  const directory = temporary()
   for (const [name, bytes] of Object.entries(files)) writeFileSync(join(directory, name), bytes)
   return directory
 }
 
-function temporary(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'log-'))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
+function temporary(): string {
+  return mkdtempSync(join(root, 'log-'))
 }

@@ -136,6 +136,7 @@ export class Batch {
     for (const { cluster, kind, number, why } of outcome.relists) {
       const record = this.#codec.encode({
         type: 'Control',
+        protection: null,
         verb: 'relist',
         cluster,
         kind,

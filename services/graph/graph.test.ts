@@ -6,7 +6,7 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryCoordinator } from '../../adapters/memory/placement.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
 import { policyOf } from '../../core/graph.ts'
-import { FOLD_VERSION } from '../../core/policy.ts'
+import { policyFor } from '../../core/policy.ts'
 import type { Log } from '../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import { StoreError } from '../../ports/store.ts'
@@ -16,7 +16,7 @@ import { createGraph, type Graph, type PartitionStatus } from './graph.ts'
 import { DEFAULT_RETENTION } from './retention.ts'
 import { readerOf } from './view.ts'
 
-const POLICY = { mode: 'enforce', preset: 'parity', foldVersion: FOLD_VERSION } as const
+const POLICY = policyFor('enforce', 'parity')
 
 class OpenStore extends MemoryStore {
   isClosed = false

@@ -204,13 +204,13 @@ export function createHistoryIndex(
   }
 }
 
-function isOutdated(error: unknown): boolean {
+export function isOutdated(error: unknown): boolean {
   if (error instanceof LogError) return error.code === 'OUT_OF_RANGE'
   return error instanceof StoreError && error.remedy === 'rebuild'
 }
 
 /** A log that cannot be reached is waited for: nothing rests on this one. */
-function isAway(error: unknown): boolean {
+export function isAway(error: unknown): boolean {
   return error instanceof LogError && error.remedy === 'retry'
 }
 
@@ -249,6 +249,6 @@ function named(bytes: Uint8Array): Indexed {
 }
 
 /** As in core/key.ts: printable ASCII without a bare separator. */
-function part(text: string): string {
+export function part(text: string): string {
   return /^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
 }

@@ -13,6 +13,7 @@ import type { PartitionParts } from './partition-http.ts'
 import { addPartitions } from './partition-http.ts'
 import type { QuestionParts } from './question.ts'
 import { addGraphDump, addQuestions, plain } from './question.ts'
+import type { Shadow } from './shadow.ts'
 
 export interface HttpParts extends QuestionParts, PartitionParts {
   readonly log: Log
@@ -28,6 +29,11 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   addGraphDump(server, parts)
   addStreams(server, parts)
   addPartitions(server, parts)
+}
+
+/** Where another collector and this one agree, and where not. */
+export function addShadow(server: FastifyInstance, shadow: Pick<Shadow, 'report'>): void {
+  server.get('/v1/shadow', async () => await shadow.report())
 }
 
 /** `lineage` and `history` as lines of JSON, from `from` on; with `follow=true` for ever. */

@@ -6,7 +6,8 @@
 import { join } from 'node:path'
 import { openLevelStore } from '../../adapters/level/store.ts'
 import { placeAll } from '../../adapters/memory/placement.ts'
-import { clusterOf } from '../../core/graph.ts'
+import type { StateReader } from '../../core/graph.ts'
+import { clusterOf, policyOf } from '../../core/graph.ts'
 import type { ClusterId } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
@@ -28,6 +29,8 @@ import { createPlanner } from './plan.ts'
 import { createQuery } from './query.ts'
 import type { QuestionParts } from './question.ts'
 import type { RetentionConfig } from './retention.ts'
+import type { Shadow } from './shadow.ts'
+import { createShadow } from './shadow.ts'
 import type { TaskObserver } from './task.ts'
 import { createViews, readerOf } from './view.ts'
 import { taskOf } from './viewed-partition.ts'
@@ -55,6 +58,7 @@ export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionPart
   readonly graph: Graph
   readonly census: Census
   readonly index: HistoryIndex
+  readonly shadow: Shadow
   /** As far as this process' own partitions know it; else the id. */
   clusterName(cluster: ClusterId): string
 }
@@ -97,14 +101,29 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   const whereabouts = { partitions, here: taskOf(graph), owners: () => graph.owners() }
   const peer = createPeer(options.token ?? (() => undefined))
   const views = createViews({ ...whereabouts, codec, clock, peer })
+  const shadowStore = await open('shadow')
+  const readers = (): readonly StateReader[] =>
+    graph.tasks.map(({ store }) => readerOf(store, codec))
+  const shadow = createShadow({
+    ...{ log, codec, clock, store: shadowStore },
+    mode: () => {
+      const known = readers().map(policyOf)
+      return known.find(({ position }) => position >= 0n)?.policy.mode
+    },
+    now: (cluster) => {
+      const times = readers().flatMap((reader) => clusterOf(reader, cluster)?.now ?? [])
+      return times.length === 0 ? undefined : Math.max(...times)
+    },
+  })
   return {
     graph,
     census: createCensus(graph, codec, clock),
     index,
+    shadow,
     here: whereabouts.here,
     clusterName(cluster) {
-      for (const { store } of graph.tasks) {
-        const state = clusterOf(readerOf(store, codec), cluster)
+      for (const reader of readers()) {
+        const state = clusterOf(reader, cluster)
         if (state !== undefined) return state.name
       }
       return cluster
@@ -113,6 +132,9 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
-    [Symbol.asyncDispose]: async () => await indexStore[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await shadowStore[Symbol.asyncDispose]()
+      await indexStore[Symbol.asyncDispose]()
+    },
   }
 }

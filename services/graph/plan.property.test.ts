@@ -11,7 +11,7 @@ import type { Event } from '../../core/event.ts'
 import { nodeOf } from '../../core/graph.ts'
 import type { ObjectMeta, PropagationPolicy } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
-import { DEFAULT_POLICY } from '../../core/policy.ts'
+import { policyFor } from '../../core/policy.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { folder } from '../../testing/folder.ts'
 import { CLUSTER, MONITORED, ModelCluster } from '../../testing/model-cluster.ts'
@@ -35,7 +35,7 @@ class Loop {
   #now = 0
 
   constructor() {
-    const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
+    const policy = policyFor('enforce', 'parity')
     const started = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
     this.#tell({ type: 'WatcherStarted', ...started })
     this.#tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })

@@ -10,6 +10,7 @@ import { clusterOf, policyOf } from '../../core/graph.ts'
 import { InvariantError, invariant } from '../../core/invariant.ts'
 import type { ClusterId, PropagationPolicy, Uid } from '../../core/object.ts'
 import type { EvidenceClass } from '../../core/proof.ts'
+import { spanText } from '../../core/time-text.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { Problem } from '../../runtime/problem.ts'
@@ -161,17 +162,18 @@ function holdsOf(
 ): readonly string[] {
   const [reader] = readers
   if (reader === undefined) return []
-  const { mode, preset } = policyOf(reader).policy
+  const { mode, holds: waits } = policyOf(reader).policy
   const holds: string[] = []
   if (mode === 'observe')
     holds.push('mode observe only records: nothing that Kinfold does would happen')
   if (mode === 'dry-run') {
     holds.push('mode dry-run only asks the server: nothing that Kinfold does would happen')
   }
-  for (const each of ['E2', 'E3'] as const) {
+  const times = { E1: waits.e1Ms, E2: waits.e2Ms, E3: waits.e3Ms } as const
+  for (const each of ['E1', 'E2', 'E3'] as const) {
     const count = evidence.get(each) ?? 0
-    if (preset === 'guarded' && count > 0) {
-      holds.push(`preset guarded would hold ${count} that rest on evidence ${each}`)
+    if (times[each] > 0 && count > 0) {
+      holds.push(`${count} that rest on evidence ${each} would wait for ${spanText(times[each])}`)
     }
   }
   return holds

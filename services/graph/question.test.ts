@@ -182,7 +182,7 @@ test('a plan is the same under every policy, and says what the present one would
   }
 })
 
-test('a plan counts what preset guarded would hold', async (t) => {
+test('a plan counts what would have to wait', async (t) => {
   const story = [
     'put rs/a',
     'put pod/p <- rs/a, job/gone',
@@ -192,7 +192,7 @@ test('a plan counts what preset guarded would hold', async (t) => {
   const asked = await ask(t, story)
   const plan = await asked.plan('rs-a', 'Background')
   deepEqual(effects(plan), ['pod-p goes', 'rs-a goes'])
-  deepEqual(plan.holds, ['preset guarded would hold 1 that rest on evidence E3'])
+  deepEqual(plan.holds, ['1 that rest on evidence E3 would wait for 1h'])
 })
 
 for (const cascade of ['Background', 'Foreground', 'Orphan'] as const) {

@@ -7,9 +7,10 @@
  * Not here: folding over it (rehearsal.ts).
  */
 import type { Graph, StateReader } from '../../core/graph.ts'
-import { clusterOf, graphOver, policyOf } from '../../core/graph.ts'
-import { AGENDA_KEY, clusterKey, POLICY_KEY } from '../../core/key.ts'
+import { clusterOf, directivesOf, graphOver, policyOf } from '../../core/graph.ts'
+import { AGENDA_KEY, clusterKey, DIRECTIVES_KEY, POLICY_KEY } from '../../core/key.ts'
 import type { ClusterId } from '../../core/object.ts'
+import { policyFor } from '../../core/policy.ts'
 import type { ClusterState, StateValue } from '../../core/state.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { StoreEntry } from '../../ports/store.ts'
@@ -45,8 +46,9 @@ export function stageOf(
   const policy = policyOf(graph)
   graph.put(POLICY_KEY, {
     ...policy,
-    policy: { ...policy.policy, mode: 'enforce', preset: 'parity' },
+    policy: policyFor('enforce', 'parity'),
   })
+  graph.put(DIRECTIVES_KEY, { ...directivesOf(graph), pauses: [] })
   graph.put(AGENDA_KEY, { type: 'Agenda', head: 0, tail: 0 })
   graph.takeRecent()
   const pages = unchangedPages(source, graph)

@@ -161,7 +161,8 @@ const sqlite = rigOn(async (t, clock) => {
 
 /** Events that change nothing. */
 function idle(count: number): Event[] {
-  const rest = { verb: 'none', subject: '', digest: null, who: 'test', why: '' }
+  const about = { cluster: '', subject: '', digest: null, listed: [] }
+  const rest = { verb: 'none', ...about, who: 'test', why: '' }
   return Array.from({ length: count }, () => ({ type: 'Directive', ...rest }))
 }
 
@@ -215,6 +216,25 @@ for (const [engine, open] of [
     await rig.round()
     deepEqual([await rig.held('events'), await rig.snapshots()], ['55..75', [50n, 75n]])
     equal(await rig.audit(), 'identical')
+  })
+
+  test(`${engine}: what was archived stays as long as asked for, whatever goes beside it`, async (t) => {
+    const rig = await open(t, { archiveKeepMs: 10 * DAY_MS })
+    const put = async (key: string): Promise<bigint> =>
+      await rig.log.append('archive', 0, [{ key, value: new Uint8Array(1) }])
+    await rig.tell(idle(5))
+    await put('a/1')
+    rig.pass(6)
+    await put('a/2')
+    await rig.round()
+    equal(await rig.held('archive'), '0..2')
+    rig.pass(5)
+    await rig.round()
+    equal(await rig.held('archive'), '1..2')
+    rig.pass(25)
+    await rig.tell(idle(1))
+    await rig.round()
+    equal(await rig.held('archive'), '2..2')
   })
 
   test(`${engine}: a snapshot is taken after so many events, and the last three are kept`, async (t) => {

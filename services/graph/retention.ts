@@ -20,6 +20,8 @@ export interface RetentionConfig {
   readonly keepEvents: number
   /** A snapshot after so many events; sooner when what may go lies beyond the last one. */
   readonly snapshotEvents: number
+  /** Archived objects younger than this are kept. */
+  readonly archiveKeepMs: number
   /** How often it is looked at. */
   readonly everyMs: number
 }
@@ -28,6 +30,7 @@ export const DEFAULT_RETENTION: RetentionConfig = {
   keepMs: 30 * 24 * 3_600_000,
   keepEvents: 20_000_000,
   snapshotEvents: 500_000,
+  archiveKeepMs: 30 * 24 * 3_600_000,
   everyMs: 60_000,
 }
 
@@ -79,6 +82,7 @@ async function round(
   const { log, codec, task, retention } = parts
   const mayGo = await endOfWhatMayGo(parts)
   const places = [...(known ?? (await snapshots(log, codec, task.partition)))]
+  await trimArchive(parts)
   const { position } = task.status()
   const last = places.at(-1)?.position ?? 0n
   const isDue = mayGo > last || position - last >= BigInt(retention.snapshotEvents)
@@ -196,6 +200,19 @@ async function trim(
   if (all.length > kept.length) await log.trim('snapshots', task.partition, first)
   await trimFollowers(log, task.partition)
   return kept
+}
+
+/** It hangs on no event: an object may be wanted back for as long as somebody said. */
+async function trimArchive({ log, clock, task, retention }: RetentionParts): Promise<void> {
+  const { partition } = task
+  const { start, end } = await log.bounds('archive', partition)
+  // Where nothing is archived, no right to read it is needed.
+  if (start === end) return
+  const since = clock.now() - retention.archiveKeepMs
+  const oldest = await log.read('archive', partition, start, { limit: 1, waitMs: 0 })
+  if ((oldest.entries[0]?.timestamp ?? since) >= since) return
+  const before = await firstSince(log, 'archive', partition, since)
+  if (before > start) await log.trim('archive', partition, before)
 }
 
 /** What tells of events goes when they go: an audit compares all that is left of them. */

@@ -12,6 +12,7 @@ import {
   type Cluster,
   ClusterError,
   type GetAnswer,
+  type ReadAnswer,
   type ReapAnswer,
   type UnknownAnswer,
 } from '../../ports/cluster.ts'
@@ -31,12 +32,14 @@ export type CallVerb = 'GET' | 'DELETE' | 'PATCH' | 'WARN'
 
 /** The connection to one cluster, as commands and proofs use it. */
 export interface Caller {
-  send<A extends GetAnswer | ReapAnswer>(
+  send<A extends GetAnswer | ReadAnswer | ReapAnswer>(
     verb: CallVerb,
     call: (cluster: Cluster) => Promise<A>,
   ): Promise<A | UnknownAnswer>
   /** GET, with short retries; `onCall` hears of each. */
   look(target: Target, onCall: () => void, signal: AbortSignal): Promise<GetAnswer>
+  /** As `look`, with the body. */
+  read(target: Target, onCall: () => void, signal: AbortSignal): Promise<ReadAnswer>
   /** Before try number `retries + 1`; as long as the server asked, if it did. */
   wait(retries: number, afterMs: number | null, signal: AbortSignal): Promise<void>
 }
@@ -55,7 +58,7 @@ export interface CallerParts {
 export function createCaller(parts: CallerParts): Caller {
   const { cluster, throttle, clock, random, bounds, onAnswer, onBroken } = parts
 
-  async function send<A extends GetAnswer | ReapAnswer>(
+  async function send<A extends GetAnswer | ReadAnswer | ReapAnswer>(
     verb: CallVerb,
     call: (cluster: Cluster) => Promise<A>,
   ): Promise<A | UnknownAnswer> {
@@ -73,17 +76,24 @@ export function createCaller(parts: CallerParts): Caller {
     signal.throwIfAborted()
   }
 
+  async function patiently<A extends GetAnswer | ReadAnswer>(
+    call: (cluster: Cluster) => Promise<A>,
+    onCall: () => void,
+    signal: AbortSignal,
+  ): Promise<A | UnknownAnswer> {
+    for (let retries = 0; ; retries++) {
+      onCall()
+      const answer = await send('GET', call)
+      if (answer.type !== 'Unknown' || !mayRetry(answer, { retries }, bounds)) return answer
+      await wait(retries, answer.retryAfterMs, signal)
+    }
+  }
+
   return {
     send,
     wait,
-    async look(target, onCall, signal) {
-      for (let retries = 0; ; retries++) {
-        onCall()
-        const answer = await send('GET', (to) => to.get(target, signal))
-        if (answer.type !== 'Unknown' || !mayRetry(answer, { retries }, bounds)) return answer
-        await wait(retries, answer.retryAfterMs, signal)
-      }
-    },
+    look: (target, onCall, signal) => patiently((to) => to.get(target, signal), onCall, signal),
+    read: (target, onCall, signal) => patiently((to) => to.read(target, signal), onCall, signal),
   }
 }
 

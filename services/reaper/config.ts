@@ -27,6 +27,11 @@ export interface ReaperConfig {
   readonly identityProofMs: number
   /** A failed proof of identity stands this long, so a backlog does not ask once per command; before it fails it is tried again for as long at most. */
   readonly identityRetryMs: number
+  /** See lock.ts: three calls for each try, and one that is taken away is noticed within a minute. */
+  readonly lockCheckMs: number
+  readonly lockRetryMs: number
+  readonly lockProofMs: number
+  readonly lockTryMs: number
   /** Calls in flight per cluster: where it begins, and where it ends growing. 32 saturate a server on two cores. */
   readonly startConcurrency: number
   readonly maxConcurrency: number
@@ -51,6 +56,10 @@ export interface ReaperConfig {
   readonly page: number
   /** How long a read waits for the first entry. */
   readonly pollMs: number
+  /** The same of `control`. */
+  readonly controlPollMs: number
+  /** What `control` said longer ago counts no more: a pause acts within that time, also when it cannot be read (I13). */
+  readonly controlFreshMs: number
   /** Results are gathered this long, so a cascade costs few appends; nobody waits for one result. */
   readonly gatherMs: number
   /** Results per append. */
@@ -72,6 +81,10 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   ownerProofs: 10_000,
   identityProofMs: 25_000,
   identityRetryMs: 1_000,
+  lockCheckMs: 60_000,
+  lockRetryMs: 10_000,
+  lockProofMs: 180_000,
+  lockTryMs: 10_000,
   startConcurrency: 8,
   maxConcurrency: 32,
   slowMs: 250,
@@ -83,6 +96,8 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   detailBytes: 60_000,
   page: 250,
   pollMs: 5_000,
+  controlPollMs: 500,
+  controlFreshMs: 2_000,
   gatherMs: 2,
   resultsPerAppend: 500,
   saveEveryMs: 1_000,

@@ -1,18 +1,32 @@
 /**
- * What `control` says now about each cluster: paused, connected, its epoch. Followed by the reaper itself, so that a pause does not queue
+ * What `control` says now about each cluster: paused, connected, its epoch, what is protected. Followed by the reaper itself, so that a pause does not queue
  * behind commands.
  *
- * What must stay true: a directive that cannot be read counts against acting: a pause as pressed, a cluster as not connected.
+ * What must stay true: a directive that cannot be read counts against acting: a pause as pressed, a cluster as not connected, protection as of everything. So does one that may have
+ * been given since `control` was last read: nobody acts on what is older than `controlFreshMs`.
  *
  * Not here: requests to relist (the watcher reads those), what is done about a pause (gate.ts).
  */
+import { PAUSE_PREFIX, PROTECT_PREFIX, protectingOf } from '../../core/control-key.ts'
+import type { Projection } from '../../core/mark.ts'
+import { projectionOf } from '../../core/mark.ts'
 import type { ClusterId } from '../../core/object.ts'
+import type { Protection } from '../../core/policy.ts'
+import type { GuardedSubject, Guarding } from '../../core/protection.ts'
+import type { Control as ControlRecord } from '../../core/record.ts'
+import { readSubject } from '../../core/subject.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { type Entry, type Log, LogError } from '../../ports/log.ts'
 import type { LogRetry } from './log-retry.ts'
 
 export interface Control {
-  isPaused(cluster: ClusterId): boolean
+  /** Why nothing may be done in this cluster now; empty when it may. */
+  pausedBecause(cluster: ClusterId): string
+  /** What must not be deleted there. */
+  guarding(cluster: ClusterId): Guarding
+  /** Labels and annotations that objects have to be read with, so that it is seen. */
+  projection(cluster: ClusterId): Projection
   isConnected(cluster: ClusterId): boolean
   clusterEpoch(cluster: ClusterId): number | undefined
 }
@@ -28,22 +42,49 @@ interface Connection {
   readonly clusterEpoch: number | undefined
 }
 
-const PAUSE = 'pause/'
+export interface ControlBounds {
+  readonly page: number
+  readonly controlPollMs: number
+  readonly controlFreshMs: number
+}
+
+interface Guarded extends GuardedSubject {
+  readonly cluster: ClusterId
+}
 const CLUSTER = 'cluster/'
 
 export function createControl(
   log: Log,
   codec: Codec,
   retry: LogRetry,
-  bounds: { readonly page: number; readonly pollMs: number },
+  clock: Pick<Clock, 'monotonicMs'>,
+  bounds: ControlBounds,
+  onProtected: () => void,
 ): FollowedControl {
   const paused = new Set<ClusterId>()
   const connections = new Map<ClusterId, Connection>()
+  const subjects = new Map<string, Guarded>()
+  /** Keys under `protect/` that cannot be understood. */
+  const unclear = new Set<string>()
+  let policy: Protection | null = null
   let next = 0n
+  /** When it was last asked what stands, by a question that was answered. Monotonic. */
+  let askedAt = Number.NEGATIVE_INFINITY
+
+  function asked<T>(question: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return retry(async () => {
+      const at = clock.monotonicMs()
+      const answer = await question()
+      askedAt = at
+      return answer
+    }, signal)
+  }
 
   function apply(entry: Entry): void {
-    if (entry.key.startsWith(PAUSE)) {
-      const cluster = entry.key.slice(PAUSE.length)
+    if (entry.key.startsWith(PROTECT_PREFIX)) {
+      protect(entry)
+    } else if (entry.key.startsWith(PAUSE_PREFIX)) {
+      const cluster = entry.key.slice(PAUSE_PREFIX.length)
       if (isPause(codec, entry)) paused.add(cluster)
       else paused.delete(cluster)
     } else if (entry.key.startsWith(CLUSTER)) {
@@ -51,24 +92,47 @@ export function createControl(
     }
   }
 
+  function protect({ key, value }: Entry): void {
+    const record = value === null ? null : controlIn(codec, value)
+    const protecting = record === undefined ? undefined : protectingOf(key, record)
+    if (protecting === undefined) unclear.add(key)
+    else unclear.delete(key)
+    if (protecting?.type === 'policy') policy = protecting.protection
+    if (protecting?.type === 'subject') {
+      const { cluster, subject, isLifted } = protecting
+      if (isLifted || record == null) subjects.delete(key)
+      else if (readSubject(subject) === undefined) unclear.add(key)
+      else subjects.set(key, { cluster, subject, who: record.who, why: record.why })
+    }
+  }
+
+  function subjectsOf(cluster: ClusterId): readonly Guarded[] {
+    return [...subjects.values()].filter((each) => each.cluster === '' || each.cluster === cluster)
+  }
+
   async function load(signal: AbortSignal): Promise<void> {
     // The end first: what is appended in between is applied twice, never left out.
     const end = (await retry(() => log.bounds('control', 0), signal)).end
-    const entries = await retry(() => log.latest('control', 0), signal)
+    const entries = await asked(() => log.latest('control', 0), signal)
     paused.clear()
     connections.clear()
+    subjects.clear()
+    unclear.clear()
+    policy = null
     for (const entry of entries) apply(entry)
     next = end
+    onProtected()
   }
 
   return {
     load,
     async follow(signal) {
-      const options = { limit: bounds.page, waitMs: bounds.pollMs }
+      const options = { limit: bounds.page, waitMs: bounds.controlPollMs }
       while (!signal.aborted) {
         try {
-          const page = await retry(() => log.read('control', 0, next, options, signal), signal)
+          const page = await asked(() => log.read('control', 0, next, options, signal), signal)
           for (const entry of page.entries) apply(entry)
+          if (page.entries.some(({ key }) => key.startsWith(PROTECT_PREFIX))) onProtected()
           next = page.next
         } catch (error) {
           if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
@@ -76,9 +140,44 @@ export function createControl(
         }
       }
     },
-    isPaused: (cluster) => paused.has(cluster),
+    pausedBecause(cluster) {
+      if (paused.has('') || paused.has(cluster)) return 'paused'
+      if (unclear.size > 0) return 'what is protected cannot be read'
+      const isFresh = clock.monotonicMs() - askedAt <= bounds.controlFreshMs
+      return isFresh ? '' : 'whether it is paused cannot be read'
+    },
+    guarding: (cluster) => ({
+      policy: policy ?? NOTHING,
+      subjects: subjectsOf(cluster),
+      // Which deletions nobody saw is known where they are decided.
+      namespacesWhereUnseen: [],
+    }),
+    projection: (cluster) =>
+      projectionOf(
+        policy,
+        subjectsOf(cluster).map(({ subject }) => subject),
+      ),
     isConnected: (cluster) => connections.get(cluster)?.isConnected === true,
     clusterEpoch: (cluster) => connections.get(cluster)?.clusterEpoch,
+  }
+}
+
+/** Before any policy was told: no command is older. */
+const NOTHING: Protection = {
+  kinds: [],
+  namespaces: [],
+  labels: [],
+  annotations: [],
+  othersMarks: false,
+}
+
+/** Undefined for anything else. */
+function controlIn(codec: Codec, value: Uint8Array): ControlRecord | undefined {
+  try {
+    const record = codec.decode(value)
+    return record.type === 'Control' ? record : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -2,6 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from '../../core/command.ts'
+import { policyFor } from '../../core/policy.ts'
 import {
   CLAIM,
   deleteObject,
@@ -20,9 +21,15 @@ const FINE: Facts = {
   isReachable: true,
   clusterEpoch: 1,
   isConnected: true,
-  isPaused: false,
+  pausedBecause: '',
+  guarding: {
+    policy: policyFor('enforce', 'guarded').protection,
+    subjects: [],
+    namespacesWhereUnseen: [],
+  },
   isUnbroken: true,
   mode: 'enforce',
+  unlocked: undefined,
 }
 
 const verbs = [deleteObject(), orphanDependent(), removeFinalizer(), verifyOwner(), warnObject()]
@@ -35,7 +42,7 @@ for (const command of verbs) {
 
 const facts: readonly (readonly [string, Partial<Facts>, string])[] = [
   ['too old', { ageMs: 600_001 }, 'expired'],
-  ['paused', { isPaused: true }, 'paused'],
+  ['paused', { pausedBecause: 'paused' }, 'paused'],
   [
     'of a cluster out of reach',
     { isReachable: false },
@@ -77,6 +84,11 @@ const faulty: readonly (readonly [string, Command, string])[] = [
     'the command names no owner to prove',
   ],
   [
+    'E4, approved, without an owner',
+    deleteObject({ evidence: 'E4', approvedBy: 'anna', owners: [] }),
+    'the command names no owner to prove',
+  ],
+  [
     'nothing to drop',
     orphanDependent({ drop: [] }),
     'the command drops no reference, or one that it does not list',
@@ -94,6 +106,14 @@ for (const [what, command, reason] of faulty) {
     deepEqual(judge(command, FINE, BOUNDS), { type: 'Blocked', reason })
   })
 }
+
+test('lets a mass cause go that a person approved, once its owners are looked at again', () => {
+  for (const command of [deleteObject, orphanDependent]) {
+    const approved = command({ evidence: 'E4', approvedBy: 'anna' })
+    deepEqual(judge(approved, FINE, BOUNDS), { type: 'Go', dryRun: false })
+    deepEqual(claimsToProve(approved, FINE, BOUNDS), approved.owners)
+  }
+})
 
 const modes = [
   ['enforce', 'enforce', false],
@@ -180,3 +200,15 @@ for (const [what, look, provesAbsent, provesWaiting, provesOrphaning] of looks) 
     equal(disproof(orphaning, look) === undefined, provesOrphaning)
   })
 }
+
+test('makes a dry run of every command while the lock that is required is not in force, and says why', () => {
+  for (const command of verbs) {
+    deepEqual(judge(command, { ...FINE, unlocked: 'no lock' }, BOUNDS), {
+      type: 'Go',
+      dryRun: true,
+      insteadBecause: 'no lock',
+    })
+    const dry = { ...FINE, unlocked: 'no lock', mode: 'dry-run' } as const
+    deepEqual(judge(command, dry, BOUNDS), { type: 'Go', dryRun: true })
+  }
+})

@@ -6,9 +6,11 @@
  *
  * Not here: getting the facts and the looks (proof.ts, control.ts), the guard inside the call itself (guard.ts).
  */
-import type { Command, OrphanDependent, OwnerClaim } from '../../core/command.ts'
+import type { Command, DeleteObject, OrphanDependent, OwnerClaim } from '../../core/command.ts'
 import { type Phase, phaseOf } from '../../core/node.ts'
 import type { Mode } from '../../core/policy.ts'
+import type { EvidenceClass } from '../../core/proof.ts'
+import { type Guarding, protectedNow, protectedPlace } from '../../core/protection.ts'
 import type { GetAnswer } from '../../ports/cluster.ts'
 
 export interface Facts {
@@ -20,11 +22,16 @@ export interface Facts {
   readonly clusterEpoch: number | undefined
   /** A watcher is connected to it, or has resumed. */
   readonly isConnected: boolean
-  readonly isPaused: boolean
+  /** Empty when it is not. */
+  readonly pausedBecause: string
+  /** What must not be deleted. */
+  readonly guarding: Guarding
   /** Since the command was appended this reaper has run, and no call to the cluster has failed: nobody can have restored it unseen. */
   readonly isUnbroken: boolean
   /** The strictest that this reaper may do. */
   readonly mode: Mode
+  /** Why there may only be dry runs for want of the cluster's own lock; undefined when nothing is wanting. */
+  readonly unlocked: string | undefined
 }
 
 export interface GateBounds {
@@ -33,30 +40,68 @@ export interface GateBounds {
 }
 
 export type Pass =
-  | { readonly type: 'Go'; readonly dryRun: boolean }
+  | {
+      readonly type: 'Go'
+      readonly dryRun: boolean
+      /** Why it is one although an effect was asked for: then the fold asks again. */
+      readonly insteadBecause?: string
+    }
   | { readonly type: 'Blocked'; readonly reason: string }
 
 const GO: Pass = { type: 'Go', dryRun: false }
-const GO_DRY: Pass = { type: 'Go', dryRun: true }
+const GO_DRY = { type: 'Go', dryRun: true } as const satisfies Pass
 
 /** All that can be said without asking the cluster. */
 export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass {
   const reason = hindrance(command, facts, bounds)
   if (reason !== undefined) return { type: 'Blocked', reason }
-  return facts.mode === 'dry-run' || command.mode === 'dry-run' ? GO_DRY : GO
+  if (facts.mode === 'dry-run' || command.mode === 'dry-run') return GO_DRY
+  const { unlocked } = facts
+  return unlocked === undefined ? GO : { ...GO_DRY, insteadBecause: unlocked }
 }
 
 function hindrance(command: Command, facts: Facts, bounds: GateBounds): string | undefined {
   if (facts.ageMs > bounds.commandLifeMs) return 'expired'
-  if (facts.isPaused) return 'paused'
+  if (facts.pausedBecause !== '') return facts.pausedBecause
   if (!facts.isReachable) return 'this reaper has no connection to the cluster'
   if (facts.clusterEpoch === undefined || !facts.isConnected) return 'the watcher is not connected'
   if (facts.clusterEpoch !== command.clusterEpoch) {
     return `the cluster's epoch is ${facts.clusterEpoch}, the command's ${command.clusterEpoch}`
   }
   if (facts.mode === 'observe') return 'this reaper only observes'
-  if (command.evidence === 'E4' && command.type !== 'VerifyOwner') return 'needs approval'
+  if (needsApproval(command)) return 'needs approval'
+  if (command.type === 'DeleteObject') {
+    const spared = protectedPlace(command.target, evidenceFor(command), facts.guarding)
+    if (spared !== '') return spared
+  }
   return missingGuard(command)
+}
+
+/** A command bears E2 also where a deletion that was seen is to be looked at once more: whether it is spared by its kind was decided by the fold. */
+function evidenceFor({ evidence }: Command): EvidenceClass {
+  return evidence === 'E2' ? 'E1' : evidence
+}
+
+/** Why the object of a DELETE, as it was just read, is to stay; empty when it may go, or is not the one that was meant. */
+export function sparedBecause(command: Command, read: GetAnswer, { guarding }: Facts): string {
+  if (command.type !== 'DeleteObject' || read.type !== 'Found') return ''
+  const { object } = read
+  if (object.uid !== command.target.uid || object.deletedAt !== null) return ''
+  return protectedNow(object, evidenceFor(command), guarding)
+}
+
+/** Labels and annotations of people's own choosing: what the watcher told before they were chosen does not show them. */
+export function isReadFirst({ target }: DeleteObject, { guarding }: Facts): boolean {
+  const { policy, subjects } = guarding
+  if (target.aggregated || policy.labels.length > 0 || policy.annotations.length > 0) return true
+  return subjects.some(({ subject }) => /^(label|annotation)\//.test(subject))
+}
+
+/** A mass cause goes for nobody but a person; and then its owners are looked at once more, too. */
+function needsApproval(command: Command): boolean {
+  if (command.evidence !== 'E4' || command.type === 'VerifyOwner') return false
+  const mayBe = command.type === 'DeleteObject' || command.type === 'OrphanDependent'
+  return !mayBe || command.approvedBy === ''
 }
 
 /** An empty precondition is none to an API server, so a command without its guard is refused here (I2, I4). */
@@ -74,7 +119,7 @@ function missingGuard(command: Command): string | undefined {
     return 'the command drops no reference, or one that it does not list'
   }
   if (command.references.length === 0) return 'the object had no owner references'
-  const needsProof = command.evidence === 'E2' || command.evidence === 'E3'
+  const needsProof = ['E2', 'E3', 'E4'].includes(command.evidence)
   if (needsProof && command.owners.length === 0) return 'the command names no owner to prove'
   return undefined
 }

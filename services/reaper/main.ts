@@ -5,6 +5,9 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import type { ArchiveSettings } from './archive.ts'
+import { DEFAULT_REAPER_CONFIG } from './config.ts'
+import { createLocks, type LockStatus, type LockWanted } from './lock.ts'
 import type { ConnectedCluster, Reaper, ReaperParts } from './reaper.ts'
 import { createReaper } from './reaper.ts'
 
@@ -17,14 +20,17 @@ export interface ReaperMainOptions {
   readonly clusters: readonly ConnectedCluster[]
   /** Commands of an earlier start may still be on the log, judged in another mode: the stricter one counts. */
   readonly mode: Mode
+  /** Whether the clusters' own locks are looked for, and needed. */
+  readonly lock: LockWanted
   readonly placement?: ReaperParts['placement']
+  readonly archive?: ArchiveSettings | undefined
 }
 
 /** The same reason in a cluster is a line once a minute, with how many there were: a pause blocks a whole backlog. */
 const BLOCKED_LINE_MS = 60_000
 const MAX_REASONS = 1_000
 
-export function openReaper({ clusters, logger, mode, ...ports }: ReaperMainOptions): Reaper {
+export function openReaper({ clusters, logger, mode, lock, ...ports }: ReaperMainOptions): Reaper {
   const told = new Map<string, { at: number; count: number }>()
   const isNews = (key: string): number => {
     const now = ports.clock.monotonicMs()
@@ -33,9 +39,17 @@ export function openReaper({ clusters, logger, mode, ...ports }: ReaperMainOptio
     told.set(key, isDue ? { at: now, count: 0 } : { at: last.at, count: last.count + 1 })
     return isDue ? last.count + 1 : 0
   }
+  const locks = createLocks({
+    clusters: () => clusters,
+    wanted: lock,
+    clock: ports.clock,
+    bounds: DEFAULT_REAPER_CONFIG,
+    onChange: (status) => tellLock(logger, status),
+  })
   return createReaper({
     ...ports,
     config: { mode },
+    locks,
     clusters: (id) => clusters.find((each) => each.id === id),
     observe: (note) => {
       if (note.type === 'Settled') {
@@ -64,4 +78,11 @@ export function openReaper({ clusters, logger, mode, ...ports }: ReaperMainOptio
       }
     },
   })
+}
+
+function tellLock(logger: Logger, { name, cluster, state, reason, isRequired }: LockStatus): void {
+  const isFine = state === 'in force' || !isRequired
+  const hint = isFine ? '' : 'commands are only dry runs until it is there'
+  const fields = { name, cluster, state, reason, hint }
+  logger.log(isFine ? 'info' : 'warn', 'the lock of a cluster', fields)
 }

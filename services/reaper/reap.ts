@@ -7,10 +7,19 @@
  * Not here: which command comes next (backlog.ts), what the answers mean (settle.ts), appending the result (outbox.ts).
  */
 import type { Command, VerifyOwner } from '../../core/command.ts'
-import type { Cluster, ReapAnswer } from '../../ports/cluster.ts'
+import type { Cluster, GetAnswer, ReapAnswer } from '../../ports/cluster.ts'
+import type { Archive } from './archive.ts'
 import type { Caller, CallVerb } from './call.ts'
 import type { ReaperConfig } from './config.ts'
-import { claimsToProve, disproof, type Facts, judge, type Pass } from './gate.ts'
+import {
+  claimsToProve,
+  disproof,
+  type Facts,
+  isReadFirst,
+  judge,
+  type Pass,
+  sparedBecause,
+} from './gate.ts'
 import { deleteGuard, patchGuard } from './guard.ts'
 import type { Proofs } from './proof.ts'
 import { type Result, settled, verified } from './result.ts'
@@ -31,6 +40,8 @@ export interface Reaping {
   readonly caller: Caller
   readonly proofs: Proofs
   readonly config: ReaperConfig
+  /** What is to be deleted goes there first; undefined: it is deleted at once. */
+  readonly archive: Archive | undefined
   /** As they are now. */
   facts(appendedAt: number): Facts
 }
@@ -81,10 +92,12 @@ async function effect(command: Effect, life: Life): Promise<Settle> {
     const pass = await gate(command, life)
     if (pass.type === 'Blocked') return blocked(pass.reason)
     tried = { ...tried, dryRun: pass.dryRun }
-    const step = await attempt(command, resourceVersion, tried, life)
+    const step =
+      (await archive(command, resourceVersion, tried, life)) ??
+      (await attempt(command, resourceVersion, tried, life))
     switch (step.type) {
       case 'Settle':
-        return step
+        return step.outcome === 'would-go' ? wouldGo(step, pass) : step
       case 'Retry':
         await life.site.caller.wait(tried.retries, step.afterMs, life.signal)
         tried = { ...tried, retries: tried.retries + 1 }
@@ -115,17 +128,51 @@ async function gate(command: Command, { appendedAt, site, signal, onCall }: Life
   return judge(command, site.facts(appendedAt), site.config)
 }
 
+/** Undefined: its DELETE may be sent now. That is straight from the gate: looks at owners are shared for a moment, so mostly it costs no call. */
+async function archive(
+  command: Effect,
+  resourceVersion: string,
+  tried: Tried,
+  life: Life,
+): Promise<Settle | Again | undefined> {
+  const { appendedAt, site, signal, onCall } = life
+  const { archive, caller, config } = site
+  const spared = (read: GetAnswer): string => sparedBecause(command, read, site.facts(appendedAt))
+  if (archive === undefined || command.type !== 'DeleteObject' || tried.dryRun) return undefined
+  const keeping = await archive.keep({ command, resourceVersion, caller, onCall }, signal)
+  switch (keeping.type) {
+    case 'Failed':
+      return blocked(keeping.reason)
+    case 'Moved':
+      if (spared(keeping.read) !== '') return seenSpared(spared(keeping.read), keeping.read)
+      return readBack(command, MOVED, keeping.read, tried, config)
+    case 'Kept': {
+      const read: GetAnswer = { type: 'Found', object: keeping.object, code: 200 }
+      if (spared(read) !== '') return seenSpared(spared(read), read)
+      const pass = await gate(command, life)
+      if (pass.type === 'Blocked') return blocked(pass.reason)
+      return pass.dryRun ? blocked('became a dry run while it was archived') : undefined
+    }
+  }
+}
+
+/** As the DELETE would have been answered. */
+const MOVED: ReapAnswer = { type: 'Conflict', code: 409, reason: 'another resourceVersion' }
+
 async function attempt(
   command: Effect,
   resourceVersion: string,
   tried: Tried,
   life: Life,
 ): Promise<Settle | Retry | Again> {
-  const { site, signal, onCall } = life
+  const { appendedAt, site, signal, onCall } = life
   const answer = await call(command, resourceVersion, tried.dryRun, life)
+  if (answer.type === 'Settle') return answer
   const step = onAnswer(command, answer, tried, site.config)
   if (step.type !== 'ReadBack') return step
   const read = await site.caller.look(command.target, onCall, signal)
+  const spared = sparedBecause(command, read, site.facts(appendedAt))
+  if (spared !== '') return seenSpared(spared, read)
   return readBack(command, answer, read, tried, site.config)
 }
 
@@ -133,8 +180,8 @@ async function call(
   command: Effect,
   resourceVersion: string,
   dryRun: boolean,
-  { site, signal, onCall }: Life,
-): Promise<ReapAnswer> {
+  { appendedAt, site, signal, onCall }: Life,
+): Promise<ReapAnswer | Settle> {
   const { target } = command
   const send = (
     verb: CallVerb,
@@ -145,10 +192,18 @@ async function call(
   }
   switch (command.type) {
     case 'DeleteObject': {
-      if (target.aggregated) {
+      // What was archived was looked at for it.
+      const isLookedAt = !dryRun && site.archive !== undefined
+      if (isReadFirst(command, site.facts(appendedAt)) && !isLookedAt) {
         const read = await site.caller.look(target, onCall, signal)
+        const spared = sparedBecause(command, read, site.facts(appendedAt))
+        if (spared !== '') return seenSpared(spared, read)
         const answer = beforeDelete(command, resourceVersion, read)
         if (answer !== undefined) return answer
+        // The look may have taken long: a pause pressed meanwhile counts.
+        const pass = judge(command, site.facts(appendedAt), site.config)
+        if (pass.type === 'Blocked') return blocked(pass.reason)
+        if (pass.dryRun && !dryRun) return blocked('became a dry run while it was looked at')
       }
       const options = deleteGuard(command, resourceVersion, dryRun)
       return send('DELETE', (to) => to.delete(target, options, signal))
@@ -166,6 +221,18 @@ async function call(
 
 /** An Event has no dry run, so none is sent. */
 const WOULD_WARN: ReapAnswer = { type: 'WouldGo', code: 200 }
+
+/** Where an effect was asked for it is asked for again: it has to wait, and is not done with. */
+function wouldGo(step: Settle, { insteadBecause }: Extract<Pass, { type: 'Go' }>): Settle {
+  if (insteadBecause === undefined) return step
+  return { ...step, outcome: 'blocked', reason: `it would go, but ${insteadBecause}` }
+}
+
+/** The fold learns what was seen, and holds it by itself. */
+function seenSpared(reason: string, read: GetAnswer): Settle {
+  const object = read.type === 'Found' ? read.object : null
+  return { type: 'Settle', outcome: 'stale', reason, code: read.code, object }
+}
 
 function blocked(reason: string): Settle {
   return { type: 'Settle', outcome: 'blocked', reason, code: null, object: null }

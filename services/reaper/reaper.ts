@@ -16,15 +16,17 @@ import type { Log, LogError } from '../../ports/log.ts'
 import type { Placed, Placement } from '../../ports/placement.ts'
 import type { Random } from '../../ports/random.ts'
 import { joining } from '../../runtime/lifecycle.ts'
+import { type Archive, type ArchiveSettings, createArchive } from './archive.ts'
 import type { Job } from './backlog.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
 import { createControl, type FollowedControl } from './control.ts'
 import { createLane, type Lane } from './lane.ts'
+import type { LockStatus, Locks } from './lock.ts'
 import { createLogRetry, type LogRetry } from './log-retry.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import type { Result } from './result.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
-import { type CallCount, createTally, type SettledCount } from './tally.ts'
+import { type CallCount, createTally, type RefusedCount, type SettledCount } from './tally.ts'
 
 /** The same for as long as the reaper lives. `id` is what the endpoint must prove to be. */
 export interface ConnectedCluster {
@@ -39,9 +41,13 @@ export interface ReaperParts {
   readonly clusters: (id: ClusterId) => ConnectedCluster | undefined
   readonly clock: Clock
   readonly random: Random
+  /** The clusters' own locks; undefined: none is wanted. */
+  readonly locks?: Locks
   /** Which partitions of `commands` are this process'; undefined: all. */
   readonly placement?: { readonly of: Placement; readonly url: string } | undefined
   readonly config?: Partial<ReaperConfig>
+  /** Undefined: nothing is archived. */
+  readonly archive?: ArchiveSettings | undefined
   readonly observe?: (note: ReaperNote) => void
 }
 
@@ -75,7 +81,9 @@ export interface ReaperStatus {
   readonly backlog: number
   readonly settled: readonly SettledCount[]
   readonly calls: readonly CallCount[]
+  readonly protectedRefusals: readonly RefusedCount[]
   readonly unreadable: number
+  readonly locks: readonly LockStatus[]
 }
 
 export interface Reaper {
@@ -99,6 +107,7 @@ class Loop implements Reaper {
   /** Of the partitions that this process has, by their numbers. */
   readonly #lanes = new Map<number, Lane>()
   readonly #outbox: Outbox
+  readonly #archive: Archive | undefined
   readonly #sites = new Map<ClusterId, Site>()
   readonly #tally = createTally()
   readonly #startedAt: number
@@ -117,9 +126,14 @@ class Loop implements Reaper {
     this.#parts = parts
     this.#startedAt = clock.now()
     this.#config = bounds
-    this.#control = createControl(log, codec, retry, bounds)
+    this.#control = createControl(log, codec, retry, clock, bounds, () => {
+      for (const site of this.#sites.values()) site.project()
+    })
     this.#outbox = createOutbox({ log, codec, clock, retry, bounds, onFailed, signal })
     this.#retry = retry
+    const { archive: settings } = parts
+    this.#archive =
+      settings === undefined ? undefined : createArchive({ log, codec, clock, bounds, settings })
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -141,6 +155,7 @@ class Loop implements Reaper {
       inFlight: clusters.reduce((sum, { inFlight }) => sum + inFlight, 0),
       backlog: [...this.#lanes.values()].reduce((sum, lane) => sum + lane.unsettled(), 0),
       ...this.#tally.counts(),
+      locks: this.#parts.locks?.status() ?? [],
     }
   }
 
@@ -151,7 +166,8 @@ class Loop implements Reaper {
     const reading = this.#task((until) => this.#takeLanes(until), signal)
     const saving = this.#task((until) => this.#saveOften(until), signal)
     const looking = this.#task((until) => this.#lookForWatchers(until), signal)
-    await Promise.all([reading, saving, looking])
+    const trying = this.#task(async (until) => this.#parts.locks?.run(until), signal)
+    await Promise.all([reading, saving, looking, trying])
     await this.#drain()
     await following
   }
@@ -249,6 +265,7 @@ class Loop implements Reaper {
       id,
       cluster: connected.cluster,
       random: this.#parts.random,
+      archive: this.#archive,
       onResult: (job, result) => this.#settle(job, result),
       onAnswer: (verb, code) => this.#tally.answered(id, verb, code),
       onFailed: (error) => this.#fail(error),
@@ -260,7 +277,8 @@ class Loop implements Reaper {
 
   #facts(): FactSources {
     const startedAt = this.#startedAt
-    return { control: this.#control, startedAt, clock: this.#parts.clock, config: this.#config }
+    const { locks, clock } = this.#parts
+    return { control: this.#control, locks, startedAt, clock, config: this.#config }
   }
 
   #settle(job: Job, result: Result): void {

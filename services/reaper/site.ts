@@ -10,11 +10,13 @@ import type { ClusterId } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Random } from '../../ports/random.ts'
+import type { Archive } from './archive.ts'
 import { createBacklog, type Job } from './backlog.ts'
 import { type CallVerb, createCaller } from './call.ts'
 import type { ReaperConfig } from './config.ts'
 import type { Control } from './control.ts'
 import { type Facts, judge } from './gate.ts'
+import type { Locks } from './lock.ts'
 import { createProofs } from './proof.ts'
 import { type Reaping, reap } from './reap.ts'
 import { type Result, unsent } from './result.ts'
@@ -22,6 +24,8 @@ import { createThrottle, type Throttle } from './throttle.ts'
 
 export interface Site {
   add(job: Job): void
+  /** What must be read of objects may be another. */
+  project(): void
   /** Something outside may have changed: what waited may go. */
   look(): void
   /** No further command goes; resolves when those under way are answered or cut. */
@@ -39,6 +43,8 @@ export interface SiteStatus {
 
 export interface FactSources {
   readonly control: Control
+  /** Undefined: none is wanted. */
+  readonly locks: Pick<Locks, 'lacking' | 'isAwaited'> | undefined
   /** Of the reaper, in wall time: what was appended before lived through a time that nobody here saw. */
   readonly startedAt: number
   readonly clock: Clock
@@ -49,6 +55,7 @@ export interface SiteParts extends FactSources {
   readonly id: ClusterId
   readonly cluster: Cluster
   readonly random: Random
+  readonly archive: Archive | undefined
   readonly onResult: (job: Job, result: Result) => void
   readonly onAnswer: (verb: CallVerb, code: number | null) => void
   readonly onFailed: (error: unknown) => void
@@ -71,7 +78,7 @@ class OneCluster implements Site {
   #troubledAt: number
 
   constructor(parts: SiteParts) {
-    const { id, cluster, clock, random, config } = parts
+    const { id, cluster, clock, random, config, archive } = parts
     const throttle = createThrottle(config)
     const onTrouble = (): void => {
       this.#troubledAt = clock.now()
@@ -94,7 +101,8 @@ class OneCluster implements Site {
     this.#troubledAt = parts.startedAt - 1
     this.#parts = parts
     this.#throttle = throttle
-    this.#reaping = { caller, proofs, config, facts }
+    this.#reaping = { caller, proofs, config, archive, facts }
+    this.project()
   }
 
   add(job: Job): void {
@@ -103,6 +111,11 @@ class OneCluster implements Site {
       this.#parts.onResult(superseded, unsent(superseded.command, 'stale', 'superseded'))
     }
     this.#pump()
+  }
+
+  project(): void {
+    const { id, cluster, control } = this.#parts
+    cluster.project(control.projection(id))
   }
 
   look(): void {
@@ -139,10 +152,11 @@ class OneCluster implements Site {
     }
   }
 
-  /** Its watcher starts as well, and has not connected yet. */
+  /** Its watcher starts as well, and has not connected yet; or the lock that it needs was not tried yet. */
   #isEarly(): boolean {
-    const { id, control, clock, config, startedAt } = this.#parts
-    return !control.isConnected(id) && clock.now() - startedAt < config.firstContactMs
+    const { id, control, locks, clock, config, startedAt } = this.#parts
+    const isAwaited = !control.isConnected(id) || locks?.isAwaited(id) === true
+    return isAwaited && clock.now() - startedAt < config.firstContactMs
   }
 
   #begin(job: Job): void {
@@ -179,15 +193,17 @@ function factsOf(
   id: ClusterId,
   appendedAt: number,
   isReachable: boolean,
-  { control, clock, config }: FactSources,
+  { control, locks, clock, config }: FactSources,
 ): Facts {
   return {
     isReachable,
     ageMs: clock.now() - appendedAt,
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
-    isPaused: control.isPaused(id),
+    pausedBecause: control.pausedBecause(id),
+    guarding: control.guarding(id),
     isUnbroken: false,
     mode: config.mode,
+    unlocked: locks?.lacking(id),
   }
 }

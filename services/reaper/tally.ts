@@ -4,6 +4,7 @@
 import type { Command, CommandType } from '../../core/command.ts'
 import type { Outcome } from '../../core/event.ts'
 import type { ClusterId } from '../../core/object.ts'
+import { isProtection } from '../../core/protection.ts'
 import type { CallVerb } from './call.ts'
 import type { Result } from './result.ts'
 
@@ -24,6 +25,12 @@ export interface CallCount {
   readonly count: number
 }
 
+/** Commands that were not carried out for what is protected. */
+export interface RefusedCount {
+  readonly cluster: ClusterId
+  readonly count: number
+}
+
 export interface Tally {
   settled(command: Command, result: Result): void
   answered(cluster: ClusterId, verb: CallVerb, code: number | null): void
@@ -31,6 +38,7 @@ export interface Tally {
   counts(): {
     readonly settled: readonly SettledCount[]
     readonly calls: readonly CallCount[]
+    readonly protectedRefusals: readonly RefusedCount[]
     readonly unreadable: number
   }
 }
@@ -41,12 +49,15 @@ type Counting<T> = Map<string, Labels<T> & { count: number }>
 export function createTally(): Tally {
   const settled: Counting<SettledCount> = new Map()
   const calls: Counting<CallCount> = new Map()
+  const refusals: Counting<RefusedCount> = new Map()
   let unreadable = 0
   return {
     settled({ cluster, type: verb }, result) {
       const outcome = outcomeOf(result)
       const code = result.type === 'CommandSettled' ? result.code : null
       count(settled, `${cluster} ${verb} ${outcome} ${code}`, { cluster, verb, outcome, code })
+      const isProtected = result.type === 'CommandSettled' && isProtection(result.reason)
+      if (isProtected) count(refusals, cluster, { cluster })
     },
     answered(cluster, verb, code) {
       count(calls, `${cluster} ${verb} ${code}`, { cluster, verb, code })
@@ -57,6 +68,7 @@ export function createTally(): Tally {
     counts: () => ({
       settled: [...settled.values()].map((one) => ({ ...one })),
       calls: [...calls.values()].map((one) => ({ ...one })),
+      protectedRefusals: [...refusals.values()].map((one) => ({ ...one })),
       unreadable,
     }),
   }

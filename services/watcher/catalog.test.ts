@@ -99,6 +99,18 @@ test('kinds are monitored that can be listed, watched and deleted, and are no ev
   ])
 })
 
+test('only listed kinds are monitored where a list is given', () => {
+  const listed = ['pods', 'jobs.batch']
+  const all = answer([pod, job, cron, kind('other.io', 'Pod')])
+  const monitored = [...catalogOf(all, listed).values()].filter((each) => each.monitored)
+  deepEqual(
+    monitored.map(({ group, resource }) => `${group}/${resource}`),
+    ['/pods', 'batch/jobs'],
+  )
+  equal(catalogOf(all, listed).get('batch/CronJob')?.reason, 'it is not among the kinds listed')
+  equal(show(compareCatalog(catalogOf(all), all, listed)), '+CronJob +Pod')
+})
+
 test('two resources of one kind give the same entry in either order', () => {
   const one = kind('two.io', 'Thing', { resource: 'things' })
   const other = kind('two.io', 'Thing', { resource: 'objects' })

@@ -44,10 +44,11 @@ export interface CatalogChange {
 export function compareCatalog(
   known: ReadonlyMap<KindKey, ServedKind | KnownKind>,
   discovery: Discovery,
+  listed: readonly string[] | null = null,
 ): CatalogChange | undefined {
   if (discovery.kinds.length === 0) return undefined
   const failed = new Set(discovery.failed.map(groupOf))
-  const answered = catalogOf(discovery)
+  const answered = catalogOf(discovery, listed)
   const served = [...answered].flatMap(([key, kind]) => {
     const before = known.get(key)
     if (before === undefined) return [kind]
@@ -61,14 +62,15 @@ export function compareCatalog(
   return { served, missing }
 }
 
-export function catalogOf(discovery: Discovery): Catalog {
+/** `listed`: what a user wants watched, as `deployments.apps`; null for everything. */
+export function catalogOf(discovery: Discovery, listed: readonly string[] | null = null): Catalog {
   const catalog = new Map<KindKey, ServedKind>()
   for (const kind of discovery.kinds) {
     const key = kindKey(kind)
     const other = catalog.get(key)
     // Two resources of one kind: one entry, always the same one, whatever the order of the answer.
     const isFirst = other === undefined || kind.resource < other.resource
-    const entry = isFirst ? servedKind(kind, kind.ambiguous) : other
+    const entry = isFirst ? servedKind(kind, listed) : other
     catalog.set(key, other === undefined ? entry : { ...entry, ...AMBIGUOUS })
   }
   return catalog
@@ -76,8 +78,9 @@ export function catalogOf(discovery: Discovery): Catalog {
 
 const AMBIGUOUS = { ambiguous: true, monitored: false, reason: 'several resources have this kind' }
 
-function servedKind(kind: DiscoveredKind, ambiguous: boolean): ServedKind {
-  const reason = whyNotMonitored(kind)
+function servedKind(kind: DiscoveredKind, listed: readonly string[] | null): ServedKind {
+  const { ambiguous } = kind
+  const reason = whyNotMonitored(kind, listed)
   return {
     group: kind.group,
     kind: kind.kind,
@@ -93,7 +96,9 @@ function servedKind(kind: DiscoveredKind, ambiguous: boolean): ServedKind {
 
 const NEEDED_VERBS = ['list', 'watch', 'delete'] as const
 
-function whyNotMonitored(kind: DiscoveredKind): string {
+function whyNotMonitored(kind: DiscoveredKind, listed: readonly string[] | null): string {
+  const name = kind.group === '' ? kind.resource : `${kind.resource}.${kind.group}`
+  if (listed?.includes(name) === false) return 'it is not among the kinds listed'
   if (kind.kind === 'Event' && (kind.group === '' || kind.group === 'events.k8s.io')) {
     return 'events are not collected'
   }

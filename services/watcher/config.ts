@@ -4,6 +4,8 @@
  * What must stay true: nothing in this service waits, retries, gathers or remembers without a bound that stands here.
  */
 export interface WatcherConfig {
+  /** Kinds to watch, as `deployments.apps`; null: all that the cluster serves. */
+  readonly kinds: readonly string[] | null
   /** Objects asked for at once: some 0.5 MB of answer, and some 10 ms of work without a pause. */
   readonly listPageSize: number
   /** Kinds listed at the same time: more would only wait for each other in the server's priority levels. */
@@ -83,6 +85,7 @@ const MINUTE = 60 * SECOND
 const KIB = 1_024
 
 export const DEFAULT_CONFIG: WatcherConfig = {
+  kinds: null,
   listPageSize: 500,
   concurrentLists: 4,
   listStallMs: MINUTE,

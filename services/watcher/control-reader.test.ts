@@ -16,7 +16,14 @@ function newLog(): MemoryLog {
 
 async function ask(log: MemoryLog, cluster: string, kind: string, number = 1): Promise<void> {
   const value = codec.encode({
-    ...{ type: 'Control', verb: 'relist', cluster, kind: { group: '', kind }, number },
+    ...{
+      type: 'Control',
+      protection: null,
+      verb: 'relist',
+      cluster,
+      kind: { group: '', kind },
+      number,
+    },
     ...{ connected: false, who: 'graph', why: '' },
   })
   await log.append('control', 0, [{ key: `relist/${cluster}//${kind}`, value }])

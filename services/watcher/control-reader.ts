@@ -1,8 +1,9 @@
 /**
- * Follows `control` for the relists that are asked of one cluster's watcher, and for what others say of its connection.
+ * Follows `control` for the relists that are asked of one cluster's watcher, for what others say of its connection, and for what people protect.
  *
  * What must stay true: a request is done once: its place is passed only when the relist that answers it is finished and acknowledged.
  */
+import { PROTECT_PREFIX } from '../../core/control-key.ts'
 import type { ClusterId } from '../../core/object.ts'
 import type { Control } from '../../core/record.ts'
 import type { Codec } from '../../ports/codec.ts'
@@ -25,6 +26,8 @@ export class ControlReader {
   #next: bigint
   #saved: bigint
   #connectionAt = -1n
+  /** At first, too: it may have changed since it was read. */
+  #isProtected = true
 
   private constructor(log: Log, codec: Codec, cluster: ClusterId, reader: string, from: bigint) {
     this.#log = log
@@ -64,6 +67,13 @@ export class ControlReader {
     return this.#connectionAt
   }
 
+  /** Whether what is protected may be another since this was asked last. */
+  takeProtected(): boolean {
+    const was = this.#isProtected
+    this.#isProtected = false
+    return was
+  }
+
   /** Next to be read. */
   get position(): bigint {
     return this.#next
@@ -84,12 +94,14 @@ export class ControlReader {
     const { end } = await this.#log.bounds('control', 0)
     const latest = await this.#log.latest('control', 0)
     this.#next = end
+    this.#isProtected = true
     return latest
       .filter((entry) => entry.offset >= this.#saved)
       .flatMap((entry) => this.#relistIn(entry))
   }
 
   #relistIn(entry: Entry): readonly RelistAsked[] {
+    if (entry.key.startsWith(PROTECT_PREFIX)) this.#isProtected = true
     if (entry.value === null) return []
     try {
       const control = this.#codec.decode(entry.value)

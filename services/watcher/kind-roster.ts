@@ -128,14 +128,14 @@ export class KindRoster {
   async #look(signal: AbortSignal): Promise<void> {
     const { clock, config } = this.#deps
     const first = await this.#discover(signal)
-    const change = first && compareCatalog(this.#known, first)
+    const change = first && compareCatalog(this.#known, first, config.kinds)
     if (change === undefined) return
     for (const kind of change.served) await this.#serve(kind)
     this.#hasAnswer = true
     if (change.missing.length === 0) return
     await clock.sleep(config.confirmGoneMs, signal)
     const second = await this.#discover(signal)
-    const again = second && compareCatalog(this.#known, second)
+    const again = second && compareCatalog(this.#known, second, config.kinds)
     const missing = new Set(change.missing.map(kindKey))
     for (const kind of again?.missing ?? []) {
       if (missing.has(kindKey(kind))) await this.#drop(kind)

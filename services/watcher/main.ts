@@ -21,6 +21,8 @@ export interface WatcherMainOptions {
   readonly logger: Logger
   /** Null when one process holds the log: nobody else can watch, and the cluster need not be written to. */
   readonly election: Election | null
+  /** To watch, as `deployments.apps`; null: all that it serves. */
+  readonly kinds: readonly string[] | null
 }
 
 /** Among processes that watch the same cluster for the same log. */
@@ -32,7 +34,7 @@ export interface Election {
 }
 
 export function openWatcher(options: WatcherMainOptions): Watcher {
-  const { cluster, logger, election, clock, random, ...ports } = options
+  const { cluster, logger, election, kinds, clock, random, ...ports } = options
   const lease =
     election === null
       ? new MemoryLease(LEASE.name)
@@ -43,6 +45,7 @@ export function openWatcher(options: WatcherMainOptions): Watcher {
     clock,
     random,
     lease,
+    config: { kinds },
     observe: {
       note: (level, message, fields) =>
         logger.log(level, message, { cluster: cluster.name, ...fields }),

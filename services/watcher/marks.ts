@@ -3,9 +3,13 @@
  * watch stood.
  *
  * What must stay true: a kind's watermark is believed only if it bears the epoch of the cluster's own: one that a watcher wrote after it was
- * succeeded covers events that nobody took.
+ * succeeded covers events that nobody took. Nor one written while other labels and annotations were told: nobody goes on from there.
  */
+import { PROTECT_PREFIX, type Protecting, protectingOf } from '../../core/control-key.ts'
+import type { Projection } from '../../core/mark.ts'
+import { projectionDigest, projectionOf } from '../../core/mark.ts'
 import type { ClusterId, ResourceVersion } from '../../core/object.ts'
+import type { Protection } from '../../core/policy.ts'
 import type { Control, Watermark } from '../../core/record.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
@@ -20,6 +24,8 @@ export interface Marks {
   readonly clusterEpoch: number
   /** Every kind that was served then. */
   readonly kinds: ReadonlyMap<KindKey, KindMark>
+  /** What is to be told of each object now. */
+  readonly projection: Projection
 }
 
 export interface KindMark {
@@ -36,6 +42,8 @@ const FIRST_CLUSTER_EPOCH = 1
 export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Promise<Marks> {
   const watermarks = await readWatermarks(log, codec, cluster)
   const control = await readEpoch(log, codec, cluster)
+  const projection = await readProjection(log, codec, cluster)
+  const digest = projectionDigest(projection)
   const own = watermarks.find((mark) => mark.kind === '')
   const clusterEpoch = Math.max(
     FIRST_CLUSTER_EPOCH,
@@ -45,10 +53,43 @@ export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Pro
   const kinds = new Map<KindKey, KindMark>()
   for (const mark of watermarks) {
     if (mark.kind === '') continue
-    const isBelieved = mark.epoch === own?.epoch && mark.clusterEpoch === clusterEpoch
+    const isOwn = mark.epoch === own?.epoch && mark.clusterEpoch === clusterEpoch
+    const isBelieved = isOwn && mark.projection === digest
     kinds.set(kindKey(mark), { ...mark, resourceVersion: isBelieved ? mark.resourceVersion : '' })
   }
-  return { epoch: Math.max(0, ...watermarks.map((mark) => mark.epoch)), clusterEpoch, kinds }
+  const epoch = Math.max(0, ...watermarks.map((mark) => mark.epoch))
+  return { epoch, clusterEpoch, kinds, projection }
+}
+
+/** Of what the policy and people protect by label or annotation, beside the built-in marks. What cannot be read holds up the reapers. */
+export async function readProjection(
+  log: Log,
+  codec: Codec,
+  cluster: ClusterId,
+): Promise<Projection> {
+  let policy: Protection | null = null
+  const subjects: string[] = []
+  for (const { key, value } of await log.latest('control', 0)) {
+    if (!key.startsWith(PROTECT_PREFIX)) continue
+    const protecting = protectingIn(codec, key, value)
+    if (protecting?.type === 'policy') policy = protecting.protection
+    else if (protecting !== undefined && !protecting.isLifted) {
+      if (protecting.cluster === '' || protecting.cluster === cluster) {
+        subjects.push(protecting.subject)
+      }
+    }
+  }
+  return projectionOf(policy, subjects)
+}
+
+function protectingIn(codec: Codec, key: string, value: Entry['value']): Protecting | undefined {
+  try {
+    const record = value === null ? null : codec.decode(value)
+    return record === null || record.type === 'Control' ? protectingOf(key, record) : undefined
+  } catch (error) {
+    if (error instanceof CodecError) return undefined
+    throw error
+  }
 }
 
 async function readWatermarks(log: Log, codec: Codec, cluster: ClusterId): Promise<Watermark[]> {
@@ -107,7 +148,8 @@ export function connectionRecord(
   codec: Codec,
   control: Pick<Control, 'cluster' | 'number' | 'connected' | 'why'>,
 ): Produced {
-  const record: Control = { type: 'Control', verb: 'epoch', kind: null, who: 'watcher', ...control }
+  const rest = { kind: null, protection: null, who: 'watcher' }
+  const record: Control = { type: 'Control', verb: 'epoch', ...rest, ...control }
   return { key: connectionKey(control.cluster), value: codec.encode(record) }
 }
 
@@ -115,6 +157,8 @@ export interface Reign {
   readonly cluster: ClusterId
   readonly epoch: number
   readonly clusterEpoch: number
+  /** `projectionDigest` of what is told of each object. */
+  readonly projection: string
 }
 
 export function clusterMark(codec: Codec, reign: Reign): Produced {

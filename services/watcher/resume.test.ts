@@ -1,6 +1,7 @@
 /** Starts, restarts and rewinds: which epochs they have, and where they go on. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { protectKey } from '../../core/control-key.ts'
 import type { WatcherStarted } from '../../core/event.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
 import { WatcherRig } from '../../testing/watcher-rig.ts'
@@ -60,6 +61,64 @@ for (const how of ['stop', 'crash'] as const) {
     ])
   })
 }
+
+async function protect(subject: string, verb: 'protect' | 'unprotect' = 'protect'): Promise<void> {
+  const rest = { kind: null, number: 1, connected: false, protection: null, who: 'ann', why: '' }
+  const value = rig.codec.encode({ type: 'Control', verb, cluster: '', ...rest })
+  await rig.log.append('control', 0, [{ key: protectKey('', subject), value }])
+}
+
+/** As many as `lists` may show. */
+function watchedKinds(): number {
+  return rig.watcher.status().kinds.filter(({ kind }) => kind !== 'APIService').length
+}
+
+async function labelsTold(): Promise<unknown> {
+  const events = await rig.events()
+  const last = events.findLast(
+    (event) => 'object' in event && event.object?.kind === 'ConfigMap' && event.object.name === 'a',
+  )
+  return last !== undefined && 'object' in last ? last.object?.labels : undefined
+}
+
+test('a label that is protected from now on is told of everything, without a restart', async () => {
+  await started()
+  await rig.patch(`${CONFIG_MAPS}/a`, { metadata: { labels: { tier: 'gold', other: 'x' } } })
+  await rig.clock.advance(10_000)
+  deepEqual(await labelsTold(), [])
+  rig.forget()
+  await protect('label/tier')
+  await rig.until(
+    async () => (await labelsTold()) !== undefined && lists().length > 0,
+    'it relists',
+  )
+  await rig.synced()
+  deepEqual(await labelsTold(), [{ key: 'tier', value: 'gold' }])
+  equal(lists().length, watchedKinds())
+  equal(rig.failure, undefined)
+})
+
+test('what is protected by name alone has nothing listed again', async () => {
+  await started()
+  await rig.clock.advance(10_000)
+  rig.forget()
+  await protect('namespace/prod')
+  await rig.clock.advance(10_000)
+  deepEqual(lists(), [])
+})
+
+test('nobody goes on from what was told with other labels', async () => {
+  await started()
+  await rig.clock.advance(10_000)
+  await rig.stop()
+  await protect('annotation/keep')
+  await restarted()
+  equal(lists().length, watchedKinds())
+  await rig.clock.advance(10_000)
+  await rig.stop()
+  await restarted()
+  deepEqual(lists(), [])
+})
 
 test('a watermark covers only what the log has acknowledged', async () => {
   await started()

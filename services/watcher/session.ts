@@ -6,6 +6,8 @@
  *
  * Not here: which epoch it is (watcher.ts), the watch of a kind (kind-monitor.ts).
  */
+import type { Projection } from '../../core/mark.ts'
+import { projectionDigest } from '../../core/mark.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Produced } from '../../ports/log.ts'
@@ -19,7 +21,7 @@ import type { LogDeps } from './log-retry.ts'
 import { appendUntilDone, untilDone } from './log-retry.ts'
 import { MarkWriter } from './mark-writer.ts'
 import type { KindMark, Reign } from './marks.ts'
-import { connectionRecord } from './marks.ts'
+import { connectionRecord, readProjection } from './marks.ts'
 import { Deletions } from './memory.ts'
 import { Publisher } from './publisher.ts'
 import { Scope } from './scope.ts'
@@ -33,7 +35,8 @@ export interface SessionDeps extends LogDeps {
   readonly counters: Counters
 }
 
-export type SessionEnd = 'stopped' | 'rewound'
+/** - `reprojected`: other labels and annotations have to be told, so everything has to be listed again. */
+export type SessionEnd = 'stopped' | 'rewound' | 'reprojected'
 
 type Loop = (signal: AbortSignal) => Promise<void>
 
@@ -201,9 +204,21 @@ export class Session {
     if (!this.#roster.hasAnswer) return
     const asked = await control.poll(this.#deps.config, signal)
     if (control.connectionAt > this.#toldAt) await this.#connection.tellAgain()
+    if (control.takeProtected() && (await this.#isReprojected())) return
     for (const { kind, offset } of asked) {
       this.#roster.relist(kind === null ? null : kindKey(kind), { full: true, offset })
     }
+  }
+
+  async #isReprojected(): Promise<boolean> {
+    const { log, codec } = this.#deps
+    const { cluster, projection } = this.reign
+    const read = (): Promise<Projection> => readProjection(log, codec, cluster)
+    const now = await untilDone(this.#deps, read, this.#cut.signal)
+    if (projectionDigest(now) === projection) return false
+    this.#end = 'reprojected'
+    this.#scope.end()
+    return true
   }
 
   /** One kind at a time, spread over the time in which each is to be listed once. */

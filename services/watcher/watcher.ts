@@ -6,6 +6,7 @@
  *
  * Not here: sockets, files, signals (main.ts), one reign (session.ts).
  */
+import { projectionDigest } from '../../core/mark.ts'
 import type { ClusterId } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
@@ -125,7 +126,8 @@ class ClusterWatcher implements Watcher {
     while (!either.aborted) {
       const begunMs = this.#deps.clock.monotonicMs()
       const end = await this.#reign(cluster, held, rewinds > 0, either)
-      if (end === 'stopped') continue
+      if (end === 'reprojected') this.#note('info', 'what is told of each object changed', {})
+      if (end !== 'rewound') continue
       this.#note('warn', 'the cluster went back in time', {
         clusterEpoch: this.status().clusterEpoch,
       })
@@ -145,7 +147,8 @@ class ClusterWatcher implements Watcher {
     const marks = await this.#readMarks(cluster, signal)
     const epoch = await held.nextEpoch(marks.epoch, signal)
     const clusterEpoch = marks.clusterEpoch + (rewound ? 1 : 0)
-    const reign = { cluster, epoch, clusterEpoch }
+    const reign = { cluster, epoch, clusterEpoch, projection: projectionDigest(marks.projection) }
+    this.#deps.server.project(marks.projection)
     // In another epoch of the cluster no version of before says where to go on.
     const kinds = [...marks.kinds.values()].map((mark) =>
       rewound ? { ...mark, resourceVersion: '' } : mark,

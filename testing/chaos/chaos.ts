@@ -19,6 +19,8 @@ import { World } from './world.ts'
 export interface ChaosOptions {
   readonly minutes: number
   readonly seed: number
+  /** Faults that come together; 1 unless told. */
+  readonly atOnce?: number
   readonly tell?: (line: string) => void
 }
 
@@ -45,6 +47,7 @@ const CONVERGE_WITHIN_MS = 180_000
 export async function runChaos({
   minutes,
   seed,
+  atOnce = 1,
   tell = () => {},
 }: ChaosOptions): Promise<ChaosReport> {
   const chance = seeded(seed)
@@ -76,7 +79,7 @@ export async function runChaos({
   const until = performance.now() + minutes * 60_000
   const convergedMs: number[] = []
   do {
-    await oneRound(world, faults, tell)
+    await oneRound(world, faults, atOnce, tell)
     const began = performance.now()
     await converge(world, services)
     convergedMs.push(Math.round(performance.now() - began))
@@ -98,11 +101,16 @@ export async function runChaos({
 }
 
 /** Changes spread over the time that the faults take. */
-async function oneRound(world: World, faults: Faults, tell: (line: string) => void): Promise<void> {
+async function oneRound(
+  world: World,
+  faults: Faults,
+  atOnce: number,
+  tell: (line: string) => void,
+): Promise<void> {
   let isOver = false
   const striking = (async () => {
     for (let left = FAULTS_PER_ROUND; left > 0; left--) {
-      tell(await faults.strike())
+      tell(await faults.strike(atOnce))
       await delay(FAULT_EVERY_MS)
     }
     await faults.heal()

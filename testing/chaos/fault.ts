@@ -21,6 +21,8 @@ const FAULTS = [
 
 export type Fault = (typeof FAULTS)[number]
 
+export const FAULT_KINDS: number = FAULTS.length
+
 export class Faults {
   readonly #services: KinfoldServices
   readonly #kafka: Kafka
@@ -28,7 +30,7 @@ export class Faults {
   readonly counts: Map<Fault, number> = new Map()
   readonly #paused = new Set<ServiceProcess>()
   /** Killed or stopped by us. */
-  #down: ServiceProcess | undefined
+  readonly #down = new Set<ServiceProcess>()
   #deadBroker: number | undefined
   #next = 0
 
@@ -48,23 +50,32 @@ export class Faults {
       .reduce((sum, [, count]) => sum + count, 0)
   }
 
-  /** Does the next one; what was away before comes back first, in part. */
-  async strike(): Promise<Fault> {
-    const fault = FAULTS[this.#next++ % FAULTS.length]!
+  /** Does the next ones; what was away before comes back first. */
+  async strike(atOnce: number): Promise<string> {
     await this.#comeBack()
-    this.counts.set(fault, (this.counts.get(fault) ?? 0) + 1)
+    const done: Fault[] = []
+    for (let left = atOnce; left > 0; left--) done.push(await this.#strikeOne())
+    return done.join(', ')
+  }
+
+  async #strikeOne(): Promise<Fault> {
+    const fault = FAULTS[this.#next++ % FAULTS.length]!
     if (fault === 'kill broker') {
+      this.#count(fault)
       this.#deadBroker = 1 + this.#chance.below(3)
       await this.#kafka.broker(this.#deadBroker).kill()
       return fault
     }
     const victim = this.#victim(fault)
+    // All of them are away already.
+    if (victim === undefined) return fault
+    this.#count(fault)
     if (fault.startsWith('pause')) {
       victim.pause()
       this.#paused.add(victim)
       return fault
     }
-    this.#down = victim
+    this.#down.add(victim)
     await (fault.startsWith('stop') ? victim.stop() : victim.kill())
     return fault
   }
@@ -80,16 +91,22 @@ export class Faults {
     if (this.#deadBroker !== undefined) await this.#kafka.broker(this.#deadBroker).start()
     this.#deadBroker = undefined
     for (const each of this.#services.all) {
-      if (each === this.#down || each.isRunning) continue
+      if (this.#down.has(each) || each.isRunning) continue
       this.ended.push(await each.assertRunning().then(() => '', String))
     }
-    this.#down = undefined
+    this.#down.clear()
     await this.#services.start()
   }
 
-  #victim(fault: Fault): ServiceProcess {
+  #count(fault: Fault): void {
+    this.counts.set(fault, (this.counts.get(fault) ?? 0) + 1)
+  }
+
+  #victim(fault: Fault): ServiceProcess | undefined {
     const service = SERVICES.find((name) => fault.endsWith(name))!
-    const all = this.#services.of(service)
-    return all[this.#chance.below(all.length)]!
+    const all = this.#services
+      .of(service)
+      .filter((each) => !this.#down.has(each) && !this.#paused.has(each))
+    return all[this.#chance.below(all.length)]
   }
 }

@@ -1,0 +1,24 @@
+/** `kinfold backup`: a checked copy of the embedded log, also while `kinfold up` runs on it. */
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { backUpLog } from '../adapters/sqlite/backup.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { EXIT } from '../runtime/lifecycle.ts'
+import { defaultDataDirectory } from './config.ts'
+
+export function addBackup(program: Command): void {
+  program
+    .command('backup')
+    .description(
+      'copy the embedded log, as of one moment and checked, also while kinfold runs; the copy is a data directory to start from',
+    )
+    .argument('<dir>', 'directory of the copy; it must not be there yet')
+    .option('--data <dir>', 'data directory', defaultDataDirectory())
+    .action(async (to: string, { data }: { readonly data: string }) => {
+      const directory = join(data, 'log')
+      const { partitions, events } = await backUpLog({ directory, to, clock: systemClock() })
+      const of = `${events} events in ${partitions} ${partitions === 1 ? 'partition' : 'partitions'}`
+      process.stdout.write(`${to}: ${of}, read back and whole\n`)
+      process.exitCode = EXIT.ok
+    })
+}

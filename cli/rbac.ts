@@ -1,0 +1,186 @@
+/**
+ * `kinfold rbac`: prints accounts, rights and the second lock, for kinds that are listed or that a cluster serves now.
+ *
+ * What must stay true: it changes nothing; a kind is in what it prints only by its name, so kinds that come later are nobody's until they are listed.
+ */
+import { type Command, Option } from 'commander'
+import { stringify } from 'yaml'
+import type { Cluster, Discovery } from '../ports/cluster.ts'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import { configFile } from './config.ts'
+import { type ListedKind, listedKinds, nameOf, splitList } from './listed-kind.ts'
+import { type LockRules, lockManifests } from './lock-policy.ts'
+import { type Manifest, type RightsOf, roleManifests, usernameOf } from './role-manifest.ts'
+import { bad } from './setting.ts'
+
+interface RbacFlags {
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly kinds?: string
+  readonly fromCluster?: boolean
+  readonly namespace: string
+  readonly onlyNamespaces?: string
+  readonly protectKinds?: string
+  readonly protectNamespaces?: string
+  readonly service: 'watcher' | 'reaper' | 'up' | 'all'
+  readonly output: 'yaml' | 'json'
+  readonly config?: string
+}
+
+const CALL_MS = 15_000
+/** As the API server bounds names of namespaces. */
+const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+/** Nobody's to collect: they hold no objects, or the lock itself, which admission policies do not guard. */
+const NEVER_GROUPS: ReadonlySet<string> = new Set([
+  'admissionregistration.k8s.io',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+])
+/** Long expressions stay on one line, and nothing refers to something above it. */
+const PLAIN = { lineWidth: 0, aliasDuplicateObjects: false } as const
+/** There before anybody applies what is printed here. */
+const GIVEN_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-system'])
+
+export function addRbac(program: Command): void {
+  program
+    .command('rbac')
+    .description('print accounts, rights kind by kind, and the lock against our own mistakes')
+    .option('--kinds <list>', 'kinds to collect, as pods,deployments.apps,replicasets.apps')
+    .option('--from-cluster', 'all kinds that the cluster serves now, but Secrets')
+    .option('--kubeconfig <file>', 'kubeconfig, for --from-cluster')
+    .option('--context <name>', 'context, for --from-cluster')
+    .option('--namespace <name>', 'namespace of the accounts', 'kinfold')
+    .option('--only-namespaces <list>', 'objects may be deleted and patched in these only')
+    .option('--protect-kinds <list>', 'kinds of which the lock lets none be deleted')
+    .option('--protect-namespaces <list>', 'namespaces in which the lock lets nothing be deleted')
+    .addOption(
+      new Option('--service <name>', 'whose accounts: all are watcher and reaper apart')
+        .choices(['watcher', 'reaper', 'up', 'all'])
+        .default('all'),
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'yaml or json').choices(['yaml', 'json']).default('yaml'),
+    )
+    .option('--config <file>', 'YAML file whose kinds are taken, without --kinds')
+    .action(async (flags: RbacFlags) => {
+      const kinds = await kindsOf(flags)
+      process.stdout.write(printed(manifestsFor(kinds, flags), kinds, flags))
+      process.exitCode ??= EXIT.ok
+    })
+}
+
+async function kindsOf(flags: RbacFlags): Promise<readonly ListedKind[]> {
+  const { kinds, fromCluster = false, config } = flags
+  const from = kinds === undefined ? `${config}: kinds` : '--kinds'
+  const listed = listedKinds({ key: 'kinds', value: kinds ?? configFile(flags)['kinds'], from })
+  if (fromCluster && kinds !== undefined) {
+    throw bad('--kinds and --from-cluster exclude each other: give one of them')
+  }
+  if (fromCluster) return await kindsServed(flags)
+  if (listed === undefined) {
+    throw bad(
+      'which kinds? list them (--kinds pods,deployments.apps), or take those that a cluster serves now (--from-cluster)',
+    )
+  }
+  for (const kind of listed) {
+    if (!NEVER_GROUPS.has(kind.group)) continue
+    throw bad(`${from}: ${nameOf(kind)} is never Kinfold's to collect: leave it out`)
+  }
+  return sorted(listed)
+}
+
+async function kindsServed(flags: RbacFlags): Promise<readonly ListedKind[]> {
+  const { openClusters } = await import('./clusters.ts')
+  const contexts = flags.context === undefined ? [] : [flags.context]
+  const [cluster] = openClusters(flags.kubeconfig, contexts)
+  if (cluster === undefined) throw bad('--from-cluster: the kubeconfig names no context')
+  try {
+    const { kinds, failed } = await discovered(cluster)
+    for (const each of failed) {
+      process.stderr.write(`${each} cannot be discovered: its kinds are not listed\n`)
+      process.exitCode = EXIT.findings
+    }
+    const taken = kinds.filter(
+      ({ group, resource, kind, verbs, aggregated, ambiguous }) =>
+        ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb)) &&
+        kind !== 'Event' &&
+        !(group === '' && resource === 'secrets') &&
+        !NEVER_GROUPS.has(group) &&
+        // The lock is not asked by another API server.
+        !aggregated &&
+        !ambiguous,
+    )
+    return sorted(taken.map(({ resource, group }) => ({ resource, group })))
+  } finally {
+    await cluster[Symbol.asyncDispose]()
+  }
+}
+
+async function discovered(cluster: Cluster): Promise<Discovery> {
+  try {
+    return await cluster.discover(AbortSignal.timeout(CALL_MS))
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ExitError(EXIT.failure, `cluster ${cluster.name} does not say what it serves: ${why}`)
+  }
+}
+
+export function manifestsFor(
+  kinds: readonly ListedKind[],
+  flags: Omit<RbacFlags, 'output'>,
+): readonly Manifest[] {
+  const { namespace, service } = flags
+  const [place] = namespaces('--namespace', namespace)
+  if (place === undefined) throw bad('--namespace: expected a namespace')
+  const onlyNamespaces = namespaces('--only-namespaces', flags.onlyNamespaces)
+  const accounts: readonly RightsOf[] = service === 'all' ? ['watcher', 'reaper'] : [service]
+  const reapers = accounts.filter((each) => each !== 'watcher')
+  const rules: LockRules = {
+    usernames: reapers.map((each) => usernameOf(each, place)),
+    protectedKinds: protectedKinds(flags.protectKinds),
+    protectedNamespaces: namespaces('--protect-namespaces', flags.protectNamespaces),
+    onlyNamespaces,
+  }
+  return [
+    ...(GIVEN_NAMESPACES.has(place)
+      ? []
+      : [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: place } }]),
+    ...accounts.flatMap((each) => roleManifests(each, { kinds, namespace: place, onlyNamespaces })),
+    ...(reapers.length === 0 ? [] : lockManifests(rules)),
+  ]
+}
+
+function protectedKinds(value: string | undefined): readonly ListedKind[] {
+  return listedKinds({ key: 'protectKinds', value, from: '--protect-kinds' }) ?? []
+}
+
+function namespaces(from: string, value: string | undefined): readonly string[] {
+  const names = splitList(value ?? '')
+  for (const name of names) {
+    if (!NAMESPACE.test(name)) throw bad(`${from}: ${JSON.stringify(name)} is no namespace`)
+  }
+  return names
+}
+
+function sorted(kinds: readonly ListedKind[]): readonly ListedKind[] {
+  const byName = new Map(kinds.map((kind) => [nameOf(kind), kind]))
+  return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, kind]) => kind)
+}
+
+function printed(
+  manifests: readonly Manifest[],
+  kinds: readonly ListedKind[],
+  { output }: RbacFlags,
+): string {
+  const names = kinds.map(nameOf).join(',')
+  if (output === 'json') {
+    return `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }, null, 2)}\n`
+  }
+  const head = [
+    '# Printed by kinfold rbac; kubectl apply -f takes it.',
+    '# Kinds that come later are not among these: list them, and print and apply this again.',
+    `# Give Kinfold the same list: --kinds ${names}`,
+  ]
+  const documents = manifests.map((manifest) => stringify(manifest, PLAIN))
+  return `${head.join('\n')}\n---\n${documents.join('---\n')}`
+}

@@ -1,0 +1,186 @@
+/**
+ * `kinfold restore`: makes what Kinfold deleted again, out of the archive, with the rights of the user's own kubeconfig.
+ *
+ * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
+ */
+import type { Command } from 'commander'
+import { openArchiveKey } from '../runtime/archive-key.ts'
+import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
+import type { ArchivedObject } from '../services/restore/archive-reader.ts'
+import { indexArchive, readBodies } from '../services/restore/archive-reader.ts'
+import type { LostOwners, PlannedReference, Step } from '../services/restore/restore-plan.ts'
+import { planRestore } from '../services/restore/restore-plan.ts'
+import { runRestore } from '../services/restore/restore-run.ts'
+import type { Objects, Root, Selector } from '../services/restore/selection.ts'
+import { rootsOf, subtreeOf } from '../services/restore/selection.ts'
+import { surveyFor } from '../services/restore/survey.ts'
+import type { ArchiveSource, SourceFlags } from './archive-source.ts'
+import { selectorParams } from './client.ts'
+import { addClusterOptions, defaultDataDirectory } from './config.ts'
+import { addKafkaOptions } from './kafka-config.ts'
+import { bad, oneOf } from './setting.ts'
+
+interface RestoreFlags extends SourceFlags {
+  readonly kubeconfig?: string
+  readonly context?: readonly string[]
+  readonly namespace: string
+  readonly fromCluster?: string
+  readonly only?: boolean
+  readonly lostOwners: string
+  readonly archiveKeyFile?: string
+  readonly dryRun?: string
+  readonly yes?: boolean
+}
+
+const LOST_OWNERS: readonly LostOwners[] = ['refuse', 'drop', 'relink']
+
+export function addRestore(program: Command): void {
+  const command = program
+    .command('restore')
+    .description(
+      'plan, and with --yes make again, what was deleted of an object and all that hung on it, out of the archive',
+    )
+    .argument(
+      '<object...>',
+      'KIND/NAME, KIND NAME or uid:UID; it need not be in the archive itself',
+    )
+    .option('-n, --namespace <ns>', 'namespace of the object', 'default')
+    .option('--only', 'the object alone, not what hung on it')
+    .option(
+      '--lost-owners <what>',
+      `of owners that neither live nor are restored: ${LOST_OWNERS.join(', ')}. drop leaves their references out, relink names what bears their name now`,
+      'refuse',
+    )
+    .option('--archive-key-file <file>', 'key that the archive is encrypted with')
+    .option('--from-cluster <id>', 'uid of kube-system of the cluster that it was deleted from')
+    .option('--dry-run <how>', 'server: have the server check everything, and keep nothing')
+    .option('--yes', 'make it; without this the plan is shown and nothing is done')
+    .option('--data <dir>', `data directory of the log (default: ${defaultDataDirectory()})`)
+    .option('--config <file>', 'YAML file with a kafka section; flags win')
+  addKafkaOptions(addClusterOptions(command)).action(restore)
+}
+
+async function restore(words: string[], flags: RestoreFlags): Promise<void> {
+  const lost = oneOf(
+    { key: 'lostOwners', value: flags.lostOwners, from: '--lost-owners' },
+    LOST_OWNERS,
+  )
+  const dryRun = oneOf({ key: 'dryRun', value: flags.dryRun, from: '--dry-run' }, ['server'])
+  const selector = selectorOf(words, flags)
+  const key = flags.archiveKeyFile === undefined ? undefined : openArchiveKey(flags.archiveKeyFile)
+  const { openArchive, openRestoredCluster } = await import('./archive-source.ts')
+  const signal = stopSignal()
+  await using restorer = openRestoredCluster(flags.kubeconfig, flags.context ?? [])
+  const here = await restorer.identify(signal)
+  const source = await openArchive(flags)
+  await using log = source.log
+  const cluster = flags.fromCluster ?? here
+  const objects = await objectsOf(source, cluster, restorer.name, signal)
+  const root = onlyRoot(rootsOf(objects, selector), words)
+  const found = subtreeOf(objects, root.uid)
+  const chosen = flags.only === true ? found.filter(({ uid }) => uid === root.uid) : found
+  const survey = await surveyFor(chosen, restorer, signal)
+  const steps = planRestore(chosen, survey, lost ?? 'refuse')
+  write(`${root.kind}/${root.name} (uid ${root.uid}), into ${restorer.name}:`)
+  for (const step of steps) write(`  ${told(step)}`)
+  const refused = steps.filter(({ type }) => type === 'refuse').length
+  write(summary(steps, refused))
+  if (flags.yes !== true && dryRun === undefined) {
+    write('Nothing was done: --dry-run=server has the server check it, --yes makes it.')
+    process.exitCode = refused === 0 ? EXIT.ok : EXIT.findings
+    return
+  }
+  const creating = steps.flatMap((step) => (step.type === 'create' ? [step.object] : []))
+  const bodies = await readBodies(log, source.codec, creating, key, signal)
+  // Both asked for: the check is what does no harm.
+  const parts = { restorer, bodies, dryRun: dryRun !== undefined }
+  let failed = 0
+  for await (const { object, uid, reason } of runRestore(steps, parts, signal)) {
+    if (uid === undefined) failed++
+    const done = parts.dryRun ? 'would be created' : `created, uid ${uid}`
+    write(`${nameOf(object)}: ${uid === undefined ? `not created: ${reason}` : done}`)
+  }
+  process.exitCode = failed > 0 ? EXIT.failure : refused > 0 ? EXIT.findings : EXIT.ok
+}
+
+function selectorOf(words: readonly string[], { namespace }: RestoreFlags): Selector {
+  const params = selectorParams(words, { namespace })
+  const uid = params.get('uid')
+  if (uid !== null) return { uid }
+  return { kind: params.get('kind') ?? '', name: params.get('name') ?? '', namespace }
+}
+
+async function objectsOf(
+  { log, codec }: ArchiveSource,
+  cluster: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<Objects> {
+  const { objects, clusters, incomplete } = await indexArchive(log, codec, cluster, signal)
+  if (incomplete > 0) {
+    process.stderr.write(
+      `warning: ${incomplete} records of the archive are not whole, or cannot be read, and are left out\n`,
+    )
+  }
+  if (objects.size > 0) return objects
+  const others =
+    clusters.size === 0
+      ? 'it is empty: archiving is switched on with --archive'
+      : `it has some of ${[...clusters].join(', ')}: name one with --from-cluster`
+  throw new ExitError(
+    EXIT.input,
+    `the archive has nothing of the cluster ${name} (${cluster}); ${others}`,
+  )
+}
+
+function onlyRoot(roots: readonly Root[], words: readonly string[]): Root {
+  const [root, another] = roots
+  const asked = words.join(' ')
+  if (root === undefined) {
+    throw bad(`${asked}: the archive knows no such object, and none that it owned`)
+  }
+  if (another === undefined) return root
+  const some = roots.slice(0, 10).map(({ uid, at }) => `uid:${uid} (${new Date(at).toISOString()})`)
+  throw bad(
+    `${asked}: ${roots.length} objects had that name, one after the other; say which: ${some.join(', ')}`,
+  )
+}
+
+function told(step: Step): string {
+  const name = nameOf(step.object)
+  switch (step.type) {
+    case 'create':
+      return [`create  ${name}`, ...step.references.map(ownerOf)].join('; ')
+    case 'keep':
+      return `keep    ${name}: ${step.why} (uid ${step.uid})`
+    case 'refuse':
+      return `refuse  ${name}: ${step.reason}`
+  }
+}
+
+function ownerOf({ reference, becomes, uid }: PlannedReference): string {
+  const owner = `owner ${reference.kind}/${reference.name}`
+  switch (becomes) {
+    case 'same':
+      return `${owner} lives`
+    case 'other':
+      return `${owner} is now uid ${uid}`
+    case 'made':
+      return `${owner} is created before`
+    case 'dropped':
+      return `${owner} is left out`
+  }
+}
+
+function summary(steps: readonly Step[], refused: number): string {
+  const created = steps.filter(({ type }) => type === 'create').length
+  return `${created} to create, ${steps.length - created - refused} there already, ${refused} refused.`
+}
+
+function nameOf({ kind, name, namespace }: ArchivedObject): string {
+  return `${kind}/${name}${namespace === '' ? '' : ` -n ${namespace}`}`
+}
+
+function write(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -1,0 +1,193 @@
+/** What `kinfold rbac` prints grants what is listed and nothing that could grow: every rule of every manifest, read back (S1 to S3). */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { runKinfold } from '../testing/kinfold-command.ts'
+
+const KINDS = 'pods,configmaps,deployments.apps,replicasets.apps,widgets.example.com'
+/** Never given to anybody, beside wildcards. */
+const FORBIDDEN_VERBS = ['deletecollection', 'escalate', 'bind', 'impersonate', 'approve', 'sign']
+
+interface Rule {
+  readonly apiGroups?: readonly string[]
+  readonly resources?: readonly string[]
+  readonly resourceNames?: readonly string[]
+  readonly verbs: readonly string[]
+  readonly nonResourceURLs?: readonly string[]
+}
+
+interface Printed {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly rules?: readonly Rule[]
+  readonly roleRef?: { readonly kind: string; readonly name: string }
+  readonly subjects?: readonly { readonly kind: string; readonly name: string }[]
+  readonly spec?: {
+    readonly failurePolicy?: string
+    readonly validationActions?: readonly string[]
+  }
+}
+
+async function printed(...args: readonly string[]): Promise<readonly Printed[]> {
+  const { code, stdout, stderr } = await runKinfold(['rbac', ...args])
+  equal(code, 0, stderr)
+  return parseAllDocuments(stdout).map((document) => {
+    deepEqual(document.errors, [])
+    return document.toJS() as Printed
+  })
+}
+
+/** What is wrong with rules, and with whom they are given to. */
+function faults(manifests: readonly Printed[]): readonly string[] {
+  return manifests.flatMap(({ kind, metadata, rules = [], roleRef, subjects = [] }) => {
+    const where = `${kind} ${metadata.name}`
+    const ofRules = rules.flatMap((rule) => {
+      const { apiGroups = [], resources = [], verbs, nonResourceURLs = [], resourceNames } = rule
+      const all = [...apiGroups, ...resources, ...verbs, ...nonResourceURLs]
+      const makes = verbs.includes('create') || verbs.includes('update')
+      const mayMake = resources.join() === 'events' || resourceNames?.join() === 'kinfold-watcher'
+      return [
+        ...all.filter((each) => each.includes('*')).map((each) => `${where}: wildcard ${each}`),
+        ...verbs
+          .filter((verb) => FORBIDDEN_VERBS.includes(verb))
+          .map((verb) => `${where}: ${verb}`),
+        ...resources.filter((each) => each.includes('/')).map((each) => `${where}: ${each}`),
+        ...(makes && !mayMake ? [`${where}: makes ${resources}`] : []),
+        ...(verbs.length === 0 || all.length === verbs.length ? [`${where}: empty`] : []),
+      ]
+    })
+    const mine = manifests.some((other) => {
+      return other.kind === roleRef?.kind && other.metadata.name === roleRef.name
+    })
+    const isGiven = roleRef === undefined || mine || roleRef.name === 'system:discovery'
+    const strangers = subjects.filter((subject) => subject.kind !== 'ServiceAccount')
+    return [
+      ...ofRules,
+      ...(isGiven ? [] : [`${where}: ${roleRef.name} is not printed`]),
+      ...strangers.map((subject) => `${where}: ${subject.kind} ${subject.name}`),
+    ]
+  })
+}
+
+/** `verb resource.group` for each right of an account on listed kinds. */
+function rightsOf(manifests: readonly Printed[], account: string): readonly string[] {
+  const roles = manifests
+    .filter(({ subjects = [] }) => subjects.some(({ name }) => name === account))
+    .map(({ roleRef }) => roleRef?.name)
+  const rules = manifests.flatMap(({ kind, metadata, rules: own = [] }) =>
+    kind === 'ClusterRole' && roles.includes(metadata.name) ? own : [],
+  )
+  const unnamed = rules.filter(({ resourceNames }) => resourceNames === undefined)
+  return unnamed
+    .flatMap(({ apiGroups = [], resources = [], verbs }) =>
+      resources.map((each) => `${each}.${apiGroups.join()} ${verbs.join()}`),
+    )
+    .sort()
+}
+
+test('watcher and reaper have an account each, with rights kind by kind and nothing that grows', async () => {
+  const manifests = await printed('--kinds', KINDS)
+  deepEqual(faults(manifests), [])
+  deepEqual(rightsOf(manifests, 'kinfold-watcher'), [
+    'apiservices.apiregistration.k8s.io list',
+    'configmaps. get,list,watch',
+    'deployments.apps get,list,watch',
+    'pods. get,list,watch',
+    'replicasets.apps get,list,watch',
+    'widgets.example.com get,list,watch',
+  ])
+  deepEqual(rightsOf(manifests, 'kinfold-reaper'), [
+    'configmaps. delete,patch',
+    'configmaps. get',
+    'deployments.apps delete,patch',
+    'deployments.apps get',
+    'events. create,get',
+    'pods. delete,patch',
+    'pods. get',
+    'replicasets.apps delete,patch',
+    'replicasets.apps get',
+    'widgets.example.com delete,patch',
+    'widgets.example.com get',
+  ])
+})
+
+test('the check of the rights can fail', () => {
+  const role = (rule: Partial<Rule>): readonly Printed[] => [
+    {
+      kind: 'ClusterRole',
+      metadata: { name: 'r' },
+      rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'], ...rule }],
+    },
+  ]
+  deepEqual(faults(role({})), [])
+  for (const rule of [
+    { verbs: ['deletecollection'] },
+    { verbs: ['*'] },
+    { resources: ['*'] },
+    { apiGroups: ['*'] },
+    { resources: ['pods/exec'] },
+    { verbs: ['create'] },
+    { verbs: [] },
+  ]) {
+    equal(faults(role(rule)).length, 1, JSON.stringify(rule))
+  }
+})
+
+for (const service of ['watcher', 'reaper', 'up'] as const) {
+  test(`--service ${service} prints what that one needs`, async () => {
+    const manifests = await printed('--kinds', KINDS, '--service', service, '--namespace', 'gc')
+    deepEqual(faults(manifests), [])
+    const accounts = manifests.filter(({ kind }) => kind === 'ServiceAccount')
+    deepEqual(
+      accounts.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+      [service === 'up' ? 'gc/kinfold' : `gc/kinfold-${service}`],
+    )
+    const policies = manifests.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy')
+    equal(policies.length, service === 'watcher' ? 0 : 1)
+    if (service === 'watcher') return
+    equal(policies[0]?.spec?.failurePolicy, 'Fail')
+    const user = `system:serviceaccount:gc:${accounts[0]?.metadata.name}`
+    match(JSON.stringify(policies), new RegExp(`in \\[\\\\"${user}\\\\"\\]`))
+  })
+}
+
+test('--only-namespaces gives the right to delete in these alone', async () => {
+  const manifests = await printed('--kinds', KINDS, '--only-namespaces', 'shop,team-a')
+  deepEqual(faults(manifests), [])
+  const change = manifests.filter(({ roleRef }) => roleRef?.name === 'kinfold-reaper-change')
+  deepEqual(
+    change.map(({ kind, metadata }) => `${kind} ${metadata.namespace}`),
+    ['RoleBinding shop', 'RoleBinding team-a'],
+  )
+  match(JSON.stringify(manifests), /in \[\\"shop\\", \\"team-a\\"\]/)
+})
+
+test('-o json is a list that kubectl takes', async () => {
+  const { stdout } = await runKinfold(['rbac', '--kinds', 'pods', '-o', 'json'])
+  const { kind, items } = JSON.parse(stdout) as { kind: string; items: readonly Printed[] }
+  equal(kind, 'List')
+  ok(items.length > 10)
+})
+
+const bad: readonly [string, readonly string[], RegExp][] = [
+  ['no kinds', [], /which kinds\? list them/],
+  ['an empty list', ['--kinds', ','], /not an empty list/],
+  ['a wildcard', ['--kinds', '*'], /"\*" is no kind: give the plural and its group/],
+  ['a kind by its singular name', ['--kinds', 'ConfigMap'], /"ConfigMap" is no kind/],
+  ['a subresource', ['--kinds', 'pods/exec'], /is no kind/],
+  [
+    'what guards itself',
+    ['--kinds', 'validatingadmissionpolicies.admissionregistration.k8s.io'],
+    /is never Kinfold's to collect/,
+  ],
+  ['two sources', ['--kinds', 'pods', '--from-cluster'], /exclude each other/],
+  ['a namespace that is none', ['--kinds', 'pods', '--namespace', 'a"b'], /is no namespace/],
+]
+
+for (const [what, args, message] of bad) {
+  test(`${what}: exit code 2 and a sentence`, async () => {
+    const { code, stdout, stderr } = await runKinfold(['rbac', ...args])
+    equal(code, 2, stdout + stderr)
+    match(stderr, message)
+  })
+}

@@ -1,0 +1,183 @@
+/**
+ * Accounts and rights as manifests, the least that each service needs of a cluster.
+ *
+ * What must stay true: every kind is listed by its name; no wildcards, and never `deletecollection`, `escalate`, `bind`, `impersonate`, or the making of pods or
+ * tokens. What may act on objects is apart from what may read them, so it can be given in some namespaces only.
+ *
+ * Not here: the lock beside these rights (lock-policy.ts), which kinds there are (rbac.ts).
+ */
+import { LOCK } from '../core/lock.ts'
+import { LEASE } from '../services/watcher/config.ts'
+import type { ListedKind } from './listed-kind.ts'
+
+export interface Manifest {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly [key: string]: unknown
+}
+
+/** `up` is watcher and reaper in one process: one account. */
+export type RightsOf = 'watcher' | 'reaper' | 'up'
+
+export interface RoleOptions {
+  readonly kinds: readonly ListedKind[]
+  /** Of the accounts. */
+  readonly namespace: string
+  /** Where objects may be deleted and patched; empty: everywhere. */
+  readonly onlyNamespaces: readonly string[]
+}
+
+interface Rule {
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly resourceNames?: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+const RBAC_GROUP = 'rbac.authorization.k8s.io'
+const RBAC = `${RBAC_GROUP}/v1`
+
+/** The cluster says who it is by the uid of this namespace. */
+const IDENTITY: Rule = {
+  apiGroups: [''],
+  resources: ['namespaces'],
+  resourceNames: ['kube-system'],
+  verbs: ['get'],
+}
+/** Which kinds another API server answers for: those are looked up before each delete. */
+const AGGREGATION: Rule = {
+  apiGroups: ['apiregistration.k8s.io'],
+  resources: ['apiservices'],
+  verbs: ['list'],
+}
+/** Warnings about references that nothing can come of. */
+const WARNINGS: Rule = { apiGroups: [''], resources: ['events'], verbs: ['create', 'get'] }
+
+export function accountName(of: RightsOf): string {
+  return of === 'up' ? 'kinfold' : `kinfold-${of}`
+}
+
+/** As the API server calls the account. */
+export function usernameOf(of: RightsOf, namespace: string): string {
+  return `system:serviceaccount:${namespace}:${accountName(of)}`
+}
+
+export function roleManifests(of: RightsOf, options: RoleOptions): readonly Manifest[] {
+  const { namespace, kinds } = options
+  const watches = of !== 'reaper'
+  const reaps = of !== 'watcher'
+  const account = accountName(of)
+  const reading = watches ? ['get', 'list', 'watch'] : ['get']
+  const read: readonly Rule[] = [
+    ...rulesFor(kinds, reading),
+    IDENTITY,
+    ...(watches ? [AGGREGATION] : []),
+    ...(reaps ? [WARNINGS] : []),
+  ]
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: account, namespace } },
+    clusterRole(`${account}-read`, read),
+    clusterBinding(`${account}-read`, `${account}-read`, account, namespace),
+    // Every account has this where nobody took it away: the addresses of the API's groups.
+    clusterBinding(`${account}-discovery`, 'system:discovery', account, namespace),
+    // Only where several watchers elect one.
+    ...(of === 'watcher' ? leaseRole(account, namespace) : []),
+    ...(reaps ? changeRole(account, options) : []),
+  ]
+}
+
+/** A rule for each group: the kinds of one do not name those of another. */
+function rulesFor(kinds: readonly ListedKind[], verbs: readonly string[]): readonly Rule[] {
+  const groups = new Map<string, string[]>()
+  for (const { group, resource } of kinds) {
+    groups.set(group, [...(groups.get(group) ?? []), resource])
+  }
+  return [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([group, resources]) => {
+      return { apiGroups: [group], resources: [...new Set(resources)].sort(), verbs }
+    })
+}
+
+function leaseRole(account: string, namespace: string): readonly Manifest[] {
+  const rule: Rule = {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    resourceNames: [LEASE.name],
+    verbs: ['get', 'create', 'update'],
+  }
+  return roleIn(LEASE.namespace, `${account}-lease`, rule, account, namespace)
+}
+
+function changeRole(
+  account: string,
+  { kinds, namespace, onlyNamespaces }: RoleOptions,
+): readonly Manifest[] {
+  const role = `${account}-change`
+  // What the lock is tried on; it refuses both.
+  const probe: Rule = {
+    apiGroups: [''],
+    resources: ['configmaps'],
+    resourceNames: [LOCK.name],
+    verbs: ['get', 'delete'],
+  }
+  const bindings =
+    onlyNamespaces.length === 0
+      ? [clusterBinding(role, role, account, namespace)]
+      : onlyNamespaces.map((each) => bindingIn(each, role, 'ClusterRole', account, namespace))
+  return [
+    clusterRole(role, rulesFor(kinds, ['delete', 'patch'])),
+    ...bindings,
+    ...roleIn(LOCK.namespace, `${account}-lock`, probe, account, namespace),
+  ]
+}
+
+function clusterRole(name: string, rules: readonly Rule[]): Manifest {
+  return { apiVersion: RBAC, kind: 'ClusterRole', metadata: { name }, rules }
+}
+
+function clusterBinding(name: string, role: string, account: string, namespace: string): Manifest {
+  return {
+    apiVersion: RBAC,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    ...bound('ClusterRole', role, account, namespace),
+  }
+}
+
+function roleIn(
+  place: string,
+  name: string,
+  rule: Rule,
+  account: string,
+  namespace: string,
+): readonly Manifest[] {
+  return [
+    { apiVersion: RBAC, kind: 'Role', metadata: { name, namespace: place }, rules: [rule] },
+    bindingIn(place, name, 'Role', account, namespace),
+  ]
+}
+
+function bindingIn(
+  place: string,
+  role: string,
+  of: 'Role' | 'ClusterRole',
+  account: string,
+  namespace: string,
+): Manifest {
+  const metadata = { name: role, namespace: place }
+  return { apiVersion: RBAC, kind: 'RoleBinding', metadata, ...bound(of, role, account, namespace) }
+}
+
+function bound(
+  kind: 'Role' | 'ClusterRole',
+  name: string,
+  account: string,
+  namespace: string,
+): Pick<Manifest, 'roleRef' | 'subjects'> {
+  return {
+    roleRef: { apiGroup: RBAC_GROUP, kind, name },
+    subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
+  }
+}

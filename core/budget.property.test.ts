@@ -1,0 +1,197 @@
+/** Holds and budgets: never sooner, never more within any ten minutes, whatever the order and the number of partitions; and all goes in the end (I10, I11, I16). */
+import { deepEqual, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Folders } from '../testing/folders.ts'
+import { folders } from '../testing/folders.ts'
+import { object } from '../testing/notation.ts'
+import { World } from '../testing/story.ts'
+import { check } from './check.ts'
+import type { DeleteObject } from './command.ts'
+import type { Event } from './event.ts'
+import { EMPTY_SET, withMember } from './hash.ts'
+import type { ObjectMeta } from './object.ts'
+import { partitionOfObject } from './partition.ts'
+import { policyFor } from './policy.ts'
+
+const RUNS = Number(process.env['RUNS'] ?? 200)
+const CLUSTER = 'c'
+const BUDGETS = { e1: 3, e2: 4, e3: 2 }
+const TEN_MINUTES_MS = 600_000
+const HOLDS_MS = { E1: 30_000, E2: 600_000 } as const
+
+/** An owner with some dependents, and how it goes. */
+interface Family {
+  readonly namespace: number
+  readonly dependents: number
+  readonly isSeen: boolean
+  readonly afterMs: number
+}
+
+interface Issue {
+  readonly command: DeleteObject
+  readonly root: string
+  readonly at: number
+}
+
+class Rig {
+  readonly folders: Folders
+  readonly issues: Issue[] = []
+  readonly goneAt = new Map<string, number>()
+  readonly #partitions: number
+  #version = 0
+  #now = 0
+  #sync = 0
+
+  constructor(partitions: number) {
+    this.#partitions = partitions
+    this.folders = folders(partitions, () => '')
+    const about = { cluster: CLUSTER, epoch: 1 }
+    this.tell({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 })
+    const policy = { ...policyFor('enforce', 'guarded'), budgets: BUDGETS }
+    this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
+    const world = new World()
+    for (const short of ['rs', 'pod']) {
+      this.tell(world.served(short, true))
+      this.relist(short, [])
+    }
+  }
+
+  tell(event: Event): void {
+    this.folders.append(event, this.#now)
+  }
+
+  put(text: string): ObjectMeta {
+    const seen = object(text, String(++this.#version))
+    this.tell({ type: 'ObjectAdded', cluster: CLUSTER, epoch: 1, sync: null, object: seen })
+    return seen
+  }
+
+  gone(owner: ObjectMeta): void {
+    this.goneAt.set(owner.uid, this.#now)
+    const last = { ...owner, resourceVersion: String(++this.#version) }
+    this.tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last })
+  }
+
+  /** What of a kind is still there. */
+  relist(short: string, left: readonly ObjectMeta[]): void {
+    const { group, kind } = object(`${short}/x`, '0')
+    const about = { cluster: CLUSTER, epoch: 1, group, kind, sync: ++this.#sync }
+    this.tell({ type: 'SyncStarted', ...about })
+    for (const each of left) {
+      const { cluster, epoch, sync } = about
+      this.tell({ type: 'ObjectUpdated', cluster, epoch, sync, object: each })
+    }
+    const listed = Array.from({ length: this.#partitions }, (_, partition) =>
+      left
+        .filter(({ namespace }) => {
+          return partitionOfObject(CLUSTER, namespace, this.#partitions) === partition
+        })
+        .reduce((set, { uid }) => withMember(set, uid), EMPTY_SET),
+    )
+    this.tell({ type: 'SyncFinished', ...about, resourceVersion: String(this.#version), listed })
+  }
+
+  beat(ms: number): void {
+    this.#now += ms
+    this.tell({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] })
+  }
+
+  fold(partition: number): void {
+    const outcome = this.folders.foldNext(partition)
+    for (const command of outcome?.commands ?? []) {
+      if (command.type !== 'DeleteObject') continue
+      if (this.issues.some((each) => each.command.target.uid === command.target.uid)) continue
+      const root = command.owners[0]?.uid ?? ''
+      this.issues.push({ command, root, at: this.folders.timeOf(partition) })
+    }
+  }
+
+  foldAll(): void {
+    while (this.folders.waiting > 0) {
+      for (let partition = 0; partition < this.#partitions; partition++) this.fold(partition)
+    }
+  }
+}
+
+const family = fc.record<Family>({
+  namespace: fc.nat({ max: 5 }),
+  dependents: fc.integer({ min: 1, max: 4 }),
+  isSeen: fc.boolean(),
+  afterMs: fc.constantFrom(0, 1_000, 20_000, 200_000),
+})
+
+test('nothing goes before its hold, nor more than the budget within ten minutes, and all goes in the end', () => {
+  fc.assert(
+    fc.property(
+      fc.array(family, { minLength: 1, maxLength: 10 }),
+      fc.integer({ min: 1, max: 6 }),
+      fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 40 }),
+      (families, partitions, turns) => {
+        const rig = new Rig(partitions)
+        const owners = families.map(({ namespace, dependents }, index) => {
+          const owner = rig.put(`rs/r${index} in n${namespace}`)
+          for (let i = 0; i < dependents; i++) {
+            rig.put(`pod/p${index}-${i} in n${namespace} <- rs/r${index}`)
+          }
+          return owner
+        })
+        let left = owners
+        for (const [index, { isSeen, afterMs }] of families.entries()) {
+          const owner = owners[index] as ObjectMeta
+          left = left.filter((each) => each !== owner)
+          if (isSeen) rig.gone(owner)
+          else {
+            rig.goneAt.set(owner.uid, 0)
+            rig.relist('rs', left)
+          }
+          rig.beat(afterMs)
+          for (const turn of turns) rig.fold((turn + index) % partitions)
+        }
+        // First as it comes, so that one partition is far behind another; then all keep up.
+        for (let beats = 0; beats < 250; beats++) {
+          rig.beat(20_000 + 7_000 * ((turns[beats % turns.length] ?? 0) % 6))
+          if (beats >= 50) rig.foldAll()
+          else for (const turn of turns) rig.fold(turn % partitions)
+        }
+        const all = families.reduce((sum, { dependents }) => sum + dependents, 0)
+        deepEqual(rig.issues.length, all)
+        for (const { command, root, at } of rig.issues) {
+          const hold = command.evidence === 'E1' ? HOLDS_MS.E1 : HOLDS_MS.E2
+          ok(at - (rig.goneAt.get(root) ?? 0) >= hold, `${command.target.uid} went too soon`)
+        }
+        const e2 = rig.issues.filter(({ command }) => command.evidence === 'E2')
+        ok(most(e2.map(({ at }) => at)) <= BUDGETS.e2, 'more than the budget of E2')
+        for (const each of rig.folders.all) {
+          each.commit()
+          deepEqual(check(each.state), [])
+        }
+      },
+    ),
+    { numRuns: RUNS },
+  )
+})
+
+/** The most within any ten minutes. */
+function most(times: readonly number[]): number {
+  const within = (from: number): number =>
+    times.filter((at) => at >= from && at < from + TEN_MINUTES_MS).length
+  return Math.max(0, ...times.map(within))
+}
+
+test('what nobody takes is not saved up, and a note told twice grants nothing', () => {
+  const rig = new Rig(1)
+  const owners = Array.from({ length: 6 }, (_, i) => rig.put(`rs/r${i}`))
+  for (let i = 0; i < owners.length; i++) rig.put(`pod/p${i} <- rs/r${i}`)
+  rig.relist('rs', [])
+  rig.beat(3_600_000)
+  rig.foldAll()
+  deepEqual(rig.issues.length, BUDGETS.e2)
+  for (let times = 0; times < 3; times++) {
+    rig.tell({ type: 'TokensAsked', cluster: CLUSTER, partition: 0, budget: 'E2', asked: 6 })
+    const told = { cluster: CLUSTER, budget: 'E2', granted: 4, at: 3_600_000 } as const
+    rig.tell({ type: 'TokensGranted', ...told })
+  }
+  rig.foldAll()
+  deepEqual(rig.issues.length, BUDGETS.e2)
+})

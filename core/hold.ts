@@ -1,0 +1,172 @@
+/**
+ * Why a verdict may not be carried out now, though its references say so, first that fits; and since when it could have been.
+ *
+ * What must stay true: what is not known holds. A reason ends with what lets it go, and whatever lets it go has it judged again. A hold is never
+ * shorter than the policy has it: it counts from the latest that makes the object go.
+ *
+ * Not here: what is protected (protection.ts), what people ask for while it runs (directive.ts).
+ */
+import { pausedBecause } from './directive.ts'
+import type { StateReader } from './graph.ts'
+import { clusterOf, policyOf } from './graph.ts'
+import type { HeldBy, Hold, Node, Pass, Ruling } from './node.ts'
+import type { ClusterId } from './object.ts'
+import type { Holds } from './policy.ts'
+import { limitOf } from './policy.ts'
+import type { Price } from './price.ts'
+import { isGranted, priceOf } from './price.ts'
+import type { EvidenceClass } from './proof.ts'
+import { protectedBecause } from './protection.ts'
+import type { Stand } from './standing.ts'
+import { timeText } from './time-text.ts'
+
+/** What the verdict would have done: `delete` an object, `drop` references, or `finish` an owner's deletion by taking a finalizer off. */
+export type Effect = 'delete' | 'drop' | 'finish'
+
+/** Whether anything at all is asked of this cluster now, looks and warnings included. */
+export function mayIssue(graph: StateReader, cluster: ClusterId): boolean {
+  return policyOf(graph).policy.mode !== 'observe' && pausedBecause(graph, cluster) === ''
+}
+
+export interface Going {
+  readonly effect: Effect
+  /** The same in full: what a person approves. */
+  readonly what: string
+  readonly evidence: EvidenceClass
+  /** All that it is judged by. */
+  readonly stands: readonly Stand[]
+  /** Of the record that has it judged. */
+  readonly time: number
+}
+
+export interface Held {
+  /** What is to be remembered; null for nothing. */
+  readonly hold: Hold | null
+  /** Empty when nothing holds it. */
+  readonly because: string
+}
+
+export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going: Going): Held {
+  const since = sinceOf(node, going)
+  const holdMs = holdMsOf(policyOf(graph).policy.holds, going)
+  const endsAt = holdMs === 0 ? null : since + holdMs
+  const ruling = rulingFor(graph, cluster, node, going)
+  const hindrance = hindranceOf(graph, cluster, node, going, endsAt, ruling)
+  const { by, because, until } = hindrance ?? NOTHING
+  const pass = passOf(graph, cluster, node, going, by)
+  if (by === null && endsAt === null && ruling === null && pass === 'none') return GOES
+  return { hold: { by, since, until, what: going.what, ruling, pass }, because }
+}
+
+const GOES: Held = { hold: null, because: '' }
+
+interface Hindrance {
+  readonly by: HeldBy | null
+  readonly because: string
+  readonly until: number | null
+}
+
+const NOTHING: Hindrance = { by: null, because: '', until: null }
+
+function hindranceOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  going: Going,
+  until: number | null,
+  ruling: Ruling | null,
+): Hindrance | null {
+  const { effect, evidence } = going
+  if (policyOf(graph).policy.mode === 'observe') {
+    return { by: 'mode', because: 'mode observe only records', until: null }
+  }
+  const paused = pausedBecause(graph, cluster)
+  if (paused !== '') return { by: 'pause', because: paused, until: null }
+  if (effect === 'delete') {
+    const spared = protectedBecause(graph, cluster, node, evidence)
+    if (spared !== null) return { by: 'protection', ...spared }
+  }
+  if (evidence === 'E4' && ruling?.verdict !== 'approved') {
+    const ruled = ruling === null ? '' : `; ${ruledText(ruling)}`
+    return { by: 'approval', because: `a mass cause (E4) needs approval${ruled}`, until: null }
+  }
+  if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
+    return { by: 'hold', because: `evidence ${evidence} is held until ${timeText(until)}`, until }
+  }
+  const price = priceFor(graph, cluster, node, going)
+  if (price === null || node.hold?.pass === 'granted') return null
+  if (isGranted(graph, cluster, price)) return null
+  return { by: 'budget', because: budgetText(graph, price), until: null }
+}
+
+function priceFor(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  { effect, evidence, stands }: Going,
+): Price | null {
+  return priceOf(graph, cluster, node, evidence, effect === 'delete', stands)
+}
+
+/** What began to go has begun, whatever becomes of the reasons why it might. */
+function passOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  going: Going,
+  by: HeldBy | null,
+): Pass {
+  const pass = node.hold?.pass ?? 'none'
+  if (by !== null || pass === 'granted') return pass
+  return priceFor(graph, cluster, node, going) === null ? pass : 'granted'
+}
+
+function budgetText(graph: StateReader, price: Price): string {
+  const limit = limitOf(policyOf(graph).policy.budgets, price.class)
+  const things = price.class === 'E1' ? 'deletions' : 'objects'
+  return `the budget of ${price.class} (${limit} ${things} in ten minutes) lets it go in its turn`
+}
+
+/** What was said of this content, and of what would be done with it now; an approval only for as long as it lasts. */
+function rulingFor(
+  graph: StateReader,
+  cluster: ClusterId,
+  { hold, hash }: Node,
+  { evidence, what }: Going,
+): Ruling | null {
+  const ruling = hold?.ruling ?? null
+  if (ruling === null || evidence !== 'E4') return null
+  if (ruling.hash !== hash || ruling.what !== what) return null
+  const isOver = (clusterOf(graph, cluster)?.now ?? 0) >= ruling.until
+  return ruling.verdict === 'approved' && isOver ? null : ruling
+}
+
+/** By whom, and why. */
+export function ruledText(ruling: Ruling | null): string {
+  if (ruling === null) return ''
+  const why = ruling.why === '' ? '' : `: ${ruling.why}`
+  return `${ruling.verdict} by ${ruling.who}${why}`
+}
+
+/** What a live watch saw to begin takes references that nobody needs along at once: dropping them deletes nothing. */
+function holdMsOf({ e1Ms, e2Ms, e3Ms }: Holds, { effect, evidence }: Going): number {
+  switch (evidence) {
+    case 'E1':
+      return effect === 'delete' ? e1Ms : 0
+    case 'E2':
+      return e2Ms
+    case 'E3':
+      return e3Ms
+    case 'O':
+    case 'W':
+    case 'E4':
+      return 0
+  }
+}
+
+/** An owner that came and went again in between has begun it anew, though nothing was judged meanwhile. */
+function sinceOf({ hold }: Node, { stands, time }: Going): number {
+  let since = hold?.since ?? time
+  for (const { proof } of stands) if (proof !== null && proof.at > since) since = proof.at
+  return since
+}

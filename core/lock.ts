@@ -1,0 +1,28 @@
+/**
+ * The second lock by its names: what `kinfold rbac` prints, and what a reaper looks for.
+ *
+ * What must stay true: whoever prints the policy and whoever probes it say the same words; a refusal counts as the lock's only by them.
+ *
+ * Not here: the policy itself (cli/lock-policy.ts), the probe (adapters/kubernetes/lock-probe.ts).
+ */
+
+/** Of the policy, of its binding, and of the ConfigMap that it is tried on, which belongs to nobody else and which nothing needs. */
+export const LOCK = {
+  name: 'kinfold-lock',
+  /** Of the ConfigMap: a namespace that every cluster has. */
+  namespace: 'kube-system',
+} as const
+
+/** Label or annotation, `true`, of what must never be deleted; the ConfigMap above bears it as an annotation. */
+export const PROTECTED_KEY = 'kinfold.dev/protected'
+
+/** How the policy refuses. */
+export const LOCK_REFUSALS = {
+  unguarded: 'kinfold lock: a DELETE must name uid and resourceVersion as preconditions',
+  collection: 'kinfold lock: collections are never deleted',
+  marked: 'kinfold lock: the object is marked as protected',
+  kind: 'kinfold lock: objects of this kind are protected',
+  namespace: 'kinfold lock: objects of this namespace are protected',
+  elsewhere: 'kinfold lock: nothing may be changed outside of the namespaces that were listed',
+  content: 'kinfold lock: nothing may be changed but owner references and finalizers taken off',
+} as const

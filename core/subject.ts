@@ -1,0 +1,73 @@
+/**
+ * What a directive protects, as text: `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]`, `annotation/KEY[=VALUE]`.
+ *
+ * What must stay true: what cannot be read is no subject; whoever meets one that is recorded holds (services/reaper/control.ts).
+ */
+import type { Coordinates, GroupKind, ObjectMeta, Pair } from './object.ts'
+
+/** What a directive protects. */
+export type Subject =
+  | { readonly type: 'namespace'; readonly name: string }
+  | ({ readonly type: 'kind' } & GroupKind)
+  | { readonly type: 'label' | 'annotation'; readonly key: string; readonly value: string | null }
+
+const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/
+const KEY = /^([A-Za-z0-9][A-Za-z0-9.-]{0,252}\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
+
+/** `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]` or `annotation/KEY[=VALUE]`; undefined for anything else. */
+export function readSubject(text: string): Subject | undefined {
+  const slash = text.indexOf('/')
+  const type = text.slice(0, slash)
+  const rest = text.slice(slash + 1)
+  switch (type) {
+    case 'namespace':
+      return NAME.test(rest) ? { type, name: rest } : undefined
+    case 'kind': {
+      const [kind = '', ...group] = rest.split('.')
+      return NAME.test(rest) ? { type, kind, group: group.join('.') } : undefined
+    }
+    case 'label':
+    case 'annotation': {
+      const { key, value } = readKeyValue(rest)
+      return KEY.test(key) && (value?.length ?? 0) <= 1_024 ? { type, key, value } : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+/** `key` or `key=value`. */
+export function readKeyValue(text: string): {
+  readonly key: string
+  readonly value: string | null
+} {
+  const equals = text.indexOf('=')
+  if (equals < 0) return { key: text, value: null }
+  return { key: text.slice(0, equals), value: text.slice(equals + 1) }
+}
+
+/** Whether this is what it protects. */
+export function isSubject(object: ObjectMeta, text: string): boolean {
+  const subject = readSubject(text)
+  if (subject?.type === 'label') return has(object.labels, subject)
+  if (subject?.type === 'annotation') return has(object.annotations, subject)
+  return isPlaceOf(object, text)
+}
+
+/** By where it is and of what kind alone. */
+export function isPlaceOf({ group, kind, namespace, name }: Coordinates, text: string): boolean {
+  const subject = readSubject(text)
+  if (subject?.type === 'kind') return subject.kind === kind && subject.group === group
+  if (subject?.type !== 'namespace') return false
+  // The namespace itself, too.
+  return (
+    subject.name === namespace || (kind === 'Namespace' && group === '' && subject.name === name)
+  )
+}
+
+export function has(
+  pairs: readonly Pair[],
+  { key, value }: { readonly key: string; readonly value: string | null },
+): boolean {
+  return pairs.some((pair) => pair.key === key && (value === null || pair.value === value))
+}

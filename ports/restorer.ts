@@ -1,0 +1,34 @@
+/**
+ * Port: a cluster as somebody who restores uses it, with that person's rights: look, and create.
+ *
+ * Guarantees: `create` makes a new object or none; what it answers `Unknown` may have been made. Assumes: the caller looks again before it believes
+ * that nothing was.
+ *
+ * Not here: anything that changes or deletes what is there.
+ */
+import type { Uid } from '../core/object.ts'
+import type { Cluster, NamedResource, UnknownAnswer } from './cluster.ts'
+
+/** On a restored object: the uid that it had. By it a restore that is run again knows what it made. */
+export const RESTORED_FROM = 'kinfold.dev/restored-from'
+
+export type CreateAnswer =
+  | { readonly type: 'Created'; readonly uid: Uid; readonly code: number }
+  /** An object of that name is there. */
+  | { readonly type: 'Exists'; readonly code: number; readonly reason: string }
+  /** Validation, a webhook, a right that is missing, a namespace that is not there. */
+  | { readonly type: 'Refused'; readonly code: number; readonly reason: string }
+  | UnknownAnswer
+
+/** `get` tells of annotations `RESTORED_FROM` alone. */
+export interface Restorer
+  extends Pick<Cluster, 'name' | 'identify' | 'discover' | 'get'>,
+    AsyncDisposable {
+  /** `body` is the object as JSON. With `dryRun` the server checks all and keeps nothing. */
+  create(
+    place: NamedResource,
+    body: string,
+    dryRun: boolean,
+    signal: AbortSignal,
+  ): Promise<CreateAnswer>
+}

@@ -1,0 +1,171 @@
+/**
+ * Puts an object away, whole, before it is deleted: read it, see that it is the very one that the DELETE will name, append it, wait for the log.
+ *
+ * What must stay true: `Kept` is said only when the log has acknowledged the last piece of what was read at just this uid and version. Whatever else
+ * happens, nothing is deleted (F95, I14).
+ *
+ * Not here: that the gate is passed again behind it (reap.ts), where keys come from (main.ts), how long it is kept (the graph trims).
+ */
+import { createHash } from 'node:crypto'
+import type { DeleteObject } from '../../core/command.ts'
+import type { ObjectMeta, ResourceVersion } from '../../core/object.ts'
+import { objectKey, partitionOf } from '../../core/partition.ts'
+import type { Archived } from '../../core/record.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { GetAnswer, ReadAnswer } from '../../ports/cluster.ts'
+import type { Codec } from '../../ports/codec.ts'
+import { type Log, LogError } from '../../ports/log.ts'
+import { type ArchiveKey, aboutObject } from '../../runtime/archive-key.ts'
+import { isObject, type JsonObject, parseObject } from '../../runtime/exact-json.ts'
+import type { Caller } from './call.ts'
+
+export interface ArchiveSettings {
+  /** Of Secrets too the whole object; else their metadata, without annotations: those may hold what the Secret holds. */
+  readonly secrets: boolean
+  /** Undefined: as they are. */
+  readonly key: ArchiveKey | undefined
+}
+
+export interface Archive {
+  keep(request: ArchiveRequest, signal: AbortSignal): Promise<Keeping>
+}
+
+export interface ArchiveRequest {
+  readonly command: DeleteObject
+  /** That the DELETE will be sent with. */
+  readonly resourceVersion: ResourceVersion
+  readonly caller: Caller
+  readonly onCall: () => void
+}
+
+export type Keeping =
+  /** `object`: as it was read, and is to go. */
+  | { readonly type: 'Kept'; readonly object: ObjectMeta }
+  /** It is another one, another version of it, or gone: what was read says what follows. */
+  | { readonly type: 'Moved'; readonly read: GetAnswer }
+  | { readonly type: 'Failed'; readonly reason: string }
+
+export interface ArchiveParts {
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+  /** Further tries of an append that failed for now. */
+  readonly bounds: { readonly retries: number }
+  readonly settings: ArchiveSettings
+}
+
+/** Bytes of one piece: with what surrounds it a record stays far below 1 MiB. */
+const PIECE_BYTES = 512 * 1024
+/** No API server stores an object of this size; whatever answers so is not to be trusted with the log. */
+const MAX_OBJECT_BYTES = 16 * 1024 * 1024
+
+export function createArchive(parts: ArchiveParts): Archive {
+  return {
+    async keep(request, signal) {
+      const { command, resourceVersion } = request
+      const read = await look(request, parts.settings, signal)
+      if (read.type === 'Unknown') return failed(`it could not be read: ${read.reason}`)
+      if (read.type === 'Absent') return { type: 'Moved', read }
+      const { uid } = command.target
+      if (read.object.uid !== uid || read.object.resourceVersion !== resourceVersion) {
+        return { type: 'Moved', read }
+      }
+      const content = 'text' in read ? wholeOf(read.text) : metadataOf(read)
+      if (content === undefined) return failed('it is no object as it was read')
+      if (content.length > MAX_OBJECT_BYTES) return failed(`it has ${content.length} bytes`)
+      const records = piecesOf(request, content, 'text' in read, parts)
+      const failure = await append(request, records, parts, signal)
+      return failure ?? { type: 'Kept', object: read.object }
+    },
+  }
+}
+
+type Look = ReadAnswer | GetAnswer
+
+async function look(
+  { command, caller, onCall }: ArchiveRequest,
+  { secrets }: ArchiveSettings,
+  signal: AbortSignal,
+): Promise<Look> {
+  const { target } = command
+  const isSecret = target.group === '' && target.resource === 'secrets'
+  return isSecret && !secrets
+    ? await caller.look(target, onCall, signal)
+    : await caller.read(target, onCall, signal)
+}
+
+/** All but `managedFields`, which say who wrote what and are of no use to a new object. */
+function wholeOf(text: string): Buffer | undefined {
+  const object = parseObject(text)
+  const metadata = object?.['metadata']
+  if (object === undefined || !isObject(metadata)) return undefined
+  const { managedFields: _, ...rest } = metadata
+  return Buffer.from(JSON.stringify({ ...object, metadata: rest } satisfies JsonObject))
+}
+
+function metadataOf({ object }: Extract<GetAnswer, { type: 'Found' }>): Buffer {
+  const { name, namespace, uid, resourceVersion, ownerReferences, finalizers } = object
+  const metadata = { name, namespace, uid, resourceVersion, ownerReferences, finalizers }
+  return Buffer.from(JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata }))
+}
+
+function piecesOf(
+  { command, resourceVersion }: ArchiveRequest,
+  content: Buffer,
+  isWhole: boolean,
+  { clock, settings }: ArchiveParts,
+): readonly Archived[] {
+  const { cluster, target } = command
+  const { group, kind, namespace, name, version, resource, uid } = target
+  const sealed = settings.key?.seal(content, aboutObject(cluster, uid, resourceVersion))
+  const bytes = sealed?.bytes ?? content
+  const head = {
+    type: 'Archived',
+    ...{ cluster, uid, group, kind, namespace, name, version, resource, resourceVersion },
+    ownerReferences: command.references,
+    command: command.id,
+    at: clock.now(),
+    content: isWhole ? 'whole' : 'metadata',
+    keyId: settings.key?.id ?? '',
+    nonce: sealed?.nonce ?? new Uint8Array(),
+    digest: createHash('sha256').update(bytes).digest('hex'),
+  } as const
+  const chunks = Math.max(1, Math.ceil(bytes.length / PIECE_BYTES))
+  return Array.from({ length: chunks }, (_, chunk) => ({
+    ...head,
+    chunk,
+    last: chunk === chunks - 1,
+    piece: bytes.subarray(chunk * PIECE_BYTES, (chunk + 1) * PIECE_BYTES),
+  }))
+}
+
+/** One after the other, so that the last piece vouches for those before it. A piece that is there twice is taken once. */
+/** Undefined once the last piece is acknowledged. */
+async function append(
+  { command, caller }: ArchiveRequest,
+  records: readonly Archived[],
+  { log, codec, bounds }: ArchiveParts,
+  signal: AbortSignal,
+): Promise<Keeping | undefined> {
+  const key = objectKey(command.cluster, command.target.uid)
+  const partition = partitionOf(key, log.partitions('archive'))
+  for (const record of records) {
+    const produced = { key, value: codec.encode(record) }
+    for (let tries = 0; ; tries++) {
+      try {
+        await log.append('archive', partition, [produced])
+        break
+      } catch (error) {
+        if (signal.aborted || !(error instanceof LogError)) throw error
+        const isPassing = error.remedy === 'retry' || error.code === 'UNKNOWN_OUTCOME'
+        if (!isPassing || tries >= bounds.retries) return failed(error.message)
+        await caller.wait(tries, null, signal)
+      }
+    }
+  }
+  return undefined
+}
+
+function failed(why: string): Keeping {
+  return { type: 'Failed', reason: `not archived, so not deleted: ${why}` }
+}

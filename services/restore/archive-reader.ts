@@ -1,0 +1,214 @@
+/**
+ * Reads the archive: first what it has, which costs little, then the bodies of what was chosen.
+ *
+ * What must stay true: an object counts only with all of its pieces, unharmed; of several records of an object the last one counts. It writes nothing.
+ *
+ * Not here: what is made of it (restore-plan.ts), which log it is (the caller's).
+ */
+import { createHash } from 'node:crypto'
+import type { ClusterId, Uid } from '../../core/object.ts'
+import type { Archived } from '../../core/record.ts'
+import type { Codec } from '../../ports/codec.ts'
+import { CodecError } from '../../ports/codec.ts'
+import type { Log } from '../../ports/log.ts'
+import { type ArchiveKey, aboutObject } from '../../runtime/archive-key.ts'
+import { type JsonObject, parseObject } from '../../runtime/exact-json.ts'
+import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+
+/** An object in the archive, without its body. */
+export interface ArchivedObject extends Omit<Archived, 'chunk' | 'last' | 'piece'> {
+  readonly partition: number
+  /** Of its first piece. */
+  readonly offset: bigint
+}
+
+export interface ArchiveIndex {
+  readonly objects: ReadonlyMap<Uid, ArchivedObject>
+  /** Clusters that have something in the archive. */
+  readonly clusters: ReadonlySet<ClusterId>
+  /** Records that could not be read, or have not all of their pieces. */
+  readonly incomplete: number
+}
+
+/** Pieces have up to 512 KiB, so a page has 16 MiB at most. */
+const PAGE = 32
+
+/** The last whole record of each object of a cluster. */
+export async function indexArchive(
+  log: Log,
+  codec: Codec,
+  cluster: ClusterId,
+  signal: AbortSignal,
+): Promise<ArchiveIndex> {
+  const objects = new Map<Uid, ArchivedObject>()
+  const clusters = new Set<ClusterId>()
+  let incomplete = 0
+  for (let partition = 0; partition < log.partitions('archive'); partition++) {
+    const open = new Map<string, Assembly>()
+    for await (const { record, offset } of recordsOf(log, codec, partition, 0n, signal)) {
+      if (record === undefined) {
+        incomplete++
+        continue
+      }
+      clusters.add(record.cluster)
+      if (record.cluster !== cluster) continue
+      const whole = assemble(open, record, offset)
+      if (whole === 'broken') incomplete++
+      else if (whole !== undefined) objects.set(record.uid, { ...whole.head, partition })
+    }
+    incomplete += open
+      .values()
+      .filter(({ isWhole }) => !isWhole)
+      .toArray().length
+  }
+  return { objects, clusters, incomplete }
+}
+
+/** The objects as they were, by uid. Throws `ExitError` when they are encrypted and this is not the key. */
+export async function readBodies(
+  log: Log,
+  codec: Codec,
+  chosen: Iterable<ArchivedObject>,
+  key: ArchiveKey | undefined,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Uid, JsonObject>> {
+  const wanted = Map.groupBy(chosen, ({ partition }) => partition)
+  const bodies = new Map<Uid, JsonObject>()
+  for (const [partition, objects] of wanted) {
+    const open = new Map<string, Assembly>()
+    const left = new Map(objects.map((object) => [object.uid, object]))
+    const first = objects.reduce(
+      (least, { offset }) => (offset < least ? offset : least),
+      objects[0]!.offset,
+    )
+    for await (const { record, offset } of recordsOf(log, codec, partition, first, signal)) {
+      const object = record === undefined ? undefined : left.get(record.uid)
+      if (record === undefined || object === undefined || !isSame(object, record)) continue
+      const whole = assemble(open, record, offset)
+      if (whole === undefined || whole === 'broken') continue
+      if (whole.head.offset !== object.offset) continue
+      bodies.set(object.uid, bodyOf(object, whole.bytes, key))
+      left.delete(object.uid)
+      if (left.size === 0) break
+    }
+  }
+  return bodies
+}
+
+/** Pieces that came so far of one record. */
+interface Assembly {
+  readonly head: Omit<ArchivedObject, 'partition'>
+  readonly pieces: Uint8Array[]
+  /** It was taken, and its pieces are given up: whatever comes of it again was there before. */
+  isWhole: boolean
+}
+
+interface Whole {
+  readonly head: Omit<ArchivedObject, 'partition'>
+  readonly bytes: Uint8Array
+}
+
+/** Undefined while pieces are missing. Two reapers may write of one object at the same time, and a piece may be there twice. */
+function assemble(
+  open: Map<string, Assembly>,
+  record: Archived,
+  offset: bigint,
+): Whole | 'broken' | undefined {
+  const { chunk, last, piece, ...head } = record
+  const name = JSON.stringify([head.uid, head.digest, head.at, head.command])
+  let assembly = open.get(name)
+  if (chunk === 0 && (assembly === undefined || assembly.pieces.length > 1)) {
+    assembly = { head: { ...head, offset }, pieces: [], isWhole: false }
+    open.set(name, assembly)
+  }
+  if (assembly === undefined) return last ? 'broken' : undefined
+  if (chunk < assembly.pieces.length) return undefined
+  if (chunk > assembly.pieces.length) {
+    open.delete(name)
+    return last ? 'broken' : undefined
+  }
+  assembly.pieces.push(piece)
+  if (!last) return undefined
+  const bytes = Buffer.concat(assembly.pieces)
+  assembly.isWhole = true
+  assembly.pieces.fill(NOTHING)
+  if (chunk === 0) open.delete(name)
+  const digest = createHash('sha256').update(bytes).digest('hex')
+  return digest === head.digest ? { head: assembly.head, bytes } : 'broken'
+}
+
+const NOTHING = new Uint8Array()
+
+function isSame(object: ArchivedObject, record: Archived): boolean {
+  const { cluster, uid, digest, at, command } = record
+  return (
+    object.cluster === cluster &&
+    object.uid === uid &&
+    object.digest === digest &&
+    object.at === at &&
+    object.command === command
+  )
+}
+
+function bodyOf(
+  object: ArchivedObject,
+  bytes: Uint8Array,
+  key: ArchiveKey | undefined,
+): JsonObject {
+  const name = `${object.kind}/${object.name}`
+  const body = parseObject(Buffer.from(opened(object, bytes, key)).toString())
+  if (body !== undefined) return body
+  throw new ExitError(EXIT.failure, `${name} cannot be read from the archive: it is no object`)
+}
+
+function opened(
+  { cluster, uid, resourceVersion, keyId, nonce, kind, name }: ArchivedObject,
+  bytes: Uint8Array,
+  key: ArchiveKey | undefined,
+): Uint8Array {
+  if (keyId === '') return bytes
+  const which = `${kind}/${name} is encrypted with the key ${keyId}`
+  if (key === undefined) {
+    throw new ExitError(EXIT.input, `${which}: name its file with --archive-key-file`)
+  }
+  if (key.id !== keyId) {
+    throw new ExitError(EXIT.input, `${which}, not with ${key.id}: name the file of that key`)
+  }
+  const plain = key.open({ nonce, bytes }, aboutObject(cluster, uid, resourceVersion))
+  if (plain !== undefined) return plain
+  throw new ExitError(EXIT.failure, `${which} and was changed since: it cannot be restored`)
+}
+
+interface Read {
+  /** Undefined: nobody can read it. */
+  readonly record: Archived | undefined
+  readonly offset: bigint
+}
+
+async function* recordsOf(
+  log: Log,
+  codec: Codec,
+  partition: number,
+  from: bigint,
+  signal: AbortSignal,
+): AsyncIterable<Read> {
+  const { start, end } = await log.bounds('archive', partition)
+  for (let next = from < start ? start : from; next < end; ) {
+    const page = await log.read('archive', partition, next, { limit: PAGE, waitMs: 0 }, signal)
+    for (const { offset, value } of page.entries) {
+      yield { record: value === null ? undefined : recordIn(codec, value), offset }
+    }
+    if (page.next === next) return
+    next = page.next
+  }
+}
+
+function recordIn(codec: Codec, value: Uint8Array): Archived | undefined {
+  try {
+    const record = codec.decode(value)
+    return record.type === 'Archived' ? record : undefined
+  } catch (error) {
+    if (error instanceof CodecError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * From the reaper's archive back into the cluster: over the Kubernetes adapter, on an API server in memory.
+ */
+import { deepEqual, equal, match, rejects } from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { openRestorer } from '../../adapters/kubernetes/restorer.ts'
+import { memoryExchange } from '../../adapters/memory/exchange.ts'
+import type { ObjectMeta, Uid } from '../../core/object.ts'
+import { RESTORED_FROM } from '../../ports/restorer.ts'
+import { type ArchiveKey, openArchiveKey } from '../../runtime/archive-key.ts'
+import { World } from '../../testing/reaper-world.ts'
+import { indexArchive, readBodies } from './archive-reader.ts'
+import { type LostOwners, planRestore } from './restore-plan.ts'
+import { runRestore } from './restore-run.ts'
+import { subtreeOf } from './selection.ts'
+import { surveyFor } from './survey.ts'
+
+const SIGNAL = new AbortController().signal
+const folder = mkdtempSync(join(tmpdir(), 'restore-'))
+after(() => rmSync(folder, { recursive: true }))
+
+function keyOf(byte: number): ArchiveKey {
+  const file = join(folder, `key-${byte}`)
+  writeFileSync(file, Buffer.alloc(32, byte))
+  return openArchiveKey(file)
+}
+
+function referenceTo({ name, uid }: ObjectMeta): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true }
+}
+
+interface Tree {
+  readonly world: World
+  readonly root: Uid
+}
+
+/** root, which a person deleted, mid below it and leaf below that, both deleted by the reaper. */
+async function collected(key?: ArchiveKey): Promise<Tree> {
+  const world = await World.open()
+  const root = await world.create('root')
+  const mid = await world.create('mid', { owners: [referenceTo(root)] })
+  const leaf = await world.create('leaf', { owners: [referenceTo(mid)] })
+  await world.delete('root')
+  await world.command(world.deleteOf(leaf), world.deleteOf(mid))
+  const running = world.start({}, { secrets: false, key })
+  await world.settled(2)
+  await running.stop()
+  deepEqual(
+    ['mid', 'leaf'].map((name) => world.exists(name)),
+    [false, false],
+  )
+  return { world, root: root.uid }
+}
+
+/** What became of each object. */
+async function restore(
+  { world, root }: Tree,
+  lost: LostOwners,
+  { key, dryRun = false }: { key?: ArchiveKey; dryRun?: boolean } = {},
+): Promise<readonly string[]> {
+  await using restorer = openRestorer({ name: 'blue', exchange: memoryExchange(world.server) })
+  const { objects, incomplete } = await indexArchive(world.log, world.codec, world.id, SIGNAL)
+  equal(incomplete, 0)
+  const chosen = subtreeOf(objects, root)
+  const steps = planRestore(chosen, await surveyFor(chosen, restorer, SIGNAL), lost)
+  const bodies = await readBodies(world.log, world.codec, chosen, key, SIGNAL)
+  const told = steps.flatMap(({ type, object }) =>
+    type === 'create' ? [] : [`${type} ${object.name}`],
+  )
+  for await (const { object, uid, reason } of runRestore(
+    steps,
+    { restorer, bodies, dryRun },
+    SIGNAL,
+  )) {
+    told.push(`${uid === undefined ? `not made: ${reason.slice(0, 30)}` : 'made'} ${object.name}`)
+  }
+  return told
+}
+
+test('a subtree comes back below a new root, each reference naming the new uid', async () => {
+  const tree = await collected()
+  const { world } = tree
+  deepEqual(await restore(tree, 'relink'), ['refuse mid', 'refuse leaf'])
+  const root = await world.create('root')
+  deepEqual(await restore(tree, 'refuse'), ['refuse mid', 'refuse leaf'])
+  deepEqual(await restore(tree, 'relink'), ['made mid', 'made leaf'])
+  const [mid, leaf] = [await world.read('mid'), await world.read('leaf')]
+  deepEqual(
+    [mid, leaf].map(({ ownerReferences: [owner] }) => [owner?.uid, owner?.controller]),
+    [
+      [root.uid, true],
+      [mid.uid, true],
+    ],
+  )
+  deepEqual(await restore(tree, 'relink'), ['keep mid', 'keep leaf'])
+})
+
+test('a restore that stopped half way goes on when it is run again', async () => {
+  const tree = await collected()
+  const { world } = tree
+  const stop = world.server.inject(async (request, proceed) => {
+    const isLeaf = request.method === 'POST' && request.body?.includes('"leaf"') === true
+    // The one takes effect and its answer is lost, as when a connection breaks; the other does not.
+    if (isLeaf) throw new Error('cut')
+    return await proceed()
+  })
+  await rejects(restore(tree, 'drop'))
+  stop()
+  const { uid } = await world.read('mid')
+  deepEqual(await restore(tree, 'refuse'), ['keep mid', 'made leaf'])
+  equal((await world.read('leaf')).ownerReferences[0]?.uid, uid)
+  const stored = world.server.object('', 'configmaps', 'default', 'leaf')
+  match(JSON.stringify(stored?.metadata), new RegExp(`"${RESTORED_FROM}":`))
+})
+
+test('a dry run makes nothing', async () => {
+  const tree = await collected()
+  deepEqual(await restore(tree, 'drop', { dryRun: true }), ['made mid', 'made leaf'])
+  deepEqual(
+    ['mid', 'leaf'].map((name) => tree.world.exists(name)),
+    [false, false],
+  )
+})
+
+test('what is encrypted takes its key, and another one says so', async () => {
+  const [key, other] = [keyOf(1), keyOf(2)]
+  const tree = await collected(key)
+  await rejects(restore(tree, 'drop'), /is encrypted with the key .*: name its file/)
+  await rejects(
+    restore(tree, 'drop', { key: other }),
+    new RegExp(`encrypted with the key ${key.id}, not with ${other.id}`),
+  )
+  deepEqual(await restore(tree, 'drop', { key }), ['made mid', 'made leaf'])
+})
+
+test('of several records of an object the last whole one counts', async () => {
+  const { world, root } = await collected()
+  const page = await world.log.read('archive', 0, 0n, { limit: 10, waitMs: 0 })
+  const [leaf, mid] = page.entries
+  const [first, second] = [decode(world, leaf?.value), decode(world, mid?.value)]
+  // Begun and never ended; and one that is there twice.
+  const begun = { ...first, at: first.at + 1, last: false }
+  const records = [begun, second].map((record) => ({
+    key: `${world.id}/x`,
+    value: world.codec.encode(record),
+  }))
+  await world.log.append('archive', 0, records)
+  const { objects, incomplete } = await indexArchive(world.log, world.codec, world.id, SIGNAL)
+  equal(incomplete, 1)
+  const chosen = subtreeOf(objects, root)
+  deepEqual(
+    chosen.map(({ name, offset }) => [name, offset]),
+    [
+      [second.name, 3n],
+      [first.name, 0n],
+    ],
+  )
+  const bodies = await readBodies(world.log, world.codec, chosen, undefined, SIGNAL)
+  equal(bodies.size, 2)
+})
+
+function decode(world: World, value: Uint8Array | null | undefined) {
+  const record = world.codec.decode(value ?? new Uint8Array())
+  if (record.type !== 'Archived') throw new Error('no record of the archive')
+  return record
+}

@@ -1,0 +1,105 @@
+/**
+ * The fold over a state that can be taken back: all orders of events are walked as a tree, and what two orders have in common is folded once.
+ *
+ * What must stay true: after `rollback` the next record finds exactly what it would have found had the others never been folded; each record is
+ * committed by itself.
+ *
+ * Not here: which orders there are (small-world.ts), bytes, logs, several partitions.
+ */
+import type { Command } from '../core/command.ts'
+import type { Event } from '../core/event.ts'
+import { finish, fold, pageOf, resume } from '../core/fold.ts'
+import type { Graph } from '../core/graph.ts'
+import { graphOver } from '../core/graph.ts'
+import type { Outcome, RelistRequest } from '../core/outcome.ts'
+import type { StateValue } from '../core/state.ts'
+import type { PageRequest } from '../core/work.ts'
+
+/** A point to come back to. */
+export interface Mark {
+  readonly journal: number
+  readonly commands: number
+  readonly relists: number
+  readonly position: bigint
+  readonly nowMs: number
+}
+
+/** One `Continue` follows the other only so often in a world of four objects. */
+const CONTINUES = 1_000
+
+export class SmallFold {
+  readonly state: Map<string, StateValue> = new Map()
+  /** All that were issued on the way here, in their order. */
+  readonly commands: Command[] = []
+  readonly relists: RelistRequest[] = []
+  nowMs = 0
+  /** Records folded in all, those that were taken back included. */
+  folded = 0
+  readonly #graph: Graph = graphOver({ get: (key) => this.state.get(key) })
+  readonly #journal: (readonly [key: string, former: StateValue | undefined])[] = []
+  #position = 0n
+
+  /** Folds an event and every `Continue` that follows from it. */
+  fold(event: Event, nowMs: number = this.nowMs): void {
+    this.nowMs = nowMs
+    let { notes } = this.#foldOne(event)
+    for (let turn = 0; notes.length > 0; turn++) {
+      if (turn === CONTINUES) throw new Error('the agenda does not end')
+      notes = this.#foldOne({ type: 'Continue' }).notes
+    }
+  }
+
+  mark(): Mark {
+    const { commands, relists, nowMs } = this
+    return {
+      journal: this.#journal.length,
+      commands: commands.length,
+      relists: relists.length,
+      position: this.#position,
+      nowMs,
+    }
+  }
+
+  rollback({ journal, commands, relists, position, nowMs }: Mark): void {
+    while (this.#journal.length > journal) {
+      const [key, former] = this.#journal.pop() ?? ['', undefined]
+      if (former === undefined) this.state.delete(key)
+      else this.state.set(key, former)
+    }
+    this.commands.length = commands
+    this.relists.length = relists
+    this.#position = position
+    this.nowMs = nowMs
+  }
+
+  #foldOne(event: Event): Outcome {
+    const graph = this.#graph
+    const at = { partition: 0, partitions: 1, position: this.#position, timestamp: this.nowMs }
+    this.#position += 1n
+    this.folded += 1
+    const folding = fold(graph, event, at)
+    for (let next = pageOf(folding); next !== undefined; next = pageOf(folding)) {
+      resume(folding, this.#page(next))
+    }
+    const outcome = finish(folding)
+    this.commands.push(...outcome.commands)
+    this.relists.push(...outcome.relists)
+    graph.takeRecent()
+    this.#commit()
+    return outcome
+  }
+
+  #commit(): void {
+    for (const [key, value] of this.#graph.changes) {
+      this.#journal.push([key, this.state.get(key)])
+      if (value === null) this.state.delete(key)
+      else this.state.set(key, value)
+    }
+    this.#graph.clear()
+  }
+
+  #page({ prefix, after, limit }: PageRequest): readonly string[] {
+    const stored = [...this.state.keys()].filter((key) => key.startsWith(prefix) && key > after)
+    return this.#graph.overlaid(stored, { prefix, after, upTo: undefined }).slice(0, limit)
+  }
+}

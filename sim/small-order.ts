@@ -1,0 +1,121 @@
+/**
+ * One small world, told in every order that its watches may tell it in.
+ *
+ * What must stay true: each order ends in the same graph and the same verdicts; no command on the way would delete what may stay; and what may go is
+ * commanded to. Orders are walked as a tree, so what they have in common is folded once.
+ *
+ * Not here: which worlds there are (small-shape.ts), commands that are carried out in between (small-loop.ts).
+ */
+import type { DeleteObject } from '../core/command.ts'
+import type { Event } from '../core/event.ts'
+import type { ObjectMeta } from '../core/object.ts'
+import type { ModelCluster } from '../testing/model-cluster.ts'
+import { leftovers, objection } from '../testing/oracle.ts'
+import { SmallFold } from './small-fold.ts'
+import { act, listedCluster, streamsOf } from './small-script.ts'
+import type { Findings } from './small-verdict.ts'
+import { beginning, isAsked, settle, verdicts, wholeGraph } from './small-verdict.ts'
+
+/** `listsFrom`: how many lines of the script are over when the kinds are listed for the first time; what they list mixes with what is told after it. */
+export function allOrders(script: readonly string[], listsFrom = 0): Findings {
+  const { cluster, told } = listedCluster()
+  for (const line of script.slice(0, listsFrom)) act(cluster, line)
+  if (listsFrom > 0) listAgain(cluster)
+  for (const line of script.slice(listsFrom)) act(cluster, line)
+  const fold = new SmallFold()
+  beginning(fold, told)
+  const orders = new Orders(script, cluster, fold)
+  orders.walk(streamsOf(cluster))
+  return { cases: orders.cases, folded: fold.folded, cut: 0, complaints: orders.complaints }
+}
+
+/** Only of what is there; what was told live before is not. */
+function listAgain(cluster: ModelCluster): void {
+  for (const [short, stream] of cluster.streams) {
+    const isUsed = stream.splice(0).length > 0
+    if (isUsed && short !== 'deploy') cluster.relist(short, 0, false)
+  }
+}
+
+class Orders {
+  cases = 0
+  readonly complaints: string[] = []
+  readonly #script: readonly string[]
+  readonly #cluster: ModelCluster
+  readonly #truth: readonly ObjectMeta[]
+  readonly #leftovers: readonly string[]
+  readonly #fold: SmallFold
+  /** Whether what dangles beside an orphaned reference is known by then is a matter of order; what becomes of the dependent is not. */
+  readonly #isOrphaning: boolean
+  #first: string | undefined
+
+  constructor(script: readonly string[], cluster: ModelCluster, fold: SmallFold) {
+    this.#script = script
+    this.#cluster = cluster
+    this.#truth = [...cluster.objects.values()]
+    this.#leftovers = leftovers(cluster.objects)
+    this.#fold = fold
+    this.#isOrphaning = script.some((line) => line.includes(' Orphan'))
+  }
+
+  walk(streams: readonly (readonly Event[])[]): void {
+    const told = streams.map(() => 0)
+    const down = (): void => {
+      if (this.complaints.length > 0) return
+      let isOver = true
+      for (const [index, stream] of streams.entries()) {
+        const at = told[index] ?? 0
+        const event = stream[at]
+        if (event === undefined) continue
+        isOver = false
+        const mark = this.#fold.mark()
+        told[index] = at + 1
+        this.#fold.fold(event)
+        this.#judge(mark.commands)
+        down()
+        told[index] = at
+        this.#fold.rollback(mark)
+      }
+      if (isOver) this.#end()
+    }
+    down()
+  }
+
+  /** All was told: questions are answered, and waits pass. */
+  #end(): void {
+    this.cases += 1
+    const fold = this.#fold
+    const mark = fold.mark()
+    settle(fold, this.#cluster)
+    this.#judge(mark.commands)
+    const graph = this.#isOrphaning ? verdicts(fold) : wholeGraph(fold)
+    this.#first ??= graph
+    if (graph !== this.#first) this.#complain('another graph than in the first order')
+    for (const left of this.#leftovers) {
+      const uid = left.split(' ')[0] ?? ''
+      if (!fold.commands.some((command) => isAsked(command, uid, this.#cluster)))
+        this.#complain(`${left}, and nobody was asked`)
+    }
+    fold.rollback(mark)
+  }
+
+  #judge(from: number): void {
+    for (let index = from; index < this.#fold.commands.length; index++) {
+      const command = this.#fold.commands[index]
+      const why = command?.type === 'DeleteObject' ? this.#objection(command) : ''
+      if (why !== '') this.#complain(`${command?.target.uid} is commanded to go: ${why}`)
+    }
+  }
+
+  /** By the references it was judged by: no uid comes back, and a waiting owner is not turned to another end in most worlds. */
+  #objection({ target, references, owners }: DeleteObject): string {
+    if (references.length === 0) return 'it has no owner references (I2)'
+    const object = this.#cluster.objects.get(target.uid)
+    if (object === undefined || owners.some(({ claim }) => claim === 'waiting')) return ''
+    return objection(this.#truth, { ...object, ownerReferences: references })
+  }
+
+  #complain(what: string): void {
+    this.complaints.push(`${this.#script.join('; ')}: ${what}`)
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * What happens in a small world, as lines of text, and the events that it makes the watches tell.
+ *
+ * - `+ OBJECT` creates and `= OBJECT` replaces references and finalizers, in the notation of testing/notation.ts.
+ * - `- UID POLICY` deletes, `! UID` takes all finalizers off, `~ UID` writes a status, `? KIND` breaks the kind's watch, which lists again.
+ *
+ * What must stay true: a script is plain text, so a world that fails can be read, and told again alone.
+ */
+import type { DeleteObject } from '../core/command.ts'
+import type { Event } from '../core/event.ts'
+import type { ObjectMeta } from '../core/object.ts'
+import { MONITORED, ModelCluster } from '../testing/model-cluster.ts'
+import { object } from '../testing/notation.ts'
+
+export function act(cluster: ModelCluster, line: string): void {
+  const text = line.slice(2)
+  const [uid = '', policy = 'Background'] = text.split(' ')
+  switch (line[0]) {
+    case '+':
+      return cluster.create(object(text, ''))
+    case '=': {
+      const { uid: of, ownerReferences, finalizers } = object(text, '')
+      return cluster.update(of, { ownerReferences, finalizers })
+    }
+    case '-':
+      return void cluster.delete(uid, policy)
+    case '!':
+      return cluster.update(uid, { finalizers: [] })
+    case '~':
+      return cluster.touch(uid)
+    case '?':
+      return cluster.relist(uid, 0, false)
+    default:
+      throw new Error(`not a line of a script: ${line}`)
+  }
+}
+
+/** A cluster whose kinds have all been listed once, empty. What that told is taken off its streams, and handed out. */
+export function listedCluster(
+  onRemoved?: (object: ObjectMeta, command: DeleteObject | null) => void,
+): { readonly cluster: ModelCluster; readonly told: readonly Event[] } {
+  const cluster = new ModelCluster(onRemoved)
+  for (const short of MONITORED) cluster.relist(short, 0, false)
+  const told = [...cluster.streams.values()].flatMap((stream) => stream.splice(0))
+  return { cluster, told }
+}
+
+/** What each kind's watch has to tell of it, in order; kinds without a word are left out. */
+export function streamsOf(cluster: ModelCluster): readonly (readonly Event[])[] {
+  return [...cluster.streams.values()].filter((stream) => stream.length > 0)
+}
+
+/** Live events, in the order in which the server wrote what they tell. */
+export function asHappened(events: readonly Event[]): readonly Event[] {
+  return [...events].sort((a, b) => versionOf(a) - versionOf(b))
+}
+
+function versionOf(event: Event): number {
+  if ('object' in event && event.object !== null) return Number(event.object.resourceVersion)
+  return event.type === 'Touched' ? Number(event.entries[0]?.resourceVersion) : 0
+}
