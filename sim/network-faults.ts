@@ -346,9 +346,6 @@ export function swap(context: FaultContext): () => void {
   const excuse = (error: unknown): boolean =>
     error instanceof Error && ['WatcherError', 'TwinError'].includes(error.name)
   world.excuses.add(excuse)
-  return () => {
-    world.network.route(site.name, site)
-    // Somebody who was asleep finds out later.
-    world.time.at(world.time.monotonicMs() + 10 * MINUTE, () => world.excuses.delete(excuse))
-  }
+  // Somebody who was asleep, or met the other one at its start, finds out any time later.
+  return () => world.network.route(site.name, site)
 }

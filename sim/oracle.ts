@@ -71,12 +71,19 @@ export interface Judged {
   readonly waited: ReadonlySet<string>
   /** Deleted with their dependents orphaned, by uid: whoever still names one is let go of, never deleted. */
   readonly orphaned: ReadonlyMap<string, ApiObject>
+  /** It was waiting a moment ago, and somebody then asked for its dependents to be orphaned: the look at it may be two seconds old. */
+  hasJustTurned(uid: string): boolean
   /** The same, and those of whom somebody has asked something else since: a patch may have been on its way. */
   readonly onceOrphaned: ReadonlyMap<string, ApiObject>
 }
 
-function liveness({ server, waited }: Judged, dependent: ApiObject, reference: Reference): Ground {
+function liveness(
+  { server, waited, hasJustTurned }: Judged,
+  dependent: ApiObject,
+  reference: Reference,
+): Ground {
   const ground = groundOf(server, dependent, reference)
+  if (ground === 'orphaning' && hasJustTurned(reference.uid)) return 'waiting'
   return ground === 'live' && waited.has(reference.uid) ? 'waiting' : ground
 }
 
@@ -114,7 +121,7 @@ function objectionToDelete(judged: Judged, sent: DeleteBody, object: ApiObject):
     if (ground === 'unresolvable') return `${reference.name} cannot be resolved (I6)`
     if (ground === 'live') return `${reference.name} lives (I1)`
     if (ground === 'orphaning') return `${reference.name} is orphaning (I1)`
-    if (isOrphaned(judged.orphaned, object, reference))
+    if (ground !== 'waiting' && isOrphaned(judged.orphaned, object, reference))
       return `${reference.name} orphaned its dependents (P10)`
   }
   return ''

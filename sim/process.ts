@@ -59,8 +59,8 @@ const RETENTION = { keepMs: 24 * 3_600_000, archiveKeepMs: 24 * 3_600_000, every
 const LEASE_TIMES = { durationMs: 60_000, renewDeadlineMs: 45_000, retryMs: 20_000 }
 const WATCH_SECONDS = 1_500
 const SAVE_MS = 4_000
-/** Below what is fresh enough to act on, and no more often than that needs. */
-const CONTROL_MS = 1_500
+/** Twice that must be fresh enough to act on. */
+const CONTROL_MS = 900
 const AGAIN_MS = 5_000
 
 export function startProcess(world: WholeWorld, slot: Slot, incarnation: Incarnation): Process {

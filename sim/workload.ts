@@ -246,6 +246,8 @@ export class Users {
       const { apiVersion, kind, metadata } = owner
       const right = { apiVersion, kind, name: metadata.name, uid: metadata.uid }
       const block = chance.next() < 0.5 ? { blockOwnerDeletion: chance.next() < 0.5 } : {}
+      if (kind === 'PersistentVolume' && namespace !== '' && this.#world.broker.partitions > 1)
+        this.#world.reached('F50')
       references.push({ ...right, ...block, ...this.#slip(chance.below(100)) })
     }
     return references
@@ -267,6 +269,7 @@ export class Users {
     const lot = this.#chance.below(10)
     const propagationPolicy = lot < 6 ? 'Background' : lot < 8 ? 'Foreground' : 'Orphan'
     this.#remembered.push(object)
+    if (object.metadata.finalizers?.includes(HOLD) === true) this.#world.reached('F74')
     this.site.user('DELETE', pathOf(object), { propagationPolicy })
   }
 

@@ -190,7 +190,7 @@ export class WholeWorld {
   }
 
   truthOf(site: Site): Truth {
-    const known = this.#truths.get(site.server) ?? new Truth(site)
+    const known = this.#truths.get(site.server) ?? new Truth(site, this.time)
     this.#truths.set(site.server, known)
     return known
   }
@@ -213,7 +213,8 @@ export class WholeWorld {
   reaperSays(by: Incarnation, note: ReaperNote): void {
     if (note.type !== 'Settled') return
     const { command, result } = note
-    const outcome = result.type === 'CommandSettled' ? result.outcome : result.type
+    const outcome =
+      result.type === 'CommandSettled' ? `${result.outcome} ${result.reason}` : result.type
     this.trace.note('settled', `${by.name} ${command.type} ${command.target.name}: ${outcome}`)
   }
 
@@ -254,10 +255,19 @@ export class WholeWorld {
     for (const each of this.onAppended) each(appended)
   }
 
+  #userDid(site: Site, { kind, before, after }: Effect): void {
+    if (kind.resource === 'leases') return
+    const what = before === null ? 'made' : after === null ? 'removed' : 'changed'
+    const { name, namespace = '', finalizers = [], deletionTimestamp } = (after ?? before)!.metadata
+    const how = deletionTimestamp === undefined ? '' : ` deleting ${finalizers.join(',')}`
+    this.trace.note(what, `${site.name} ${kind.resource} ${namespace}/${name}${how}`)
+  }
+
   #see(site: Site, effect: Effect, acting: Acting | undefined): void {
     const truth = this.truthOf(site)
     truth.see(effect, acting)
     if (effect.before === null) this.homes.set(effect.after?.metadata.uid ?? '', site.name)
+    if (acting === undefined && !site.isReplaying) this.#userDid(site, effect)
     if (acting === undefined || site.isReplaying || !isAskedFor(effect, acting)) return
     const { before, after } = effect
     const { request } = acting
