@@ -53,7 +53,7 @@ async function upgrade(data: string, signal: AbortSignal): Promise<string> {
   const { archived, clusters } = await fill(log, unfinished, signal)
   // They belong to the old log, and are made anew from any.
   for (const name of readdirSync(data)) {
-    if (/^(store-\d+|index)$/.test(name)) rmSync(join(data, name), { recursive: true })
+    if (/^(store-\d+|index|shadow)$/.test(name)) rmSync(join(data, name), { recursive: true })
   }
   const kept = keepIn(data, found)
   renameSync(log, kept)
