@@ -131,6 +131,7 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
       const left = await Promise.all(shared.map((made) => ownersOf(red, made)))
       return left.every((owners) => owners?.includes(solid.name)) || JSON.stringify(left)
     })
+    equal((await missingOf(red, [other])).join(), '')
     await both.assertStays()
   })
 
