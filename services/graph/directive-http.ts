@@ -11,7 +11,7 @@ import { pauseKey, protectKey } from '../../core/control-key.ts'
 import { MOST_PROTECTED } from '../../core/directive.ts'
 import type { Directive } from '../../core/event.ts'
 import { directivesOf } from '../../core/graph.ts'
-import { EMPTY_SET, type SetHash } from '../../core/hash.ts'
+import type { SetHash } from '../../core/hash.ts'
 import type { ClusterId } from '../../core/object.ts'
 import type { Control } from '../../core/record.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -37,12 +37,6 @@ export interface DirectiveParts {
   readonly codec: Codec
   readonly clock: Clock
   readonly heldSets: (cluster: ClusterId) => Promise<HeldSets>
-}
-
-/** Where no plan ever waits for approval. */
-export function nothingHeld(partitions: number): DirectiveParts['heldSets'] {
-  const listed = Array.from({ length: partitions }, () => EMPTY_SET)
-  return async () => ({ digest: 'none', listed })
 }
 
 /** How far it has come when it is answered. */
