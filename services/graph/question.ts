@@ -32,18 +32,26 @@ const PLAN_LISTED_MOST = 20_000
 
 type Asked = Record<string, string | undefined>
 
+/** Words of a query, each given once: a parser makes a list of those that are given more often. */
+export function askedOf({ query }: FastifyRequest): Asked {
+  const asked = query as Record<string, unknown>
+  const twice = Object.keys(asked).find((key) => typeof asked[key] !== 'string')
+  if (twice === undefined) return asked as Asked
+  throw new Problem(400, `${twice} is given more than once; ask with one`)
+}
+
 export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
   const { query, cascades } = parts
   server.get('/v1/tree', async (request) => {
-    const asked = request.query as Asked
+    const asked = askedOf(request)
     return json(await query.tree(await one(query, selector(asked)), asked['owners'] === 'true'))
   })
   server.get('/v1/why', async (request) => {
-    const asked = request.query as Asked
+    const asked = askedOf(request)
     return json(await query.why(await one(query, selector(asked))))
   })
   server.get('/v1/cascade', async (request, reply) => {
-    const asked = request.query as Asked
+    const asked = askedOf(request)
     const root = await one(query, selector(asked))
     if (asked['follow'] === 'true') return await follow(request, reply, cascades, root)
     const answer = await cascades.cascade(root)
@@ -51,15 +59,15 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   })
   const oneAtATime = queue(MOST_WAITING)
   server.get('/v1/held', async (request) => {
-    const { cluster } = request.query as Asked
+    const { cluster } = askedOf(request)
     return json(await oneAtATime(() => parts.holdings.held(cluster)))
   })
   server.get('/v1/plan/held', async (request) => {
-    const { cluster, limit } = request.query as Asked
+    const { cluster, limit } = askedOf(request)
     return json(await oneAtATime(() => parts.holdings.plan(cluster, limitOf(limit))))
   })
   server.get('/v1/plan', async (request) => {
-    const asked = request.query as Asked
+    const asked = askedOf(request)
     const root = await one(query, selector(asked))
     const cascade = cascadeOf(asked['cascade'])
     const limit = limitOf(asked['limit'])
