@@ -45,6 +45,8 @@ export type EmbeddedConfig = Pick<
   | 'data'
   | 'mode'
   | 'preset'
+  | 'holds'
+  | 'budgets'
   | 'protection'
   | 'lock'
   | 'kinds'

@@ -46,6 +46,12 @@ export const TOKEN_RETRY_MS = 60_000
 /** Minutes, the present one included, whose tokens count: any ten minutes, and the minute within which a token is used. */
 export const BUDGET_MINUTES = 12
 
+/** More than so many times a budget, and at least so many, asked to go within ten minutes is no ordinary day. */
+export const BURST_TIMES = 3
+export const BURST_LEAST = 100
+/** Of so many commands of a minute, and more, most must not be refused. */
+export const REFUSED_LEAST = 20
+
 /** How long it is known of a namespace that it was being deleted, once it is gone. */
 export const ENDED_MEMORY_MS: number = 10 * 60_000
 

@@ -16,7 +16,6 @@ import { systemClock } from '../runtime/clock.ts'
 import { serveEndpoint } from '../runtime/endpoint.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
 import { createCascades } from '../services/graph/cascade.ts'
-import { nothingHeld } from '../services/graph/directive-http.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { createGraph } from '../services/graph/graph.ts'
 import { createGraphDump } from '../services/graph/graph-dump.ts'
@@ -104,16 +103,16 @@ export class GraphGroup {
     const owners = () => graph.owners()
     const { partitions } = this
     const views = createViews({ codec, clock, peer: counted, partitions, here, owners })
+    const holdings = createHoldings(views)
     const parts = {
       query: createQuery(views, index),
       planner: createPlanner(views, codec, clock),
       cascades: createCascades(views, index, clock),
       dump: createGraphDump(views, codec, clock),
-      holdings: createHoldings(views),
+      holdings,
       here,
       views,
       clock,
-      heldSets: nothingHeld(partitions),
       log,
       codec,
     }

@@ -11,7 +11,6 @@ import { openToken } from '../../runtime/http-token.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { type Cascade, createCascades } from './cascade.ts'
-import { nothingHeld } from './directive-http.ts'
 import { createGraphDump } from './graph-dump.ts'
 import { createHoldings } from './held.ts'
 import { createHistoryIndex } from './history-index.ts'
@@ -54,16 +53,16 @@ async function serve(
   while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
   const here = taskOf({ tasks: [running.task] })
   const views = viewsOf([running.task], 1)
+  const holdings = createHoldings(views)
   const parts = {
     query: createQuery(views, index),
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
-    holdings: createHoldings(views),
+    holdings,
     here,
     views,
     clock,
-    heldSets: nothingHeld(1),
     log,
     codec,
   }

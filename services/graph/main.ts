@@ -19,7 +19,6 @@ import { createCascades } from './cascade.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
 import type { DirectiveParts } from './directive-http.ts'
-import { nothingHeld } from './directive-http.ts'
 import type { Graph, GraphParts } from './graph.ts'
 import { createGraph } from './graph.ts'
 import { createGraphDump } from './graph-dump.ts'
@@ -118,9 +117,9 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       return times.length === 0 ? undefined : Math.max(...times)
     },
   })
+  const holdings = createHoldings(views)
   return {
     ...{ views, log, codec, clock },
-    heldSets: nothingHeld(partitions),
     graph,
     census: createCensus(graph, codec, clock),
     index,
@@ -137,7 +136,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
-    holdings: createHoldings(views),
+    holdings,
     [Symbol.asyncDispose]: async () => {
       await shadowStore[Symbol.asyncDispose]()
       await indexStore[Symbol.asyncDispose]()
