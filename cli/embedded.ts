@@ -25,7 +25,7 @@ import { openReaper } from '../services/reaper/main.ts'
 import { openWatcher } from '../services/watcher/main.ts'
 import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
-import { identifyAll } from './identity.ts'
+import { identifyEach, identifySome } from './identity.ts'
 import {
   namesOf,
   observeLatency,
@@ -78,7 +78,7 @@ export async function runEmbedded(
   checkUpgraded(config.data)
   await using log = await openLog(config, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
-  const connected = await identifyAll(clusters, signal)
+  const connected = await identifySome(clusters, signal)
   await using metrics = createMetrics()
   await using parts = await openGraph({
     log,
@@ -142,6 +142,7 @@ export async function runEmbedded(
         (either) => graph.run(advertised, either),
         ...watching(watchers, logger),
         (either) => reaper.run(either),
+        (either) => identifyEach(clusters, connected, clock, logger, either),
         (either) => index.run(either),
         (either) => census.run(either),
         (either) => shadow.run(either),

@@ -8,6 +8,7 @@
  */
 import { LOCK, LOCK_REFUSALS } from '../core/lock.ts'
 import { COPIED_TO, type Mark, OTHERS_MARKS, OWN_KEY, OWN_MARKS } from '../core/mark.ts'
+import { readKeyValue } from '../core/subject.ts'
 import { type ListedKind, nameOf } from './listed-kind.ts'
 import type { Manifest } from './role-manifest.ts'
 
@@ -20,6 +21,9 @@ export interface LockRules {
   readonly onlyNamespaces: readonly string[]
   /** Whether the marks of other tools count beside our own. */
   readonly othersMarks: boolean
+  /** `key` or `key=value`, of what is protected beside. */
+  readonly labels: readonly string[]
+  readonly annotations: readonly string[]
 }
 
 const ADMISSION = 'admissionregistration.k8s.io/v1'
@@ -102,6 +106,8 @@ function validationsOf(rules: LockRules): readonly Validation[] {
     ...[...OWN_MARKS, ...(othersMarks ? OTHERS_MARKS : [])].map((mark) =>
       deleting(celUnmarked(mark), `${marked}: ${mark.on} ${mark.key}`),
     ),
+    ...configuredMarks('label', rules.labels),
+    ...configuredMarks('annotation', rules.annotations),
     ...(protectedKinds.length === 0
       ? []
       : [deleting(`!(${resource} in ${celList(protectedKinds.map(nameOf))})`, kind)]),
@@ -146,6 +152,18 @@ function celUnmarked({ on, key, match }: Mark): string {
     case 'lists':
       return `${unlessCopied}!${value}.orValue('').split(',').exists(v, v.trim() in ${celList(match.values)})`
   }
+}
+
+function configuredMarks(on: Mark['on'], all: readonly string[]): readonly Validation[] {
+  return all.map((each) => {
+    const { key, value } = readKeyValue(each)
+    const place = `variables.${on}s`
+    const expression =
+      value === null
+        ? `!(${celText(key)} in ${place})`
+        : `${place}[?${celText(key)}] != optional.of(${celText(value)})`
+    return deleting(expression, `${LOCK_REFUSALS.marked}: ${on} ${each}`)
+  })
 }
 
 function deleting(expression: string, message: string): Validation {

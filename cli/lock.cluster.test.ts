@@ -3,6 +3,7 @@
  * only where it is in force.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { LOCK, LOCK_REFUSALS } from '../core/lock.ts'
@@ -32,6 +33,12 @@ import {
 } from '../testing/objects.ts'
 
 const KINDS = 'configmaps,deployments.apps,replicasets.apps'
+const CONFIG = `
+apiVersion: kinfold/v1alpha1
+kind: Config
+kinds: [${KINDS}]
+protection: { namespaces: [safe], labels: [tier=gold], annotations: [example.com/keep] }
+`
 const DEPENDENTS = 20
 const ACCOUNT = 'system:serviceaccount:kinfold:kinfold'
 /** More than anybody was to be given, so that nothing but the lock refuses it. */
@@ -68,7 +75,9 @@ suite('the second lock', { skip: skip ?? false }, () => {
 
   before(async () => {
     plane = await startControlPlane()
-    const args = ['--service', 'up', '--kinds', KINDS, '--protect-namespaces', 'vault']
+    const config = join(plane.folder, 'kinfold.yaml')
+    await writeFile(config, CONFIG)
+    const args = ['--service', 'up', '--config', config, '--protect-namespaces', 'vault']
     const { code, stdout, stderr } = await runKinfold(['rbac', ...args])
     equal(code, 0, stderr)
     const documents = stdout.split('---\n')
@@ -158,6 +167,19 @@ suite('the second lock', { skip: skip ?? false }, () => {
     }
   }
 
+  for (const [what, metadata] of [
+    ['label tier=gold', { labels: { tier: 'gold' } }],
+    ['annotation example.com/keep', { annotations: { 'example.com/keep': '' } }],
+  ] as const) {
+    test(`refuses the account what the settings protect by ${what}`, async () => {
+      const one = await made('default', { name: 'configured', ...metadata })
+      await refused(await guardedDelete(one), `${LOCK_REFUSALS.marked}: ${what}`)
+      await remove(plane, one)
+      const other = await made('default', { name: 'other', labels: { tier: 'silver' } })
+      equal((await guardedDelete(other)).status, 200)
+    })
+  }
+
   test('takes a mark for its owner’s where a controller may have copied it', async () => {
     const annotations = { 'argocd.argoproj.io/sync-options': 'Prune=false' }
     const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'it', uid: 'u-it' }
@@ -178,6 +200,8 @@ suite('the second lock', { skip: skip ?? false }, () => {
     })
     const vaulted = await made('vault', { name: 'vaulted' })
     await refused(await guardedDelete(vaulted), LOCK_REFUSALS.namespace)
+    await make(plane, { kind: NAMESPACE, name: 'safe' })
+    await refused(await guardedDelete(await made('safe', { name: 'a' })), LOCK_REFUSALS.namespace)
     const unmarked = await made('default', {
       name: 'unmarked',
       labels: { 'kinfold.dev/protected': 'false' },

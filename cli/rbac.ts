@@ -7,7 +7,7 @@ import { type Command, Option } from 'commander'
 import { stringify } from 'yaml'
 import type { Cluster, Discovery } from '../ports/cluster.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import { configFile } from './config.ts'
+import { type UpConfig, upConfig } from './config.ts'
 import { type ListedKind, listedKinds, nameOf, splitList } from './listed-kind.ts'
 import { type LockRules, lockManifests } from './lock-policy.ts'
 import { type Manifest, type RightsOf, roleManifests, usernameOf } from './role-manifest.ts'
@@ -63,18 +63,22 @@ export function addRbac(program: Command): void {
     .addOption(
       new Option('-o, --output <format>', 'yaml or json').choices(['yaml', 'json']).default('yaml'),
     )
-    .option('--config <file>', 'YAML file whose kinds are taken, without --kinds')
+    .option('--config <file>', 'YAML file of up or reaper: its kinds, and what it protects')
     .action(async (flags: RbacFlags) => {
-      const kinds = await kindsOf(flags)
-      process.stdout.write(printed(manifestsFor(kinds, flags), kinds, flags))
+      const config = flags.config === undefined ? undefined : upConfig({ config: flags.config })
+      const kinds = await kindsOf(flags, config)
+      process.stdout.write(printed(manifestsFor(kinds, flags, config), kinds, flags))
       process.exitCode ??= EXIT.ok
     })
 }
 
-async function kindsOf(flags: RbacFlags): Promise<readonly ListedKind[]> {
-  const { kinds, fromCluster = false, config } = flags
-  const from = kinds === undefined ? `${config}: kinds` : '--kinds'
-  const listed = listedKinds({ key: 'kinds', value: kinds ?? configFile(flags)['kinds'], from })
+async function kindsOf(
+  flags: RbacFlags,
+  config: UpConfig | undefined,
+): Promise<readonly ListedKind[]> {
+  const { kinds, fromCluster = false } = flags
+  const from = kinds === undefined ? `${flags.config}: kinds` : '--kinds'
+  const listed = listedKinds({ key: 'kinds', value: kinds ?? config?.kinds ?? undefined, from })
   if (fromCluster && kinds !== undefined) {
     throw bad('--kinds and --from-cluster exclude each other: give one of them')
   }
@@ -127,9 +131,10 @@ async function discovered(cluster: Cluster): Promise<Discovery> {
   }
 }
 
-export function manifestsFor(
+function manifestsFor(
   kinds: readonly ListedKind[],
-  flags: Omit<RbacFlags, 'output'>,
+  flags: RbacFlags,
+  config: UpConfig | undefined,
 ): readonly Manifest[] {
   const { namespace, service } = flags
   const [place] = namespaces('--namespace', namespace)
@@ -140,9 +145,14 @@ export function manifestsFor(
   const rules: LockRules = {
     usernames: reapers.map((each) => usernameOf(each, place)),
     protectedKinds: protectedKinds(flags.protectKinds),
-    protectedNamespaces: namespaces('--protect-namespaces', flags.protectNamespaces),
+    protectedNamespaces: [
+      ...namespaces('--protect-namespaces', flags.protectNamespaces),
+      ...(config?.protection.namespaces ?? []),
+    ],
     onlyNamespaces,
-    othersMarks: flags.othersMarks,
+    othersMarks: flags.othersMarks && (config?.protection.othersMarks ?? true),
+    labels: config?.protection.labels ?? [],
+    annotations: config?.protection.annotations ?? [],
   }
   return [
     ...(GIVEN_NAMESPACES.has(place)

@@ -150,6 +150,22 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     await both.assertStays()
   })
 
+  test('that is away when Kinfold starts is waited for, and the other is not kept waiting', async () => {
+    const { red, blue } = both
+    const tree = await both.tree(red, 'away')
+    await both.kinfold.stop()
+    await remove(red, tree.owner)
+    await red.stopApiserver()
+    await both.begin()
+    await both.goesOn(blue)
+    await both.says('cluster/red', /^\[-\]/)
+    await red.startApiserver()
+    await both.gone(red, tree.dependents)
+    await both.kinfold.ready()
+    await both.goesOn(red)
+    await both.assertStays()
+  })
+
   suite('that is another one under the same name', () => {
     let green: ControlPlane
     /** Of the same names as in red. */

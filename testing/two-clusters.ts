@@ -99,11 +99,17 @@ export class TwoClusters implements AsyncDisposable {
   }
 
   /** `kinfold up` is begun, and ready. */
-  async up(): Promise<void> {
+  async up(acting: readonly string[] = ACTING): Promise<void> {
+    await this.begin(acting)
+    await this.kinfold.ready()
+  }
+
+  /** The same, ready or not. */
+  async begin(acting: readonly string[] = ACTING): Promise<void> {
     const contexts = ['--context', 'red', '--context', 'blue']
-    const flags = [...ACTING, ...contexts, '--kinds', WATCHED]
+    const flags = [...acting, ...contexts, '--kinds', WATCHED]
     const { kubeconfig, data } = this
-    this.kinfold = await KinfoldProcess.start({ kubeconfig, data, flags })
+    this.kinfold = await KinfoldProcess.spawn({ kubeconfig, data, flags })
   }
 
   async tree(plane: ControlPlane, name: string, owned: Kind = CONFIG_MAP): Promise<Tree> {
@@ -134,8 +140,11 @@ export class TwoClusters implements AsyncDisposable {
 
   async gone(plane: ControlPlane, all: readonly Made[]): Promise<void> {
     await eventually('they go', async () => {
-      const missing = await missingOf(plane, all)
-      return missing.length === all.length || `${missing.length} of ${all.length} are gone`
+      const missing = new Set(await missingOf(plane, all))
+      const left = all.find(({ name }) => !missing.has(name))
+      if (left === undefined) return true
+      const verdict = (await this.kinfold.why(left))?.verdict
+      return `${missing.size} of ${all.length} are gone; ${left.name}: ${JSON.stringify(verdict)}`
     })
   }
 
