@@ -24,6 +24,7 @@ import { openReaper } from '../services/reaper/main.ts'
 import { openWatcher } from '../services/watcher/main.ts'
 import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
+import { openAuthority } from './http-authority.ts'
 import { identifyAll } from './identity.ts'
 import {
   namesOf,
@@ -49,6 +50,10 @@ export type EmbeddedConfig = Pick<
   | 'http'
   | 'httpTokenFile'
   | 'httpAdvertise'
+  | 'httpReview'
+  | 'httpAuthorize'
+  | 'kubeconfig'
+  | 'contexts'
   | 'keepMs'
   | 'keepEvents'
   | 'snapshotEvents'
@@ -64,7 +69,9 @@ export async function runEmbedded(
   onServing: (url: string) => void = () => undefined,
 ): Promise<void> {
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
-  const http = { address: config.http, token, advertise: config.httpAdvertise }
+  await using opened = openAuthority(config, systemClock())
+  const { authority } = opened
+  const http = { address: config.http, token, authority, advertise: config.httpAdvertise }
   checkHttp(http)
   const clock = systemClock()
   const random = systemRandom()
@@ -80,6 +87,7 @@ export async function runEmbedded(
     logger,
     directory: config.data,
     token: () => token?.own(),
+    access: { authority, isReadingReviewed: config.httpAuthorize },
     ...graphOptionsOf(config),
     observe: observeLatency(metrics.meter, clock),
   })
