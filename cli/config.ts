@@ -7,13 +7,14 @@ import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Mode, Policy, Preset, Protection } from '../core/policy.ts'
+import type { Budgets, Holds, Mode, Policy, Preset, Protection } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
 import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
+import { budgetsOf, holdsOf } from './guard-config.ts'
 import { httpAuthority } from './http-authority.ts'
 import { listedKinds, nameOf } from './listed-kind.ts'
 import { protectionOf } from './protection-config.ts'
@@ -25,6 +26,9 @@ export interface UpConfig {
   readonly data: string
   readonly mode: Mode
   readonly preset: Preset
+  /** As the preset has them, but for what the file says. */
+  readonly holds: Holds
+  readonly budgets: Budgets | null
   /** As the preset has it, and what the file adds. */
   readonly protection: Protection
   readonly lock: LockWanted
@@ -82,6 +86,8 @@ export const CONFIG_KEYS: readonly string[] = [
   'mode',
   'preset',
   'protection',
+  'holds',
+  'budgets',
   'lock',
   'kinds',
   'partitions',
@@ -123,6 +129,8 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     data: text(pick('data', flags.data)) ?? defaultDataDirectory(),
     mode: oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run',
     preset,
+    holds: holdsOf(file['holds'], `${flags.config}: holds`, preset),
+    budgets: budgetsOf(file['budgets'], `${flags.config}: budgets`, preset),
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
@@ -172,17 +180,28 @@ export function collect(value: string, former: readonly string[] = []): readonly
 export function graphOptionsOf(
   config: Pick<
     UpConfig,
-    'mode' | 'preset' | 'protection' | 'keepMs' | 'keepEvents' | 'snapshotEvents' | 'archive'
+    | 'mode'
+    | 'preset'
+    | 'holds'
+    | 'budgets'
+    | 'protection'
+    | 'keepMs'
+    | 'keepEvents'
+    | 'snapshotEvents'
+    | 'archive'
   >,
 ): {
   readonly policy: { readonly policy: Policy; readonly who: string }
   readonly retention: RetentionConfig
 } {
-  const { mode, preset, protection, keepMs, keepEvents, snapshotEvents } = config
+  const { mode, preset, holds, budgets, protection, keepMs, keepEvents, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
-    policy: { policy: { ...policyFor(mode, preset), protection }, who: 'command line' },
+    policy: {
+      policy: { ...policyFor(mode, preset), holds, budgets, protection },
+      who: 'command line',
+    },
     retention: { keepMs, keepEvents, snapshotEvents, everyMs, archiveKeepMs },
   }
 }

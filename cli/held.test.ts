@@ -5,6 +5,7 @@ import type { HeldAnswer, HeldPlan } from '../services/graph/held.ts'
 import { heldText, planText } from './held.ts'
 
 const held: HeldAnswer = {
+  breakers: [{ cluster: 'north', since: 0, because: 'a burst' }],
   total: 2,
   counts: [
     {
@@ -46,12 +47,13 @@ const plan: HeldPlan = {
 test('what is held, as a table and as JSON', () => {
   equal(
     heldText(held, 'table'),
-    `CLUSTER   BY     EVIDENCE   NAMESPACE   KIND              COUNT   SINCE                  FIRST                  ONE
+    `The breaker of north is open since 1970-01-01T00:00:00Z: a burst. "kinfold close-breaker --cluster north" closes it.
+CLUSTER   BY     EVIDENCE   NAMESPACE   KIND              COUNT   SINCE                  FIRST                  ONE
 north     hold   E2         shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" is gone
 `,
   )
   equal((JSON.parse(heldText(held, 'json')) as { kind: string }).kind, 'Held')
-  equal(heldText({ total: 0, counts: [] }, 'table'), 'Nothing is held.\n')
+  equal(heldText({ breakers: [], total: 0, counts: [] }, 'table'), 'Nothing is held.\n')
 })
 
 test('what waits for approval, with the digest that an approval names', () => {

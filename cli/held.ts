@@ -55,14 +55,17 @@ async function asked<T>(path: string, flags: HeldFlags): Promise<T> {
 
 export function heldText(answer: HeldAnswer, output: Output): string {
   if (output !== 'table') return structured('Held', answer, output)
-  if (answer.total === 0) return 'Nothing is held.\n'
+  const breakers = answer.breakers.map(({ cluster, since, because }) => {
+    return `The breaker of ${cluster} is open since ${time(since)}: ${because}. "kinfold close-breaker --cluster ${cluster}" closes it.\n`
+  })
+  if (answer.total === 0) return [...breakers, 'Nothing is held.\n'].join('')
   const rows = answer.counts.map((each) => {
     const { cluster, by, evidence, namespace, group, kind, count, since, until, because } = each
     const type = group === '' ? kind : `${kind}.${group}`
     return [cluster, by, evidence, namespace, type, `${count}`, time(since), time(until), because]
   })
   const head = ['CLUSTER', 'BY', 'EVIDENCE', 'NAMESPACE', 'KIND', 'COUNT', 'SINCE', 'FIRST', 'ONE']
-  return table(head, rows)
+  return breakers.join('') + table(head, rows)
 }
 
 export function planText(plan: HeldPlan, output: Output): string {

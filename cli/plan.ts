@@ -8,6 +8,7 @@ import { ask, selectorParams, serverOf, withObject } from './client.ts'
 import { addPlanHeld } from './held.ts'
 import { outputOf } from './output.ts'
 import { table } from './table.ts'
+import { lineOf } from './terminal.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
@@ -73,13 +74,13 @@ function text(plan: Plan): string {
   const more =
     total > objects.length ? [`${total - objects.length} more are not listed (--limit)`] : []
   return [
-    `Deleting ${root.kind}/${root.name} with --cascade=${cascade}:\n\n`,
+    `Deleting ${lineOf(`${root.kind}/${root.name}`)} with --cascade=${cascade}:\n\n`,
     table(['CLUSTER', 'KIND', 'EFFECT', 'COUNT'], counted),
     '\n',
     table(['CLUSTER', 'NAMESPACE', 'OBJECT', 'EFFECT', 'WHY'], listed),
     ...more.map((line) => `${line}\n`),
     '\n',
-    ...holds.map((hold) => `But ${hold}.\n`),
+    ...holds.map((hold) => `But ${lineOf(hold)}.\n`),
     digest === null ? 'No digest: this plan is not whole.\n' : `Digest: sha256:${digest}\n`,
   ].join('')
 }

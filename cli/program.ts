@@ -17,6 +17,7 @@ import { addShadow } from './shadow.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
+import { addUpgrade } from './upgrade.ts'
 import { VERSION } from './version.ts'
 import { addWatcher } from './watcher.ts'
 import { addWhy } from './why.ts'
@@ -38,13 +39,14 @@ export function createProgram(): Command {
   addWhy(program)
   addCascade(program)
   addPlan(program)
-  addDirectives(program)
   addHeld(program)
+  addDirectives(program)
   addLineage(program)
   addShadow(program)
   addAudit(program)
   addRestore(program)
   addBackup(program)
+  addUpgrade(program)
   addDoctor(program)
   addRbac(program)
   addTopics(program)

@@ -16,7 +16,7 @@ import { memoryExchange } from '../adapters/memory/exchange.ts'
 import { MemoryLease } from '../adapters/memory/lease.ts'
 import { MemoryLog } from '../adapters/memory/log.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
-import { policyFor } from '../core/policy.ts'
+import { DEFAULT_POLICY } from '../core/policy.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
 import { ensurePolicy } from '../services/graph/graph.ts'
 import { Task } from '../services/graph/task.ts'
@@ -148,7 +148,7 @@ class SmallCluster {
     const watcher = createWatcher({ ...ports, cluster, random, lease: new MemoryLease() })
     const reaper = createReaper({ ...ports, random, clusters, config: { mode: 'enforce' } })
     const never = new AbortController().signal
-    const policy = policyFor('enforce', 'parity')
+    const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
     const ensured = async (): Promise<void> => {
       while (task.status().state !== 'folding') await clock.sleep(20)
       await ensurePolicy(log, this.#codec, task, policy, 'test')

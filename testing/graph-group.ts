@@ -104,12 +104,13 @@ export class GraphGroup {
     const owners = () => graph.owners()
     const { partitions } = this
     const views = createViews({ codec, clock, peer: counted, partitions, here, owners })
+    const holdings = createHoldings(views)
     const parts = {
       query: createQuery(views, index),
       planner: createPlanner(views, codec, clock),
       cascades: createCascades(views, index, clock),
       dump: createGraphDump(views, codec, clock),
-      holdings: createHoldings(views),
+      holdings,
       here,
       views,
       access: createAccess({ views, authority: undefined, isReadingReviewed: false }),

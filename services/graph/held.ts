@@ -7,6 +7,7 @@
  * Not here: what holds what (core/hold.ts), taking an approval (core/approval.ts).
  */
 import { createHash } from 'node:crypto'
+import { openBreakerOf } from '../../core/breaker.ts'
 import { nodeOf } from '../../core/graph.ts'
 import type { SetHash } from '../../core/hash.ts'
 import { planOf } from '../../core/held-plan.ts'
@@ -55,7 +56,15 @@ export interface HeldCount {
   readonly because: string
 }
 
+export interface OpenBreaker {
+  readonly cluster: string
+  readonly since: number
+  readonly because: string
+}
+
 export interface HeldAnswer {
+  /** While one is open nothing goes in its cluster. */
+  readonly breakers: readonly OpenBreaker[]
   readonly total: number
   readonly counts: readonly HeldCount[]
 }
@@ -69,6 +78,7 @@ export interface HeldPlan {
   readonly digest: string | null
 }
 
+/** What is held for approval in a cluster: over all partitions, and the set of each. */
 export interface HeldSets {
   readonly digest: string
   readonly listed: readonly SetHash[]
@@ -90,7 +100,9 @@ export function createHoldings(views: Views): Holdings {
       const counts = new Map<string, HeldCount>()
       let total = 0
       let isCut = false
+      const breakers: OpenBreaker[] = []
       for (const [cluster, name] of await clustersOf(view, named)) {
+        breakers.push(...(await view.read(() => breakersOf(view, cluster, name))))
         for await (const object of heldIn(view, cluster)) {
           total += 1
           isCut = !count(counts, name, object) || isCut
@@ -98,7 +110,7 @@ export function createHoldings(views: Views): Holdings {
       }
       const cut = isCut ? `more than ${MOST_GROUPS} groups: some are not listed` : ''
       const partial = [view.partial(), cut].filter((text) => text !== '').join('; ')
-      return { answer: { total, counts: [...counts.values()].sort(byCount) }, partial }
+      return { answer: { breakers, total, counts: [...counts.values()].sort(byCount) }, partial }
     },
     async plan(named, limit) {
       for (let attempt = 1; ; attempt++) {
@@ -139,6 +151,15 @@ export function createHoldings(views: Views): Holdings {
       )
     },
   }
+}
+
+/** It is the same in all partitions, but for a moment. */
+function breakersOf(view: View, cluster: ClusterId, name: string): OpenBreaker[] {
+  const all = view.readers.flatMap((reader) => openBreakerOf(reader, cluster) ?? [])
+  const [first] = all
+  return first === undefined
+    ? []
+    : [{ cluster: name, since: first.openedAt, because: first.because }]
 }
 
 async function setsOf(view: View, cluster: ClusterId): Promise<HeldSets> {

@@ -54,12 +54,13 @@ async function serve(
   while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
   const here = taskOf({ tasks: [running.task] })
   const views = viewsOf([running.task], 1)
+  const holdings = createHoldings(views)
   const parts = {
     query: createQuery(views, index),
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
-    holdings: createHoldings(views),
+    holdings,
     here,
     views,
     access: createAccess({ views, authority: undefined, isReadingReviewed: false }),

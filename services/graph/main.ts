@@ -122,6 +122,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       return times.length === 0 ? undefined : Math.max(...times)
     },
   })
+  const holdings = createHoldings(views)
   return {
     ...{ views, log, codec, clock },
     access: createAccess({ views, ...(options.access ?? OPEN) }),
@@ -141,7 +142,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
-    holdings: createHoldings(views),
+    holdings,
     [Symbol.asyncDispose]: async () => {
       await shadowStore[Symbol.asyncDispose]()
       await indexStore[Symbol.asyncDispose]()
