@@ -5,8 +5,9 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Cascade } from '../services/graph/cascade.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, linesOf, selectorParams, serverOf, withObject } from './client.ts'
-import { outputOf } from './plan.ts'
+import { outputOf } from './output.ts'
 import { table, time } from './table.ts'
+import { lineOf } from './terminal.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
@@ -92,7 +93,9 @@ export function oneLine({ root, done, remaining, progress, blocked, waiting }: C
   const why = blocked[0]?.reason ?? waiting[0]?.because
   const first = held === undefined ? '' : `; ${held.kind}/${held.name}: ${why}`
   const left = detail === '' ? '' : ` (${detail})`
-  return `${root.kind}/${root.name} ${root.phase}: ${done} done, ${remaining} remaining${left}${first}`
+  return lineOf(
+    `${root.kind}/${root.name} ${root.phase}: ${done} done, ${remaining} remaining${left}${first}`,
+  )
 }
 
 function text(cascade: Cascade): string {

@@ -5,9 +5,11 @@
  */
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { avroCodec } from '../adapters/avro/codec.ts'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
 import type { Cluster, DiscoveredKind, NamedResource, Resource } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { checkFoldVersion, foldVersionOf } from '../services/graph/fold-version.ts'
 import { LEASE } from '../services/watcher/config.ts'
 
 export interface Finding {
@@ -164,6 +166,7 @@ export async function checkData(data: string): Promise<Finding[]> {
       clock: systemClock(),
       readOnly: true,
     })
+    checkFoldVersion(await foldVersionOf(log, avroCodec()))
     findings.push({
       ok: true,
       text: `${data}: format is known, ${log.partitions('events')} partitions, checksums hold`,

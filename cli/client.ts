@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readTokens } from '../runtime/http-token.ts'
-import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import { EXIT, type ExitCode, ExitError } from '../runtime/lifecycle.ts'
 import { defaultDataDirectory } from './config.ts'
 
 export interface ClientFlags {
@@ -100,11 +100,34 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   svc: 'service',
 }
 
-export async function ask({ url, token }: Server, path: string): Promise<Response> {
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+export async function ask(server: Server, path: string): Promise<Response> {
+  return await answerOf(server, path, {}, (status) => (status < 500 ? EXIT.input : EXIT.failure))
+}
+
+/** What is refused for what stands is no mistake of whoever orders it. */
+export async function order(server: Server, path: string, body: object): Promise<Response> {
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  }
+  return await answerOf(server, path, init, (status) => {
+    if (status === 409) return EXIT.refused
+    return status < 500 && status !== 401 && status !== 403 ? EXIT.input : EXIT.failure
+  })
+}
+
+async function answerOf(
+  { url, token }: Server,
+  path: string,
+  init: RequestInit,
+  exitOf: (status: number) => ExitCode,
+): Promise<Response> {
+  const shown: Record<string, string> =
+    token === undefined ? {} : { authorization: `Bearer ${token}` }
   let response: Response
   try {
-    response = await fetch(`${url}${path}`, { headers })
+    response = await fetch(`${url}${path}`, { ...init, headers: { ...init.headers, ...shown } })
   } catch {
     throw new ExitError(
       EXIT.failure,
@@ -113,8 +136,7 @@ export async function ask({ url, token }: Server, path: string): Promise<Respons
   }
   if (response.ok) return response
   const body = (await response.json().catch(() => ({}))) as { detail?: string }
-  const exit = response.status < 500 ? EXIT.input : EXIT.failure
-  throw new ExitError(exit, body.detail ?? `${url} answered ${response.status}`)
+  throw new ExitError(exitOf(response.status), body.detail ?? `${url} answered ${response.status}`)
 }
 
 /** The lines of a stream, as they come. */

@@ -7,14 +7,16 @@ import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Mode, Policy, Preset } from '../core/policy.ts'
+import type { Budgets, Holds, Mode, Policy, Preset, Protection } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
 import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
+import { budgetsOf, holdsOf } from './guard-config.ts'
 import { listedKinds, nameOf } from './listed-kind.ts'
+import { protectionOf } from './protection-config.ts'
 import { duration, oneOf, readConfigFile, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig {
@@ -23,6 +25,11 @@ export interface UpConfig {
   readonly data: string
   readonly mode: Mode
   readonly preset: Preset
+  /** As the preset has them, but for what the file says. */
+  readonly holds: Holds
+  readonly budgets: Budgets | null
+  /** As the preset has it, and what the file adds. */
+  readonly protection: Protection
   readonly lock: LockWanted
   /** To watch, as `deployments.apps`; null: all that a cluster serves. */
   readonly kinds: readonly string[] | null
@@ -71,6 +78,9 @@ export const CONFIG_KEYS: readonly string[] = [
   'data',
   'mode',
   'preset',
+  'protection',
+  'holds',
+  'budgets',
   'lock',
   'kinds',
   'partitions',
@@ -103,12 +113,16 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     value: flag ?? file[key],
     from: flag === undefined ? `${flags.config}: ${key}` : `--${key}`,
   })
+  const preset = oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded'
   return {
     kubeconfig: text(pick('kubeconfig', flags.kubeconfig)),
     contexts: texts(pick('contexts', flags.context)),
     data: text(pick('data', flags.data)) ?? defaultDataDirectory(),
     mode: oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run',
-    preset: oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded',
+    preset,
+    holds: holdsOf(file['holds'], `${flags.config}: holds`, preset),
+    budgets: budgetsOf(file['budgets'], `${flags.config}: budgets`, preset),
+    protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
@@ -156,17 +170,28 @@ export function collect(value: string, former: readonly string[] = []): readonly
 export function graphOptionsOf(
   config: Pick<
     UpConfig,
-    'mode' | 'preset' | 'keepMs' | 'keepEvents' | 'snapshotEvents' | 'archive'
+    | 'mode'
+    | 'preset'
+    | 'holds'
+    | 'budgets'
+    | 'protection'
+    | 'keepMs'
+    | 'keepEvents'
+    | 'snapshotEvents'
+    | 'archive'
   >,
 ): {
   readonly policy: { readonly policy: Policy; readonly who: string }
   readonly retention: RetentionConfig
 } {
-  const { mode, preset, keepMs, keepEvents, snapshotEvents } = config
+  const { mode, preset, holds, budgets, protection, keepMs, keepEvents, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
-    policy: { policy: policyFor(mode, preset), who: 'command line' },
+    policy: {
+      policy: { ...policyFor(mode, preset), holds, budgets, protection },
+      who: 'command line',
+    },
     retention: { keepMs, keepEvents, snapshotEvents, everyMs, archiveKeepMs },
   }
 }

@@ -18,13 +18,14 @@ import { together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
+import { checkFoldVersion, foldVersionOf } from '../services/graph/fold-version.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { openReaper } from '../services/reaper/main.ts'
 import { openWatcher } from '../services/watcher/main.ts'
 import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
-import { identifyAll } from './identity.ts'
+import { identifyEach, identifySome } from './identity.ts'
 import {
   namesOf,
   observeLatency,
@@ -35,13 +36,18 @@ import {
   registerWatchers,
 } from './process-metrics.ts'
 import { checkOfLock, readinessOf } from './readiness.ts'
+import { checkUpgraded } from './upgrade.ts'
 import { VERSION } from './version.ts'
+import { watching } from './watching.ts'
 
 export type EmbeddedConfig = Pick<
   UpConfig,
   | 'data'
   | 'mode'
   | 'preset'
+  | 'holds'
+  | 'budgets'
+  | 'protection'
   | 'lock'
   | 'kinds'
   | 'partitions'
@@ -69,8 +75,10 @@ export async function runEmbedded(
   const random = systemRandom()
   const codec = avroCodec()
   makeDataDirectory(config.data)
+  checkUpgraded(config.data)
   await using log = await openLog(config, clock)
-  const connected = await identifyAll(clusters, signal)
+  checkFoldVersion(await foldVersionOf(log, codec))
+  const connected = await identifySome(clusters, signal)
   await using metrics = createMetrics()
   await using parts = await openGraph({
     log,
@@ -132,8 +140,9 @@ export async function runEmbedded(
     await together(
       [
         (either) => graph.run(advertised, either),
-        ...watchers.map((watcher) => (either: AbortSignal) => watcher.run(either)),
+        ...watching(watchers, logger),
         (either) => reaper.run(either),
+        (either) => identifyEach(clusters, connected, clock, logger, either),
         (either) => index.run(either),
         (either) => census.run(either),
         (either) => shadow.run(either),

@@ -15,13 +15,19 @@ const IDENTIFY_MS = 15_000
 /** Wait before it is asked again. */
 const AGAIN_MS = 5_000
 
-/** Each cluster says who it is; one that cannot, or two that are one, end the start with a sentence. */
-export async function identifyAll(
+/**
+ * Those that say at once who they are. None at all, or two that are one, end the start with a sentence; where another answers, one that does
+ * not is asked again by `identifyEach`.
+ */
+export async function identifySome(
   clusters: readonly Cluster[],
   signal: AbortSignal,
 ): Promise<ConnectedCluster[]> {
-  const connected = await Promise.all(clusters.map((cluster) => identify(cluster, signal)))
+  const asked = await Promise.allSettled(clusters.map((cluster) => identify(cluster, signal)))
+  const connected = asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   for (const each of connected) refuseTwin(each, connected)
+  const failed = asked.find((each) => each.status === 'rejected')
+  if (failed !== undefined && (connected.length === 0 || signal.aborted)) throw failed.reason
   return connected
 }
 
@@ -43,23 +49,22 @@ async function identify(cluster: Cluster, signal: AbortSignal): Promise<Connecte
   }
 }
 
-/** Asks each until it has said who it is, and tells of it then: one that cannot be reached holds up no other. */
+/** Asks each that is not among `known` until it has said who it is, and puts it there then: one that cannot be reached holds up no other. */
 export async function identifyEach(
   clusters: readonly Cluster[],
-  onConnected: (connected: ConnectedCluster) => void,
+  known: ConnectedCluster[],
   clock: Clock,
   logger: Logger,
   signal: AbortSignal,
 ): Promise<void> {
-  const known: ConnectedCluster[] = []
+  const unknown = clusters.filter((cluster) => known.every((each) => each.cluster !== cluster))
   await Promise.all(
-    clusters.map(async (cluster) => {
+    unknown.map(async (cluster) => {
       while (!signal.aborted) {
         try {
           const connected = await identify(cluster, signal)
           refuseTwin(connected, known)
           known.push(connected)
-          onConnected(connected)
           return
         } catch (error) {
           if (signal.aborted) return

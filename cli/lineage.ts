@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { ClientFlags } from './client.ts'
 import { ask, linesOf, serverOf, withServer } from './client.ts'
+import { lineOf } from './terminal.ts'
 
 interface Line {
   readonly partition: number
@@ -35,7 +36,7 @@ export function addLineage(program: Command): void {
       const path = `/v1/lineage?follow=${flags.follow}&from=${flags.from}`
       const response = await ask(serverOf(flags), path)
       for await (const line of linesOf(response)) {
-        const text = flags.output === 'json' ? line : show(line)
+        const text = flags.output === 'json' ? line : lineOf(show(line))
         if (!process.stdout.write(`${text}\n`)) await once(process.stdout, 'drain')
       }
     })

@@ -4,9 +4,11 @@
  * What must stay true: it concerns no other account, and what it cannot evaluate it refuses. What comes first is what a probe is told first
  * (adapters/kubernetes/lock-probe.ts).
  *
- * Not here: rights (role-manifest.ts). Deletes of objects that another API server keeps pass it by, and so does who may change the policy.
+ * Not here: rights (role-manifest.ts), what a mark is (core/mark.ts). Deletes of objects that another API server keeps pass it by, and so does who may change the policy.
  */
-import { LOCK, LOCK_REFUSALS, PROTECTED_KEY } from '../core/lock.ts'
+import { LOCK, LOCK_REFUSALS } from '../core/lock.ts'
+import { COPIED_TO, type Mark, OTHERS_MARKS, OWN_KEY, OWN_MARKS } from '../core/mark.ts'
+import { readKeyValue } from '../core/subject.ts'
 import { type ListedKind, nameOf } from './listed-kind.ts'
 import type { Manifest } from './role-manifest.ts'
 
@@ -17,25 +19,12 @@ export interface LockRules {
   readonly protectedNamespaces: readonly string[]
   /** Empty: everywhere. */
   readonly onlyNamespaces: readonly string[]
+  /** Whether the marks of other tools count beside our own. */
+  readonly othersMarks: boolean
+  /** `key` or `key=value`, of what is protected beside. */
+  readonly labels: readonly string[]
+  readonly annotations: readonly string[]
 }
-
-/** A label or annotation by which users say that an object is to stay. */
-interface Mark {
-  readonly key: string
-  /** Of its value, which may be a list with commas; null: any but `false`. */
-  readonly values: readonly string[] | null
-}
-
-const MARKS: readonly Mark[] = [
-  { key: PROTECTED_KEY, values: null },
-  {
-    key: 'argocd.argoproj.io/sync-options',
-    values: ['Prune=false', 'Prune=confirm', 'Delete=false', 'Delete=confirm'],
-  },
-  { key: 'helm.sh/resource-policy', values: ['keep'] },
-  { key: 'resourcetemplate.karmada.io/deletion-protected', values: ['Always'] },
-  { key: 'policy.kruise.io/delete-protection', values: ['Always', 'Cascading'] },
-]
 
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 /** What moves by itself, or may be shortened. */
@@ -53,7 +42,7 @@ export function lockManifests(rules: LockRules): readonly Manifest[] {
     {
       apiVersion: 'v1',
       kind: 'ConfigMap',
-      metadata: { ...LOCK, annotations: { [PROTECTED_KEY]: 'true' } },
+      metadata: { ...LOCK, annotations: { [OWN_KEY]: 'true' } },
       data: { README: 'Kinfold tries here, by dry runs, whether its lock is in force.' },
     },
     {
@@ -79,12 +68,7 @@ export function lockManifests(rules: LockRules): readonly Manifest[] {
             expression: `request.userInfo.username in ${celList(rules.usernames)}`,
           },
         ],
-        variables: [
-          {
-            name: 'marks',
-            expression: MARKS_OF_OLD,
-          },
-        ],
+        variables: VARIABLES,
         validations: validationsOf(rules),
       },
     },
@@ -97,11 +81,21 @@ export function lockManifests(rules: LockRules): readonly Manifest[] {
   ]
 }
 
-const MARKS_OF_OLD =
-  'oldObject == null ? [] : [oldObject.metadata.?labels.orValue({}), oldObject.metadata.?annotations.orValue({})]'
+/** Of the object as it is stored; there is none when one is made. */
+const VARIABLES = [
+  { name: 'labels', expression: 'oldObject == null ? {} : oldObject.metadata.?labels.orValue({})' },
+  {
+    name: 'annotations',
+    expression: 'oldObject == null ? {} : oldObject.metadata.?annotations.orValue({})',
+  },
+  {
+    name: 'isCopy',
+    expression: `[request.kind.group, request.kind.kind] in [${COPIED_TO.map(({ group, kind }) => celList([group, kind])).join(', ')}] && oldObject != null && oldObject.metadata.?ownerReferences.orValue([]).exists(r, r.?controller.orValue(false))`,
+  },
+] as const
 
 function validationsOf(rules: LockRules): readonly Validation[] {
-  const { protectedKinds, protectedNamespaces, onlyNamespaces } = rules
+  const { protectedKinds, protectedNamespaces, onlyNamespaces, othersMarks } = rules
   const { unguarded, collection, marked, kind, namespace, elsewhere, content } = LOCK_REFUSALS
   const resource =
     "(request.resource.group == '' ? request.resource.resource : request.resource.resource + '.' + request.resource.group)"
@@ -109,7 +103,11 @@ function validationsOf(rules: LockRules): readonly Validation[] {
   return [
     deleting(`${precondition('uid')} && ${precondition('resourceVersion')}`, unguarded),
     deleting("request.?name.orValue('') != ''", collection),
-    deleting(`!variables.marks.exists(m, ${MARKS.map(celMark).join(' || ')})`, marked),
+    ...[...OWN_MARKS, ...(othersMarks ? OTHERS_MARKS : [])].map((mark) =>
+      deleting(celUnmarked(mark), `${marked}: ${mark.on} ${mark.key}`),
+    ),
+    ...configuredMarks('label', rules.labels),
+    ...configuredMarks('annotation', rules.annotations),
     ...(protectedKinds.length === 0
       ? []
       : [deleting(`!(${resource} in ${celList(protectedKinds.map(nameOf))})`, kind)]),
@@ -142,10 +140,30 @@ function precondition(field: string): string {
   return `request.?options.?preconditions.?${field}.orValue('') != ''`
 }
 
-function celMark({ key, values }: Mark): string {
-  const value = `m[?${celText(key)}]`
-  if (values === null) return `${value}.orValue('false') != 'false'`
-  return `${value}.orValue('').split(',').exists(v, v.trim() in ${celList(values)})`
+function celUnmarked({ on, key, match }: Mark): string {
+  const value = `variables.${on}s[?${celText(key)}]`
+  // A controller may have copied it from its owner, of which it speaks.
+  const unlessCopied = on === 'annotation' && key !== OWN_KEY ? 'variables.isCopy || ' : ''
+  switch (match.type) {
+    case 'any-but':
+      return `${value}.orValue(${celText(match.value)}) == ${celText(match.value)}`
+    case 'one-of':
+      return `${unlessCopied}!(${value}.orValue('') in ${celList(match.values)})`
+    case 'lists':
+      return `${unlessCopied}!${value}.orValue('').split(',').exists(v, v.trim() in ${celList(match.values)})`
+  }
+}
+
+function configuredMarks(on: Mark['on'], all: readonly string[]): readonly Validation[] {
+  return all.map((each) => {
+    const { key, value } = readKeyValue(each)
+    const place = `variables.${on}s`
+    const expression =
+      value === null
+        ? `!(${celText(key)} in ${place})`
+        : `${place}[?${celText(key)}] != optional.of(${celText(value)})`
+    return deleting(expression, `${LOCK_REFUSALS.marked}: ${on} ${each}`)
+  })
 }
 
 function deleting(expression: string, message: string): Validation {

@@ -3,9 +3,11 @@
  * only where it is in force.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { LOCK, LOCK_REFUSALS } from '../core/lock.ts'
+import { ALL_MARKS } from '../core/mark.ts'
 import type { PropagationPolicy } from '../core/object.ts'
 import { kubeconfigOfAccount, kubectlEach, tokenOfAccount } from '../testing/cluster/account.ts'
 import type { Answer } from '../testing/cluster/api-client.ts'
@@ -18,6 +20,7 @@ import {
   CONFIG_MAP,
   collectionPath,
   DEPLOYMENT,
+  type Kind,
   type Made,
   make,
   makeAll,
@@ -30,6 +33,12 @@ import {
 } from '../testing/objects.ts'
 
 const KINDS = 'configmaps,deployments.apps,replicasets.apps'
+const CONFIG = `
+apiVersion: kinfold/v1alpha1
+kind: Config
+kinds: [${KINDS}]
+protection: { namespaces: [safe], labels: [tier=gold], annotations: [example.com/keep] }
+`
 const DEPENDENTS = 20
 const ACCOUNT = 'system:serviceaccount:kinfold:kinfold'
 /** More than anybody was to be given, so that nothing but the lock refuses it. */
@@ -66,7 +75,9 @@ suite('the second lock', { skip: skip ?? false }, () => {
 
   before(async () => {
     plane = await startControlPlane()
-    const args = ['--service', 'up', '--kinds', KINDS, '--protect-namespaces', 'vault']
+    const config = join(plane.folder, 'kinfold.yaml')
+    await writeFile(config, CONFIG)
+    const args = ['--service', 'up', '--config', config, '--protect-namespaces', 'vault']
     const { code, stdout, stderr } = await runKinfold(['rbac', ...args])
     equal(code, 0, stderr)
     const documents = stdout.split('---\n')
@@ -144,31 +155,53 @@ suite('the second lock', { skip: skip ?? false }, () => {
     equal((await deleteAs(one, { preconditions: { uid, resourceVersion } })).status, 200)
   })
 
-  for (const [key, value] of [
-    ['kinfold.dev/protected', 'true'],
-    ['argocd.argoproj.io/sync-options', 'Replace=true, Prune=false'],
-    ['argocd.argoproj.io/sync-options', 'Delete=confirm'],
-    ['helm.sh/resource-policy', 'keep'],
-    ['resourcetemplate.karmada.io/deletion-protected', 'Always'],
-    ['policy.kruise.io/delete-protection', 'Cascading'],
+  for (const { on, key, match: how } of ALL_MARKS) {
+    for (const value of how.type === 'any-but' ? ['true', ''] : how.values) {
+      test(`refuses the account what bears the ${on} ${key}: ${value}`, async () => {
+        const text = how.type === 'lists' ? `Replace=true, ${value}` : value
+        const one = await made('default', { name: 'marked', [`${on}s`]: { [key]: text } })
+        await refused(await guardedDelete(one), `${LOCK_REFUSALS.marked}: ${on} ${key}`)
+        deepEqual(await missingOf(plane, [one]), [])
+        await remove(plane, one)
+      })
+    }
+  }
+
+  for (const [what, metadata] of [
+    ['label tier=gold', { labels: { tier: 'gold' } }],
+    ['annotation example.com/keep', { annotations: { 'example.com/keep': '' } }],
   ] as const) {
-    test(`refuses the account what is marked ${key}: ${value}`, async () => {
-      const metadata = { name: 'marked', annotations: { [key]: value } }
-      const one = await made('default', metadata)
-      await refused(await guardedDelete(one), LOCK_REFUSALS.marked)
-      deepEqual(await missingOf(plane, [one]), [])
+    test(`refuses the account what the settings protect by ${what}`, async () => {
+      const one = await made('default', { name: 'configured', ...metadata })
+      await refused(await guardedDelete(one), `${LOCK_REFUSALS.marked}: ${what}`)
       await remove(plane, one)
+      const other = await made('default', { name: 'other', labels: { tier: 'silver' } })
+      equal((await guardedDelete(other)).status, 200)
     })
   }
 
-  test('refuses the account what a label protects, and what is in a protected namespace', async () => {
+  test('takes a mark for its owner’s where a controller may have copied it', async () => {
+    const annotations = { 'argocd.argoproj.io/sync-options': 'Prune=false' }
+    const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'it', uid: 'u-it' }
+    for (const controller of [true, false]) {
+      const ownerReferences = [{ ...owner, controller }]
+      const metadata = { name: `copied-${controller}`, annotations, ownerReferences }
+      const one = await made('default', metadata, REPLICA_SET)
+      const answer = await guardedDelete(one)
+      if (controller) equal(answer.status, 200, JSON.stringify(answer.body))
+      else await refused(answer, LOCK_REFUSALS.marked)
+    }
+  })
+
+  test('refuses the account what is in a protected namespace, and nobody else anything', async () => {
     const labelled = await made('default', {
       name: 'labelled',
       labels: { 'kinfold.dev/protected': 'true' },
     })
-    await refused(await guardedDelete(labelled), LOCK_REFUSALS.marked)
     const vaulted = await made('vault', { name: 'vaulted' })
     await refused(await guardedDelete(vaulted), LOCK_REFUSALS.namespace)
+    await make(plane, { kind: NAMESPACE, name: 'safe' })
+    await refused(await guardedDelete(await made('safe', { name: 'a' })), LOCK_REFUSALS.namespace)
     const unmarked = await made('default', {
       name: 'unmarked',
       labels: { 'kinfold.dev/protected': 'false' },
@@ -289,19 +322,21 @@ suite('the second lock', { skip: skip ?? false }, () => {
 
   async function refused({ status, body }: Answer<Status>, why: string): Promise<void> {
     equal(status, 403, JSON.stringify(body))
-    match(body.message ?? '', new RegExp(`'${LOCK.name}'.*: ${why}$`))
+    match(body.message ?? '', new RegExp(`'${LOCK.name}'.*: ${why}(: \\w+ \\S+)?$`))
     ok(!body.message?.includes(ACCOUNT), body.message)
   }
 
   async function made(
     namespace: string,
     metadata: { readonly name: string; readonly [key: string]: unknown },
+    of: Kind = CONFIG_MAP,
   ): Promise<Made> {
-    const path = collectionPath(CONFIG_MAP, namespace)
-    const { status, body } = await plane.request<{ metadata: Made }>('POST', path, { metadata })
-    equal(status, 201)
+    const object = { metadata, ...of.body }
+    const path = collectionPath(of, namespace)
+    const { status, body } = await plane.request<{ metadata: Made }>('POST', path, object)
+    equal(status, 201, JSON.stringify(body))
     const { uid, resourceVersion } = body.metadata
-    return { kind: CONFIG_MAP, namespace, name: metadata.name, uid, resourceVersion }
+    return { kind: of, namespace, name: metadata.name, uid, resourceVersion }
   }
 
   /** A deployment with what hangs on it, two deep, that is asked to go; answers what hangs on it. */

@@ -5,6 +5,10 @@
 import { CommanderError } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { createProgram } from './program.ts'
+import { guard } from './terminal.ts'
+
+guard(process.stdout)
+guard(process.stderr)
 
 // Who reads us may stop, as `head` does: that is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -5,7 +5,10 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Plan } from '../services/graph/plan.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, withObject } from './client.ts'
+import { addPlanHeld } from './held.ts'
+import { outputOf } from './output.ts'
 import { table } from './table.ts'
+import { lineOf } from './terminal.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
@@ -20,6 +23,7 @@ interface PlanFlags extends ObjectFlags {
 
 export function addPlan(program: Command): void {
   const plan = program.command('plan').description('what would happen, before it does')
+  addPlanHeld(plan)
   withObject(plan.command('delete'))
     .description('all that would go with an object, what would stay, and what would be in the way')
     .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
@@ -42,12 +46,6 @@ export function addPlan(program: Command): void {
       if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
       process.stdout.write(render(answer, output))
     })
-}
-
-export function outputOf<T extends string>(word: string, outputs: readonly T[]): T {
-  const output = outputs.find((each) => each === word)
-  if (output !== undefined) return output
-  throw new ExitError(EXIT.input, `-o ${word} is none of ${outputs.join(', ')}`)
 }
 
 export function render(plan: Plan, output: Output): string {
@@ -76,13 +74,13 @@ function text(plan: Plan): string {
   const more =
     total > objects.length ? [`${total - objects.length} more are not listed (--limit)`] : []
   return [
-    `Deleting ${root.kind}/${root.name} with --cascade=${cascade}:\n\n`,
+    `Deleting ${lineOf(`${root.kind}/${root.name}`)} with --cascade=${cascade}:\n\n`,
     table(['CLUSTER', 'KIND', 'EFFECT', 'COUNT'], counted),
     '\n',
     table(['CLUSTER', 'NAMESPACE', 'OBJECT', 'EFFECT', 'WHY'], listed),
     ...more.map((line) => `${line}\n`),
     '\n',
-    ...holds.map((hold) => `But ${hold}.\n`),
+    ...holds.map((hold) => `But ${lineOf(hold)}.\n`),
     digest === null ? 'No digest: this plan is not whole.\n' : `Digest: sha256:${digest}\n`,
   ].join('')
 }

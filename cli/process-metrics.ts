@@ -127,6 +127,28 @@ function registerCensus(meter: Meter, census: Census, nameOf: ClusterNames): voi
         labels: { cluster: nameOf(cluster) },
       })),
   )
+  observeGauge(
+    meter,
+    'kinfold_held',
+    'Objects that would go and are held, by what holds them.',
+    () =>
+      census.counts().flatMap(({ cluster, held }) =>
+        Object.entries(held).map(([reason, count]) => ({
+          value: count,
+          labels: { cluster: nameOf(cluster), reason },
+        })),
+      ),
+  )
+  observeGauge(
+    meter,
+    'kinfold_breaker_open',
+    '1 while the breaker is open: nothing goes until a person closes it.',
+    () =>
+      census.counts().map(({ cluster, isBreakerOpen }) => ({
+        value: Number(isBreakerOpen),
+        labels: { cluster: nameOf(cluster) },
+      })),
+  )
   for (const [name, description, read] of BLOCKED) {
     observeGauge(meter, name, description, () =>
       census.counts().flatMap(({ cluster, blocked }) =>

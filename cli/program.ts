@@ -3,8 +3,10 @@ import { Command } from 'commander'
 import { addAudit } from './audit.ts'
 import { addBackup } from './backup.ts'
 import { addCascade } from './cascade.ts'
+import { addDirectives } from './directive.ts'
 import { addDoctor } from './doctor.ts'
 import { addGraph } from './graph.ts'
+import { addHeld } from './held.ts'
 import { addLineage } from './lineage.ts'
 import { addPlan } from './plan.ts'
 import { addPlayground } from './playground.ts'
@@ -15,6 +17,7 @@ import { addShadow } from './shadow.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
 import { addUp } from './up.ts'
+import { addUpgrade } from './upgrade.ts'
 import { VERSION } from './version.ts'
 import { addWatcher } from './watcher.ts'
 import { addWhy } from './why.ts'
@@ -36,11 +39,14 @@ export function createProgram(): Command {
   addWhy(program)
   addCascade(program)
   addPlan(program)
+  addHeld(program)
+  addDirectives(program)
   addLineage(program)
   addShadow(program)
   addAudit(program)
   addRestore(program)
   addBackup(program)
+  addUpgrade(program)
   addDoctor(program)
   addRbac(program)
   addTopics(program)

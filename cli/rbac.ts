@@ -7,7 +7,7 @@ import { type Command, Option } from 'commander'
 import { stringify } from 'yaml'
 import type { Cluster, Discovery } from '../ports/cluster.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import { configFile } from './config.ts'
+import { type UpConfig, upConfig } from './config.ts'
 import { type ListedKind, listedKinds, nameOf, splitList } from './listed-kind.ts'
 import { type LockRules, lockManifests } from './lock-policy.ts'
 import { type Manifest, type RightsOf, roleManifests, usernameOf } from './role-manifest.ts'
@@ -22,6 +22,7 @@ interface RbacFlags {
   readonly onlyNamespaces?: string
   readonly protectKinds?: string
   readonly protectNamespaces?: string
+  readonly othersMarks: boolean
   readonly service: 'watcher' | 'reaper' | 'up' | 'all'
   readonly output: 'yaml' | 'json'
   readonly config?: string
@@ -53,6 +54,7 @@ export function addRbac(program: Command): void {
     .option('--only-namespaces <list>', 'objects may be deleted and patched in these only')
     .option('--protect-kinds <list>', 'kinds of which the lock lets none be deleted')
     .option('--protect-namespaces <list>', 'namespaces in which the lock lets nothing be deleted')
+    .option('--no-others-marks', "only kinfold.dev/protected counts, not other tools' marks")
     .addOption(
       new Option('--service <name>', 'whose accounts: all are watcher and reaper apart')
         .choices(['watcher', 'reaper', 'up', 'all'])
@@ -61,18 +63,22 @@ export function addRbac(program: Command): void {
     .addOption(
       new Option('-o, --output <format>', 'yaml or json').choices(['yaml', 'json']).default('yaml'),
     )
-    .option('--config <file>', 'YAML file whose kinds are taken, without --kinds')
+    .option('--config <file>', 'YAML file of up or reaper: its kinds, and what it protects')
     .action(async (flags: RbacFlags) => {
-      const kinds = await kindsOf(flags)
-      process.stdout.write(printed(manifestsFor(kinds, flags), kinds, flags))
+      const config = flags.config === undefined ? undefined : upConfig({ config: flags.config })
+      const kinds = await kindsOf(flags, config)
+      process.stdout.write(printed(manifestsFor(kinds, flags, config), kinds, flags))
       process.exitCode ??= EXIT.ok
     })
 }
 
-async function kindsOf(flags: RbacFlags): Promise<readonly ListedKind[]> {
-  const { kinds, fromCluster = false, config } = flags
-  const from = kinds === undefined ? `${config}: kinds` : '--kinds'
-  const listed = listedKinds({ key: 'kinds', value: kinds ?? configFile(flags)['kinds'], from })
+async function kindsOf(
+  flags: RbacFlags,
+  config: UpConfig | undefined,
+): Promise<readonly ListedKind[]> {
+  const { kinds, fromCluster = false } = flags
+  const from = kinds === undefined ? `${flags.config}: kinds` : '--kinds'
+  const listed = listedKinds({ key: 'kinds', value: kinds ?? config?.kinds ?? undefined, from })
   if (fromCluster && kinds !== undefined) {
     throw bad('--kinds and --from-cluster exclude each other: give one of them')
   }
@@ -125,9 +131,10 @@ async function discovered(cluster: Cluster): Promise<Discovery> {
   }
 }
 
-export function manifestsFor(
+function manifestsFor(
   kinds: readonly ListedKind[],
-  flags: Omit<RbacFlags, 'output'>,
+  flags: RbacFlags,
+  config: UpConfig | undefined,
 ): readonly Manifest[] {
   const { namespace, service } = flags
   const [place] = namespaces('--namespace', namespace)
@@ -138,8 +145,14 @@ export function manifestsFor(
   const rules: LockRules = {
     usernames: reapers.map((each) => usernameOf(each, place)),
     protectedKinds: protectedKinds(flags.protectKinds),
-    protectedNamespaces: namespaces('--protect-namespaces', flags.protectNamespaces),
+    protectedNamespaces: [
+      ...namespaces('--protect-namespaces', flags.protectNamespaces),
+      ...(config?.protection.namespaces ?? []),
+    ],
     onlyNamespaces,
+    othersMarks: flags.othersMarks && (config?.protection.othersMarks ?? true),
+    labels: config?.protection.labels ?? [],
+    annotations: config?.protection.annotations ?? [],
   }
   return [
     ...(GIVEN_NAMESPACES.has(place)

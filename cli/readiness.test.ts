@@ -25,6 +25,17 @@ test('a watcher that may not take the lease is not ready, and says why', () => {
   deepEqual(checks({ reason }), [{ name: 'cluster/north', failure: reason }])
 })
 
+test('a group that discovery lacks is told, and makes nobody unready', () => {
+  const reason = 'Discovery lacks example.com/v1.'
+  const pods = { group: '', kind: 'Pod', resource: 'pods', synced: true, reason: '' }
+  const kinds = [pods as WatcherStatus['kinds'][number]]
+  deepEqual(checks({ connected: true, reason, kinds })[0], {
+    name: 'cluster/north',
+    failure: '',
+    note: reason,
+  })
+})
+
 const TASK = {
   partition: 3,
   role: 'active',

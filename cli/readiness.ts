@@ -52,9 +52,12 @@ export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
   if (standbyOf !== null) {
     return [{ name: `cluster/${name}`, failure: '', note: `standby: ${standbyOf} holds the lease` }]
   }
+  const isConnected = connected && kinds.length > 0
   const connection = {
     name: `cluster/${name}`,
-    failure: connected && kinds.length > 0 ? '' : reason || 'not connected yet',
+    failure: isConnected ? '' : reason || 'not connected yet',
+    // Such as a group that discovery lacks: its kinds are as they were, and nobody is unready for it.
+    ...(isConnected && reason !== '' && { note: reason }),
   }
   const synced = kinds.map(({ group, resource, synced: isSynced, reason: why, state }) => ({
     name: `synced/${name}/${resource}${group === '' ? '' : `.${group}`}`,

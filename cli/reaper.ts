@@ -55,10 +55,9 @@ async function open(parts: ServiceParts): Promise<Service> {
       const made = make(url)
       reaper = made
       registerReaper(meter, made, nameOf)
-      const isConnected = (each: ConnectedCluster): unknown => connected.push(each)
       return [
         (signal) => made.run(signal),
-        (signal) => identifyEach(clusters, isConnected, clock, logger, signal),
+        (signal) => identifyEach(clusters, connected, clock, logger, signal),
       ]
     },
     [Symbol.asyncDispose]: async () => {

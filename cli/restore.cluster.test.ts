@@ -100,7 +100,7 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     match(planned.stdout, /7 to create, 0 there already, 0 refused/)
     const ask = ['--lost-owners', 'relink', '--yes'] as const
     for (const [more, why] of [
-      [[], /is encrypted with the key [0-9a-f]{16}: name its file with --archive-key-file/],
+      [[], /is encrypted with the key [0-9a-f]{16}: name the file of that key/],
       [['--archive-key-file', otherKey], /not with [0-9a-f]{16}: name the file of that key/],
     ] as const) {
       const { code, stderr } = await restore(...ask, ...more)

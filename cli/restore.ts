@@ -4,19 +4,19 @@
  * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
  */
 import type { Command } from 'commander'
-import { openArchiveKey } from '../runtime/archive-key.ts'
+import { type ArchiveKey, openArchiveKey } from '../runtime/archive-key.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import type { ArchivedObject } from '../services/restore/archive-reader.ts'
-import { indexArchive, readBodies } from '../services/restore/archive-reader.ts'
+import { checkKeys, indexArchive, readBodies } from '../services/restore/archive-reader.ts'
 import type { LostOwners, PlannedReference, Step } from '../services/restore/restore-plan.ts'
 import { planRestore } from '../services/restore/restore-plan.ts'
-import { runRestore } from '../services/restore/restore-run.ts'
+import { type RestoreParts, runRestore } from '../services/restore/restore-run.ts'
 import type { Objects, Root, Selector } from '../services/restore/selection.ts'
 import { rootsOf, subtreeOf } from '../services/restore/selection.ts'
 import { surveyFor } from '../services/restore/survey.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
 import { selectorParams } from './client.ts'
-import { addClusterOptions, defaultDataDirectory } from './config.ts'
+import { addClusterOptions, collect, defaultDataDirectory } from './config.ts'
 import { addKafkaOptions } from './kafka-config.ts'
 import { bad, oneOf } from './setting.ts'
 
@@ -27,7 +27,7 @@ interface RestoreFlags extends SourceFlags {
   readonly fromCluster?: string
   readonly only?: boolean
   readonly lostOwners: string
-  readonly archiveKeyFile?: string
+  readonly archiveKeyFile?: readonly string[]
   readonly dryRun?: string
   readonly yes?: boolean
 }
@@ -51,7 +51,11 @@ export function addRestore(program: Command): void {
       `of owners that neither live nor are restored: ${LOST_OWNERS.join(', ')}. drop leaves their references out, relink names what bears their name now`,
       'refuse',
     )
-    .option('--archive-key-file <file>', 'key that the archive is encrypted with')
+    .option(
+      '--archive-key-file <file>',
+      'key that the archive is encrypted with; repeat it where keys were replaced',
+      collect,
+    )
     .option('--from-cluster <id>', 'uid of kube-system of the cluster that it was deleted from')
     .option('--dry-run <how>', 'server: have the server check everything, and keep nothing')
     .option('--yes', 'make it; without this the plan is shown and nothing is done')
@@ -67,7 +71,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   )
   const dryRun = oneOf({ key: 'dryRun', value: flags.dryRun, from: '--dry-run' }, ['server'])
   const selector = selectorOf(words, flags)
-  const key = flags.archiveKeyFile === undefined ? undefined : openArchiveKey(flags.archiveKeyFile)
+  const keys = new Map((flags.archiveKeyFile ?? []).map(keyIn))
   const { openArchive, openRestoredCluster } = await import('./archive-source.ts')
   const signal = stopSignal()
   await using restorer = openRestoredCluster(flags.kubeconfig, flags.context ?? [])
@@ -91,7 +95,9 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
     return
   }
   const creating = steps.flatMap((step) => (step.type === 'create' ? [step.object] : []))
-  const bodies = await readBodies(log, source.codec, creating, key, signal)
+  checkKeys(creating, keys)
+  const bodies: RestoreParts['bodies'] = async (of) =>
+    await readBodies(log, source.codec, of, keys, signal)
   // Both asked for: the check is what does no harm.
   const parts = { restorer, bodies, dryRun: dryRun !== undefined }
   let failed = 0
@@ -101,6 +107,11 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
     write(`${nameOf(object)}: ${uid === undefined ? `not created: ${reason}` : done}`)
   }
   process.exitCode = failed > 0 ? EXIT.failure : refused > 0 ? EXIT.findings : EXIT.ok
+}
+
+function keyIn(file: string): readonly [string, ArchiveKey] {
+  const key = openArchiveKey(file)
+  return [key.id, key]
 }
 
 function selectorOf(words: readonly string[], { namespace }: RestoreFlags): Selector {

@@ -1,7 +1,9 @@
 /** How answers are told in a terminal: tables and times. What must stay true: one row a line. */
+import { lineOf } from './terminal.ts'
 
 /** Rows under a head, as kubectl prints them: no borders, columns as wide as their widest. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], told: readonly (readonly string[])[]): string {
+  const rows = told.map((row) => row.map(lineOf))
   const widths = head.map((title, column) =>
     rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), title.length),
   )

@@ -5,6 +5,7 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { TreeNode } from '../services/graph/tree.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, withObject } from './client.ts'
+import { lineOf } from './terminal.ts'
 
 const OUTPUTS = ['tree', 'json', 'yaml', 'dot', 'mermaid'] as const
 type Output = (typeof OUTPUTS)[number]
@@ -55,7 +56,7 @@ function lines(root: TreeNode): string[] {
     { node: root, prefix: '', head: '' },
   ]
   for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-    out.push(at.head + label(at.node))
+    out.push(at.head + lineOf(label(at.node)))
     const last = at.node.children.length - 1
     for (let i = last; i >= 0; i--) {
       const node = at.node.children[i]
@@ -106,7 +107,10 @@ function mermaid(root: TreeNode, owners: boolean): string {
   walk(root, (node, above) => {
     if (!ids.has(node.uid)) {
       ids.set(node.uid, `n${ids.size}`)
-      const text = `${node.kind}/${node.name}`.replace(/["&<>]/g, (c) => `#${c.charCodeAt(0)};`)
+      const text = lineOf(`${node.kind}/${node.name}`).replace(
+        /["&<>]/g,
+        (c) => `#${c.charCodeAt(0)};`,
+      )
       out.push(`  ${ids.get(node.uid)}["${text}"]`)
     }
     if (above === null) return

@@ -13,6 +13,7 @@ import {
   type ServiceParts,
   serviceCommand,
 } from './service.ts'
+import { watching } from './watching.ts'
 
 const HTTP = '127.0.0.1:7071'
 
@@ -36,7 +37,7 @@ async function open(parts: ServiceParts): Promise<Service> {
   registerWatchers(meter, watchers)
   return {
     checks: () => watchers.flatMap(checksOfWatcher),
-    loops: () => watchers.map((watcher) => (signal) => watcher.run(signal)),
+    loops: () => watching(watchers, logger),
     [Symbol.asyncDispose]: async () => {
       const all = clusters.flatMap(({ cluster, exchange }) => [cluster, exchange])
       await Promise.all(all.map((each) => each[Symbol.asyncDispose]()))

@@ -4,6 +4,7 @@ import type { Why } from '../services/graph/query.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, withObject } from './client.ts'
 import { time } from './table.ts'
+import { lineOf } from './terminal.ts'
 
 export function addWhy(program: Command): void {
   withObject(program.command('why'))
@@ -54,7 +55,7 @@ export function tell(why: Why): string {
     const command = entry.command === null ? '' : ` {${entry.command}}`
     out.push(`${when} ${position} ${entry.change}: ${entry.text}${evidence}${command}`)
   }
-  return `${out.join('\n')}\n`
+  return `${out.map(lineOf).join('\n')}\n`
 }
 
 function obstacleText({ by, reason, since, count, until }: NonNullable<Why['obstacle']>): string {

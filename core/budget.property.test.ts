@@ -188,7 +188,14 @@ test('what nobody takes is not saved up, and a note told twice grants nothing', 
   rig.foldAll()
   deepEqual(rig.issues.length, BUDGETS.e2)
   for (let times = 0; times < 3; times++) {
-    rig.tell({ type: 'TokensAsked', cluster: CLUSTER, partition: 0, budget: 'E2', asked: 6 })
+    rig.tell({
+      type: 'TokensAsked',
+      cluster: CLUSTER,
+      partition: 0,
+      budget: 'E2',
+      asked: 6,
+      about: '',
+    })
     const told = { cluster: CLUSTER, budget: 'E2', granted: 4, at: 3_600_000 } as const
     rig.tell({ type: 'TokensGranted', ...told })
   }

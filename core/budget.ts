@@ -6,6 +6,8 @@
  *
  * Not here: what a token is needed for (price.ts), what is done with it (token.ts).
  */
+import { openBreakerOf } from './breaker.ts'
+import { noteDemand } from './burst.ts'
 import { BUDGET_MINUTES } from './constant.ts'
 import type { TokensAsked } from './event.ts'
 import { clusterOf, policyOf } from './graph.ts'
@@ -31,7 +33,10 @@ export function tokensAsked(step: Step, event: TokensAsked): void {
   const news = Math.max(0, asked - known.asked)
   const places = [...others, { ...known, asked: Math.max(asked, known.asked) }]
   const minutes = withMinute(former.minutes, now, { asked: news, granted: 0 })
-  const limit = limitOf(policyOf(step.graph).policy.budgets, budget)
+  if (news > 0) noteDemand(step, state, cluster, budget, minutes, event.about)
+  // What is granted while the breaker is open could only lapse.
+  const isOpen = openBreakerOf(step.graph, cluster) !== undefined
+  const limit = isOpen ? 0 : limitOf(policyOf(step.graph).policy.budgets, budget)
   const used = minutes.reduce((sum, { granted }) => sum + granted, 0)
   const shared = share(places, Math.max(0, limit - used))
   const granted = sumOf(shared) - sumOf(places)

@@ -39,8 +39,6 @@ export const ABSENT_MEMORY_MS: number = 30 * 24 * 3_600_000
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
 
-/** In `guarded`, protection that was taken back counts for so long. */
-export const PROTECTED_FOR_MS: number = 10 * 60_000
 /** A token that is not used for longer is void. */
 export const GRANT_MS = 60_000
 /** How soon a partition asks again for tokens that it has not got. */
@@ -48,11 +46,20 @@ export const TOKEN_RETRY_MS = 60_000
 /** Minutes, the present one included, whose tokens count: any ten minutes, and the minute within which a token is used. */
 export const BUDGET_MINUTES = 12
 
+/** More than so many times a budget, and at least so many, asked to go within ten minutes is no ordinary day. */
+export const BURST_TIMES = 3
+export const BURST_LEAST = 100
+/** Of so many commands of a minute, and more, most must not be refused. */
+export const REFUSED_LEAST = 20
+
 /** How long it is known of a namespace that it was being deleted, once it is gone. */
 export const ENDED_MEMORY_MS: number = 10 * 60_000
 
 /** How long what a person approved may go. */
 export const APPROVAL_MS: number = 60 * 60_000
+
+/** In `guarded`, protection that was taken back counts for so long. */
+export const PROTECTED_FOR_MS: number = 10 * 60_000
 
 /** A kind that is served no longer so soon after an owner of it went took it along; so many of these times are remembered of a kind. */
 export const KIND_CAUSE_MS: number = 10 * 60_000

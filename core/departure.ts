@@ -7,6 +7,7 @@
  * Not here: sightings (sighting.ts), which objects a relist misses (work.ts).
  */
 import { ownerTimer } from './agenda.ts'
+import { noteDeparture } from './burst.ts'
 import { ABSENT_MEMORY_MS } from './constant.ts'
 import type { ObjectDeleted } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
@@ -64,6 +65,7 @@ export function depart(
   const isTold = former?.proof?.class !== 'E3' && former?.proof?.clusterEpoch === state.clusterEpoch
   if (node === undefined && former?.state === 'absent' && isTold) return
   if (node !== undefined) takeOut(step, cluster, node)
+  noteDeparture(step, state, cluster, object, proof)
   step.graph.put(ownerKey(cluster, object.uid, object), {
     type: 'Owner',
     state: 'absent',

@@ -8,6 +8,7 @@
  */
 import { enqueue } from './agenda.ts'
 import { rule } from './approval.ts'
+import { closeBreaker } from './breaker.ts'
 import { PROTECTED_FOR_MS } from './constant.ts'
 import type { Directive } from './event.ts'
 import type { StateReader } from './graph.ts'
@@ -36,6 +37,8 @@ export function directive(step: Step, event: Directive): void {
       return rule(step, event, 'approved')
     case 'reject':
       return rule(step, event, 'rejected')
+    case 'close-breaker':
+      return closeBreaker(step, event)
     default:
       return drop(step, `this version does not know the directive ${event.verb}`)
   }

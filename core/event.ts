@@ -43,6 +43,7 @@ export type Event =
   | TokensAsked
   | TokensGranted
   | NamespaceEnding
+  | BreakerOpened
   | Unreadable
 
 /** What may stand in the log. */
@@ -287,6 +288,8 @@ export interface TokensAsked {
   readonly partition: number
   readonly budget: BudgetClass
   readonly asked: number
+  /** Why the last of them is to go, for people; empty where it is only asked again. */
+  readonly about: string
 }
 
 /** A note from there: how many were granted since ever. */
@@ -305,6 +308,15 @@ export interface NamespaceEnding {
   readonly cluster: ClusterId
   readonly namespace: string
   readonly isEnding: boolean
+}
+
+/** A note to all other partitions: nothing goes in the cluster until a person closes the breaker. */
+export interface BreakerOpened {
+  readonly type: 'BreakerOpened'
+  readonly cluster: ClusterId
+  /** Log time where a reason was seen. */
+  readonly openedAt: number
+  readonly because: string
 }
 
 /** Made by the task out of a record that does not decode; never written to the log. */
@@ -338,6 +350,7 @@ const LOGGED_TYPES: Readonly<Record<LoggedEvent['type'], true>> = {
   TokensAsked: true,
   TokensGranted: true,
   NamespaceEnding: true,
+  BreakerOpened: true,
 }
 
 export const EVENT_TYPES: readonly LoggedEvent['type'][] = Object.keys(

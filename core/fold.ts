@@ -7,6 +7,7 @@
  *
  * Not here: clocks, clusters, bytes, reading pages (services/graph).
  */
+import { breakerOpened } from './breaker.ts'
 import { tokensAsked } from './budget.ts'
 import { STEPS_PER_RECORD } from './constant.ts'
 import { objectDeleted } from './departure.ts'
@@ -122,6 +123,8 @@ function apply(step: Step, event: Event): void {
       return tokensAsked(step, event)
     case 'TokensGranted':
       return tokensGranted(step, event)
+    case 'BreakerOpened':
+      return breakerOpened(step, event)
     case 'NamespaceEnding':
       return namespaceEnding(step, event)
     case 'Continue':

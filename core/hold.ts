@@ -6,6 +6,7 @@
  *
  * Not here: what is protected (protection.ts), what people ask for while it runs (directive.ts).
  */
+import { brokenBecause } from './breaker.ts'
 import { pausedBecause } from './directive.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, policyOf } from './graph.ts'
@@ -77,10 +78,8 @@ function hindranceOf(
   ruling: Ruling | null,
 ): Hindrance | null {
   const { effect, evidence } = going
-  if (policyOf(graph).policy.mode === 'observe') {
-    return { by: 'mode', because: 'mode observe only records', until: null }
-  }
-  const paused = pausedBecause(graph, cluster)
+  const isObserved = policyOf(graph).policy.mode === 'observe'
+  const paused = isObserved ? '' : pausedBecause(graph, cluster)
   if (paused !== '') return { by: 'pause', because: paused, until: null }
   if (effect === 'delete') {
     const spared = protectedBecause(graph, cluster, node, evidence)
@@ -90,6 +89,11 @@ function hindranceOf(
     const ruled = ruling === null ? '' : `; ${ruledText(ruling)}`
     return { by: 'approval', because: `a mass cause (E4) needs approval${ruled}`, until: null }
   }
+  // Behind what would hold it in any mode: who compares with another collector is told of that.
+  if (isObserved) return { by: 'mode', because: 'mode observe only records', until: null }
+  const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'O')
+  const broken = isAsked ? '' : brokenBecause(graph, cluster)
+  if (broken !== '') return { by: 'breaker', because: broken, until: null }
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
     return { by: 'hold', because: `evidence ${evidence} is held until ${timeText(until)}`, until }
   }

@@ -158,7 +158,8 @@ function paying(
   const isDelete = hold.what === 'delete'
   const price = priceOf(step.graph, cluster, node, verdict.evidence, isDelete, stands)
   if (price === null) return hold
-  const pass = askFor(step, cluster, { ...node, hold }, price)
+  const about = stands.map(({ reason }) => reason).join('; ')
+  const pass = askFor(step, cluster, { ...node, hold }, price, about)
   return pass === hold.pass ? hold : { ...hold, pass }
 }
 

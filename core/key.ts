@@ -117,6 +117,21 @@ export function budgetKey(cluster: ClusterId, budget: string): string {
   return `budget/${part(cluster)}/${budget}`
 }
 
+/** Empty for all clusters. */
+export function breakerKey(cluster: ClusterId): string {
+  return `breaker/${part(cluster)}`
+}
+
+/** How commands of the present minute settle. */
+export function paceKey(cluster: ClusterId): string {
+  return `pace/${part(cluster)}`
+}
+
+/** Owners of a kind that others deleted lately. */
+export function shareKey(cluster: ClusterId, kind: GroupKind): string {
+  return `share/${part(cluster)}/${kindPart(kind)}`
+}
+
 /** A namespace that is being deleted. */
 export function endingKey(cluster: ClusterId, namespace: string): string {
   return `ending/${part(cluster)}/${part(namespace)}`

@@ -6,15 +6,12 @@
  * Not here: the policy itself (cli/lock-policy.ts), the probe (adapters/kubernetes/lock-probe.ts).
  */
 
-/** Of the policy, of its binding, and of the ConfigMap that it is tried on, which belongs to nobody else and which nothing needs. */
+/** Of the policy, of its binding, and of the ConfigMap that it is tried on: it belongs to nobody else, nothing needs it, and it bears our own mark (mark.ts). */
 export const LOCK = {
   name: 'kinfold-lock',
   /** Of the ConfigMap: a namespace that every cluster has. */
   namespace: 'kube-system',
 } as const
-
-/** Label or annotation, `true`, of what must never be deleted; the ConfigMap above bears it as an annotation. */
-export const PROTECTED_KEY = 'kinfold.dev/protected'
 
 /** How the policy refuses. */
 export const LOCK_REFUSALS = {

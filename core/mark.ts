@@ -26,7 +26,8 @@ export interface Mark {
   readonly match: MarkMatch
 }
 
-const OWN_KEY = 'kinfold.dev/protected'
+/** Label or annotation; of any value but `false`. */
+export const OWN_KEY = 'kinfold.dev/protected'
 const NOT_FALSE: MarkMatch = { type: 'any-but', value: 'false' }
 
 /** These count in every preset. */

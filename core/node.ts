@@ -177,10 +177,10 @@ export interface Node {
   readonly letGoAt: number | null
   /** All that it waits for waits for it in turn: what still blocks it does not count. */
   readonly ringed: boolean
-  /** Until when, in log time, a protecting mark counts that was taken off; null for none. */
-  readonly protectedUntil: number | null
   /** A server has taken our DELETE of it: that it goes, and what follows from that, is nobody else's doing. */
   readonly isReaped: boolean
+  /** Until when, in log time, a protecting mark counts that was taken off; null for none. */
+  readonly protectedUntil: number | null
   readonly verdict: Verdict | null
   /** Null while it is not to go, or nothing keeps it from going. */
   readonly hold: Hold | null

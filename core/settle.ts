@@ -5,6 +5,7 @@
  * a node; a result of an earlier epoch of the cluster says nothing.
  */
 import { nodeTimer, ownerTimer } from './agenda.ts'
+import { noteSettled } from './burst.ts'
 import {
   ABSENT_MEMORY_MS,
   backoffMs,
@@ -47,6 +48,7 @@ export function commandSettled(step: Step, event: CommandSettled): void {
 
   const before = nodeOf(step.graph, event.cluster, event.uid)
   tellResult(step, event)
+  noteSettled(step, state, event)
   if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
   // What the server returned is a sighting like any other; of another uid it says nothing about ours.
   if (event.object !== null && event.object.uid === event.uid) {

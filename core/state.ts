@@ -36,6 +36,9 @@ export type StateValue =
   | Ticket
   | Budget
   | Ending
+  | Breaker
+  | Pace
+  | Share
   | UnreadableHome
   | Position
 
@@ -357,6 +360,34 @@ export interface BudgetMinute {
 /** `ending/<cluster>/<namespace>`: that namespace is being deleted. */
 export interface Ending {
   readonly type: 'Ending'
+}
+
+/** `breaker/<cluster>`: open while it was opened after it was closed. Both in log time. */
+export interface Breaker {
+  readonly type: 'Breaker'
+  readonly openedAt: number
+  readonly closedAt: number
+  readonly because: string
+}
+
+/** `pace/<cluster>`: how commands of one minute settled. */
+export interface Pace {
+  readonly type: 'Pace'
+  /** Since 1970. */
+  readonly minute: number
+  readonly settled: number
+  readonly refused: number
+}
+
+/** `share/<cluster>/<kind>`: owners of a kind that others deleted within the last minutes. */
+export interface Share {
+  readonly type: 'Share'
+  readonly minutes: readonly ShareMinute[]
+}
+
+export interface ShareMinute {
+  readonly minute: number
+  readonly count: number
 }
 
 /** `unreadable/<home>`: nothing there is judged until the kinds concerned were relisted after `position`. */

@@ -19,18 +19,24 @@ import type { Price } from './price.ts'
 import type { BudgetClass, TokenCount } from './state.ts'
 
 /** The pass of an object that is held, once what it costs is asked for. An owner's deletion is paid for while the hold lasts, an object when it is over. */
-export function askFor(step: Step, cluster: ClusterId, { object, hold }: Node, price: Price): Pass {
+export function askFor(
+  step: Step,
+  cluster: ClusterId,
+  { object, hold }: Node,
+  price: Price,
+  about: string,
+): Pass {
   const { root } = price
   const pass = hold?.pass ?? 'none'
   if (root === null) {
     if (pass !== 'none' || hold?.by !== 'budget') return pass
-    takeTicket(step, cluster, price.class, object.uid, null)
+    takeTicket(step, cluster, price.class, object.uid, null, about)
     return 'asked'
   }
   const owner = ownerOf(step.graph, cluster, root.uid, root.place)
   if (owner?.pass !== 'none') return pass
   step.graph.put(ownerKey(cluster, root.uid, root.place), { ...owner, pass: 'asked' })
-  takeTicket(step, cluster, price.class, root.uid, root.place)
+  takeTicket(step, cluster, price.class, root.uid, root.place, about)
   return pass
 }
 
@@ -40,6 +46,7 @@ function takeTicket(
   budget: BudgetClass,
   uid: Uid,
   place: Coordinates | null,
+  about: string,
 ): void {
   const count = tokenCountOf(step.graph, cluster, budget)
   const number = count.asked + 1
@@ -51,11 +58,16 @@ function takeTicket(
   }
   step.graph.put(ticketKey(cluster, budget, number), { type: 'Ticket', uid, coordinates })
   putTokenCount(step, cluster, { ...count, asked: number })
-  sendAsked(step, cluster, budget)
+  sendAsked(step, cluster, budget, about)
 }
 
 /** Tells the home how many have been asked for, and looks again while some are not granted. */
-export function sendAsked(step: Step, cluster: ClusterId, budget: BudgetClass): void {
+export function sendAsked(
+  step: Step,
+  cluster: ClusterId,
+  budget: BudgetClass,
+  about: string,
+): void {
   const count = tokenCountOf(step.graph, cluster, budget)
   const { partition, partitions } = step.at
   const { notes } = step.outcome
@@ -69,7 +81,7 @@ export function sendAsked(step: Step, cluster: ClusterId, budget: BudgetClass): 
   notes.push({
     partition: partitionOf(key, partitions),
     key,
-    event: { type: 'TokensAsked', cluster, partition, budget, asked },
+    event: { type: 'TokensAsked', cluster, partition, budget, asked, about },
   })
   const now = clusterOf(step.graph, cluster)?.now ?? 0
   if (count.lookAt > now) return

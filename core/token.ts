@@ -71,5 +71,5 @@ function letGo(step: Step, cluster: ClusterId, uid: Uid, isFresh: boolean): void
 /** Some are not granted yet: the home is asked again. */
 export function tokensDue(step: Step, cluster: ClusterId, budget: BudgetClass): void {
   const { asked, granted } = tokenCountOf(step.graph, cluster, budget)
-  if (asked > granted) sendAsked(step, cluster, budget)
+  if (asked > granted) sendAsked(step, cluster, budget, '')
 }

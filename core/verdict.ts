@@ -61,16 +61,16 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node, time:
     return conclude('drop', of('orphaned'), isHeld ? 'O' : evidence, dropping(stands, now))
   }
   if (deletedAt !== null) return asOwner(graph, cluster, node, conclude)
-  if (of('unresolvable').length > 0) {
-    return conclude('blocked', of('unresolvable'), null, { type: 'none' })
-  }
-  if (of('unverified').length > 0) {
-    return conclude('verify', of('unverified'), null, { type: 'verify' })
-  }
   const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
-  if (before.length > 0 && before.length === stands.length) {
+  const isBlocked = of('unresolvable').length > 0
+  // What was not known when it was let go is dropped like what was: else what is left would hang on who told first.
+  if (before.length > 0 && (isBlocked || before.length === stands.length)) {
     const evidence = evidenceOf(graph, cluster, node, before)
     return conclude('drop', before, evidence, dropping(stands, before))
+  }
+  if (isBlocked) return conclude('blocked', of('unresolvable'), null, { type: 'none' })
+  if (of('unverified').length > 0) {
+    return conclude('verify', of('unverified'), null, { type: 'verify' })
   }
   const useless = [...of('dangling'), ...of('waiting')]
   if (of('solid').length > 0) {

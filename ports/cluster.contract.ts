@@ -298,6 +298,21 @@ function gets(given: Given): void {
     })
   })
 
+  test('with the body, as the server has it', async () => {
+    const made = await make(given(), 'read')
+    const answer = await given().cluster.read(target(made), deadline())
+    if (answer.type !== 'Found') throw new Error(`it was answered ${answer.type}`)
+    const { text, ...rest } = answer
+    deepEqual(rest, { type: 'Found', object: made, code: 200 })
+    const { body } = await given().request('GET', pathOf(made))
+    deepEqual(JSON.parse(text), body)
+  })
+
+  test('no body of what is absent', async () => {
+    const answer = await given().cluster.read(absent(CONFIG_MAPS), deadline())
+    deepEqual(answer, { type: 'Absent', code: 404 })
+  })
+
   for (const resource of [CONFIG_MAPS, DEPLOYMENTS, NAMESPACES]) {
     test(`the absence of one of ${resource.resource}`, async () => {
       deepEqual(await get(absent(resource)), { type: 'Absent', code: 404 })

@@ -48,6 +48,7 @@ export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
   'cli/kafka-config.ts',
   'cli/service.ts',
   'cli/topics.ts',
+  'cli/upgrade.ts',
   'services/graph/main.ts',
   'services/watcher/main.ts',
   'services/reaper/main.ts',

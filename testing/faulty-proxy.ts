@@ -42,8 +42,8 @@ export class FaultyProxy implements AsyncDisposable {
   only: RegExp = /./
   /** How often each was done to which method; `GET` includes lists and watches. */
   readonly done: Map<`${string} ${Fault}`, number> = new Map()
-  readonly #options: ProxyOptions
-  readonly #agent: Agent
+  #options: ProxyOptions
+  #agent: Agent
   readonly #server: Server
 
   private constructor(options: ProxyOptions) {
@@ -65,6 +65,14 @@ export class FaultyProxy implements AsyncDisposable {
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** To another server, from now on: the same address, another cluster. */
+  lead({ server, ca }: Pick<ProxyOptions, 'server' | 'ca'>): void {
+    this.#options = { ...this.#options, server, ca }
+    this.#agent.destroy()
+    this.#agent = new Agent({ keepAlive: true, ca })
+    this.breakConnections()
   }
 
   /** Those that are open now; what was asked over them is answered no more. */

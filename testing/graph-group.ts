@@ -19,6 +19,7 @@ import { createCascades } from '../services/graph/cascade.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { createGraph } from '../services/graph/graph.ts'
 import { createGraphDump } from '../services/graph/graph-dump.ts'
+import { createHoldings } from '../services/graph/held.ts'
 import type { HistoryIndex } from '../services/graph/history-index.ts'
 import { createHistoryIndex } from '../services/graph/history-index.ts'
 import { addGraphRoutes } from '../services/graph/http.ts'
@@ -102,12 +103,17 @@ export class GraphGroup {
     const owners = () => graph.owners()
     const { partitions } = this
     const views = createViews({ codec, clock, peer: counted, partitions, here, owners })
+    const holdings = createHoldings(views)
     const parts = {
       query: createQuery(views, index),
       planner: createPlanner(views, codec, clock),
       cascades: createCascades(views, index, clock),
       dump: createGraphDump(views, codec, clock),
+      holdings,
       here,
+      views,
+      clock,
+      heldSets: async (cluster: string) => await holdings.sets(cluster),
       log,
       codec,
     }

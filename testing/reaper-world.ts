@@ -29,6 +29,7 @@ import type { Codec } from '../ports/codec.ts'
 import type { Produced } from '../ports/log.ts'
 import type { ArchiveSettings } from '../services/reaper/archive.ts'
 import type { ReaperConfig } from '../services/reaper/config.ts'
+import type { Locks } from '../services/reaper/lock.ts'
 import { createReaper, type Reaper } from '../services/reaper/reaper.ts'
 import type { Result } from '../services/reaper/result.ts'
 import { deleteObject, orphanDependent, removeFinalizer } from './reaper.ts'
@@ -72,7 +73,7 @@ export class World {
   }
 
   /** A reaper process. `config` differs from the default as a test needs it. */
-  start(config: Partial<ReaperConfig> = {}, archive?: ArchiveSettings): Running {
+  start(config: Partial<ReaperConfig> = {}, archive?: ArchiveSettings, locks?: Locks): Running {
     const stop = new AbortController()
     const cluster = this.connect(this.#life.signal)
     const reaper = createReaper({
@@ -83,6 +84,7 @@ export class World {
       random: { next: () => 0.5 },
       config,
       archive,
+      ...(locks !== undefined && { locks }),
     })
     const killed = this.#life.signal
     const ended = reaper.run(stop.signal).catch((error: unknown) => {

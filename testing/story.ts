@@ -369,6 +369,10 @@ export class World {
         return []
       case 'many':
         return this.#many(Number(first), rest.slice(first.length).trim())
+      case 'delete-many':
+        return Array.from({ length: Number(first) }, (_, i) =>
+          this.remove(second.replaceAll('#', `${i}`)),
+        )
       case 'lose-many':
         for (let i = 0; i < Number(first); i++) this.remove(second.replaceAll('#', `${i}`))
         return []
@@ -409,6 +413,7 @@ export class World {
         return [this.#directive(word, first, second)]
       case 'approve':
       case 'reject':
+      case 'close-breaker':
         return [this.#ruling(word, first)]
       case 'unreadable':
         return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]

@@ -45,6 +45,9 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   Ticket: true,
   Budget: true,
   Ending: true,
+  Breaker: true,
+  Pace: true,
+  Share: true,
   UnreadableHome: true,
   Position: true,
 }

@@ -44,6 +44,7 @@ import type {
   Owner,
   Pause,
   ProtectedSubject,
+  ShareMinute,
   Work,
 } from '../../core/state.ts'
 import type { Writable } from '../../ports/codec.ts'
@@ -150,6 +151,8 @@ const proof = record<Proof>({
   command: maybe(text),
   isOurs: truth,
 })
+const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
+const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
 const protection = record<Policy['protection']>({
   kinds: list(record(groupKind)),
   namespaces: list(text),
@@ -157,8 +160,6 @@ const protection = record<Policy['protection']>({
   annotations: list(text),
   othersMarks: truth,
 })
-const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
-const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
 const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
@@ -357,7 +358,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   KindGone: { ...groupKind, ...told, resource: text },
   Heartbeat: { ...told, kinds: list(record({ ...groupKind, ageMs: number })) },
   PolicyChanged: { policy, who: text, why: text },
-  TokensAsked: { cluster: text, partition: number, budget, asked: number },
+  TokensAsked: { cluster: text, partition: number, budget, asked: number, about: text },
+  BreakerOpened: { cluster: text, openedAt: number, because: text },
   TokensGranted: { cluster: text, budget, granted: number, at: number },
   NamespaceEnding: { cluster: text, namespace: text, isEnding: truth },
   Directive: {
@@ -512,8 +514,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     isFreed: truth,
     letGoAt: maybe(number),
     ringed: truth,
-    protectedUntil: maybe(number),
     isReaped: truth,
+    protectedUntil: maybe(number),
     verdict: maybe(verdict),
     hold: maybe(hold),
     attempt: maybe(attempt),
@@ -636,6 +638,9 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     minutes: list(record<BudgetMinute>({ minute: number, asked: number, granted: number })),
   },
   Ending: {},
+  Breaker: { openedAt: number, closedAt: number, because: text },
+  Pace: { minute: number, settled: number, refused: number },
+  Share: { minutes: list(record<ShareMinute>({ minute: number, count: number })) },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },
   Position: {

@@ -143,12 +143,19 @@ async function discoverOne(
   }
 }
 
-/** None for a subresource, or for what answers with no kind of its own. */
+/** Longer than any name that a server of its own accord gives. */
+const MOST_NAME_LENGTH = 253
+
+/** None for a subresource, for what answers with no kind of its own, or for what is no name. */
 function resourceOf(resource: string, kind: string, scope: Scope, raw: Json): ServedResource[] {
-  if (resource === '' || kind === '' || resource.includes('/')) return []
+  if (!isName(resource) || !isName(kind) || resource.includes('/')) return []
   return [
     { resource, kind, scope, verbs: textsIn(raw, 'verbs'), shortNames: textsIn(raw, 'shortNames') },
   ]
+}
+
+function isName(text: string): boolean {
+  return text !== '' && text.length <= MOST_NAME_LENGTH && text.isWellFormed()
 }
 
 /** Group versions that another server answers for, or why that cannot be told. A server without aggregation serves no such list. */

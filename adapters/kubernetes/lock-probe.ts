@@ -8,7 +8,8 @@
  * Not here: when it is tried and what follows (services/reaper/lock.ts).
  */
 import type { Target } from '../../core/command.ts'
-import { LOCK, LOCK_REFUSALS, PROTECTED_KEY } from '../../core/lock.ts'
+import { LOCK, LOCK_REFUSALS } from '../../core/lock.ts'
+import { OWN_KEY } from '../../core/mark.ts'
 import type { LockAnswer, UnknownAnswer } from '../../ports/cluster.ts'
 import { isNotFound, isStatus, parsed, type Reply, reasonOf } from './answer.ts'
 import { isJson } from './meta.ts'
@@ -69,7 +70,7 @@ async function lookAt(send: Send): Promise<Probed | LockAnswer> {
     return unknown(`GET of ${OBJECT} was answered with something else`)
   }
   const annotations = isJson(metadata['annotations']) ? metadata['annotations'] : {}
-  if (annotations[PROTECTED_KEY] !== 'true') {
+  if (annotations[OWN_KEY] !== 'true') {
     return open(`${OBJECT} is not the one that kinfold rbac prints; ${REMEDY}`)
   }
   return { uid, resourceVersion }

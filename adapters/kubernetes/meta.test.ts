@@ -1,9 +1,10 @@
 /** Shows what of an object is kept, and that one beyond the caps keeps its identity and can never be judged. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { HOLD_REFERENCE } from '../../core/cap.ts'
 import type { ObjectMeta } from '../../core/object.ts'
 import type { Resource } from '../../ports/cluster.ts'
-import { HOLD_REFERENCE, readMeta } from './meta.ts'
+import { readMeta } from './meta.ts'
 
 const PODS: Resource = {
   group: '',
@@ -67,13 +68,35 @@ describe('metadata', () => {
     deepEqual([finalizers, ownerReferences], [[], []])
   })
 
-  test('keeps no label that is none of its own, and the beginning of one too long', () => {
-    const labels = JSON.parse('{"__proto__":"a","long":"' + 'x'.repeat(2_000) + '"}')
-    const allow = { labels: ['__proto__', 'constructor', 'toString', 'long'], annotations: [] }
+  test('keeps no label that is none of its own', () => {
+    const labels = JSON.parse('{"__proto__":"a"}')
+    const allow = { labels: ['__proto__', 'constructor', 'toString'], annotations: [] }
     deepEqual(readMeta({ metadata: { ...META, labels } }, PODS, allow)?.labels, [
       { key: '__proto__', value: 'a' },
-      { key: 'long', value: 'x'.repeat(1_024) },
     ])
+  })
+
+  test('with a label or an annotation that is kept and too long is held: it may be what protects', () => {
+    const allow = { labels: ['l'], annotations: ['a'] }
+    for (const [field, key, length] of [
+      ['labels', 'l', 63],
+      ['annotations', 'a', 1_024],
+    ] as const) {
+      const of = (value: string): ObjectMeta | null =>
+        readMeta({ metadata: { ...META, [field]: { [key]: value } } }, PODS, allow)
+      deepEqual(of('x'.repeat(length))?.ownerReferences, [])
+      deepEqual(of('x'.repeat(length + 1))?.ownerReferences, [HOLD_REFERENCE])
+    }
+  })
+
+  test('reads numbers that are no counts as none, and halves of characters as what stands for them', () => {
+    const odd = JSON.parse('{"generation":1e400,"deletionGracePeriodSeconds":0.5}')
+    const { generation, graceSeconds } = read(odd)
+    deepEqual([generation, graceSeconds], [null, null])
+    const [reference] = read({
+      ownerReferences: [{ ...REFERENCE, uid: 'a\ud800b' }],
+    }).ownerReferences
+    equal(reference?.uid, 'a\ufffdb')
   })
 
   const unreadable: [string, unknown][] = [
@@ -94,6 +117,9 @@ describe('metadata', () => {
       { metadata: { ...META, ownerReferences: [{ ...REFERENCE, controller: 'no' }] } },
     ],
     ['a finalizer that is a number', { metadata: { ...META, finalizers: [1] } }],
+    ['a version of a megabyte', { metadata: { ...META, resourceVersion: '1'.repeat(2 ** 20) } }],
+    ['a uid of a megabyte', { metadata: { ...META, uid: 'u'.repeat(2 ** 20) } }],
+    ['a time beyond all', { metadata: { ...META, creationTimestamp: '-271821-04-20T00:00:00Z' } }],
     ['a time that is none', { metadata: { ...META, creationTimestamp: 'soon' } }],
   ]
   for (const [what, raw] of unreadable) {
@@ -120,7 +146,6 @@ describe('metadata', () => {
     ],
     ['too many finalizers', { finalizers: Array.from({ length: 257 }, (_, it) => `${it}`) }],
     ['a huge finalizer', { finalizers: ['x'.repeat(321)] }],
-    ['a huge name', { name: 'x'.repeat(254) }],
     ['a huge uid', { uid: 'x'.repeat(129) }],
   ]
   for (const [what, changed] of beyond) {
@@ -130,6 +155,20 @@ describe('metadata', () => {
       deepEqual([ownerReferences, finalizers], [[HOLD_REFERENCE], []])
     })
   }
+
+  test('with a huge name is held under the beginning of it', () => {
+    const { name, uid, ownerReferences } = read({ name: `${'x'.repeat(252)}\u{1f600}more` })
+    deepEqual([name, uid], [`${'x'.repeat(252)}\ufffd`, META.uid])
+    deepEqual(ownerReferences, [HOLD_REFERENCE])
+  })
+
+  test('with more than 256 KiB of references, each of them within its cap, is held', () => {
+    const name = '\u20ac'.repeat(200)
+    const of = (count: number): ObjectMeta =>
+      read({ ownerReferences: many(count).map((each) => ({ ...each, name })) })
+    equal(of(400).ownerReferences.length, 400)
+    deepEqual(of(450).ownerReferences, [HOLD_REFERENCE])
+  })
 
   test('at the caps is kept whole', () => {
     equal(read({ ownerReferences: many(1_024) }).ownerReferences.length, 1_024)

@@ -2,9 +2,10 @@
  * Reads the metadata of an object as an API server sends it, whole objects included, and keeps what Kinfold keeps.
  *
  * What must stay true: nothing of a body, of managedFields or of an annotation that is not on the list gets through. Metadata is read
- * exactly or not at all. An object beyond the caps keeps its identity, gets `HOLD_REFERENCE` as its only reference and no finalizer:
- * its kind is served by nobody, so the fold finds it unresolvable and never has the object deleted or changed.
+ * exactly or not at all; what is given can be written and read again as it is. Of an object beyond the caps only its identity is kept
+ * (core/cap.ts).
  */
+import { identityOf, isBeyondCaps } from '../../core/cap.ts'
 import type { ObjectMeta, OwnerReference, Pair } from '../../core/object.ts'
 import type { Resource } from '../../ports/cluster.ts'
 
@@ -14,26 +15,8 @@ export interface AllowList {
   readonly annotations: readonly string[]
 }
 
-export const HOLD_REFERENCE: OwnerReference = {
-  apiVersion: 'hold.kinfold.invalid/v1',
-  kind: 'BeyondCaps',
-  name: 'beyond-caps',
-  uid: 'beyond-caps',
-  controller: null,
-  blockOwnerDeletion: null,
-}
-
-/** The API server bounds names, but nobody bounds what users type into references. */
-const MAX_REFERENCES = 1_024
-const MAX_FINALIZERS = 256
-const MAX_FINALIZER_LENGTH = 320
-const MAX_NAME_LENGTH = 253
-const MAX_UID_LENGTH = 128
-/** A DNS name, a slash and a label. */
-const MAX_API_VERSION_LENGTH = 317
-const MAX_KIND_LENGTH = 63
-/** Of a value that is longer only the beginning is kept: that there is one may protect the object. */
-const MAX_VALUE_LENGTH = 1_024
+/** What cannot even be told as an identity is no object: no server gives such, and it would be a key or a part of one. */
+const MOST_IDENTITY_LENGTH = 1_024
 
 /** JSON as it comes: any field may be missing or of another type. */
 export type Json = { readonly [key: string]: unknown }
@@ -47,32 +30,34 @@ export function readMeta(raw: unknown, resource: Resource, allow: AllowList): Ob
   if (!isText(name) || !isText(uid) || !isText(resourceVersion)) return null
   if (typeof namespace !== 'string' || (namespace === '') !== (resource.scope === 'Cluster'))
     return null
+  if ([namespace, uid, resourceVersion].some((text) => text.length > MOST_IDENTITY_LENGTH))
+    return null
   const references = readReferences(metadata['ownerReferences'])
   const finalizers = readFinalizers(metadata['finalizers'])
   const createdAt = readTime(metadata['creationTimestamp'])
   const deletedAt = readTime(metadata['deletionTimestamp'])
   if (references === null || finalizers === null) return null
   if (createdAt === undefined || deletedAt === undefined) return null
-  const isHeld = isBeyondCaps(name, uid, references, finalizers)
-  return {
+  const object: ObjectMeta = {
     group: resource.group,
     kind: resource.kind,
-    namespace,
-    name,
-    uid,
+    namespace: wellFormed(namespace),
+    name: wellFormed(name),
+    uid: wellFormed(uid),
     version: resource.version,
     resource: resource.resource,
     scope: resource.scope,
-    resourceVersion,
+    resourceVersion: wellFormed(resourceVersion),
     generation: readNumber(metadata['generation']),
     createdAt,
     deletedAt,
     graceSeconds: readNumber(metadata['deletionGracePeriodSeconds']),
-    finalizers: isHeld ? NONE : finalizers,
-    ownerReferences: isHeld ? HELD : references,
+    finalizers,
+    ownerReferences: references,
     labels: pairs(metadata['labels'], allow.labels),
     annotations: pairs(metadata['annotations'], allow.annotations),
   }
+  return isBeyondCaps(object) ? identityOf(object) : object
 }
 
 export function isJson(value: unknown): value is Json {
@@ -80,7 +65,6 @@ export function isJson(value: unknown): value is Json {
 }
 
 const NONE: readonly never[] = []
-const HELD: readonly OwnerReference[] = [HOLD_REFERENCE]
 
 function readReferences(raw: unknown): readonly OwnerReference[] | null {
   if (raw === undefined || raw === null) return NONE
@@ -94,7 +78,13 @@ function readReferences(raw: unknown): readonly OwnerReference[] | null {
     const controller = readFlag(it['controller'])
     const blockOwnerDeletion = readFlag(it['blockOwnerDeletion'])
     if (controller === undefined || blockOwnerDeletion === undefined) return null
-    references.push({ apiVersion, kind, name, uid, controller, blockOwnerDeletion })
+    references.push({
+      apiVersion: wellFormed(apiVersion),
+      kind: wellFormed(kind),
+      name: wellFormed(name),
+      uid: wellFormed(uid),
+      ...{ controller, blockOwnerDeletion },
+    })
   }
   return references
 }
@@ -102,7 +92,7 @@ function readReferences(raw: unknown): readonly OwnerReference[] | null {
 function readFinalizers(raw: unknown): readonly string[] | null {
   if (raw === undefined || raw === null) return NONE
   if (!Array.isArray(raw)) return null
-  return raw.every((it) => typeof it === 'string') ? raw : null
+  return raw.every((it) => typeof it === 'string') ? raw.map(wellFormed) : null
 }
 
 /** Undefined when it is no flag. */
@@ -115,36 +105,21 @@ function readFlag(raw: unknown): boolean | null | undefined {
 function readTime(raw: unknown): number | null | undefined {
   if (raw === undefined || raw === null) return null
   const time = typeof raw === 'string' ? Date.parse(raw) : Number.NaN
-  return Number.isNaN(time) ? undefined : time
+  return time >= FIRST_TIME && time <= LAST_TIME ? time : undefined
 }
 
+/** The years 0 to 9999. */
+const FIRST_TIME = Date.UTC(-1, 12)
+const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+/** JSON has numbers that are no counts: 1e400, 0.5. */
 function readNumber(raw: unknown): number | null {
-  return typeof raw === 'number' ? raw : null
+  return Number.isSafeInteger(raw) && (raw as number) >= 0 ? (raw as number) : null
 }
 
-function isBeyondCaps(
-  name: string,
-  uid: string,
-  references: readonly OwnerReference[],
-  finalizers: readonly string[],
-): boolean {
-  return (
-    name.length > MAX_NAME_LENGTH ||
-    uid.length > MAX_UID_LENGTH ||
-    references.length > MAX_REFERENCES ||
-    finalizers.length > MAX_FINALIZERS ||
-    references.some(isReferenceBeyondCaps) ||
-    finalizers.some((it) => it.length > MAX_FINALIZER_LENGTH)
-  )
-}
-
-function isReferenceBeyondCaps({ apiVersion, kind, name, uid }: OwnerReference): boolean {
-  return (
-    apiVersion.length > MAX_API_VERSION_LENGTH ||
-    kind.length > MAX_KIND_LENGTH ||
-    name.length > MAX_NAME_LENGTH ||
-    uid.length > MAX_UID_LENGTH
-  )
+/** Halves of characters would be others once they were written and read again. */
+function wellFormed(text: string): string {
+  return text.isWellFormed() ? text : text.toWellFormed()
 }
 
 function pairs(raw: unknown, keys: readonly string[]): readonly Pair[] {
@@ -152,14 +127,9 @@ function pairs(raw: unknown, keys: readonly string[]): readonly Pair[] {
   const kept: Pair[] = []
   for (const key of keys) {
     const value = Object.hasOwn(raw, key) ? raw[key] : undefined
-    if (typeof value === 'string') kept.push({ key, value: cut(value) })
+    if (typeof value === 'string') kept.push({ key, value: wellFormed(value) })
   }
   return kept
-}
-
-function cut(value: string): string {
-  // Half a character would come back from the log as another one.
-  return value.length <= MAX_VALUE_LENGTH ? value : value.slice(0, MAX_VALUE_LENGTH).toWellFormed()
 }
 
 function isText(value: unknown): value is string {

@@ -15,6 +15,7 @@ import { CodecError } from '../../ports/codec.ts'
 import type { Entry, Log, Topic } from '../../ports/log.ts'
 import type { Store, StoreChange } from '../../ports/store.ts'
 import { Batch } from './batch.ts'
+import { checkFoldVersion, foldVersionOf } from './fold-version.ts'
 import { CHUNKS_PER_READ, snapshots } from './retention.ts'
 import { readEvent } from './task.ts'
 
@@ -64,6 +65,7 @@ class Audit {
 
   async run(signal: AbortSignal): Promise<AuditResult> {
     const { log, codec, store, partition } = this.#parts
+    checkFoldVersion(await foldVersionOf(log, codec))
     const from = await this.#loadBase()
     const expected = await this.#expected()
     const issued = await this.#issued(from?.position ?? 0n)

@@ -4,9 +4,10 @@
  * What must stay true: it reads what is committed and changes nothing; a count is that of the last whole walk, so it may be as old as a walk
  * takes, and its labels are few.
  */
+import { openBreakerOf } from '../../core/breaker.ts'
 import type { StateReader } from '../../core/graph.ts'
 import { ALL_NODES_PREFIX } from '../../core/key.ts'
-import type { Node, VerdictType } from '../../core/node.ts'
+import type { HeldBy, Node, VerdictType } from '../../core/node.ts'
 import type { ClusterId } from '../../core/object.ts'
 import { standingOf } from '../../core/standing.ts'
 import type { StateValue } from '../../core/state.ts'
@@ -21,6 +22,9 @@ export interface ClusterCount {
   readonly cluster: ClusterId
   readonly edges: number
   readonly dangling: number
+  /** Of those that the policy holds: by what holds them. */
+  readonly held: Readonly<Record<HeldBy, number>>
+  readonly isBreakerOpen: boolean
   /** Objects that would go, or lose a reference, and may not: by why. */
   readonly blocked: Readonly<Record<BlockedBecause, BlockedCount>>
 }
@@ -42,6 +46,16 @@ export type BlockedBecause = 'unresolvable' | 'held' | 'refused'
 
 const NONE: BlockedCount = { objects: 0, since: null, tries: 0, nextTry: null, example: '' }
 
+const NONE_HELD: Readonly<Record<HeldBy, number>> = {
+  mode: 0,
+  pause: 0,
+  protection: 0,
+  approval: 0,
+  breaker: 0,
+  hold: 0,
+  budget: 0,
+}
+
 export interface Census {
   counts(): readonly ClusterCount[]
   run(signal: AbortSignal): Promise<void>
@@ -60,6 +74,7 @@ const ASKING: ReadonlySet<VerdictType> = new Set(['reap', 'drop', 'finish'])
 
 type Counting = { -readonly [Key in keyof ClusterCount]: ClusterCount[Key] } & {
   readonly blocked: Record<BlockedBecause, BlockedCount>
+  readonly held: Record<HeldBy, number>
 }
 
 export function createCensus(graph: Pick<Graph, 'tasks'>, codec: Codec, clock: Clock): Census {
@@ -124,11 +139,15 @@ function countNode(
   let count = into.get(cluster)
   if (count === undefined) {
     const blocked = { unresolvable: NONE, held: NONE, refused: NONE }
-    count = { cluster, edges: 0, dangling: 0, blocked }
+    const isBreakerOpen = openBreakerOf(reader, decodeURIComponent(cluster)) !== undefined
+    const held = { ...NONE_HELD }
+    count = { cluster, edges: 0, dangling: 0, held, isBreakerOpen, blocked }
     into.set(cluster, count)
   }
   count.edges += node.places.filter((place) => place !== null).length
   count.dangling += danglingOf(reader, cluster, node)
+  const by = node.hold?.by ?? null
+  if (by !== null) count.held[by] += 1
   const because = blockedBecause(node)
   if (because !== undefined) count.blocked[because] = withOne(count.blocked[because], node)
 }

@@ -7,8 +7,9 @@
  *
  * Not here: who has which partition (ports/placement.ts), what a task does (task.ts).
  */
+import { PROTECT_POLICY_KEY } from '../../core/control-key.ts'
 import { policyOf } from '../../core/graph.ts'
-import type { Policy } from '../../core/policy.ts'
+import type { Policy, Protection } from '../../core/policy.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
@@ -164,7 +165,7 @@ function statusOf({ placed: { partition, role }, work }: Seat): PartitionStatus 
   return { partition, role, ...(work?.status() ?? opening) }
 }
 
-/** Appends a `PolicyChanged` if the last one folded differs. Call it once the task is restored. */
+/** Appends a `PolicyChanged` if the last one folded differs; before it tells reapers and watchers what it protects. Call it once the task is restored. */
 export async function ensurePolicy(
   log: Log,
   codec: Codec,
@@ -173,13 +174,33 @@ export async function ensurePolicy(
   who: string,
 ): Promise<void> {
   const folded = policyOf(readerOf(store, codec))
-  const { mode, preset, foldVersion } = folded.policy
-  const isSame =
-    folded.position >= 0n &&
-    mode === policy.mode &&
-    preset === policy.preset &&
-    foldVersion === policy.foldVersion
-  if (isSame) return
-  const event = { type: 'PolicyChanged', policy, who, why: 'asked for at start' } as const
-  await log.append('events', partition, [{ key: 'policy', value: codec.encode(event) }])
+  const why = 'asked for at start'
+  await tellProtection(log, codec, policy.protection, who, why)
+  const bytesOf = (each: Policy): Uint8Array =>
+    codec.encode({ type: 'PolicyChanged', policy: each, who, why })
+  const value = bytesOf(policy)
+  if (folded.position >= 0n && isSame(bytesOf(folded.policy), value)) return
+  await log.append('events', partition, [{ key: 'policy', value }])
+}
+
+async function tellProtection(
+  log: Log,
+  codec: Codec,
+  protection: Protection,
+  who: string,
+  why: string,
+): Promise<void> {
+  const nothing = { cluster: '', kind: null, number: 0, connected: false }
+  const value = codec.encode({
+    ...{ type: 'Control', verb: 'protect', ...nothing },
+    ...{ protection, who, why },
+  })
+  const latest = await log.latest('control', 0)
+  const told = latest.find(({ key }) => key === PROTECT_POLICY_KEY)?.value
+  if (told != null && isSame(told, value)) return
+  await log.append('control', 0, [{ key: PROTECT_POLICY_KEY, value }])
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0
 }

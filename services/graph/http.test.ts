@@ -12,6 +12,7 @@ import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { type Cascade, createCascades } from './cascade.ts'
 import { createGraphDump } from './graph-dump.ts'
+import { createHoldings } from './held.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { addGraphRoutes } from './http.ts'
 import { createPlanner, type Plan } from './plan.ts'
@@ -52,12 +53,17 @@ async function serve(
   while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
   const here = taskOf({ tasks: [running.task] })
   const views = viewsOf([running.task], 1)
+  const holdings = createHoldings(views)
   const parts = {
     query: createQuery(views, index),
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
+    holdings,
     here,
+    views,
+    clock,
+    heldSets: async (cluster: string) => await holdings.sets(cluster),
     log,
     codec,
   }

@@ -1,7 +1,7 @@
 /**
- * What the graph service adds to its endpoint: the questions people ask, and streams of public records.
+ * What the graph service adds to its endpoint: the questions people ask, what they order, and streams of public records.
  *
- * What must stay true: it changes nothing.
+ * What must stay true: only an order changes anything, and that by records on the log.
  *
  * Not here: listening, health and metrics (runtime/endpoint.ts).
  */
@@ -9,13 +9,15 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import { Problem } from '../../runtime/problem.ts'
+import type { DirectiveParts } from './directive-http.ts'
+import { addDirectives } from './directive-http.ts'
 import type { PartitionParts } from './partition-http.ts'
 import { addPartitions } from './partition-http.ts'
 import type { QuestionParts } from './question.ts'
 import { addGraphDump, addQuestions, plain } from './question.ts'
 import type { Shadow } from './shadow.ts'
 
-export interface HttpParts extends QuestionParts, PartitionParts {
+export interface HttpParts extends QuestionParts, PartitionParts, DirectiveParts {
   readonly log: Log
   readonly codec: Codec
 }
@@ -27,6 +29,7 @@ const STREAM_WAIT_MS = 5_000
 export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void {
   addQuestions(server, parts)
   addGraphDump(server, parts)
+  addDirectives(server, parts)
   addStreams(server, parts)
   addPartitions(server, parts)
 }

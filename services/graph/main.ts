@@ -18,9 +18,11 @@ import type { Logger } from '../../runtime/logger.ts'
 import { createCascades } from './cascade.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
+import type { DirectiveParts } from './directive-http.ts'
 import type { Graph, GraphParts } from './graph.ts'
 import { createGraph } from './graph.ts'
 import { createGraphDump } from './graph-dump.ts'
+import { createHoldings } from './held.ts'
 import type { HistoryIndex } from './history-index.ts'
 import { createHistoryIndex } from './history-index.ts'
 import type { PartitionParts } from './partition-http.ts'
@@ -54,7 +56,7 @@ export interface GraphMainOptions {
   readonly observe?: TaskObserver
 }
 
-export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionParts {
+export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionParts, DirectiveParts {
   readonly graph: Graph
   readonly census: Census
   readonly index: HistoryIndex
@@ -115,7 +117,10 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       return times.length === 0 ? undefined : Math.max(...times)
     },
   })
+  const holdings = createHoldings(views)
   return {
+    ...{ views, log, codec, clock },
+    heldSets: (cluster) => holdings.sets(cluster),
     graph,
     census: createCensus(graph, codec, clock),
     index,
@@ -132,6 +137,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     planner: createPlanner(views, codec, clock),
     cascades: createCascades(views, index, clock),
     dump: createGraphDump(views, codec, clock),
+    holdings,
     [Symbol.asyncDispose]: async () => {
       await shadowStore[Symbol.asyncDispose]()
       await indexStore[Symbol.asyncDispose]()

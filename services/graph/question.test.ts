@@ -1,5 +1,5 @@
 /** What people ask before, while and after something goes: plan, cascade, and the graph in DOT, over one and several partitions. */
-import { deepEqual, equal, match, notEqual } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { partitionOfObject } from '../../core/partition.ts'
@@ -15,6 +15,8 @@ import {
 } from '../../testing/task-rig.ts'
 import { type Cascade, type CascadeAnswer, createCascades } from './cascade.ts'
 import { createGraphDump, quote } from './graph-dump.ts'
+import type { Holdings } from './held.ts'
+import { createHoldings } from './held.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { createPlanner, type Plan } from './plan.ts'
 import type { Views } from './view.ts'
@@ -27,6 +29,7 @@ interface Asked {
   cascade(uid: string): Promise<CascadeAnswer | undefined>
   follow(uid: string): AsyncIterable<CascadeAnswer>
   dot(...uids: string[]): Promise<string>
+  readonly holdings: Holdings
   tell(lines: readonly string[]): Promise<void>
   contents(): Promise<unknown>
 }
@@ -78,6 +81,7 @@ async function ask(t: TestContext, story: readonly string[], partitions = 1): Pr
   const elsewhere = viewsElsewhere(tasks, partitions)
   const cascades = createCascades(views, index, clock)
   const planner = createPlanner(views, codec, clock)
+  const holdings = createHoldings(views)
   const dump = createGraphDump(views, codec, clock)
   t.after(async () => {
     stop.abort()
@@ -92,6 +96,7 @@ async function ask(t: TestContext, story: readonly string[], partitions = 1): Pr
   return {
     views,
     elsewhere,
+    holdings,
     tell,
     plan: async (uid, cascade, limit = 100) => {
       const made = await planner.plan({ cluster: 'c', uid }, cascade, limit)
@@ -350,3 +355,55 @@ for (const [text, quoted] of [
     equal(quote(text), quoted)
   })
 }
+
+const RESTORED = [
+  'put rs/web in a',
+  'put rs/api in b',
+  'many 3 pod/a# in a <- rs/web',
+  'put pod/b in b <- rs/api',
+  'put pod/c in b <- rs/api',
+  'lose rs/web in a',
+  'lose rs/api in b',
+  'rollback',
+  'relist rs',
+  'relist pod',
+]
+
+for (const partitions of [1, 3]) {
+  test(`what is held is told by what holds it, and has a digest where it waits for approval, over ${partitions}`, async (t) => {
+    const asked = await ask(t, RESTORED, partitions)
+    for (const holdings of [asked.holdings, createHoldings(asked.elsewhere)]) {
+      const { answer, partial } = await holdings.held('test')
+      equal(partial, '')
+      equal(answer.total, 5)
+      deepEqual(
+        answer.counts.map(({ by, evidence, kind, namespace, count }) => {
+          return [by, evidence, kind, namespace, count]
+        }),
+        [
+          ['approval', 'E4', 'Pod', 'a', 3],
+          ['approval', 'E4', 'Pod', 'b', 2],
+        ],
+      )
+    }
+    const plan = await asked.holdings.plan(undefined, 2)
+    deepEqual([plan.answer.total, plan.answer.objects.length], [5, 2])
+    const sets = await asked.holdings.sets('c')
+    equal(sets.digest, plan.answer.digest)
+    equal(
+      sets.listed.reduce((sum, { count }) => sum + count, 0),
+      5,
+    )
+    await asked.tell(['put pod/b in b <- rs/api [h.io/x]'])
+    const other = await asked.holdings.sets('c')
+    notEqual(other.digest, sets.digest)
+    await rejects(asked.holdings.held('nowhere'), /no cluster nowhere was ever seen; there is test/)
+  })
+}
+
+test('what waits for its time says which, and for its budget too', async (t) => {
+  const story = ['budgets 0 0 0', 'put rs/a', 'put pod/p <- rs/a', 'delete rs/a']
+  const asked = await ask(t, story)
+  const [waits] = (await asked.holdings.held(undefined)).answer.counts
+  deepEqual([waits?.by, (waits?.until ?? 0) - (waits?.since ?? 0)], ['hold', 30_000])
+})

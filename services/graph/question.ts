@@ -1,5 +1,5 @@
 /**
- * The questions people ask over HTTP: tree, why, cascade, plan, and the graph in DOT.
+ * The questions people ask over HTTP: tree, why, cascade, plan, what is held, and the graph in DOT.
  *
  * What must stay true: they change nothing; what costs much is asked one at a time, and more than a few who wait are told to come again.
  *
@@ -11,6 +11,7 @@ import type { PropagationPolicy } from '../../core/object.ts'
 import { Problem } from '../../runtime/problem.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
 import type { GraphDump } from './graph-dump.ts'
+import type { Holdings } from './held.ts'
 import type { Named } from './history-index.ts'
 import type { Planner } from './plan.ts'
 import type { Match, Query, Selector } from './query.ts'
@@ -20,6 +21,7 @@ export interface QuestionParts {
   readonly planner: Planner
   readonly cascades: Cascades
   readonly dump: GraphDump
+  readonly holdings: Holdings
 }
 
 /** Plans that wait for the one being made: each holds an overlay while it is. */
@@ -48,6 +50,14 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     return answer === undefined ? notGoing(root) : json(answer)
   })
   const oneAtATime = queue(MOST_WAITING)
+  server.get('/v1/held', async (request) => {
+    const { cluster } = request.query as Asked
+    return json(await oneAtATime(() => parts.holdings.held(cluster)))
+  })
+  server.get('/v1/plan/held', async (request) => {
+    const { cluster, limit } = request.query as Asked
+    return json(await oneAtATime(() => parts.holdings.plan(cluster, limitOf(limit))))
+  })
   server.get('/v1/plan', async (request) => {
     const asked = request.query as Asked
     const root = await one(query, selector(asked))

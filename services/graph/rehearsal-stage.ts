@@ -46,7 +46,8 @@ export function stageOf(
   const policy = policyOf(graph)
   graph.put(POLICY_KEY, {
     ...policy,
-    policy: policyFor('enforce', 'parity'),
+    // What is protected stays whatever time goes by.
+    policy: { ...policyFor('enforce', 'parity'), protection: policy.policy.protection },
   })
   graph.put(DIRECTIVES_KEY, { ...directivesOf(graph), pauses: [] })
   graph.put(AGENDA_KEY, { type: 'Agenda', head: 0, tail: 0 })

@@ -137,6 +137,16 @@ test('what Kinfold would not have taken is told with the reason', async (t) => {
   deepEqual(await countsOf(it), { ...NONE, theirs: 3 })
 })
 
+test('what is protected would not have gone, and the reason says by what', async (t) => {
+  const it = await rig(t)
+  await it.tell('policy observe parity', 'protect namespace/prod')
+  await it.tell('put rs/web in prod', 'put pod/safe in prod <- rs/web', 'delete rs/web in prod')
+  deepEqual(await countsOf(it), NONE)
+  await it.tell('delete pod/safe in prod')
+  const [told = ''] = await casesOf(it)
+  match(told, /^theirs Pod\/safe held: .*protect/)
+})
+
 test('what the other one leaves is told once its time is over, and counts as late when it goes after all', async (t) => {
   const it = await rig(t)
   await it.tell('policy observe parity', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web')

@@ -32,6 +32,7 @@ import {
   TAKE_OVER_WAIT_MS,
   TURN_MS,
 } from './config.ts'
+import { checkFoldVersion } from './fold-version.ts'
 import { restore } from './restore.ts'
 
 export interface TaskOptions {
@@ -124,6 +125,7 @@ export class Task {
     await using owned = await log.openTask(partition)
     this.#state = 'restoring'
     const { position } = await restore(log, codec, store, partition, owned.fence, signal)
+    checkFoldVersion(position?.foldVersion)
     const batch = new Batch({
       store,
       codec,
@@ -230,10 +232,11 @@ export class Task {
   }
 }
 
-/** What may stand in `events`; anything else there is as unreadable as garbage. */
+/** What may stand in `events`; anything else there is as unreadable as garbage. Throws `FORMAT` for what another version of the fold is to decide. */
 export function readEvent(codec: Codec, entry: Entry): Event {
   if (entry.value === null) throw new CodecError('CORRUPT', 'an event without a value')
   const record = codec.decode(entry.value)
   if (!isEvent(record)) throw new CodecError('CORRUPT', `a ${record.type} is no event`)
+  if (record.type === 'PolicyChanged') checkFoldVersion(record.policy.foldVersion)
   return record
 }

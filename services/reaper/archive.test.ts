@@ -184,6 +184,29 @@ test('does not outrun a pause that was pressed while it wrote', async () => {
   ok(world.exists('pod'))
 })
 
+test('of one that was killed behind its archive, the next one archives and deletes', async () => {
+  const world = await World.open()
+  const pod = await world.dependent('pod')
+  const append = world.log.append.bind(world.log)
+  let isKept = false
+  world.log.append = async (topic, partition, records) => {
+    const offset = await append(topic, partition, records)
+    if (topic !== 'archive') return offset
+    isKept = true
+    return await new Promise<bigint>(() => undefined)
+  }
+  await world.command(world.deleteOf(pod))
+  world.start({}, PLAIN)
+  await world.until(() => isKept)
+  ok(world.exists('pod'))
+  world.kill()
+  const running = world.start({}, PLAIN)
+  await world.settled(1)
+  await running.stop()
+  equal(world.exists('pod'), false)
+  equal((await archived(world)).length, 2)
+})
+
 test('proves absent owners once before and not again behind it', async () => {
   const world = await World.open()
   const pod = await world.dependent('pod')

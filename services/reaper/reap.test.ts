@@ -54,6 +54,32 @@ test('deletes a dependent with one call', async () => {
   )
 })
 
+test('asks for a dry run while the lock is wanting, settles as blocked, and acts once it is there', async () => {
+  const world = await World.open()
+  const pod = await world.dependent('pod')
+  let wanting: string | undefined = 'the lock is required, and it is gone'
+  let isAwaited = true
+  const running = world.start({}, undefined, {
+    lacking: () => wanting,
+    isAwaited: () => isAwaited,
+    status: () => [],
+    run: async () => undefined,
+  })
+  await world.command(world.deleteOf(pod))
+  world.calls()
+  await world.clock.advance(20_000)
+  deepEqual([await world.results(), world.calls()], [[], {}], 'it waits for the first try')
+  isAwaited = false
+  const [held] = await world.settled(1)
+  equal(show(held), 'blocked 200 it would go, but the lock is required, and it is gone')
+  deepEqual([world.exists('pod'), world.calls()], [true, { DELETE: 1 }])
+  wanting = undefined
+  await world.command(world.deleteOf(pod))
+  const [, done] = await world.settled(2)
+  await running.stop()
+  deepEqual([show(done), world.exists('pod')], ['done 200', false])
+})
+
 test('settles a delete that waits for finalizers as done, with the object', async () => {
   const world = await World.open()
   const pod = await world.dependent('pod', ['example.com/keep'])

@@ -64,12 +64,20 @@ export async function indexArchive(
   return { objects, clusters, incomplete }
 }
 
-/** The objects as they were, by uid. Throws `ExitError` when they are encrypted and this is not the key. */
+/** By their ids. */
+export type ArchiveKeys = ReadonlyMap<string, ArchiveKey>
+
+/** Throws `ExitError` when one of them is encrypted and its key is not there. */
+export function checkKeys(chosen: Iterable<ArchivedObject>, keys: ArchiveKeys): void {
+  for (const object of chosen) if (object.keyId !== '') keyFor(object, keys)
+}
+
+/** The objects as they were, by uid. */
 export async function readBodies(
   log: Log,
   codec: Codec,
   chosen: Iterable<ArchivedObject>,
-  key: ArchiveKey | undefined,
+  keys: ArchiveKeys,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<Uid, JsonObject>> {
   const wanted = Map.groupBy(chosen, ({ partition }) => partition)
@@ -87,7 +95,7 @@ export async function readBodies(
       const whole = assemble(open, record, offset)
       if (whole === undefined || whole === 'broken') continue
       if (whole.head.offset !== object.offset) continue
-      bodies.set(object.uid, bodyOf(object, whole.bytes, key))
+      bodies.set(object.uid, bodyOf(object, whole.bytes, keys))
       left.delete(object.uid)
       if (left.size === 0) break
     }
@@ -150,33 +158,36 @@ function isSame(object: ArchivedObject, record: Archived): boolean {
   )
 }
 
-function bodyOf(
-  object: ArchivedObject,
-  bytes: Uint8Array,
-  key: ArchiveKey | undefined,
-): JsonObject {
-  const name = `${object.kind}/${object.name}`
-  const body = parseObject(Buffer.from(opened(object, bytes, key)).toString())
+function bodyOf(object: ArchivedObject, bytes: Uint8Array, keys: ArchiveKeys): JsonObject {
+  const body = parseObject(Buffer.from(opened(object, bytes, keys)).toString())
   if (body !== undefined) return body
+  const name = `${object.kind}/${object.name}`
   throw new ExitError(EXIT.failure, `${name} cannot be read from the archive: it is no object`)
 }
 
-function opened(
-  { cluster, uid, resourceVersion, keyId, nonce, kind, name }: ArchivedObject,
-  bytes: Uint8Array,
-  key: ArchiveKey | undefined,
-): Uint8Array {
+function opened(object: ArchivedObject, bytes: Uint8Array, keys: ArchiveKeys): Uint8Array {
+  const { cluster, uid, resourceVersion, keyId, nonce } = object
   if (keyId === '') return bytes
-  const which = `${kind}/${name} is encrypted with the key ${keyId}`
-  if (key === undefined) {
-    throw new ExitError(EXIT.input, `${which}: name its file with --archive-key-file`)
-  }
-  if (key.id !== keyId) {
-    throw new ExitError(EXIT.input, `${which}, not with ${key.id}: name the file of that key`)
-  }
-  const plain = key.open({ nonce, bytes }, aboutObject(cluster, uid, resourceVersion))
+  const about = aboutObject(cluster, uid, resourceVersion)
+  const plain = keyFor(object, keys).open({ nonce, bytes }, about)
   if (plain !== undefined) return plain
+  const which = encryptedWith(object)
   throw new ExitError(EXIT.failure, `${which} and was changed since: it cannot be restored`)
+}
+
+function keyFor(object: ArchivedObject, keys: ArchiveKeys): ArchiveKey {
+  const key = keys.get(object.keyId)
+  if (key !== undefined) return key
+  const given = keys.size === 0 ? '' : `, not with ${[...keys.keys()].join(' or ')}`
+  const which = encryptedWith(object)
+  throw new ExitError(
+    EXIT.input,
+    `${which}${given}: name the file of that key with --archive-key-file`,
+  )
+}
+
+function encryptedWith({ kind, name, keyId }: ArchivedObject): string {
+  return `${kind}/${name} is encrypted with the key ${keyId}`
 }
 
 interface Read {

@@ -17,7 +17,8 @@ import { look } from './survey.ts'
 
 export interface RestoreParts {
   readonly restorer: Restorer
-  readonly bodies: ReadonlyMap<Uid, JsonObject>
+  /** Of these objects, by uid, as far as the archive has them. */
+  readonly bodies: (of: readonly ArchivedObject[]) => Promise<ReadonlyMap<Uid, JsonObject>>
   /** The server checks all, and keeps nothing. */
   readonly dryRun: boolean
 }
@@ -35,20 +36,29 @@ export async function* runRestore(
   signal: AbortSignal,
 ): AsyncIterable<Restored> {
   const uids = new Map<Uid, Uid>()
-  for (const step of steps) {
-    signal.throwIfAborted()
-    if (step.type === 'keep') uids.set(step.object.uid, step.uid)
-    if (step.type !== 'create') continue
-    const { object } = step
-    const references = referencesOf(step, uids)
-    const made =
-      typeof references === 'string'
-        ? { object, uid: undefined, reason: references }
-        : await make(object, references, parts, signal)
-    if (made.uid !== undefined) uids.set(object.uid, made.uid)
-    yield made
+  for (let from = 0; from < steps.length; from += BODIES_AT_ONCE) {
+    const some = steps.slice(from, from + BODIES_AT_ONCE)
+    const bodies = await parts.bodies(
+      some.flatMap((step) => (step.type === 'create' ? [step.object] : [])),
+    )
+    for (const step of some) {
+      signal.throwIfAborted()
+      if (step.type === 'keep') uids.set(step.object.uid, step.uid)
+      if (step.type !== 'create') continue
+      const { object } = step
+      const references = referencesOf(step, uids)
+      const made =
+        typeof references === 'string'
+          ? { object, uid: undefined, reason: references }
+          : await make(object, references, bodies.get(object.uid), parts, signal)
+      if (made.uid !== undefined) uids.set(object.uid, made.uid)
+      yield made
+    }
   }
 }
+
+/** Held in memory: of 1.5 MB each, were they as large as they may be, 750 MB. */
+const BODIES_AT_ONCE = 500
 
 type Create = Extract<Step, { readonly type: 'create' }>
 
@@ -70,11 +80,11 @@ function referencesOf(
 async function make(
   object: ArchivedObject,
   references: readonly OwnerReference[],
-  { restorer, bodies, dryRun }: RestoreParts,
+  body: JsonObject | undefined,
+  { restorer, dryRun }: RestoreParts,
   signal: AbortSignal,
 ): Promise<Restored> {
   const failed = (reason: string): Restored => ({ object, uid: undefined, reason })
-  const body = bodies.get(object.uid)
   if (body === undefined) return failed('its body is not in the archive any more')
   const place = placeOf(object)
   const text = JSON.stringify(freshObject(body, references, object.uid))

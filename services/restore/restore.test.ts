@@ -12,7 +12,7 @@ import type { ObjectMeta, Uid } from '../../core/object.ts'
 import { RESTORED_FROM } from '../../ports/restorer.ts'
 import { type ArchiveKey, openArchiveKey } from '../../runtime/archive-key.ts'
 import { World } from '../../testing/reaper-world.ts'
-import { indexArchive, readBodies } from './archive-reader.ts'
+import { type ArchivedObject, checkKeys, indexArchive, readBodies } from './archive-reader.ts'
 import { type LostOwners, planRestore } from './restore-plan.ts'
 import { runRestore } from './restore-run.ts'
 import { subtreeOf } from './selection.ts'
@@ -66,7 +66,10 @@ async function restore(
   equal(incomplete, 0)
   const chosen = subtreeOf(objects, root)
   const steps = planRestore(chosen, await surveyFor(chosen, restorer, SIGNAL), lost)
-  const bodies = await readBodies(world.log, world.codec, chosen, key, SIGNAL)
+  const keys = new Map(key === undefined ? [] : [[key.id, key]])
+  checkKeys(chosen, keys)
+  const bodies = async (of: readonly ArchivedObject[]) =>
+    await readBodies(world.log, world.codec, of, keys, SIGNAL)
   const told = steps.flatMap(({ type, object }) =>
     type === 'create' ? [] : [`${type} ${object.name}`],
   )
@@ -128,7 +131,7 @@ test('a dry run makes nothing', async () => {
 test('what is encrypted takes its key, and another one says so', async () => {
   const [key, other] = [keyOf(1), keyOf(2)]
   const tree = await collected(key)
-  await rejects(restore(tree, 'drop'), /is encrypted with the key .*: name its file/)
+  await rejects(restore(tree, 'drop'), /is encrypted with the key .*: name the file of that key/)
   await rejects(
     restore(tree, 'drop', { key: other }),
     new RegExp(`encrypted with the key ${key.id}, not with ${other.id}`),
@@ -158,7 +161,7 @@ test('of several records of an object the last whole one counts', async () => {
       [first.name, 0n],
     ],
   )
-  const bodies = await readBodies(world.log, world.codec, chosen, undefined, SIGNAL)
+  const bodies = await readBodies(world.log, world.codec, chosen, new Map(), SIGNAL)
   equal(bodies.size, 2)
 })
 

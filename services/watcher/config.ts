@@ -67,9 +67,6 @@ export interface WatcherConfig {
   readonly appendRetryMaxMs: number
   /** Deleted uids remembered for each cluster, oldest forgotten first: some 15 MB. */
   readonly deletedUids: number
-  /** Beyond this many references, or characters in them, an object is told by its identity only (F27). */
-  readonly references: number
-  readonly referenceChars: number
   /** What a stopping watcher takes at most to put what it holds on the log. */
   readonly stopMs: number
 }
@@ -120,7 +117,5 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   appendRetryMinMs: 100,
   appendRetryMaxMs: 5 * SECOND,
   deletedUids: 100_000,
-  references: 1_024,
-  referenceChars: 256 * KIB,
   stopMs: 5 * SECOND,
 }

@@ -85,10 +85,9 @@ export class Telling {
   }
 
   /** One object of the open relist. */
-  listed(seen: ObjectMeta): Verdict {
+  listed(object: ObjectMeta): Verdict {
     const sync = this.#sync
     if (sync === undefined) throw new Error('An object was listed outside of any relist.')
-    const object = withinBounds(seen, this.#deps.config)
     const known = this.#sightings.get(object.uid)
     if (this.#deps.deletions.get(this.#kindKey, object.uid) !== undefined) return 'rewound'
     if (known !== undefined && isOlder(object.resourceVersion, known.version)) return 'rewound'
@@ -147,8 +146,7 @@ export class Telling {
     for (const partition of this.#touched.partitions) this.#flushPartition(partition)
   }
 
-  #sighted(seen: ObjectMeta, added: boolean): Verdict {
-    const object = withinBounds(seen, this.#deps.config)
+  #sighted(object: ObjectMeta, added: boolean): Verdict {
     const { uid, resourceVersion } = object
     const known = this.#sightings.get(uid)
     const deleted = this.#deps.deletions.get(this.#kindKey, uid)
@@ -164,8 +162,7 @@ export class Telling {
     return 'fine'
   }
 
-  #deleted(seen: ObjectMeta): void {
-    const object = withinBounds(seen, this.#deps.config)
+  #deleted(object: ObjectMeta): void {
     const { uid, resourceVersion } = object
     const known = this.#sightings.get(uid)
     if (known !== undefined && isOlder(resourceVersion, known.version)) {
@@ -260,16 +257,4 @@ export class Telling {
 /** Versions that cannot be compared prove nothing. */
 export function isOlder(version: ResourceVersion, than: ResourceVersion): boolean {
   return (compareVersions(version, than) ?? 0) < 0
-}
-
-/** Hostile sizes are told by identity only: no references, so nothing is ever concluded from what was cut. */
-function withinBounds(object: ObjectMeta, config: WatcherConfig): ObjectMeta {
-  const { ownerReferences } = object
-  if (ownerReferences.length < 2) return object
-  let chars = 0
-  for (const reference of ownerReferences) {
-    chars += reference.name.length + reference.uid.length + reference.kind.length
-  }
-  if (ownerReferences.length <= config.references && chars <= config.referenceChars) return object
-  return { ...object, ownerReferences: [], labels: [], annotations: [] }
 }

@@ -1,6 +1,7 @@
 /** The watcher over a real API and a real log: what a live watch tells. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { HOLD_REFERENCE } from '../../core/cap.ts'
 import type { Touched } from '../../core/event.ts'
 import { EMPTY_SET, withMember } from '../../core/hash.ts'
 import { partitionOfObject } from '../../core/partition.ts'
@@ -133,14 +134,14 @@ test('appends that do not get through are made again, in order', async () => {
   ])
 })
 
-test('an object with more references than any has is told without them', async () => {
-  await started({ config: { references: 2 } })
+test('an object with more references than any has is told by its identity, and marked (F27)', async () => {
+  await started()
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' }
-  const ownerReferences = ['1', '2', '3'].map((uid) => ({ ...owner, uid }))
+  const ownerReferences = Array.from({ length: 1_025 }, (_, i) => ({ ...owner, uid: `${i}` }))
   await rig.create(CONFIG_MAPS, 'a', { metadata: { ownerReferences } })
   await rig.clock.advance(0)
   const added = (await rig.events()).find(
     (event) => event.type === 'ObjectAdded' && event.object.name === 'a',
   )
-  deepEqual(added?.type === 'ObjectAdded' && added.object.ownerReferences, [])
+  deepEqual(added?.type === 'ObjectAdded' && added.object.ownerReferences, [HOLD_REFERENCE])
 })

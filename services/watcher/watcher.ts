@@ -95,7 +95,9 @@ class ClusterWatcher implements Watcher {
     try {
       while (!signal.aborted) await this.#holdLease(signal)
     } catch (error) {
-      if (!signal.aborted) throw error
+      if (signal.aborted) return
+      this.#reason = messageOf(error)
+      throw error
     }
   }
 

@@ -1,0 +1,127 @@
+/** Shows on a real API server that a pause stops what is under way, that marks and names protect, and that wrong orders end with their exit codes. */
+import { equal, match } from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { missingServers } from '../testing/cluster/binaries.ts'
+import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
+import { eventually } from '../testing/eventually.ts'
+import { type Ran, runKinfold } from '../testing/kinfold-command.ts'
+import { KinfoldProcess } from '../testing/kinfold-process.ts'
+import {
+  CONFIG_MAP,
+  type Made,
+  make,
+  makeAll,
+  missingOf,
+  pathOf,
+  remove,
+  SECRET,
+} from '../testing/objects.ts'
+
+const skip = missingServers('etcd', 'kube-apiserver')
+const MERGE = { 'content-type': 'application/merge-patch+json' }
+
+suite('orders to a running kinfold', { skip: skip ?? false }, () => {
+  let plane: ControlPlane
+  let kinfold: KinfoldProcess
+
+  before(async () => {
+    plane = await startControlPlane()
+    const { kubeconfig, folder } = plane
+    kinfold = await KinfoldProcess.start({ kubeconfig, data: join(folder, 'kinfold') })
+  })
+  after(async () => {
+    await kinfold?.[Symbol.asyncDispose]()
+    await plane?.[Symbol.asyncDispose]()
+  })
+
+  const order = async (...args: string[]): Promise<Ran> =>
+    await runKinfold([...args, '--data', kinfold.data])
+  const deletes = async (): Promise<number> =>
+    (await plane.requestCounts()).get('DELETE secrets') ?? 0
+  const family = async (set: string, count: number): Promise<readonly [Made, readonly Made[]]> => {
+    const owner = await make(plane, { kind: CONFIG_MAP, name: `owner-${set}` })
+    const drafts = Array.from({ length: count }, (_, i) => {
+      return { kind: SECRET, name: `${set}-${i}`, owners: [owner], set }
+    })
+    return [owner, await makeAll(plane, drafts)]
+  }
+  const gone = async (all: readonly Made[]): Promise<void> =>
+    await eventually('they are gone', async () => {
+      const missing = await missingOf(plane, all)
+      return missing.length === all.length || `${all.length - missing.length} are left`
+    })
+  const annotate = async (made: Made, value: string | null): Promise<void> => {
+    const body = { metadata: { annotations: { 'kinfold.dev/protected': value } } }
+    const { status } = await plane.request('PATCH', pathOf(made), body, MERGE)
+    equal(status, 200)
+  }
+  const because = async (made: Made): Promise<string> =>
+    (await kinfold.why(made))?.verdict?.because ?? ''
+
+  test('nothing is deleted while it is paused, and all of it once it is resumed', async () => {
+    const paused = await order('pause', '--why', 'a test')
+    equal(paused.code, 0, paused.stderr)
+    match(paused.stdout, /^pause by local:\S+: no reaper begins a call from 2 s after this on/)
+    const [owner, secrets] = await family('paused', 20)
+    const before = await deletes()
+    await remove(plane, owner)
+    await eventually('all are held', async () => {
+      const verdicts = await kinfold.verdicts(secrets)
+      return verdicts.every((it) => it === 'held') || verdicts.join()
+    })
+    match(await because(secrets[0] as Made), /paused by local:\S+ \(a test\); "kinfold resume"/)
+    equal(await deletes(), before)
+    const resumed = await order('resume', '--why', 'the test goes on')
+    equal(resumed.code, 0, resumed.stderr)
+    await gone(secrets)
+    equal(await deletes(), before + 20)
+  })
+
+  test('what bears our mark stays for as long as it bears it', async () => {
+    const [owner, [marked, plain]] = (await family('marked', 2)) as [Made, [Made, Made]]
+    await annotate(marked, 'yes')
+    await remove(plane, owner)
+    await gone([plain])
+    await eventually('it is held', async () => {
+      const text = await because(marked)
+      return /protected by annotation kinfold.dev\/protected/.test(text) || text
+    })
+    await annotate(marked, null)
+    await gone([marked])
+  })
+
+  test('what is protected by name stays until that is taken back', async () => {
+    const protect = await order('protect', 'label/set=named', '--why', 'a test')
+    equal(protect.code, 0, protect.stderr)
+    const [owner, [first]] = (await family('named', 1)) as [Made, [Made]]
+    await remove(plane, owner)
+    await eventually('it is held', async () => {
+      const text = await because(first)
+      return (
+        /protected by local:\S+ \(a test\); "kinfold unprotect label\/set=named"/.test(text) || text
+      )
+    })
+    equal((await order('unprotect', 'label/set=named')).code, 0)
+    await gone([first])
+  })
+
+  const wrong: readonly (readonly [string, readonly string[], number, RegExp])[] = [
+    ['a resume without a reason', ['resume'], 2, /required option '--why <text>'/],
+    ['nonsense to protect', ['protect', 'everything'], 2, /everything is none of namespace\/NAME/],
+    ['an unknown cluster', ['pause', '--cluster', 'moon'], 2, /no cluster moon is known/],
+    [
+      'an approval of what is not held',
+      ['approve', 'ab'.repeat(32), '--why', 'x'],
+      3,
+      /another set is held for approval by now/,
+    ],
+  ]
+  for (const [what, args, code, message] of wrong) {
+    test(`${what} ends with exit code ${code} and a sentence`, async () => {
+      const ran = await order(...args)
+      equal(ran.code, code, ran.stderr)
+      match(ran.stderr, message)
+    })
+  }
+})

@@ -1,0 +1,77 @@
+/** What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject, close-breaker. */
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import type { DirectiveAnswer } from '../services/graph/directive-http.ts'
+import { type ClientFlags, order, serverOf, withServer } from './client.ts'
+
+interface DirectiveFlags extends ClientFlags {
+  readonly cluster?: string
+  readonly why?: string
+}
+
+const WHY = '--why <text>'
+
+export function addDirectives(program: Command): void {
+  const about = (name: string, description: string): Command =>
+    withServer(program.command(name).description(description)).option(
+      '--cluster <c>',
+      'name or id of the one cluster that it is about (default: all)',
+    )
+  about('pause', 'stop everything at once: no reaper begins a call from 2 s later on')
+    .option(WHY, 'reason, for whoever looks later')
+    .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'pause' }))
+  about('resume', 'end a pause; what it held is judged again')
+    .requiredOption(WHY, 'reason, for whoever looks later')
+    .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'resume' }))
+  const subject = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE]'
+  about('protect', 'delete nothing of this any more, whoever owned it')
+    .argument('<subject>', subject)
+    .option(WHY, 'reason, for whoever looks later')
+    .action(
+      async (what: string, flags: DirectiveFlags) =>
+        await give(flags, { verb: 'protect', subject: what }),
+    )
+  about('unprotect', 'end a protection by name; in guarded it counts for ten minutes more')
+    .argument('<subject>', subject)
+    .option(WHY, 'reason, for whoever looks later')
+    .action(
+      async (what: string, flags: DirectiveFlags) =>
+        await give(flags, { verb: 'unprotect', subject: what }),
+    )
+  for (const verb of ['approve', 'reject'] as const) {
+    const description =
+      verb === 'approve'
+        ? 'let go what is held for approval, exactly as it was shown'
+        : 'keep what is held for approval, exactly as it was shown'
+    about(verb, description)
+      .argument('<digest>', 'of what is held, as it was shown')
+      .requiredOption(WHY, 'reason, for whoever looks later')
+      .action(async (digest: string, flags: DirectiveFlags) => await give(flags, { verb, digest }))
+  }
+  about('close-breaker', 'let things go again after the breaker opened')
+    .requiredOption(WHY, 'reason, for whoever looks later')
+    .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'close-breaker' }))
+}
+
+interface Given {
+  readonly verb: string
+  readonly subject?: string
+  readonly digest?: string
+}
+
+async function give(flags: DirectiveFlags, given: Given): Promise<void> {
+  const { cluster, why } = flags
+  const body = { ...given, cluster: cluster ?? '', why: why ?? '', claimed: userName() }
+  const response = await order(serverOf(flags), '/v1/directives', body)
+  const { verb, who, effective } = (await response.json()) as DirectiveAnswer
+  process.stdout.write(`${verb} by ${who}: ${effective}\n`)
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // Such as in a container that runs as a number without a name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}

@@ -1,0 +1,37 @@
+/** Holds and budgets of the config file: what is left out is the preset's, and mistakes are sentences. */
+import { deepEqual, throws } from 'node:assert/strict'
+import { test } from 'node:test'
+import { budgetsOf, holdsOf } from './guard-config.ts'
+
+test('holds are the preset’s but for those that are given', () => {
+  deepEqual(holdsOf(undefined, 'holds', 'guarded'), {
+    e1Ms: 30_000,
+    e2Ms: 600_000,
+    e3Ms: 3_600_000,
+  })
+  deepEqual(holdsOf({ e1: '0s', e3: '2h' }, 'holds', 'guarded'), {
+    e1Ms: 0,
+    e2Ms: 600_000,
+    e3Ms: 7_200_000,
+  })
+  deepEqual(holdsOf({ e2: '5m' }, 'holds', 'parity'), { e1Ms: 0, e2Ms: 300_000, e3Ms: 0 })
+})
+
+test('budgets are the preset’s but for those that are given, and may be taken away', () => {
+  deepEqual(budgetsOf({ e2: 10 }, 'budgets', 'guarded'), { e1: 1_000, e2: 10, e3: 50 })
+  deepEqual(budgetsOf({ e3: 0 }, 'budgets', 'parity'), { e1: 1_000, e2: 200, e3: 0 })
+  deepEqual(budgetsOf('none', 'budgets', 'guarded'), null)
+  deepEqual(budgetsOf(undefined, 'budgets', 'parity'), null)
+})
+
+const mistakes = [
+  [() => holdsOf({ e4: '1h' }, 'holds', 'guarded'), /holds: unknown key e4; known are e1, e2, e3/],
+  [() => holdsOf({ e1: '1 hour' }, 'holds', 'guarded'), /holds.e1: expected a duration/],
+  [() => holdsOf([], 'holds', 'guarded'), /holds: expected a mapping of e1, e2, e3 to durations/],
+  [() => budgetsOf({ e1: -1 }, 'budgets', 'guarded'), /budgets.e1: expected a whole number/],
+  [() => budgetsOf(7, 'budgets', 'guarded'), /budgets: expected a mapping .* numbers, or none/],
+] as const
+
+for (const [mistake, sentence] of mistakes) {
+  test(`a mistake is told as ${sentence}`, () => throws(mistake, sentence))
+}

@@ -1,0 +1,73 @@
+/** What is held, and what waits for approval, as people and programs read it. */
+import { equal, match } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { HeldAnswer, HeldPlan } from '../services/graph/held.ts'
+import { heldText, planText } from './held.ts'
+
+const held: HeldAnswer = {
+  breakers: [{ cluster: 'north', since: 0, because: 'a burst' }],
+  total: 2,
+  counts: [
+    {
+      cluster: 'north',
+      by: 'hold',
+      evidence: 'E2',
+      group: 'apps',
+      kind: 'ReplicaSet',
+      namespace: 'shop',
+      count: 2,
+      since: 0,
+      until: 600_000,
+      because: 'Deployment "web" is gone',
+    },
+  ],
+}
+
+const plan: HeldPlan = {
+  cluster: 'north',
+  total: 3,
+  objects: [
+    {
+      group: '',
+      kind: 'Pod',
+      namespace: 'shop',
+      name: 'p',
+      uid: 'u',
+      by: 'approval',
+      evidence: 'E4',
+      what: 'delete',
+      because: 'ReplicaSet "web" is gone',
+      since: 0,
+      until: null,
+    },
+  ],
+  digest: 'abc',
+}
+
+test('what is held, as a table and as JSON', () => {
+  equal(
+    heldText(held, 'table'),
+    `The breaker of north is open since 1970-01-01T00:00:00Z: a burst. "kinfold close-breaker --cluster north" closes it.
+CLUSTER   BY     EVIDENCE   NAMESPACE   KIND              COUNT   SINCE                  FIRST                  ONE
+north     hold   E2         shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" is gone
+`,
+  )
+  equal((JSON.parse(heldText(held, 'json')) as { kind: string }).kind, 'Held')
+  equal(heldText({ breakers: [], total: 0, counts: [] }, 'table'), 'Nothing is held.\n')
+})
+
+test('what waits for approval, with the digest that an approval names', () => {
+  equal(
+    planText(plan, 'table'),
+    `Waiting for approval in north: 3
+
+NAMESPACE   OBJECT   WHAT     SINCE                  WHY
+shop        Pod/p    delete   1970-01-01T00:00:00Z   ReplicaSet "web" is gone
+2 more are not listed (--limit)
+
+Digest: sha256:abc
+`,
+  )
+  match(planText({ ...plan, digest: null }, 'table'), /No digest: this plan is not whole/)
+  equal(planText({ ...plan, total: 0 }, 'table'), 'Nothing waits for approval in north.\n')
+})

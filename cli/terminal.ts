@@ -1,0 +1,32 @@
+/**
+ * What names may do to a terminal: nothing. Whoever may write an owner reference may put anything into it.
+ *
+ * What must stay true: no control, invisible or direction-changing character of what we were told gets out raw. Its escape is JSON's, so what is printed
+ * as JSON stays the same data.
+ */
+
+/** Controls, invisible ones, halves of characters, and line ends that only some programs know. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** One line, whatever is in it: for a row, or a sentence. */
+export function lineOf(text: string): string {
+  return text.replaceAll(UNSEEN, escaped)
+}
+
+/** As it is laid out, lines and tabs included. */
+export function harmless(text: string): string {
+  return text.replaceAll(UNSEEN, (unseen) => (/[\n\t]/.test(unseen) ? unseen : escaped(unseen)))
+}
+
+/** All that is written as text from now on, by whatever command: none of them has to think of it. */
+export function guard(stream: NodeJS.WriteStream): void {
+  const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean
+  stream.write = (chunk: unknown, ...rest: unknown[]): boolean =>
+    write(typeof chunk === 'string' ? harmless(chunk) : chunk, ...rest)
+}
+
+/** `\u001b`; two of them for a character of two units. */
+function escaped(unseen: string): string {
+  const units = Array.from({ length: unseen.length }, (_, at) => unseen.charCodeAt(at))
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
+}

@@ -1,0 +1,111 @@
+/**
+ * Reasons to open the breaker: more asked to go than any ordinary day does, servers that refuse most of what is asked, a large share of a kind deleted at once.
+ *
+ * What must stay true: looked at only where budgets count and something is done; each count is bounded and of the last minutes.
+ *
+ * Not here: what an open breaker does (breaker.ts).
+ */
+import { closedAt, openBreaker } from './breaker.ts'
+import { BURST_LEAST, BURST_TIMES, MASS_COUNT, MASS_SHARE, REFUSED_LEAST } from './constant.ts'
+import type { CommandSettled } from './event.ts'
+import { dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
+import { endingKey, paceKey, shareKey } from './key.ts'
+import type { ClusterId, ObjectMeta } from './object.ts'
+import type { Step } from './outcome.ts'
+import { limitOf } from './policy.ts'
+import type { Proof } from './proof.ts'
+import type { BudgetClass, BudgetMinute, ClusterState, ShareMinute } from './state.ts'
+
+const MINUTE_MS = 60_000
+const WINDOW_MINUTES = 10
+
+function isWatchful(step: Step): boolean {
+  const { budgets, mode } = policyOf(step.graph).policy
+  return budgets !== null && mode === 'enforce'
+}
+
+function minuteOf(step: Step, state: ClusterState): number {
+  return Math.floor(Math.max(state.now, step.at.timestamp) / MINUTE_MS)
+}
+
+/** The minutes that count now: none before the breaker was closed. */
+function counting<T extends { readonly minute: number }>(
+  step: Step,
+  cluster: ClusterId,
+  minutes: readonly T[],
+  minute: number,
+): readonly T[] {
+  const closed = closedAt(step.graph, cluster)
+  return minutes.filter(
+    (each) => each.minute > minute - WINDOW_MINUTES && each.minute * MINUTE_MS >= closed,
+  )
+}
+
+/** At the cluster's home: so many tokens were asked for. */
+export function noteDemand(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  budget: BudgetClass,
+  minutes: readonly BudgetMinute[],
+  about: string,
+): void {
+  if (!isWatchful(step)) return
+  const counted = counting(step, cluster, minutes, minuteOf(step, state))
+  const asked = counted.reduce((sum, each) => sum + each.asked, 0)
+  const limit = limitOf(policyOf(step.graph).policy.budgets, budget)
+  if (asked <= Math.max(BURST_TIMES * limit, BURST_LEAST)) return
+  const things = budget === 'E1' ? 'deletions' : 'objects'
+  const last = about === '' ? '' : `, the last one since ${about}`
+  const because = `within ten minutes ${asked} ${things} of evidence ${budget} asked to go, of a budget of ${limit}${last}`
+  openBreaker(step, cluster, because)
+}
+
+/** What our own gate holds back is no answer of a server. */
+export function noteSettled(step: Step, state: ClusterState, event: CommandSettled): void {
+  const { cluster, verb, outcome, code, reason } = event
+  if (verb === 'VerifyOwner' || verb === 'WarnObject' || !isWatchful(step)) return
+  const minute = minuteOf(step, state)
+  const pace = step.graph.get(paceKey(cluster))
+  const former = pace?.type === 'Pace' && pace.minute === minute ? pace : { settled: 0, refused: 0 }
+  const isRefused = outcome === 'blocked' && code !== null
+  const settled = former.settled + 1
+  const refused = former.refused + Number(isRefused)
+  step.graph.put(paceKey(cluster), { type: 'Pace', minute, settled, refused })
+  const isCounted = minute * MINUTE_MS >= closedAt(step.graph, cluster)
+  if (!isCounted || settled < REFUSED_LEAST || refused * 2 <= settled || !isRefused) return
+  const because = `${refused} of ${settled} commands of a minute were refused, the last one with ${code}: ${reason}`
+  openBreaker(step, cluster, because)
+}
+
+/** An owner was deleted by somebody else, and not with its namespace. */
+export function noteDeparture(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  object: ObjectMeta,
+  proof: Proof,
+): void {
+  if (proof.class !== 'E1' || proof.isOurs || !isWatchful(step)) return
+  const { namespace, uid } = object
+  const isEnding = namespace !== '' && step.graph.get(endingKey(cluster, namespace)) !== undefined
+  const isOwner =
+    dependentsOf(step.graph, cluster, uid) > 0 ||
+    dependentsElsewhere(step.graph, cluster, uid, object) > 0
+  if (isEnding || !isOwner) return
+  const minute = minuteOf(step, state)
+  const share = step.graph.get(shareKey(cluster, object))
+  const former = share?.type === 'Share' ? share.minutes : []
+  const minutes = withOne(counting(step, cluster, former, minute), minute)
+  step.graph.put(shareKey(cluster, object), { type: 'Share', minutes })
+  const gone = minutes.reduce((sum, each) => sum + each.count, 0)
+  const all = gone + (kindOf(step.graph, cluster, object)?.held.count ?? 0)
+  if (gone <= MASS_COUNT || gone <= all * MASS_SHARE) return
+  const because = `within ten minutes ${gone} of ${all} objects of kind ${object.kind} were deleted that others hang on, the last one ${object.name}`
+  openBreaker(step, cluster, because)
+}
+
+function withOne(minutes: readonly ShareMinute[], minute: number): readonly ShareMinute[] {
+  const former = minutes.find((each) => each.minute === minute)?.count ?? 0
+  return [...minutes.filter((each) => each.minute !== minute), { minute, count: former + 1 }]
+}

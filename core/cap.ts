@@ -1,0 +1,95 @@
+/**
+ * How much of an object is taken in, and what is left of one beyond that: its identity, marked so that nothing is ever done to it (S25, F27).
+ *
+ * What must stay true: who is beyond the caps keeps its uid, gets `HOLD_REFERENCE` as its only reference and no finalizer. No server can serve a kind
+ * of that name, so the reference is unresolvable for good, and an object with one is never deleted or changed.
+ *
+ * Not here: reading what a server sends (adapters/kubernetes/meta.ts).
+ */
+import type { ObjectMeta, OwnerReference } from './object.ts'
+
+export const HOLD_REFERENCE: OwnerReference = {
+  apiVersion: 'hold.kinfold.invalid/v1',
+  // Kinds are words without spaces.
+  kind: 'beyond caps',
+  name: 'beyond-caps',
+  uid: 'beyond-caps',
+  controller: null,
+  blockOwnerDeletion: null,
+}
+
+/** The API server bounds names, mostly, but nobody bounds what users type into references. Characters, unless it says bytes. */
+const MOST_REFERENCES = 1_024
+const MOST_FINALIZERS = 256
+const FINALIZER_LENGTH = 320
+const NAME_LENGTH = 253
+const UID_LENGTH = 128
+/** A DNS name, a slash and a label. */
+const API_VERSION_LENGTH = 317
+const KIND_LENGTH = 63
+/** Of those that are kept at all: protection may hang on one, so none is left out. */
+const LABEL_LENGTH = 63
+const ANNOTATION_LENGTH = 1_024
+/** References and finalizers of a record, in UTF-8. The API allows 256 KiB of annotations, etcd 1.5 MiB of everything. */
+const RECORD_BYTES = 256 * 1_024
+/** No UTF-16 unit takes more in UTF-8. */
+const UNIT_BYTES = 3
+
+/** So few references and finalizers, each within its own cap, are far below the cap of a record. */
+const FEW = 32
+
+export function isBeyondCaps(object: ObjectMeta): boolean {
+  const { name, uid, ownerReferences, finalizers, labels, annotations } = object
+  if (name.length > NAME_LENGTH || uid.length > UID_LENGTH) return true
+  if (ownerReferences.length > MOST_REFERENCES || finalizers.length > MOST_FINALIZERS) return true
+  if (ownerReferences.some(isReferenceBeyondCaps)) return true
+  if (finalizers.some(({ length }) => length > FINALIZER_LENGTH)) return true
+  if (labels.some(({ value }) => value.length > LABEL_LENGTH)) return true
+  if (annotations.some(({ value }) => value.length > ANNOTATION_LENGTH)) return true
+  if (ownerReferences.length + finalizers.length <= FEW) return false
+  return bytesOf(object) > RECORD_BYTES
+}
+
+/** What is kept of one that is: as an owner it is there, as a dependent it stays. */
+export function identityOf(object: ObjectMeta): ObjectMeta {
+  const { name } = object
+  return {
+    ...object,
+    name: name.slice(0, NAME_LENGTH).toWellFormed(),
+    finalizers: [],
+    ownerReferences: [HOLD_REFERENCE],
+    labels: [],
+    annotations: [],
+  }
+}
+
+function isReferenceBeyondCaps({ apiVersion, kind, name, uid }: OwnerReference): boolean {
+  return (
+    apiVersion.length > API_VERSION_LENGTH ||
+    kind.length > KIND_LENGTH ||
+    name.length > NAME_LENGTH ||
+    uid.length > UID_LENGTH
+  )
+}
+
+/** Of its texts that may be many, and more than it is where that is within the cap anyway. */
+function bytesOf({ ownerReferences, finalizers }: ObjectMeta): number {
+  const references = ownerReferences.flatMap((each) => [
+    ...[each.apiVersion, each.kind],
+    ...[each.name, each.uid],
+  ])
+  const texts = [...references, ...finalizers]
+  const most = texts.reduce((sum, text) => sum + text.length * UNIT_BYTES, 0)
+  return most <= RECORD_BYTES ? most : texts.reduce((sum, text) => sum + utf8Bytes(text), 0)
+}
+
+function utf8Bytes(text: string): number {
+  let bytes = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    // A pair of surrogates is four bytes, two for each.
+    const isSurrogate = unit >= 0xd800 && unit <= 0xdfff
+    bytes += unit < 0x80 ? 1 : unit < 0x800 || isSurrogate ? 2 : UNIT_BYTES
+  }
+  return bytes
+}

@@ -1,0 +1,183 @@
+/** Orders over HTTP: what they append and in which order, how far they are effective, and what is refused. */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { MemoryLog } from '../../adapters/memory/log.ts'
+import { pauseKey, protectKey } from '../../core/control-key.ts'
+import type { Directive } from '../../core/event.ts'
+import { nodeOf } from '../../core/graph.ts'
+import { EMPTY_SET } from '../../core/hash.ts'
+import type { Control } from '../../core/record.ts'
+import type { Topic } from '../../ports/log.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { serveEndpoint } from '../../runtime/endpoint.ts'
+import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
+import { addDirectives, type DirectiveAnswer } from './directive-http.ts'
+import { readerOf } from './view.ts'
+import { taskOf } from './viewed-partition.ts'
+
+const DIGEST = 'ab'.repeat(32)
+const STORY = ['put rs/web', 'put pod/a <- rs/web']
+
+interface Rig {
+  order(body: object, headers?: Record<string, string>): Promise<Response>
+  tell(lines: readonly string[]): Promise<void>
+  verdict(uid: string): string
+  readonly appended: Topic[]
+  directives(): Promise<readonly Directive[]>
+  control(key: string): Promise<Control | undefined>
+}
+
+async function rigFor(t: TestContext): Promise<Rig> {
+  const clock = systemClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  const events = eventsOf(STORY)
+  await appendAll(log, events)
+  const running = runTask(log, emptyStore())
+  await running.caughtUp()
+  const appended: Topic[] = []
+  const append = log.append.bind(log)
+  log.append = async (topic, partition, records) => {
+    appended.push(topic)
+    return await append(topic, partition, records)
+  }
+  const parts = {
+    views: viewsOf([running.task], 1),
+    here: taskOf({ tasks: [running.task] }),
+    heldSets: async () => ({ digest: DIGEST, listed: [EMPTY_SET] }),
+    ...{ log, codec, clock },
+  }
+  const { url, server } = await serveEndpoint(
+    {
+      add: (routes) => addDirectives(routes, parts),
+      version: 'test',
+      checks: () => [],
+      scrape: async () => '',
+    },
+    { address: '127.0.0.1:0' },
+  )
+  t.after(async () => {
+    await server.close()
+    await running[Symbol.asyncDispose]()
+  })
+  let told = events.length
+  const lines: string[] = [...STORY]
+  return {
+    appended,
+    order: async (body, headers = {}) =>
+      await fetch(`${url}/v1/directives`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
+    async tell(more) {
+      lines.push(...more)
+      const all = eventsOf(lines)
+      await appendAll(log, all.slice(told))
+      told = all.length
+      await running.caughtUp()
+    },
+    verdict: (uid) => nodeOf(readerOf(running.task.store, codec), 'c', uid)?.verdict?.because ?? '',
+    async directives() {
+      const { entries } = await log.read('events', 0, 0n, { limit: 10_000, waitMs: 0 })
+      const all = entries.map(({ value }) => codec.decode(value as Uint8Array))
+      return all.filter((event): event is Directive => event.type === 'Directive')
+    },
+    async control(key) {
+      const entry = (await log.latest('control', 0)).find((each) => each.key === key)
+      return entry?.value == null ? undefined : (codec.decode(entry.value) as Control)
+    },
+  }
+}
+
+test('a pause is told to the reapers first, a resume last, and both are folded when answered', async (t) => {
+  const rig = await rigFor(t)
+  const response = await rig.order({ verb: 'pause', claimed: 'ann', why: 'disk is full' })
+  equal(response.status, 200)
+  const { effective, ...answer } = (await response.json()) as DirectiveAnswer
+  deepEqual(answer, { verb: 'pause', cluster: '', who: 'local:ann', partitions: 1, folded: 1 })
+  match(effective, /no reaper begins a call from 2 s after this on; folded by 1 of 1 partitions/)
+  deepEqual(rig.appended, ['control', 'events'])
+  equal((await rig.control(pauseKey('')))?.verb, 'pause')
+  await rig.tell(['delete rs/web'])
+  match(rig.verdict('pod-a'), /paused by local:ann \(disk is full\); "kinfold resume" lets it go/)
+
+  rig.appended.length = 0
+  equal((await rig.order({ verb: 'resume', claimed: 'ann', why: 'it is not' })).status, 200)
+  deepEqual(rig.appended, ['events', 'control'])
+  equal((await rig.control(pauseKey('')))?.verb, 'resume')
+  match(rig.verdict('pod-a'), /^ReplicaSet "web" is gone$/)
+})
+
+test('one cluster is named by its name or its id', async (t) => {
+  const rig = await rigFor(t)
+  for (const cluster of ['test', 'c']) {
+    const response = await rig.order({ verb: 'pause', cluster })
+    equal(((await response.json()) as DirectiveAnswer).cluster, 'c')
+  }
+  equal((await rig.control(pauseKey('c')))?.cluster, 'c')
+  const response = await rig.order({ verb: 'pause', cluster: 'tset' })
+  equal(response.status, 404)
+  match(await response.text(), /no cluster tset is known, or several; known are test \(c\)/)
+})
+
+test('what is protected by name is told to the reapers first, and is taken back last', async (t) => {
+  const rig = await rigFor(t)
+  const subject = 'namespace/ns'
+  equal((await rig.order({ verb: 'protect', subject, claimed: 'ann' })).status, 200)
+  deepEqual(rig.appended, ['control', 'events'])
+  await rig.tell(['delete rs/web'])
+  match(
+    rig.verdict('pod-a'),
+    /protected by local:ann; "kinfold unprotect namespace\/ns" lets it go/,
+  )
+  rig.appended.length = 0
+  equal((await rig.order({ verb: 'unprotect', subject })).status, 200)
+  deepEqual(rig.appended, ['events', 'control'])
+  equal((await rig.control(protectKey('', subject)))?.verb, 'unprotect')
+})
+
+test('an approval carries the sets of what is held, and only of that', async (t) => {
+  const rig = await rigFor(t)
+  const digest = `sha256:${DIGEST}`
+  equal((await rig.order({ verb: 'approve', digest, why: 'meant so' })).status, 200)
+  const [directive] = await rig.directives()
+  deepEqual([directive?.cluster, directive?.digest], ['c', DIGEST])
+  deepEqual(directive?.listed, [EMPTY_SET])
+  const other = await rig.order({ verb: 'approve', digest: 'cd'.repeat(32), why: 'meant so' })
+  equal(other.status, 409)
+  match(await other.text(), /another set is held for approval by now/)
+  equal((await rig.directives()).length, 1)
+})
+
+const refused: readonly (readonly [string, object, RegExp])[] = [
+  ['no object', [], /expected a JSON object/],
+  ['an unknown verb', { verb: 'stop' }, /verb must be one of pause/],
+  ['an unknown field', { verb: 'pause', force: true }, /force is none of verb/],
+  ['a resume without a reason', { verb: 'resume' }, /say why: resume/],
+  ['a reason of blanks', { verb: 'close-breaker', why: ' ' }, /say why/],
+  ['a reason of two lines', { verb: 'pause', why: 'a\nb' }, /why must be one line/],
+  ['a reason too long', { verb: 'pause', why: 'x'.repeat(501) }, /why must be one line of 500/],
+  ['a subject of a pause', { verb: 'pause', subject: 'namespace/a' }, /subject belongs to/],
+  ['nothing to protect', { verb: 'protect' }, /subject belongs to/],
+  ['nonsense to protect', { verb: 'protect', subject: 'a' }, /a is none of namespace/],
+  ['no digest', { verb: 'approve', why: 'x' }, /digest belongs to/],
+  ['half a digest', { verb: 'approve', digest: 'abc', why: 'x' }, /64 hexadecimal digits/],
+]
+
+for (const [what, body, message] of refused) {
+  test(`${what} is refused, and nothing is appended`, async (t) => {
+    const rig = await rigFor(t)
+    const response = await rig.order(body)
+    equal(response.status, 400)
+    equal(response.headers.get('content-type'), 'application/problem+json; charset=utf-8')
+    match(((await response.json()) as { detail: string }).detail, message)
+    deepEqual(rig.appended, [])
+  })
+}
+
+test('no order is taken from a web page', async (t) => {
+  const rig = await rigFor(t)
+  const response = await rig.order({ verb: 'pause' }, { origin: 'http://evil.example' })
+  equal(response.status, 403)
+  deepEqual(rig.appended, [])
+})

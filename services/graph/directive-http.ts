@@ -1,0 +1,230 @@
+/**
+ * Takes what operators ask for and puts it on the log, where reapers and the fold see it.
+ *
+ * What must stay true: what stops is told to the reapers first, what lets go is told to them last; an answer is given only when all of it is appended.
+ * An approval is of what is held just now, or it is refused.
+ *
+ * Not here: what may be asked for (directive-order.ts), who may ask (authority.ts), what follows from it (core/directive.ts).
+ */
+import type { FastifyInstance } from 'fastify'
+import { pauseKey, protectKey } from '../../core/control-key.ts'
+import { MOST_PROTECTED } from '../../core/directive.ts'
+import type { Directive } from '../../core/event.ts'
+import { directivesOf } from '../../core/graph.ts'
+import type { SetHash } from '../../core/hash.ts'
+import type { ClusterId } from '../../core/object.ts'
+import type { Control } from '../../core/record.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Log } from '../../ports/log.ts'
+import { principalOf, whoIs } from '../../runtime/principal.ts'
+import { Problem } from '../../runtime/problem.ts'
+import { type Order, readOrder } from './directive-order.ts'
+import type { Views } from './view.ts'
+import type { LocalPartition } from './viewed-partition.ts'
+
+/** What is held for approval in a cluster: over all partitions, and the set of each. */
+export interface HeldSets {
+  readonly digest: string
+  readonly listed: readonly SetHash[]
+}
+
+export interface DirectiveParts {
+  readonly views: Views
+  /** Undefined when it is somebody else's. */
+  readonly here: (partition: number) => LocalPartition | undefined
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+  readonly heldSets: (cluster: ClusterId) => Promise<HeldSets>
+}
+
+/** How far it has come when it is answered. */
+export interface DirectiveAnswer {
+  readonly verb: string
+  readonly cluster: string
+  readonly who: string
+  /** For people. */
+  readonly effective: string
+  readonly partitions: number
+  /** Of these, those of this process that have folded it. */
+  readonly folded: number
+}
+
+/** How long it is awaited that this process' partitions fold it, and how often it is looked. */
+const FOLD_MS = 2_000
+const FOLD_LOOK_MS = 20
+
+export function addDirectives(server: FastifyInstance, parts: DirectiveParts): void {
+  server.post('/v1/directives', async (request): Promise<DirectiveAnswer> => {
+    const principal = principalOf(request)
+    // Whatever page a browser on this machine shows could ask for it.
+    if (principal.by === 'local' && request.headers.origin !== undefined) {
+      throw new Problem(403, 'no orders are taken from web pages where no token has to be shown')
+    }
+    const order = readOrder(request.body)
+    const who = whoIs(principal, order.claimed)
+    const cluster = await clusterIdOf(parts, order)
+    await checkRoom(parts, order)
+    const held = await heldFor(parts, order, cluster)
+    const event: Directive = {
+      type: 'Directive',
+      verb: order.verb,
+      cluster,
+      subject: order.subject,
+      digest: order.digest === '' ? null : order.digest,
+      listed: held,
+      who,
+      why: order.why,
+    }
+    const record = controlOf(order, cluster, who)
+    const control = async (): Promise<void> => {
+      if (record === undefined) return
+      const value = parts.codec.encode(record.control)
+      await parts.log.append('control', 0, [{ key: record.key, value }])
+    }
+    const isStopping = order.verb === 'pause' || order.verb === 'protect'
+    if (isStopping) await control()
+    const offsets = await broadcast(parts, event)
+    if (!isStopping) await control()
+    const folded = await foldedBy(parts, offsets)
+    const { verb } = order
+    return {
+      verb,
+      cluster,
+      who,
+      effective: effectOf(order, folded, offsets.length),
+      partitions: offsets.length,
+      folded,
+    }
+  })
+}
+
+/** Empty for all. A name is that of a cluster that was ever watched. */
+async function clusterIdOf(
+  { views }: DirectiveParts,
+  { verb, cluster }: Order,
+): Promise<ClusterId> {
+  const isForOne = verb === 'approve' || verb === 'reject'
+  if (cluster === '' && !isForOne) return ''
+  const view = await views.open()
+  const known = await Promise.all(
+    (await view.clusters()).map(async (id) => ({
+      id,
+      name: await view.read(() => view.clusterName(id)),
+    })),
+  )
+  const [only, second] = known
+  if (cluster === '') {
+    if (only !== undefined && second === undefined) return only.id
+    throw new Problem(400, `${verb} is about one cluster: say which with --cluster`)
+  }
+  const [found, other] = known.filter(({ id, name }) => id === cluster || name === cluster)
+  if (found !== undefined && other === undefined) return found.id
+  const names = known.map(({ id, name }) => `${name} (${id})`).join(', ') || 'none yet'
+  throw new Problem(404, `no cluster ${cluster} is known, or several; known are ${names}`)
+}
+
+async function checkRoom({ views }: DirectiveParts, { verb }: Order): Promise<void> {
+  if (verb !== 'protect') return
+  const view = await views.open()
+  const counts = await view.read(() =>
+    view.readers.map((reader) => directivesOf(reader).protections.length),
+  )
+  if (Math.max(0, ...counts) < MOST_PROTECTED) return
+  throw new Problem(
+    409,
+    `${MOST_PROTECTED} things are protected by name already: take some back, or protect a namespace or label that all of them have`,
+  )
+}
+
+async function heldFor(
+  { heldSets }: DirectiveParts,
+  { verb, digest }: Order,
+  cluster: ClusterId,
+): Promise<readonly SetHash[]> {
+  if (verb !== 'approve' && verb !== 'reject') return []
+  const held = await heldSets(cluster)
+  if (held.digest === digest) return held.listed
+  throw new Problem(
+    409,
+    `another set is held for approval by now (sha256:${held.digest}): look at it again with "kinfold held", then ${verb} that one`,
+  )
+}
+
+/** What reapers follow by themselves. */
+function controlOf(
+  { verb, subject, why }: Order,
+  cluster: ClusterId,
+  who: string,
+): { readonly key: string; readonly control: Control } | undefined {
+  const of = (word: Control['verb']): Control => ({
+    type: 'Control',
+    verb: word,
+    cluster,
+    kind: null,
+    number: 0,
+    connected: false,
+    protection: null,
+    who,
+    why,
+  })
+  switch (verb) {
+    case 'pause':
+    case 'resume':
+      return { key: pauseKey(cluster), control: of(verb) }
+    case 'protect':
+    case 'unprotect':
+      return { key: protectKey(cluster, subject), control: of(verb) }
+    case 'approve':
+    case 'reject':
+    case 'close-breaker':
+      return undefined
+  }
+}
+
+/** Of each partition the offset after which it is folded. */
+async function broadcast(
+  { log, codec }: DirectiveParts,
+  event: Directive,
+): Promise<readonly bigint[]> {
+  const value = codec.encode(event)
+  const partitions = Array.from({ length: log.partitions('events') }, (_, each) => each)
+  return await Promise.all(
+    partitions.map(async (partition) => {
+      return await log.append('events', partition, [{ key: event.cluster || 'directive', value }])
+    }),
+  )
+}
+
+async function foldedBy(
+  { here, clock }: DirectiveParts,
+  offsets: readonly bigint[],
+): Promise<number> {
+  const until = clock.monotonicMs() + FOLD_MS
+  for (;;) {
+    const mine = offsets.flatMap((offset, partition) => {
+      const position = here(partition)?.status().position
+      return position === undefined ? [] : [position > offset]
+    })
+    const folded = mine.filter((isFolded) => isFolded).length
+    if (folded === mine.length || clock.monotonicMs() >= until) return folded
+    await clock.sleep(FOLD_LOOK_MS)
+  }
+}
+
+function effectOf({ verb }: Order, folded: number, partitions: number): string {
+  const fold = `folded by ${folded} of ${partitions} partitions so far`
+  switch (verb) {
+    case 'pause':
+      return `no reaper begins a call from 2 s after this on; ${fold}`
+    case 'protect':
+      return `no reaper deletes it from 2 s after this on; ${fold}`
+    case 'resume':
+    case 'unprotect':
+    case 'approve':
+    case 'reject':
+    case 'close-breaker':
+      return `what it lets go is judged again now; ${fold}`
+  }
+}

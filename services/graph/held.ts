@@ -1,0 +1,254 @@
+/**
+ * What is held, by what, and what would let it go; and the plan that an approval is of.
+ *
+ * What must stay true: it reads what is committed and changes nothing. A digest is of all partitions or there is none, and names the very sets that the
+ * fold of each compares with its own.
+ *
+ * Not here: what holds what (core/hold.ts), taking an approval (core/approval.ts).
+ */
+import { createHash } from 'node:crypto'
+import { openBreakerOf } from '../../core/breaker.ts'
+import { nodeOf } from '../../core/graph.ts'
+import { planOf } from '../../core/held-plan.ts'
+import { heldPrefix, lastPart, nodeKey } from '../../core/key.ts'
+import type { HeldBy, Node } from '../../core/node.ts'
+import type { ClusterId, Uid } from '../../core/object.ts'
+import { prefixRange } from '../../ports/store.ts'
+import { Problem } from '../../runtime/problem.ts'
+import type { HeldSets } from './directive-http.ts'
+import type { Answer } from './query.ts'
+import type { View, Views } from './view.ts'
+import { piecesOf } from './view.ts'
+
+/** Keys read at once, groups that are counted apart, and how often a plan is made again when what is held changed meanwhile. */
+const PAGE_HELD = 500
+const MOST_GROUPS = 5_000
+const ATTEMPTS = 3
+
+export interface HeldObject {
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: Uid
+  readonly by: HeldBy
+  readonly evidence: string
+  /** What would be done. */
+  readonly what: string
+  readonly because: string
+  readonly since: number
+  readonly until: number | null
+}
+
+export interface HeldCount {
+  readonly cluster: string
+  readonly by: HeldBy
+  readonly evidence: string
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string
+  readonly count: number
+  /** Since when the first of them is to go. */
+  readonly since: number
+  /** When the first of them may go; null when no time lets it. */
+  readonly until: number | null
+  /** Of one of them. */
+  readonly because: string
+}
+
+export interface OpenBreaker {
+  readonly cluster: string
+  readonly since: number
+  readonly because: string
+}
+
+export interface HeldAnswer {
+  /** While one is open nothing goes in its cluster. */
+  readonly breakers: readonly OpenBreaker[]
+  readonly total: number
+  readonly counts: readonly HeldCount[]
+}
+
+export interface HeldPlan {
+  readonly cluster: string
+  readonly total: number
+  /** As many as were asked for. */
+  readonly objects: readonly HeldObject[]
+  /** SHA-256 over the sets of all partitions; null when not all could be read. */
+  readonly digest: string | null
+}
+
+export interface Holdings {
+  /** Of a cluster by name or id, or of all. */
+  held(cluster: string | undefined): Promise<Answer<HeldAnswer>>
+  /** What an approval would let go. */
+  plan(cluster: string | undefined, limit: number): Promise<Answer<HeldPlan>>
+  /** What waits for approval just now. */
+  sets(cluster: ClusterId): Promise<HeldSets>
+}
+
+export function createHoldings(views: Views): Holdings {
+  return {
+    async held(named) {
+      const view = await views.open()
+      const counts = new Map<string, HeldCount>()
+      let total = 0
+      let isCut = false
+      const breakers: OpenBreaker[] = []
+      for (const [cluster, name] of await clustersOf(view, named)) {
+        breakers.push(...(await view.read(() => breakersOf(view, cluster, name))))
+        for await (const object of heldIn(view, cluster)) {
+          total += 1
+          isCut = !count(counts, name, object) || isCut
+        }
+      }
+      const cut = isCut ? `more than ${MOST_GROUPS} groups: some are not listed` : ''
+      const partial = [view.partial(), cut].filter((text) => text !== '').join('; ')
+      return { answer: { breakers, total, counts: [...counts.values()].sort(byCount) }, partial }
+    },
+    async plan(named, limit) {
+      for (let attempt = 1; ; attempt++) {
+        const view = await views.open()
+        const clusters = await clustersOf(view, named)
+        const [first, second] = clusters
+        if (first === undefined) throw new Problem(404, 'no cluster was ever seen')
+        if (second !== undefined) {
+          const names = clusters.map(([, name]) => name).join(', ')
+          throw new Problem(400, `say which cluster with --cluster: ${names}`)
+        }
+        const [cluster, name] = first
+        const before = await setsOf(await views.open(), cluster)
+        const objects: HeldObject[] = []
+        for await (const object of heldIn(view, cluster)) {
+          if (object.by === 'approval' && objects.length < limit) objects.push(object)
+        }
+        const now = await views.open()
+        const after = await setsOf(now, cluster)
+        const isTorn = after.digest !== before.digest
+        if (isTorn && attempt < ATTEMPTS) continue
+        const doubt = isTorn ? 'what is held changed while it was listed: ask again' : ''
+        const partial = [view.partial() || now.partial(), doubt]
+          .filter((text) => text !== '')
+          .join('; ')
+        const total = after.listed.reduce((sum, set) => sum + set.count, 0)
+        const digest = partial === '' ? after.digest : null
+        return { answer: { cluster: name, total, objects: objects.sort(byName), digest }, partial }
+      }
+    },
+    async sets(cluster) {
+      const view = await views.open()
+      const sets = await setsOf(view, cluster)
+      if (view.partial() === '') return sets
+      throw new Problem(
+        503,
+        `not all that is held could be read: ${view.partial()}; ask again later`,
+      )
+    },
+  }
+}
+
+/** It is the same in all partitions, but for a moment. */
+function breakersOf(view: View, cluster: ClusterId, name: string): OpenBreaker[] {
+  const all = view.readers.flatMap((reader) => openBreakerOf(reader, cluster) ?? [])
+  const [first] = all
+  return first === undefined
+    ? []
+    : [{ cluster: name, since: first.openedAt, because: first.because }]
+}
+
+async function setsOf(view: View, cluster: ClusterId): Promise<HeldSets> {
+  const listed = await view.read(() => view.readers.map((reader) => planOf(reader, cluster)))
+  const text = JSON.stringify([cluster, listed.map(({ count, high, low }) => [count, high, low])])
+  return { digest: createHash('sha256').update(text).digest('hex'), listed }
+}
+
+/** With their names. */
+async function clustersOf(
+  view: View,
+  named: string | undefined,
+): Promise<readonly (readonly [ClusterId, string])[]> {
+  const ids = await view.clusters()
+  const all = await view.read(() => ids.map((id) => [id, view.clusterName(id)] as const))
+  if (named === undefined) return all
+  const found = all.filter(([id, name]) => id === named || name === named)
+  if (found.length > 0) return found
+  throw new Problem(404, `no cluster ${named} was ever seen; there is ${names(all)}`)
+}
+
+function names(all: readonly (readonly [ClusterId, string])[]): string {
+  return all.length === 0 ? 'none' : all.map(([, name]) => name).join(', ')
+}
+
+async function* heldIn(view: View, cluster: ClusterId): AsyncIterable<HeldObject> {
+  const prefix = heldPrefix(cluster)
+  for (const [index, partition] of view.partitions.entries()) {
+    const reader = view.readers[index]
+    if (reader === undefined) continue
+    for (let range = prefixRange(prefix, PAGE_HELD); ; ) {
+      const page = await partition.page(range)
+      const uids = page.map(([key]) => lastPart(key))
+      await partition.fetch(uids.map((uid) => nodeKey(cluster, uid)))
+      for (const some of piecesOf(uids)) {
+        yield* await view.read(() => some.flatMap((uid) => heldOf(nodeOf(reader, cluster, uid))))
+      }
+      const last = page.at(-1)?.[0]
+      if (last === undefined || page.length < PAGE_HELD) break
+      range = { ...range, gte: `${last}\0` }
+      view.forget()
+    }
+  }
+}
+
+/** Nothing when it is held no more. */
+function heldOf(node: Node | undefined): HeldObject[] {
+  const { object, hold, verdict } = node ?? {}
+  if (object === undefined || hold == null || hold.by === null) return []
+  const { group, kind, namespace, name, uid } = object
+  const { by, what, since, until } = hold
+  const { because = '', evidence = null } = verdict ?? {}
+  const place = { group, kind, namespace, name, uid }
+  return [{ ...place, by, evidence: evidence ?? '', what, because, since, until }]
+}
+
+/** False when there are too many groups for one more. */
+function count(counts: Map<string, HeldCount>, cluster: string, object: HeldObject): boolean {
+  const { by, evidence, group, kind, namespace, since, until, because } = object
+  const key = JSON.stringify([cluster, by, evidence, group, kind, namespace])
+  const former = counts.get(key)
+  if (former === undefined && counts.size >= MOST_GROUPS) return false
+  const one = { cluster, by, evidence, group, kind, namespace, count: 1, since, until, because }
+  counts.set(
+    key,
+    former === undefined
+      ? one
+      : {
+          ...former,
+          count: former.count + 1,
+          since: Math.min(former.since, since),
+          until: least(former.until, until),
+        },
+  )
+  return true
+}
+
+function least(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b)
+}
+
+function byCount(a: HeldCount, b: HeldCount): number {
+  return compare(orderOf(a), orderOf(b))
+}
+
+function byName(a: HeldObject, b: HeldObject): number {
+  return compare([a.kind, a.namespace, a.name, a.uid], [b.kind, b.namespace, b.name, b.uid])
+}
+
+function orderOf({ cluster, by, evidence, kind, namespace }: HeldCount): readonly string[] {
+  return [cluster, by, evidence, kind, namespace]
+}
+
+function compare(a: readonly string[], b: readonly string[]): number {
+  const at = a.findIndex((part, index) => part !== b[index])
+  if (at < 0) return 0
+  return (a[at] ?? '') < (b[at] ?? '') ? -1 : 1
+}
