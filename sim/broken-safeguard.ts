@@ -37,19 +37,6 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     by: { file: 'core/scenario.test.ts', test: 'story guarded holds' },
   },
   {
-    name: 'a hold is not begun anew',
-    mistake:
-      'an owner that came and went again in between is held no longer than one that stayed away',
-    changes: [
-      {
-        file: 'core/hold.ts',
-        from: 'if (proof !== null && proof.at > since) since = proof.at',
-        to: 'if (proof !== null && proof.at < 0) since = proof.at',
-      },
-    ],
-    by: { file: 'core/scenario.test.ts', test: 'story guarded budgets' },
-  },
-  {
     name: 'an approval is good for anything',
     mistake: 'what was said of one content is said of another',
     changes: [

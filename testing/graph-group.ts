@@ -113,7 +113,6 @@ export class GraphGroup {
       here,
       views,
       clock,
-      heldSets: async (cluster: string) => await holdings.sets(cluster),
       log,
       codec,
     }

@@ -20,14 +20,9 @@ import type { Log } from '../../ports/log.ts'
 import { principalOf, whoIs } from '../../runtime/principal.ts'
 import { Problem } from '../../runtime/problem.ts'
 import { type Order, readOrder } from './directive-order.ts'
+import type { Holdings } from './held.ts'
 import type { Views } from './view.ts'
 import type { LocalPartition } from './viewed-partition.ts'
-
-/** What is held for approval in a cluster: over all partitions, and the set of each. */
-export interface HeldSets {
-  readonly digest: string
-  readonly listed: readonly SetHash[]
-}
 
 export interface DirectiveParts {
   readonly views: Views
@@ -36,7 +31,7 @@ export interface DirectiveParts {
   readonly log: Log
   readonly codec: Codec
   readonly clock: Clock
-  readonly heldSets: (cluster: ClusterId) => Promise<HeldSets>
+  readonly holdings: Holdings
 }
 
 /** How far it has come when it is answered. */
@@ -139,16 +134,16 @@ async function checkRoom({ views }: DirectiveParts, { verb }: Order): Promise<vo
 }
 
 async function heldFor(
-  { heldSets }: DirectiveParts,
+  { holdings }: DirectiveParts,
   { verb, digest }: Order,
   cluster: ClusterId,
 ): Promise<readonly SetHash[]> {
   if (verb !== 'approve' && verb !== 'reject') return []
-  const held = await heldSets(cluster)
+  const held = await holdings.sets(cluster)
   if (held.digest === digest) return held.listed
   throw new Problem(
     409,
-    `another set is held for approval by now (sha256:${held.digest}): look at it again with "kinfold held", then ${verb} that one`,
+    `another set is held for approval by now (sha256:${held.digest}): look at it again with "kinfold plan held", then ${verb} that one`,
   )
 }
 

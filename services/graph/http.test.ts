@@ -63,7 +63,6 @@ async function serve(
     here,
     views,
     clock,
-    heldSets: async (cluster: string) => await holdings.sets(cluster),
     log,
     codec,
   }

@@ -120,7 +120,6 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   const holdings = createHoldings(views)
   return {
     ...{ views, log, codec, clock },
-    heldSets: (cluster) => holdings.sets(cluster),
     graph,
     census: createCensus(graph, codec, clock),
     index,
