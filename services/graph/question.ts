@@ -9,6 +9,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PropagationPolicy } from '../../core/object.ts'
 import { Problem } from '../../runtime/problem.ts'
+import type { Access } from './access.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
 import type { GraphDump } from './graph-dump.ts'
 import type { Holdings } from './held.ts'
@@ -17,6 +18,7 @@ import type { Planner } from './plan.ts'
 import type { Match, Query, Selector } from './query.ts'
 
 export interface QuestionParts {
+  readonly access: Access
   readonly query: Query
   readonly planner: Planner
   readonly cascades: Cascades
@@ -41,14 +43,23 @@ export function askedOf({ query }: FastifyRequest): Asked {
 }
 
 export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
-  const { query, cascades } = parts
+  const { query, cascades, access } = parts
+  const allowedOne = async (request: FastifyRequest): Promise<Named> => {
+    const root = await one(query, selector(askedOf(request))).catch(async (error) => {
+      await access.graph(request)
+      throw error
+    })
+    await access.object(request, root)
+    return root
+  }
   server.get('/v1/tree', async (request) => {
     const asked = askedOf(request)
-    return json(await query.tree(await one(query, selector(asked)), asked['owners'] === 'true'))
+    const root = await allowedOne(request)
+    const { answer, ...rest } = await query.tree(root, asked['owners'] === 'true')
+    return json({ answer: await access.shown(request, root.cluster, answer), ...rest })
   })
   server.get('/v1/why', async (request) => {
-    const asked = askedOf(request)
-    return json(await query.why(await one(query, selector(asked))))
+    return json(await query.why(await allowedOne(request)))
   })
   server.get('/v1/cascade', async (request, reply) => {
     const asked = askedOf(request)
