@@ -15,7 +15,7 @@ import { addDirectives } from './directive-http.ts'
 import type { PartitionParts } from './partition-http.ts'
 import { addPartitions } from './partition-http.ts'
 import type { QuestionParts } from './question.ts'
-import { addGraphDump, addQuestions, plain } from './question.ts'
+import { addGraphDump, addQuestions, askedOf, plain } from './question.ts'
 import type { Shadow } from './shadow.ts'
 
 export interface HttpParts extends QuestionParts, PartitionParts, DirectiveParts {
@@ -57,7 +57,7 @@ function addStreams(server: FastifyInstance, { log, codec }: HttpParts): void {
     const { topic } = request.params as { topic: string }
     if (topic !== 'lineage' && topic !== 'history')
       throw new Problem(404, `there is no topic ${topic} to read`)
-    const { follow, from } = request.query as Record<string, string | undefined>
+    const { follow, from } = askedOf(request)
     const closed = new AbortController()
     request.raw.on('close', () => closed.abort())
     reply.hijack()

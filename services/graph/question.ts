@@ -34,10 +34,18 @@ const PLAN_LISTED_MOST = 20_000
 
 type Asked = Record<string, string | undefined>
 
+/** Words of a query, each given once: a parser makes a list of those that are given more often. */
+export function askedOf({ query }: FastifyRequest): Asked {
+  const asked = query as Record<string, unknown>
+  const twice = Object.keys(asked).find((key) => typeof asked[key] !== 'string')
+  if (twice === undefined) return asked as Asked
+  throw new Problem(400, `${twice} is given more than once; ask with one`)
+}
+
 export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
   const { query, cascades, access } = parts
   const allowedOne = async (request: FastifyRequest): Promise<Named> => {
-    const root = await one(query, selector(request.query as Asked)).catch(async (error) => {
+    const root = await one(query, selector(askedOf(request))).catch(async (error) => {
       await access.graph(request)
       throw error
     })
@@ -45,7 +53,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     return root
   }
   server.get('/v1/tree', async (request) => {
-    const asked = request.query as Asked
+    const asked = askedOf(request)
     const root = await allowedOne(request)
     const { answer, ...rest } = await query.tree(root, asked['owners'] === 'true')
     return json({ answer: await access.shown(request, root.cluster, answer), ...rest })
@@ -54,7 +62,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     return json(await query.why(await allowedOne(request)))
   })
   server.get('/v1/cascade', async (request, reply) => {
-    const asked = request.query as Asked
+    const asked = askedOf(request)
     const root = await one(query, selector(asked))
     if (asked['follow'] === 'true') return await follow(request, reply, cascades, root)
     const answer = await cascades.cascade(root)
@@ -62,15 +70,15 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   })
   const oneAtATime = queue(MOST_WAITING)
   server.get('/v1/held', async (request) => {
-    const { cluster } = request.query as Asked
+    const { cluster } = askedOf(request)
     return json(await oneAtATime(() => parts.holdings.held(cluster)))
   })
   server.get('/v1/plan/held', async (request) => {
-    const { cluster, limit } = request.query as Asked
+    const { cluster, limit } = askedOf(request)
     return json(await oneAtATime(() => parts.holdings.plan(cluster, limitOf(limit))))
   })
   server.get('/v1/plan', async (request) => {
-    const asked = request.query as Asked
+    const asked = askedOf(request)
     const root = await one(query, selector(asked))
     const cascade = cascadeOf(asked['cascade'])
     const limit = limitOf(asked['limit'])
