@@ -148,7 +148,7 @@ async function heldFor(
   if (held.digest === digest) return held.listed
   throw new Problem(
     409,
-    `another set is held for approval by now (sha256:${held.digest}): look at it again with "kinfold held", then ${verb} that one`,
+    `another set is held for approval by now (sha256:${held.digest}): look at it again with "kinfold plan held", then ${verb} that one`,
   )
 }
 
