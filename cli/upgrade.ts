@@ -63,7 +63,7 @@ async function upgrade(data: string, signal: AbortSignal): Promise<string> {
 }
 
 const HINT =
-  'all clusters are paused: start Kinfold, look at what it would do, then let it go with "kinfold resume"'
+  'all clusters are paused: start Kinfold, look at what it would do, then let it go with "kinfold resume --why …"'
 
 async function versionIn(directory: string): Promise<FoundVersion> {
   await using log = await openSqliteLog({ directory, clock: systemClock(), readOnly: true })

@@ -3,6 +3,8 @@
  *
  * What must stay true: a warning is said once for a verdict, before what the verdict brings about, and changes nothing itself.
  *
+ * Each is a command with an id of its own, so they are made one by one, as they are issued.
+ *
  * Not here: posting the Event (adapters/kubernetes).
  */
 import type { CommandBase, WarnObject } from './command.ts'
@@ -11,21 +13,21 @@ import type { Stand } from './standing.ts'
 const REASON = 'OwnerRefInvalidNamespace'
 
 /** Of each reference to a namespaced owner that was never seen where the dependent could have one. */
-export function warningsOf(
+export function* warningsOf(
   stands: readonly Stand[],
   namespace: string,
   baseOf: () => CommandBase,
-): readonly WarnObject[] {
-  return stands.filter(isMisplaced).map(({ reference }) => {
+): Generator<WarnObject, void, undefined> {
+  for (const { reference } of stands.filter(isMisplaced)) {
     const { apiVersion, kind, name, uid } = reference
     const owner = `${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}`
-    return {
+    yield {
       ...baseOf(),
       type: 'WarnObject',
       reason: REASON,
       message: `ownerRef [${owner}] does not exist in namespace "${namespace}"`,
     }
-  })
+  }
 }
 
 function isMisplaced({ standing, place, proof, isOutOfScope }: Stand): boolean {

@@ -71,12 +71,19 @@ export interface Judged {
   readonly waited: ReadonlySet<string>
   /** Deleted with their dependents orphaned, by uid: whoever still names one is let go of, never deleted. */
   readonly orphaned: ReadonlyMap<string, ApiObject>
+  /** It was waiting a moment ago, and somebody then asked for its dependents to be orphaned: the look at it may be two seconds old. */
+  hasJustTurned(uid: string): boolean
   /** The same, and those of whom somebody has asked something else since: a patch may have been on its way. */
   readonly onceOrphaned: ReadonlyMap<string, ApiObject>
 }
 
-function liveness({ server, waited }: Judged, dependent: ApiObject, reference: Reference): Ground {
+function liveness(
+  { server, waited, hasJustTurned }: Judged,
+  dependent: ApiObject,
+  reference: Reference,
+): Ground {
   const ground = groundOf(server, dependent, reference)
+  if (ground === 'orphaning' && hasJustTurned(reference.uid)) return 'waiting'
   return ground === 'live' && waited.has(reference.uid) ? 'waiting' : ground
 }
 
@@ -114,7 +121,7 @@ function objectionToDelete(judged: Judged, sent: DeleteBody, object: ApiObject):
     if (ground === 'unresolvable') return `${reference.name} cannot be resolved (I6)`
     if (ground === 'live') return `${reference.name} lives (I1)`
     if (ground === 'orphaning') return `${reference.name} is orphaning (I1)`
-    if (isOrphaned(judged.orphaned, object, reference))
+    if (ground !== 'waiting' && isOrphaned(judged.orphaned, object, reference))
       return `${reference.name} orphaned its dependents (P10)`
   }
   return ''
@@ -160,10 +167,16 @@ function finalizerObjection(sent: PatchBody, before: ApiObject): string {
   return ''
 }
 
+export interface Leftover {
+  readonly object: ApiObject
+  readonly text: string
+}
+
 /** What is left to do when all is quiet; empty when nothing is. */
-export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): readonly string[] {
-  const left: string[] = []
+export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): readonly Leftover[] {
+  const left: Leftover[] = []
   for (const object of objects) {
+    const leave = (text: string): void => void left.push({ object, text })
     const { name, ownerReferences = [], deletionTimestamp, finalizers = [] } = object.metadata
     const state = finalizers.includes('orphan') ? 'orphaning' : 'waiting'
     if (
@@ -171,7 +184,7 @@ export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): re
       finalizers.some((each) => each === 'orphan' || each === 'foregroundDeletion')
     ) {
       if (!isHeldUp(server, object, state, objects))
-        left.push(`${object.kind}/${name} is ${state} for nothing (I17)`)
+        leave(`${object.kind}/${name} is ${state} for nothing (I17)`)
     }
     const grounds = ownerReferences.map((reference) => groundOf(server, object, reference))
     if (deletionTimestamp !== undefined || grounds.length === 0) continue
@@ -179,9 +192,9 @@ export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): re
     const isOfWidgets = [object, ...ownerReferences].some((each) => each.kind === 'Widget')
     if (isOfWidgets) continue
     if (grounds.includes('unresolvable')) continue
-    if (!grounds.includes('live')) left.push(`${object.kind}/${name} has no owner left (I16)`)
+    if (!grounds.includes('live')) leave(`${object.kind}/${name} has no owner left (I16)`)
     else if (grounds.some((ground) => ground !== 'live')) {
-      left.push(`${object.kind}/${name} names an absent owner beside a live one`)
+      leave(`${object.kind}/${name} names an absent owner beside a live one`)
     }
   }
   return left

@@ -1,10 +1,16 @@
 /** A server that dies in the middle of a cascade and comes back as it was before: every guard would pass, and nothing may go. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ApiServer } from '../adapters/memory/api-server.ts'
+import { policyFor } from '../core/policy.ts'
+import { ExchangeError } from '../ports/exchange.ts'
+import { draw } from './options.ts'
+import type { Site } from './site.ts'
 import { WholeWorld } from './world.ts'
 
 const MINUTE = 60_000
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
+const SECRETS = '/api/v1/namespaces/default/secrets'
+const FAMILY = 40
 
 // Between the owner's deletion and the commands' arrival the server dies, and comes back as it was before the deletion: every uid and version
 // that a command names is there again, so no guard inside a call would notice.
@@ -18,46 +24,55 @@ for (const [outageMs, isKilled] of [
 ] as const) {
   const how = isKilled ? ' and Kinfold was killed' : ''
   test(`a restore in the middle of a cascade deletes nothing, after ${outageMs} ms${how}`, async () => {
-    const world = new WholeWorld({ seed: outageMs, troubles: 0 })
-    const before = world.newServer(outageMs)
-    const { server: after } = world
-    for (const server of [before, after]) makeFamily(world, server)
+    const world = newWorld(outageMs)
+    const [site] = world.sites as [Site]
+    makeFamily(site)
     world.start()
-    await world.clock.advance(MINUTE)
-    world.user('DELETE', `${CONFIG_MAPS}/owner`, { propagationPolicy: 'Background' })
-    world.beforeEffect = () => {
-      world.isDown = true
-    }
-    await world.clock.advance(3)
-    ok(world.isDown, 'no DELETE was on its way')
-    world.cut()
-    await world.clock.advance(outageMs)
-    if (isKilled) await world.kill()
-    world.beforeEffect = () => undefined
-    world.server = before
-    world.isDown = false
-    if (isKilled) world.start()
-    await world.clock.advance(30 * MINUTE)
+    await world.time.advance(MINUTE)
+    const { writes } = site
+    site.user('DELETE', `${CONFIG_MAPS}/owner`, { propagationPolicy: 'Background' })
+    let isDown = false
+    world.beforeEffects.add(() => {
+      isDown = true
+    })
+    const up = world.network.hinder(() => {
+      if (isDown) throw new ExchangeError('UNREACHABLE', 'the server is down')
+      return undefined
+    })
+    await world.time.advance(60)
+    ok(isDown, 'no DELETE was on its way')
+    world.network.cut(site.name)
+    const start = isKilled ? world.slots[0]?.holdDown() : undefined
+    await world.time.advance(outageMs)
+    world.beforeEffects.clear()
+    site.restore(site.writes - writes)
+    up()
+    start?.()
+    await world.time.advance(30 * MINUTE)
     deepEqual(world.wrongs, [])
-    deepEqual(world.all([['', 'secrets']]).length, FAMILY)
+    deepEqual([...site.server.objects('', 'secrets')].length, FAMILY)
     // A watermark may lag behind what was told before a kill, so that no version tells of the restore.
-    if (!isKilled) deepEqual(world.watcher.status().clusterEpoch, 2)
+    const [watcher] = world.processes()[0]?.watchers ?? []
+    if (!isKilled) deepEqual(watcher?.status().clusterEpoch, 2)
     await world.stop()
+    deepEqual(world.wrongs, [])
   })
 }
 
-const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
-const FAMILY = 40
+function newWorld(seed: number): WholeWorld {
+  const drawn = draw(seed, [])
+  const policy = policyFor('enforce', 'parity')
+  const [heartbeatMs, contactLostMs] = [5_000, 15_000]
+  const watcher = { ...drawn.watcher, heartbeatMs, contactLostMs }
+  return new WholeWorld({
+    ...{ ...drawn, policy, watcher, clusters: 1, partitions: 1, shape: 'embedded', bursts: [] },
+  })
+}
 
-function makeFamily(world: WholeWorld, server: ApiServer): void {
-  const { server: former } = world
-  world.server = server
-  world.user('POST', CONFIG_MAPS, { metadata: { name: 'owner' } })
-  const { uid } = server.object('', 'configmaps', 'default', 'owner')?.metadata ?? {}
+function makeFamily(site: Site): void {
+  site.user('POST', CONFIG_MAPS, { metadata: { name: 'owner' } })
+  const { uid } = site.server.object('', 'configmaps', 'default', 'owner')?.metadata ?? {}
   const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }]
-  for (let i = 0; i < FAMILY; i++) {
-    const metadata = { name: `d${i}`, ownerReferences }
-    world.user('POST', '/api/v1/namespaces/default/secrets', { metadata })
-  }
-  world.server = former
+  for (let i = 0; i < FAMILY; i++)
+    site.user('POST', SECRETS, { metadata: { name: `d${i}`, ownerReferences } })
 }

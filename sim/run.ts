@@ -1,84 +1,118 @@
 /**
  * One seed's life: a time with faults, then everything heals and it must come to rest.
  *
- * What must stay true: all that happens follows from the seed.
+ * What must stay true: all that happens follows from the options, so the same options give the same digest.
  */
-import { leftoversOf, RESOURCES } from './oracle.ts'
+import { type Begun, beginFault } from './faults.ts'
+import type { ScheduledFault, SimOptions } from './options.ts'
 import { Users } from './workload.ts'
 import { WholeWorld } from './world.ts'
 
 const MINUTE = 60_000
 /** Of virtual time until everything is in order: two growing waits of ten minutes, and an hour for what only a relist shows. */
 const PATIENCE_MS = 90 * MINUTE
+/** What is left after that may be held. */
+const HELD_MS = 12 * MINUTE
+const LOOK_MS = 10_000
+const QUIET_MS = 2 * MINUTE
+/** In that time nobody runs hot: calls and commands of one cluster. */
+const QUIET_REQUESTS = 400
+const QUIET_COMMANDS = 40
 
 export interface Run {
   readonly seed: number
   /** What was wrong; empty when all is well. */
   readonly wrongs: readonly string[]
   readonly reaped: number
+  /** How often each fault came about. */
+  readonly fired: ReadonlyMap<string, number>
+  /** Of virtual time. */
+  readonly elapsedMs: number
+  readonly digest: string
 }
 
-export async function runSeed(seed: number): Promise<Run> {
-  const world = new WholeWorld({ seed, partitions: 1 + (seed % 3), troubles: 0.02 * (seed % 5) })
-  const users = new Users(world)
+export async function run(options: SimOptions, print?: (line: string) => void): Promise<Run> {
+  const world = new WholeWorld(options, print)
+  const users = world.sites.map((site) => new Users(world, site))
   world.start()
   await live(world, users)
-  const left = world.wrongs.length > 0 ? [] : await heal(world, users)
-  if (world.reaped.length === 0) world.wrongs.push('nothing was ever reaped')
+  const wrongs = world.wrongs.length > 0 ? [] : await heal(world, users)
+  for (const each of wrongs) world.wrong(each)
   await world.stop()
-  return { seed, wrongs: [...world.wrongs, ...left], reaped: world.reaped.length }
+  return {
+    seed: options.seed,
+    wrongs: [...world.wrongs],
+    reaped: world.reaped.length,
+    fired: world.fired,
+    elapsedMs: world.time.monotonicMs(),
+    digest: world.trace.digest(),
+  }
 }
 
-async function live(world: WholeWorld, users: Users): Promise<void> {
-  const { chance, clock } = world
+/** Faults begin and end, and users act, each at its time. */
+async function live(world: WholeWorld, users: readonly Users[]): Promise<void> {
+  const { options, time } = world
+  const begun = new Set<Begun>()
   world.isTroubled = true
-  for (let turn = 0; turn < 150; turn++) {
-    const acts = 1 + chance.below(3)
-    for (let i = 0; i < acts; i++) users.act()
-    await clock.advance(chance.pick([5, 50, 500, 2_000, 6_000]))
-    const lot = chance.below(200)
-    if (lot < 4) world.cut()
-    else if (lot < 6) world.server.compact()
-    else if (lot < 9) world.log.loseNextCommitAnswer(chance.next() < 0.5)
-    else if (lot < 13) await restart(world, users)
+  for (const fault of options.faults) time.at(fault.atMs, () => begin(world, users, fault, begun))
+  for (const { atMs, acts, lastsMs } of options.bursts) {
+    const chosen = world.chance.below(users.length)
+    for (let act = 0; act < acts; act++)
+      time.at(atMs + (act * lastsMs) / acts, () => users[chosen]?.act())
+  }
+  for (let elapsedMs = 0; elapsedMs < options.safetyMs; elapsedMs += MINUTE) {
+    await time.advance(MINUTE)
+    world.lookAround()
     if (world.wrongs.length > 0) return
   }
-}
-
-async function restart(world: WholeWorld, users: Users): Promise<void> {
-  const { chance, clock } = world
-  if (chance.next() < 0.3) await world.stop()
-  else await world.kill(chance.next() < 0.3)
-  const turns = chance.below(10)
-  for (let turn = 0; turn < turns; turn++) {
-    users.act()
-    await clock.advance(chance.pick([10, 1_000, 60_000]))
-  }
-  if (chance.next() < 0.3) world.server.compact()
-  world.start()
-}
-
-async function heal(world: WholeWorld, users: Users): Promise<readonly string[]> {
   world.isTroubled = false
-  let left: readonly string[] = []
-  for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += 10_000) {
-    users.releaseAll()
-    await world.clock.advance(10_000)
-    left = leftoversOf(world.server, world.all(RESOURCES))
-    if (left.length === 0 && world.wrongs.length === 0) break
+  for (const { end } of begun) end()
+}
+
+function begin(
+  world: WholeWorld,
+  users: readonly Users[],
+  fault: ScheduledFault,
+  begun: Set<Begun>,
+): void {
+  if (!world.isTroubled) return
+  world.trace.note('fault', `${fault.row} for ${fault.lastsMs} ms`)
+  const it = beginFault(world, users, fault)
+  begun.add(it)
+  world.time.at(world.time.monotonicMs() + fault.lastsMs, () => {
+    if (!begun.delete(it)) return
+    world.trace.note('heals', fault.row)
+    it.end()
+  })
+}
+
+/** Held ones are looked for once everything else had its time. */
+async function leftAfter(world: WholeWorld, waitedMs: number): Promise<readonly string[]> {
+  if (!world.isCaughtUp) return [`not caught up: ${world.standing()}`]
+  if (world.leftovers().length === 0) return []
+  return waitedMs < HELD_MS ? ['not looked at yet'] : await world.unexplained()
+}
+
+async function heal(world: WholeWorld, users: readonly Users[]): Promise<readonly string[]> {
+  const { time } = world
+  world.trace.note('heal', 'everything heals')
+  let left: readonly string[] = ['nothing was looked at']
+  for (let waitedMs = 0; waitedMs < PATIENCE_MS && left.length > 0; waitedMs += LOOK_MS) {
+    for (const each of users) each.releaseAll()
+    await time.advance(LOOK_MS)
     if (world.wrongs.length > 0) return []
+    left = await leftAfter(world, waitedMs)
+    if (!world.isEnforcing && waitedMs > 5 * MINUTE) left = []
   }
   if (left.length > 0) return left
-  // Nothing more happens, and nobody runs hot.
-  await world.clock.advance(2 * MINUTE)
+  await time.advance(QUIET_MS)
   const [commands, requests] = [await world.commands(), world.requests]
-  await world.clock.advance(2 * MINUTE)
-  const wrongs = [
-    ...leftoversOf(world.server, world.all(RESOURCES)),
-    ...(await world.complaints(RESOURCES)),
-  ]
-  if ((await world.commands()) - commands >= 40) wrongs.push('commands go on')
+  await time.advance(QUIET_MS)
+  const wrongs = [...(world.isEnforcing ? await world.complaints() : [])]
+  const more = (await world.commands()) - commands
   const calls = world.requests - requests
-  if (calls >= 400) wrongs.push(`${calls} requests in two quiet minutes`)
+  const count = world.sites.length
+  if (more >= QUIET_COMMANDS * count) wrongs.push(`${more} commands in two quiet minutes (I18)`)
+  if (calls >= QUIET_REQUESTS * count) wrongs.push(`${calls} requests in two quiet minutes (I18)`)
   return wrongs
 }

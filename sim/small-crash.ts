@@ -116,7 +116,7 @@ class SmallCluster {
 
   leftovers(): readonly string[] {
     const all = RESOURCES.flatMap(([group, kind]) => [...this.#server.objects(group, kind)])
-    return leftoversOf(this.#server, all)
+    return leftoversOf(this.#server, all).map(({ text }) => text)
   }
 
   /** Of those that were to stay, and of those that were to go. */
@@ -177,7 +177,7 @@ class SmallCluster {
     const request = this.#acting
     if (before === null || request === undefined) return
     if (request.method !== 'DELETE' && request.method !== 'PATCH') return
-    const judged = { server: this.#server, ...this.#truth }
+    const judged = { hasJustTurned: () => false, server: this.#server, ...this.#truth }
     const objection = objectionTo(judged, request, before, after)
     if (objection !== '')
       this.wrongs.push(`${request.method} ${before.metadata.name}: ${objection}`)

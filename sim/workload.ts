@@ -1,10 +1,13 @@
 /**
- * Users and controllers of a whole world: they own, depend, adopt, delete and re-create, at moments that nobody asked them to choose.
+ * Users and controllers of one cluster: they own, depend, adopt, delete and re-create, at moments that nobody asked them to choose.
  *
  * What must stay true: all they do follows from the world's chance, and no reference they write names an owner that is created later.
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import { RESOURCES, widgetScope } from './oracle.ts'
+import type { Chance } from '../testing/seeded.ts'
+import { CANARY, KEEP } from './effect-checkers.ts'
+import { widgetScope } from './oracle.ts'
+import type { Site } from './site.ts'
 import type { WholeWorld } from './world.ts'
 
 const NAMESPACES: readonly [string, ...string[]] = ['blue', 'green', 'red']
@@ -18,23 +21,24 @@ const HOLD = 'example.com/hold'
 const MERGE = 'application/merge-patch+json'
 
 export class Users {
+  readonly site: Site
   readonly #world: WholeWorld
+  readonly #chance: Chance
   #count = 0
   /** Owners that were once here, the youngest last. */
   readonly #remembered: ApiObject[] = []
 
-  constructor(world: WholeWorld) {
+  constructor(world: WholeWorld, site: Site) {
     this.#world = world
-    for (const name of NAMESPACES) world.user('POST', '/api/v1/namespaces', { metadata: { name } })
-    world.beforeEffect = () => {
-      if (world.isTroubled && world.chance.next() < 0.15) this.act()
-    }
+    this.#chance = world.chance
+    this.site = site
+    for (const name of NAMESPACES) this.#makeNamespace(name)
   }
 
   /** One thing that somebody does. */
   act(): void {
-    const { chance } = this.#world
-    const lot = chance.below(100)
+    const chance = this.#chance
+    const lot = chance.next() * 100
     if (lot < 20) this.#createOwner()
     else if (lot < 55) this.#createDependent()
     else if (lot < 73) this.#deleteSomething()
@@ -42,7 +46,19 @@ export class Users {
     else if (lot < 90) this.#adopt()
     else if (lot < 97) this.#touch()
     else if (lot < 99) this.#release()
-    else this.#define()
+    else if (lot < 99.5) this.define()
+    else this.#renewNamespace()
+  }
+
+  /** A namespace goes with all that is in it, and comes back empty. */
+  #renewNamespace(): void {
+    const name = this.#chance.pick(NAMESPACES)
+    this.site.user('DELETE', `/api/v1/namespaces/${name}`, {})
+    this.#makeNamespace(name)
+  }
+
+  #makeNamespace(name: string): void {
+    this.site.user('POST', '/api/v1/namespaces', { metadata: { name } })
   }
 
   /** Finalizers that nobody takes off would keep their objects for ever. */
@@ -50,28 +66,143 @@ export class Users {
     for (const object of this.#all()) this.#dropFinalizers(object)
   }
 
+  /** What somebody made, by where it was. */
+  remake({ apiVersion, kind, metadata }: ApiObject): void {
+    const { name, namespace, ownerReferences = [] } = metadata
+    const path = pathOf({ apiVersion, kind, metadata: { ...metadata, namespace } } as ApiObject)
+    this.#create(path.slice(0, path.lastIndexOf('/')), { name, ownerReferences })
+  }
+
+  dropVersion(): void {
+    const versions = [
+      { name: 'v1', served: false, storage: true },
+      { name: 'v2', served: true, storage: false },
+    ]
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com'
+    this.site.user('PATCH', path, { spec: { versions } }, MERGE)
+  }
+
+  dependAcross(): void {
+    this.#make('configmaps', 'blue', [this.#make('configmaps', 'red', [])])
+  }
+
+  shareAndDelete(): void {
+    const [one, other] = [this.#make('configmaps', 'blue', []), this.#make('secrets', 'blue', [])]
+    for (let i = 0; i < 3; i++) this.#make('replicasets', 'blue', [one, other])
+    this.#delete(one, this.#chance.pick(['Background', 'Foreground']))
+  }
+
+  ring(): void {
+    const length = 1 + this.#chance.below(3)
+    const all = Array.from({ length }, () => this.#make('configmaps', 'green', []))
+    for (const [index, object] of all.entries()) this.#own(object, all[(index + 1) % length])
+    if (this.#chance.next() < 0.7) this.#delete(all[0], 'Foreground')
+  }
+
+  /** Deep enough to take several rounds, wide enough for several pages. */
+  crowd(): void {
+    let above = this.#make('configmaps', 'red', [])
+    const top = above
+    for (let depth = 0; depth < 25; depth++) above = this.#make('configmaps', 'red', [above])
+    for (let i = 0; i < 90; i++) this.#make('secrets', 'red', [top])
+    this.#delete(top, this.#chance.pick(['Background', 'Foreground', 'Orphan']))
+  }
+
+  /** Somebody adopts what is about to change there; false when it is not there any more. */
+  adoptAt(path: string): boolean {
+    const [where = ''] = path.split('?')
+    const object = this.#all().find((each) => pathOf(each) === where)
+    if (object === undefined) return false
+    const { namespace = '' } = object.metadata
+    const near = this.#all().find(({ metadata }) => {
+      const isNear = metadata.namespace === undefined || metadata.namespace === namespace
+      return isNear && metadata.deletionTimestamp === undefined && metadata !== object.metadata
+    })
+    this.#own(object, near)
+    return near !== undefined
+  }
+
+  holdDeleted(): void {
+    const owner = this.#make('configmaps', 'green', [], [HOLD])
+    for (let i = 0; i < 3; i++) this.#make('secrets', 'green', [owner])
+    this.#delete(owner, this.#chance.pick(['Background', 'Foreground', 'Orphan']))
+  }
+
+  mixFinalizers(): void {
+    const owner = this.#make('configmaps', 'blue', [])
+    for (let i = 0; i < 2; i++) this.#make('secrets', 'blue', [owner])
+    this.#delete(owner, this.#chance.pick(['Foreground', 'Orphan']))
+    const finalizers = this.#chance.pick([
+      ['orphan', 'foregroundDeletion'],
+      ['foregroundDeletion'],
+      [],
+    ])
+    if (owner !== undefined)
+      this.site.user('PATCH', pathOf(owner), { metadata: { finalizers } }, MERGE)
+  }
+
+  orphanFamily(): void {
+    const owner = this.#make('configmaps', 'red', [])
+    for (let i = 0; i < 12; i++) this.#make('secrets', 'red', [owner])
+    this.#delete(owner, 'Orphan')
+  }
+
+  restoreFamily(): void {
+    const owner = this.#make('configmaps', 'blue', [])
+    this.#delete(owner, 'Background')
+    for (let i = 0; i < 12; i++) this.#make('secrets', 'blue', [owner])
+  }
+
+  #make(
+    resource: 'configmaps' | 'secrets' | 'replicasets',
+    namespace: string,
+    owners: readonly (ApiObject | undefined)[],
+    finalizers: readonly string[] = [],
+  ): ApiObject | undefined {
+    const group = resource === 'replicasets' ? 'apps' : ''
+    const root = group === '' ? '/api/v1' : '/apis/apps/v1'
+    const name = `m${++this.#count}`
+    const ownerReferences = owners.flatMap((owner) => referenceTo(owner))
+    const metadata = { name, ownerReferences, finalizers }
+    this.#create(`${root}/namespaces/${namespace}/${resource}`, metadata)
+    return this.site.server.object(group, resource, namespace, name)
+  }
+
+  #own(object: ApiObject | undefined, owner: ApiObject | undefined): void {
+    if (object === undefined || owner === undefined) return
+    const { ownerReferences = [] } = object.metadata
+    const metadata = { ownerReferences: [...ownerReferences, ...referenceTo(owner)] }
+    this.site.user('PATCH', pathOf(object), { metadata }, MERGE)
+  }
+
+  #delete(object: ApiObject | undefined, propagationPolicy: string): void {
+    if (object === undefined) return
+    this.#remembered.push(object)
+    this.site.user('DELETE', pathOf(object), { propagationPolicy })
+  }
+
   #all(): ApiObject[] {
-    return this.#world.all(RESOURCES)
+    return this.site.all()
   }
 
   #pick(): ApiObject | undefined {
     const all = this.#all()
-    return all[this.#world.chance.below(all.length)]
+    return all[this.#chance.below(all.length)]
   }
 
   /** Widgets come and go as a kind, in one scope or the other. */
-  #define(): void {
-    const { chance } = this.#world
+  define(): void {
+    const chance = this.#chance
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
     const metadata = { name: 'widgets.example.com' }
-    if (widgetScope(this.#world.server) !== undefined) {
-      this.#world.user('DELETE', `${path}/${metadata.name}`, {})
+    if (widgetScope(this.site.server) !== undefined) {
+      this.site.user('DELETE', `${path}/${metadata.name}`, {})
       return
     }
     const scope = chance.next() < 0.5 ? 'Cluster' : 'Namespaced'
     const names = { plural: 'widgets', kind: 'Widget' }
     const versions = [{ name: 'v1', served: true, storage: true }]
-    this.#world.user('POST', path, {
+    this.site.user('POST', path, {
       metadata,
       spec: { group: 'example.com', scope, names, versions },
     })
@@ -79,12 +210,12 @@ export class Users {
 
   #createOwner(): void {
     const name = `o${++this.#count}`
-    if (this.#world.chance.next() < 0.25) this.#create('/api/v1/persistentvolumes', { name })
+    if (this.#chance.next() < 0.25) this.#create('/api/v1/persistentvolumes', { name })
     else this.#create(this.#somewhere(), { name })
   }
 
   #createDependent(): void {
-    const { chance } = this.#world
+    const chance = this.#chance
     const name = `d${++this.#count}`
     const finalizers = chance.next() < 0.1 ? [HOLD] : []
     if (chance.next() < 0.08) {
@@ -100,7 +231,7 @@ export class Users {
 
   /** Mostly of owners where they may be; sometimes of one that is gone, elsewhere, or misspelt. */
   #references(namespace: string, count: number): object[] {
-    const { chance } = this.#world
+    const chance = this.#chance
     const isNear = ({ metadata }: ApiObject): boolean =>
       metadata.namespace === undefined || metadata.namespace === namespace
     const live = this.#all()
@@ -115,12 +246,15 @@ export class Users {
       const { apiVersion, kind, metadata } = owner
       const right = { apiVersion, kind, name: metadata.name, uid: metadata.uid }
       const block = chance.next() < 0.5 ? { blockOwnerDeletion: chance.next() < 0.5 } : {}
+      if (kind === 'PersistentVolume' && namespace !== '' && this.#world.broker.partitions > 1)
+        this.#world.reached('F50')
       references.push({ ...right, ...block, ...this.#slip(chance.below(100)) })
     }
     return references
   }
 
   #slip(lot: number): object {
+    if (lot < 10) this.#world.reached(lot >= 7 && lot < 9 ? 'F25' : 'F66')
     if (lot < 3) return { uid: `never-${this.#count}` }
     if (lot < 5) return { name: 'misspelt' }
     if (lot < 7) return { apiVersion: 'v1', kind: 'Secret' }
@@ -132,18 +266,20 @@ export class Users {
   #deleteSomething(): void {
     const object = this.#pick()
     if (object === undefined) return
-    const lot = this.#world.chance.below(10)
+    const lot = this.#chance.below(10)
     const propagationPolicy = lot < 6 ? 'Background' : lot < 8 ? 'Foreground' : 'Orphan'
     this.#remembered.push(object)
-    this.#world.user('DELETE', pathOf(object), { propagationPolicy })
+    if (object.metadata.finalizers?.includes(HOLD) === true) this.#world.reached('F74')
+    this.site.user('DELETE', pathOf(object), { propagationPolicy })
   }
 
   /** The same name, another uid. */
   #recreate(): void {
     const object = this.#pick()
     if (object === undefined) return
+    this.#world.reached('F73')
     this.#remembered.push(object)
-    this.#world.user('DELETE', pathOf(object), { propagationPolicy: 'Background' })
+    this.site.user('DELETE', pathOf(object), { propagationPolicy: 'Background' })
     const path = pathOf(object)
     this.#create(path.slice(0, path.lastIndexOf('/')), { name: object.metadata.name })
   }
@@ -151,36 +287,36 @@ export class Users {
   #adopt(): void {
     const object = this.#pick()
     if (object === undefined) return
-    const { chance } = this.#world
+    const chance = this.#chance
     const { namespace = '', ownerReferences = [] } = object.metadata
     const more = this.#references(namespace, 1)
     const kept = ownerReferences.filter(() => chance.next() < 0.6)
     const metadata = { ownerReferences: [...kept, ...more] }
-    this.#world.user('PATCH', pathOf(object), { metadata }, MERGE)
+    this.site.user('PATCH', pathOf(object), { metadata }, MERGE)
   }
 
   #touch(): void {
     const object = this.#pick()
     if (object === undefined) return
     const metadata = { annotations: { touched: String(++this.#count) } }
-    this.#world.user('PATCH', pathOf(object), { metadata }, MERGE)
+    this.site.user('PATCH', pathOf(object), { metadata }, MERGE)
   }
 
   #release(): void {
     const held = this.#all().filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
-    const object = held[this.#world.chance.below(held.length)]
+    const object = held[this.#chance.below(held.length)]
     if (object !== undefined) this.#dropFinalizers(object)
   }
 
   #dropFinalizers(object: ApiObject): void {
     if ((object.metadata.finalizers ?? []).length === 0) return
-    this.#world.user('PATCH', pathOf(object), { metadata: { finalizers: null } }, MERGE)
+    this.site.user('PATCH', pathOf(object), { metadata: { finalizers: null } }, MERGE)
   }
 
   #somewhere(): string {
-    const { chance } = this.#world
+    const chance = this.#chance
     const namespace = chance.pick(NAMESPACES)
-    const scope = widgetScope(this.#world.server)
+    const scope = widgetScope(this.site.server)
     if (scope !== undefined && chance.next() < 0.3) {
       const within = scope === 'Cluster' ? '' : `/namespaces/${namespace}`
       return `/apis/example.com/v1${within}/widgets`
@@ -191,8 +327,17 @@ export class Users {
   }
 
   #create(path: string, metadata: object): void {
-    this.#world.user('POST', path, { metadata })
+    const kept = this.#chance.next() < 0.04 ? { [KEEP]: 'keep' } : {}
+    const annotations = { 'example.com/note': CANARY, ...kept }
+    const body = { metadata: { annotations, ...metadata }, data: { key: CANARY } }
+    this.site.user('POST', path, path.endsWith('s') ? body : { metadata })
   }
+}
+
+function referenceTo(owner: ApiObject | undefined): object[] {
+  if (owner === undefined) return []
+  const { apiVersion, kind, metadata } = owner
+  return [{ apiVersion, kind, name: metadata.name, uid: metadata.uid, blockOwnerDeletion: true }]
 }
 
 function pathOf({ apiVersion, kind, metadata }: ApiObject): string {

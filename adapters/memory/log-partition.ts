@@ -77,6 +77,15 @@ export class MemoryPartition {
     this.#start = before
   }
 
+  /** Loses its end; open transactions lose what they wrote here. Offsets are given again. */
+  cutOff(from: bigint): void {
+    this.#entries.splice(this.#indexOf(from))
+    for (const [transaction, first] of this.#open) {
+      if (first >= from) this.#open.delete(transaction)
+    }
+    if (from < this.#next) this.#next = from
+  }
+
   /** Tombstones stay: whoever read the older value has to learn that it went. */
   compact(): void {
     const end = this.end

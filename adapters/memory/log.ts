@@ -180,6 +180,11 @@ export class MemoryLog implements Log {
     this.#content.refusals.push(new LogError('UNAVAILABLE', message))
   }
 
+  /** As an unclean election: what was acknowledged from `from` on is gone. */
+  cutOff(topic: Topic, partition: number, from: bigint): void {
+    this.#partition(topic, partition).cutOff(from)
+  }
+
   /** Removes superseded entries of a compacted topic; tombstones stay. */
   compact(topic: Topic, partition: number): void {
     const at = this.#partition(topic, partition)
@@ -210,13 +215,18 @@ export class MemoryLog implements Log {
 
   async #change(at: MemoryPartition, leftMs: number, signal?: AbortSignal): Promise<void> {
     const over = new AbortController()
-    const ends = [over.signal, this.#closed.signal]
-    const takeBack = at.onChange(() => over.abort())
-    const any = AbortSignal.any(signal === undefined ? ends : [...ends, signal])
-    await this.#options.clock.sleep(leftMs, any)
+    // One signal of our own, and a reason that is there already: this is the simulator's busiest wait.
+    const end = (): void => over.abort(CHANGED)
+    const takeBack = at.onChange(end)
+    const ends = signal === undefined ? [this.#closed.signal] : [this.#closed.signal, signal]
+    for (const each of ends) each.addEventListener('abort', end, { once: true })
+    await this.#options.clock.sleep(leftMs, over.signal)
+    for (const each of ends) each.removeEventListener('abort', end)
     takeBack()
   }
 }
+
+const CHANGED = new Error('Something changed.')
 
 function emptyContent(log: MemoryLogOptions): Content {
   const partitions = new Map<string, MemoryPartition>()

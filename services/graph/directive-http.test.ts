@@ -11,7 +11,9 @@ import type { Topic } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { serveEndpoint } from '../../runtime/endpoint.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
+import { createAccess } from './access.ts'
 import { addDirectives, type DirectiveAnswer } from './directive-http.ts'
+import { createHoldings } from './held.ts'
 import { readerOf } from './view.ts'
 import { taskOf } from './viewed-partition.ts'
 
@@ -40,10 +42,15 @@ async function rigFor(t: TestContext): Promise<Rig> {
     appended.push(topic)
     return await append(topic, partition, records)
   }
+  const views = viewsOf([running.task], 1)
   const parts = {
-    views: viewsOf([running.task], 1),
+    views,
+    access: createAccess({ views, authority: undefined, isReadingReviewed: false }),
     here: taskOf({ tasks: [running.task] }),
-    heldSets: async () => ({ digest: DIGEST, listed: [EMPTY_SET] }),
+    holdings: {
+      ...createHoldings(views),
+      sets: async () => ({ digest: DIGEST, listed: [EMPTY_SET] }),
+    },
     ...{ log, codec, clock },
   }
   const { url, server } = await serveEndpoint(

@@ -19,24 +19,21 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import { principalOf, whoIs } from '../../runtime/principal.ts'
 import { Problem } from '../../runtime/problem.ts'
+import type { Access } from './access.ts'
 import { type Order, readOrder } from './directive-order.ts'
+import type { Holdings } from './held.ts'
 import type { Views } from './view.ts'
 import type { LocalPartition } from './viewed-partition.ts'
 
-/** What is held for approval in a cluster: over all partitions, and the set of each. */
-export interface HeldSets {
-  readonly digest: string
-  readonly listed: readonly SetHash[]
-}
-
 export interface DirectiveParts {
+  readonly access: Access
   readonly views: Views
   /** Undefined when it is somebody else's. */
   readonly here: (partition: number) => LocalPartition | undefined
   readonly log: Log
   readonly codec: Codec
   readonly clock: Clock
-  readonly heldSets: (cluster: ClusterId) => Promise<HeldSets>
+  readonly holdings: Holdings
 }
 
 /** How far it has come when it is answered. */
@@ -63,6 +60,7 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
       throw new Problem(403, 'no orders are taken from web pages where no token has to be shown')
     }
     const order = readOrder(request.body)
+    await parts.access.order(request, order.verb)
     const who = whoIs(principal, order.claimed)
     const cluster = await clusterIdOf(parts, order)
     await checkRoom(parts, order)
@@ -139,12 +137,12 @@ async function checkRoom({ views }: DirectiveParts, { verb }: Order): Promise<vo
 }
 
 async function heldFor(
-  { heldSets }: DirectiveParts,
+  { holdings }: DirectiveParts,
   { verb, digest }: Order,
   cluster: ClusterId,
 ): Promise<readonly SetHash[]> {
   if (verb !== 'approve' && verb !== 'reject') return []
-  const held = await heldSets(cluster)
+  const held = await holdings.sets(cluster)
   if (held.digest === digest) return held.listed
   throw new Problem(
     409,

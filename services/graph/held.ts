@@ -9,13 +9,13 @@
 import { createHash } from 'node:crypto'
 import { openBreakerOf } from '../../core/breaker.ts'
 import { nodeOf } from '../../core/graph.ts'
+import type { SetHash } from '../../core/hash.ts'
 import { planOf } from '../../core/held-plan.ts'
 import { heldPrefix, lastPart, nodeKey } from '../../core/key.ts'
 import type { HeldBy, Node } from '../../core/node.ts'
 import type { ClusterId, Uid } from '../../core/object.ts'
 import { prefixRange } from '../../ports/store.ts'
 import { Problem } from '../../runtime/problem.ts'
-import type { HeldSets } from './directive-http.ts'
 import type { Answer } from './query.ts'
 import type { View, Views } from './view.ts'
 import { piecesOf } from './view.ts'
@@ -76,6 +76,12 @@ export interface HeldPlan {
   readonly objects: readonly HeldObject[]
   /** SHA-256 over the sets of all partitions; null when not all could be read. */
   readonly digest: string | null
+}
+
+/** What is held for approval in a cluster: over all partitions, and the set of each. */
+export interface HeldSets {
+  readonly digest: string
+  readonly listed: readonly SetHash[]
 }
 
 export interface Holdings {

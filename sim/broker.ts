@@ -1,0 +1,144 @@
+/**
+ * The log as processes reach it: one memory log, and between it and each process the hindrances that faults have put up.
+ *
+ * What must stay true: what was acknowledged is on the log, unless a fault that says so took it away; a killed process writes nothing more,
+ * and what it had open is aborted by whoever takes over.
+ *
+ * Not here: which hindrances there are (log-faults.ts).
+ */
+import { MemoryLog } from '../adapters/memory/log.ts'
+import type { Log, Produced, SavedPosition, TaskLog, Topic } from '../ports/log.ts'
+import type { Timeline } from './clock.ts'
+import type { Crossing, Incarnation } from './incarnation.ts'
+
+export type LogCall = 'append' | 'read' | 'save' | 'ask' | 'open-task' | 'commit'
+
+export interface LogPassage {
+  readonly call: LogCall
+  readonly topic: Topic
+  readonly partition: number
+  readonly by: Incarnation
+}
+
+/** Thrown by a hindrance: the log does nothing, and says that it did. */
+export const SWALLOWED: Error = new Error('swallowed')
+
+/** Throws in the log's place, or waits; what it returns is called once the log has done it, before the caller hears of it. */
+export type LogHindrance = (passage: LogPassage) => Promise<(() => void) | undefined>
+
+export interface Appended {
+  readonly topic: Topic
+  readonly partition: number
+  readonly records: readonly Produced[]
+  readonly by: string
+}
+
+/** A read may wait longer than it was asked to: virtual time is dear by the wakening. */
+const STRETCH = 15
+
+export class Broker {
+  readonly #time: Timeline
+  readonly #hindrances = new Set<LogHindrance>()
+  readonly #observer: (appended: Appended) => void
+  log: MemoryLog
+
+  constructor(partitions: number, time: Timeline, observer: (appended: Appended) => void) {
+    this.#time = time
+    this.#observer = observer
+    this.log = new MemoryLog({ partitions, clock: time })
+  }
+
+  get partitions(): number {
+    return this.log.partitions('events')
+  }
+
+  hinder(hindrance: LogHindrance): () => void {
+    this.#hindrances.add(hindrance)
+    return () => this.#hindrances.delete(hindrance)
+  }
+
+  /** A new log, with nothing in it: somebody began with an empty data directory. */
+  replace(): void {
+    this.log = new MemoryLog({ partitions: this.partitions, clock: this.#time })
+  }
+
+  logOf(by: Incarnation): Log {
+    const { log } = this
+    const pass = <T>(
+      call: LogCall,
+      topic: Topic,
+      partition: number,
+      ask: () => Promise<T>,
+    ): Promise<T> => this.#pass({ call, topic, partition, by }, ask)
+    return {
+      partitions: (topic) => log.partitions(topic),
+      append: (topic, partition, records) =>
+        pass('append', topic, partition, async () => {
+          const offset = await log.append(topic, partition, records)
+          this.#observer({ topic, partition, records, by: by.name })
+          return offset
+        }),
+      read: (topic, partition, from, { limit, waitMs }, signal) =>
+        pass('read', topic, partition, () =>
+          log.read(topic, partition, from, { limit, waitMs: stretched(topic, waitMs) }, signal),
+        ),
+      bounds: (topic, partition) =>
+        pass('ask', topic, partition, () => log.bounds(topic, partition)),
+      wholeFrom: (topic, partition) =>
+        pass('ask', topic, partition, () => log.wholeFrom(topic, partition)),
+      latest: (topic, partition) =>
+        pass('ask', topic, partition, () => log.latest(topic, partition)),
+      loadPosition: (reader, topic, partition) =>
+        pass('ask', topic, partition, () => log.loadPosition(reader, topic, partition)),
+      savePosition: (reader: string, topic: Topic, partition: number, position: SavedPosition) =>
+        pass('save', topic, partition, () => log.savePosition(reader, topic, partition, position)),
+      trim: (topic, partition, before) =>
+        pass('ask', topic, partition, () => log.trim(topic, partition, before)),
+      openTask: (partition) =>
+        pass('open-task', 'changelog', partition, async () =>
+          this.#taskLog(await log.openTask(partition), by),
+        ),
+      [Symbol.asyncDispose]: async () => undefined,
+    }
+  }
+
+  #taskLog(task: TaskLog, by: Incarnation): TaskLog {
+    const { partition, fence } = task
+    return {
+      partition,
+      fence,
+      commit: (commit) =>
+        this.#pass({ call: 'commit', topic: 'changelog', partition, by }, async () => {
+          const end = await task.commit(commit)
+          for (const output of commit.outputs) this.#observer({ ...output, by: by.name })
+          return end
+        }),
+      [Symbol.asyncDispose]: () => by.call('ask', async () => await task[Symbol.asyncDispose]()),
+    }
+  }
+
+  #pass<T>(passage: LogPassage, ask: () => Promise<T>): Promise<T> {
+    const crossing: Crossing = passage.call
+    return passage.by.call(crossing, async () => {
+      const afterwards: (() => void)[] = []
+      try {
+        for (const hindrance of this.#hindrances) {
+          const after = await hindrance(passage)
+          if (after !== undefined) afterwards.push(after)
+          if (passage.by.isDead) return await new Promise<T>(() => undefined)
+        }
+      } catch (error) {
+        if (error !== SWALLOWED) throw error
+        return undefined as T
+      }
+      const answer = await ask()
+      for (const after of afterwards) after()
+      return answer
+    })
+  }
+}
+
+/** Of control an answer without entries means that there was nothing, as of now. */
+function stretched(topic: Topic, waitMs: number): number {
+  return topic === 'control' ? waitMs : waitMs * STRETCH
+}

@@ -1,0 +1,115 @@
+/**
+ * Virtual time: a heap of sleepers that one loop wakes in order, and the clocks that machines read it by.
+ *
+ * What must stay true: who sleeps for the same moment wakes in the order in which they lay down, and all that follows from that without
+ * waiting for time is over before the next moment comes. A machine's wall clock may lie; its monotonic one may not.
+ *
+ * Not here: which processes hear of time at all (incarnation.ts).
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../ports/clock.ts'
+
+interface Sleeper {
+  readonly at: number
+  readonly number: number
+  wake: (() => void) | undefined
+}
+
+const START_MS = 1_700_000_000_000
+
+export class Timeline implements Clock {
+  #elapsedMs = 0
+  #count = 0
+  readonly #heap: Sleeper[] = []
+
+  now(): number {
+    return Math.floor(START_MS + this.#elapsedMs)
+  }
+
+  monotonicMs(): number {
+    return this.#elapsedMs
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true) return Promise.resolve()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const at = this.#elapsedMs + Math.max(0, ms)
+    const sleeper: Sleeper = { at, number: this.#count++, wake: undefined }
+    const giveUp = (): void => {
+      sleeper.wake = undefined
+      resolve()
+    }
+    sleeper.wake = () => {
+      signal?.removeEventListener('abort', giveUp)
+      resolve()
+    }
+    signal?.addEventListener('abort', giveUp, { once: true })
+    this.#push(sleeper)
+    return promise
+  }
+
+  /** Calls at that moment of elapsed time, before whoever sleeps until then. */
+  at(elapsedMs: number, call: () => void): void {
+    this.#push({ at: Math.max(elapsedMs, this.#elapsedMs), number: this.#count++, wake: call })
+  }
+
+  /** Moves time on, waking whoever is due on the way. */
+  async advance(ms: number): Promise<void> {
+    const until = this.#elapsedMs + ms
+    await setImmediate()
+    for (;;) {
+      const next = this.#heap[0]
+      if (next === undefined || next.at > until) break
+      this.#elapsedMs = next.at
+      if (this.#wakeAllDue()) await setImmediate()
+    }
+    this.#elapsedMs = until
+  }
+
+  #wakeAllDue(): boolean {
+    // Who lies down now for no time at all is woken next time, behind what follows from these.
+    const last = this.#count
+    let isAnyAwake = false
+    for (;;) {
+      const next = this.#heap[0]
+      if (next === undefined || next.at > this.#elapsedMs || next.number >= last) break
+      this.#pop()
+      if (next.wake === undefined) continue
+      isAnyAwake = true
+      next.wake()
+    }
+    return isAnyAwake
+  }
+
+  #push(sleeper: Sleeper): void {
+    const heap = this.#heap
+    let index = heap.push(sleeper) - 1
+    while (index > 0) {
+      const above = (index - 1) >>> 1
+      if (!isBefore(sleeper, heap[above]!)) break
+      heap[index] = heap[above]!
+      index = above
+    }
+    heap[index] = sleeper
+  }
+
+  #pop(): void {
+    const heap = this.#heap
+    const moved = heap.pop()!
+    if (heap.length === 0) return
+    let index = 0
+    for (;;) {
+      let below = 2 * index + 1
+      if (below >= heap.length) break
+      if (below + 1 < heap.length && isBefore(heap[below + 1]!, heap[below]!)) below++
+      if (!isBefore(heap[below]!, moved)) break
+      heap[index] = heap[below]!
+      index = below
+    }
+    heap[index] = moved
+  }
+}
+
+function isBefore(one: Sleeper, other: Sleeper): boolean {
+  return one.at === other.at ? one.number < other.number : one.at < other.at
+}

@@ -1,0 +1,204 @@
+/**
+ * Awkward things that users, controllers and operators do, all of them allowed: rings, chains, adoptions at the last moment, stuck finalizers,
+ * kinds that come and go, restored families, pauses and protection.
+ *
+ * What must stay true: each is something that an API server lets happen; none needs a broken machine.
+ */
+import { pauseKey, protectKey } from '../core/control-key.ts'
+import type { Policy } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
+import type { Control } from '../core/record.ts'
+import { seeded } from '../testing/seeded.ts'
+import type { Fault, FaultContext } from './faults.ts'
+import { siteOf } from './network-faults.ts'
+import type { Users } from './workload.ts'
+import type { WholeWorld } from './world.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+/** How often what we delete is made again. */
+const RECREATED = 5
+
+function usersOf({ users, fault }: FaultContext): Users {
+  return users[fault.target % users.length]!
+}
+
+/** Something that users do once. */
+function once(row: string, what: string, most: number, act: (users: Users) => void): Fault {
+  return {
+    row,
+    what,
+    lastsMs: [1, 1],
+    most,
+    begin(context) {
+      act(usersOf(context))
+      context.world.reached(row)
+      return undefined
+    },
+  }
+}
+
+export const lifeFaults: readonly Fault[] = [
+  once('F23', 'a definition goes with all its objects, or comes again', 4, (users) =>
+    users.define(),
+  ),
+  once('F24', 'the version that references name is served no more', 2, (users) =>
+    users.dropVersion(),
+  ),
+  once('F67', 'a reference names an owner in another namespace', 3, (users) =>
+    users.dependAcross(),
+  ),
+  once('F69', 'one owner of several goes', 4, (users) => users.shareAndDelete()),
+  once('F70', 'owners own each other, or themselves', 3, (users) => users.ring()),
+  once('F71', 'a long chain and a wide family go at once', 1, (users) => users.crowd()),
+  {
+    row: 'F72',
+    what: 'an object is adopted right before it is deleted',
+    lastsMs: [MINUTE, 20 * MINUTE],
+    most: 4,
+    begin(context) {
+      const { world, fault } = context
+      const site = siteOf(context)
+      const chance = seeded(fault.seed)
+      const adopt: Parameters<typeof world.beforeEffects.add>[0] = (at, { path }) => {
+        if (at !== site || chance.next() >= fault.rate) return
+        if (usersOf(context).adoptAt(path)) world.reached('F72')
+      }
+      world.beforeEffects.add(adopt)
+      return () => world.beforeEffects.delete(adopt)
+    },
+  },
+  once('F75', 'an owner goes and a finalizer holds it for hours', 4, (users) =>
+    users.holdDeleted(),
+  ),
+  once(
+    'F76',
+    'both finalizers of the collector are on one owner, or one is taken off',
+    4,
+    (users) => users.mixFinalizers(),
+  ),
+  {
+    row: 'F77',
+    what: 'dependents are orphaned while reapers die',
+    lastsMs: [2 * MINUTE, 2 * MINUTE],
+    most: 4,
+    begin(context) {
+      const { world, fault } = context
+      usersOf(context).orphanFamily()
+      const slots = world.slots.filter(({ roles }) => roles.reaps)
+      const slot = slots[fault.target % slots.length]!
+      const left = seeded(fault.seed).below(12)
+      slot.arm({ crossing: 'request', left, isBack: fault.seed % 2 === 0 }, () =>
+        world.reached('F77'),
+      )
+      return () => slot.disarm()
+    },
+  },
+  once('F78', 'a restore brings dependents back whose owners are no more', 2, (users) =>
+    users.restoreFamily(),
+  ),
+  {
+    row: 'F79',
+    what: 'a controller makes again what we delete',
+    lastsMs: [MINUTE, 10 * MINUTE],
+    most: 2,
+    begin(context) {
+      const { world } = context
+      const site = siteOf(context)
+      let left = RECREATED
+      const again: Parameters<typeof world.afterEffects.add>[0] = (at, { before, after }) => {
+        if (at !== site || after !== null || before === null || left-- <= 0) return
+        world.reached('F79')
+        world.time.at(world.time.monotonicMs() + SECOND, () => usersOf(context).remake(before))
+      }
+      world.afterEffects.add(again)
+      return () => world.afterEffects.delete(again)
+    },
+  },
+  {
+    row: 'F94',
+    what: 'a person pauses a cluster, or all, and resumes',
+    lastsMs: [10 * SECOND, 15 * MINUTE],
+    most: 3,
+    begin(context) {
+      const { world, fault } = context
+      const cluster = fault.seed % 3 === 0 ? '' : siteOf(context).id
+      void direct(world, 'pause', cluster, '').then((isTold) => {
+        if (!isTold) return
+        world.pausedMs.set(cluster, world.time.monotonicMs())
+        world.reached('F94')
+      })
+      return () => {
+        // Another one may have pressed it since; one resume ends all.
+        world.pausedMs.delete(cluster)
+        void direct(world, 'resume', cluster, '')
+      }
+    },
+  },
+  {
+    row: 'protect',
+    what: 'a person protects a namespace, and takes that back',
+    lastsMs: [MINUTE, 30 * MINUTE],
+    most: 3,
+    begin(context) {
+      const { world, fault } = context
+      const site = siteOf(context)
+      const namespace = seeded(fault.seed).pick(['blue', 'green', 'red'])
+      const key = `${site.name}/${namespace}`
+      void direct(world, 'protect', site.id, `namespace/${namespace}`).then(() => {
+        world.protectedMs.set(key, world.time.monotonicMs())
+        world.reached('protect')
+      })
+      return () => {
+        world.protectedMs.delete(key)
+        void direct(world, 'unprotect', site.id, `namespace/${namespace}`)
+      }
+    },
+  },
+  {
+    row: 'F98',
+    what: 'the policy is changed while everything runs, and back',
+    lastsMs: [MINUTE, 20 * MINUTE],
+    most: 2,
+    suits: ({ policy }) => policy.mode === 'enforce',
+    begin({ world, fault }) {
+      const { preset } = world.policy
+      const mode = fault.seed % 2 === 0 ? 'dry-run' : 'observe'
+      void tellPolicy(world, policyFor(mode, preset))
+      world.reached('F98')
+      return () => void tellPolicy(world, world.policy)
+    },
+  },
+]
+
+/** As the endpoint does it: every partition is told, and `control`, so that reapers know at once. */
+async function direct(
+  world: WholeWorld,
+  verb: 'pause' | 'resume' | 'protect' | 'unprotect',
+  cluster: string,
+  subject: string,
+): Promise<boolean> {
+  const { broker, codec } = world
+  const { log } = broker
+  const [who, why] = ['somebody', 'a fault']
+  const about = { cluster, who, why }
+  const control: Control = {
+    ...{ type: 'Control', verb, ...about },
+    ...{ kind: null, number: 0, connected: false, protection: null },
+  }
+  const key = subject === '' ? pauseKey(cluster) : protectKey(cluster, subject)
+  await log.append('control', 0, [{ key, value: codec.encode(control) }])
+  const value = codec.encode({
+    ...{ type: 'Directive', verb, ...about, subject },
+    ...{ digest: null, listed: [] },
+  })
+  for (let partition = 0; partition < broker.partitions; partition++)
+    await log.append('events', partition, [{ key: 'directive', value }])
+  return log === broker.log
+}
+
+async function tellPolicy({ broker, codec }: WholeWorld, policy: Policy): Promise<void> {
+  const value = codec.encode({ type: 'PolicyChanged', policy, who: 'somebody', why: 'a fault' })
+  for (let partition = 0; partition < broker.partitions; partition++)
+    await broker.log.append('events', partition, [{ key: 'policy', value }])
+}

@@ -1,0 +1,258 @@
+/**
+ * What goes wrong with the log: it is away, its answers are lost, commits stay open, reads come late, positions are forgotten, its end is cut off.
+ *
+ * What must stay true: where acknowledged records are lost, somebody notices: the process that does ends with a sentence, and a person begins
+ * with an empty log and empty disks, as that sentence says.
+ */
+import { LogError } from '../ports/log.ts'
+import { seeded } from '../testing/seeded.ts'
+import { type LogCall, SWALLOWED } from './broker.ts'
+import type { Fault } from './faults.ts'
+import { siteOf } from './network-faults.ts'
+import type { WholeWorld } from './world.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+const AWAY = 'the log takes nothing for now'
+/** What may lose its end; events are most of what there is. */
+const CUT = ['events', 'events', 'commands', 'changelog', 'control'] as const
+const WRITES: ReadonlySet<LogCall> = new Set(['append', 'commit'])
+
+export const logFaults: readonly Fault[] = [
+  {
+    row: 'F38',
+    what: 'a broker crashes: calls fail, and some of those that took effect look as if they had not',
+    lastsMs: [5 * SECOND, 2 * MINUTE],
+    most: 6,
+    begin({ world, fault }) {
+      const chance = seeded(fault.seed)
+      return world.broker.hinder(async ({ call }) => {
+        if (chance.next() >= fault.rate) return undefined
+        world.reached('F38')
+        if (!WRITES.has(call) || chance.next() < 0.5) throw new LogError('UNAVAILABLE', AWAY)
+        return () => {
+          throw new LogError('UNKNOWN_OUTCOME', 'the answer was lost')
+        }
+      })
+    },
+  },
+  {
+    row: 'F39',
+    what: 'an unclean election cuts off the end of a partition',
+    lastsMs: [1, 1],
+    most: 1,
+    begin(context) {
+      const { world, fault } = context
+      const chance = seeded(fault.seed)
+      const topic = chance.pick(CUT)
+      const partition = topic === 'control' ? 0 : fault.target % world.broker.partitions
+      loseEnd(world, topic, partition, BigInt(1 + chance.below(40)))
+      return undefined
+    },
+  },
+  {
+    row: 'F40',
+    what: 'retention overtakes whoever reads',
+    lastsMs: [20 * SECOND, 2 * MINUTE],
+    most: 1,
+    begin(context) {
+      const { world, fault } = context
+      const role = fault.seed % 2 === 0 ? 'folds' : 'reaps'
+      const topic = role === 'folds' ? 'events' : 'commands'
+      const starts = world.slots.filter(({ roles }) => roles[role]).map((slot) => slot.holdDown())
+      return () => {
+        void overtake(world, topic).then(() => {
+          for (const start of starts) start()
+        })
+      }
+    },
+  },
+  {
+    row: 'F45',
+    what: 'the marker of a commit comes late, or the commit is aborted',
+    lastsMs: [MINUTE, 5 * MINUTE],
+    most: 4,
+    begin({ world, fault }) {
+      const chance = seeded(fault.seed)
+      return world.broker.hinder(async ({ call }) => {
+        if (call !== 'commit' || chance.next() >= fault.rate * 0.3) return undefined
+        const held = world.broker.log.holdNextCommit()
+        world.reached('F45')
+        const isAborted = chance.next() < 0.4
+        const afterMs = chance.below(8 * SECOND)
+        world.time.at(world.time.monotonicMs() + afterMs, () => {
+          if (isAborted) held.abort()
+          else held.release()
+        })
+        return undefined
+      })
+    },
+  },
+  {
+    row: 'F46',
+    what: "a reader's position is acknowledged and lost",
+    lastsMs: [MINUTE, 10 * MINUTE],
+    most: 3,
+    begin({ world }) {
+      const end = world.broker.hinder(async ({ call }) => {
+        if (call !== 'save') return undefined
+        world.reached('F46')
+        throw SWALLOWED
+      })
+      return () => {
+        end()
+        for (const slot of world.slots) if (slot.roles.reaps) slot.kill()
+      }
+    },
+  },
+  {
+    row: 'F47',
+    what: 'a record that nobody can read',
+    lastsMs: [1, 1],
+    most: 4,
+    begin(context) {
+      const { world, fault } = context
+      const partition = fault.target % world.broker.partitions
+      const key = `${siteOf(context).id}/blue`
+      const value = new Uint8Array([1, 2, 3, fault.seed % 256])
+      void world.broker.log.append('events', partition, [{ key, value }])
+      world.reached('F47')
+      return undefined
+    },
+  },
+  {
+    row: 'F49',
+    what: 'the log is away for long, and back',
+    lastsMs: [10 * MINUTE, 40 * MINUTE],
+    most: 1,
+    begin({ world }) {
+      world.reached('F49')
+      return world.broker.hinder(async () => {
+        throw new LogError('UNAVAILABLE', AWAY)
+      })
+    },
+  },
+  {
+    row: 'F83',
+    what: 'commands are on the log several times',
+    lastsMs: [MINUTE, 10 * MINUTE],
+    most: 4,
+    begin({ world, fault }) {
+      const chance = seeded(fault.seed)
+      const again = ({ topic, partition, records }: Parameters<Observer>[0]): void => {
+        if (topic !== 'commands' || chance.next() >= fault.rate) return
+        const times = 1 + chance.below(9)
+        world.reached('F83')
+        for (let time = 0; time < times; time++)
+          world.time.at(world.time.monotonicMs() + chance.below(2 * SECOND), () => {
+            void world.broker.log.append('commands', partition, [...records])
+          })
+      }
+      world.onAppended.add(again)
+      return () => world.onAppended.delete(again)
+    },
+  },
+  {
+    row: 'F85',
+    what: 'commands are read hours late',
+    lastsMs: [3 * MINUTE, 40 * MINUTE],
+    most: 2,
+    begin({ world, fault }) {
+      const over = Promise.withResolvers<void>()
+      const partition = fault.target % world.broker.partitions
+      const end = world.broker.hinder(async (passage) => {
+        if (passage.call !== 'read' || passage.topic !== 'commands') return undefined
+        if (passage.partition !== partition) return undefined
+        world.reached('F85')
+        await over.promise
+        return undefined
+      })
+      return () => {
+        end()
+        over.resolve()
+      }
+    },
+  },
+  {
+    row: 'F97',
+    what: 'somebody tells of a deletion that was none, in the name of a watcher that is no more',
+    lastsMs: [30 * SECOND, 2 * MINUTE],
+    most: 3,
+    begin({ world, fault }) {
+      let left = 1 + (fault.seed % 4)
+      const forge = ({ topic, partition, records }: Parameters<Observer>[0]): void => {
+        for (const { key, value } of topic === 'events' ? records : []) {
+          if (value === null || left === 0) continue
+          const event = world.codec.decode(value)
+          if (event.type !== 'ObjectAdded' && event.type !== 'ObjectUpdated') continue
+          left--
+          world.reached('F97')
+          const { cluster, object } = event
+          const forged = { type: 'ObjectDeleted', cluster, epoch: 0, object } as const
+          const record = { key, value: world.codec.encode(forged) }
+          world.time.at(world.time.monotonicMs() + SECOND, () => {
+            void world.broker.log.append('events', partition, [record])
+          })
+        }
+      }
+      world.onAppended.add(forge)
+      return () => world.onAppended.delete(forge)
+    },
+  },
+]
+
+type Observer = Parameters<WholeWorld['onAppended']['add']>[0]
+
+function loseEnd(
+  world: WholeWorld,
+  topic: 'events' | 'commands' | 'changelog' | 'control',
+  partition: number,
+  count: bigint,
+): void {
+  const { log } = world.broker
+  void log.bounds(topic, partition).then(({ start, end }) => {
+    const from = end - count > start ? end - count : start
+    log.cutOff(topic, partition, from)
+    world.trace.note('cut off', `${topic}/${partition} from ${from}, it ended at ${end}`)
+    world.reached('F39')
+    expectDamage(world)
+  })
+}
+
+async function overtake(world: WholeWorld, topic: 'events' | 'commands'): Promise<void> {
+  const { log } = world.broker
+  for (let partition = 0; partition < world.broker.partitions; partition++) {
+    const { end } = await log.bounds(topic, partition)
+    await log.trim(topic, partition, end)
+  }
+  world.reached('F40')
+  expectDamage(world)
+}
+
+/** Whoever finds it out says so and ends; then a person does what the sentence says. */
+function expectDamage(world: WholeWorld): void {
+  world.isLogHurt = true
+  forgetTheGone(world)
+  const excuse = (error: unknown): boolean => {
+    if (!(error instanceof LogError)) return false
+    if (error.code !== 'DAMAGED' && error.code !== 'OUT_OF_RANGE') return false
+    world.trace.note('person', `begins anew: ${error.message}`)
+    const starts = world.slots.map((slot) => slot.holdDown())
+    world.broker.replace()
+    world.isLogHurt = false
+    forgetTheGone(world)
+    world.pausedMs.clear()
+    for (const { disk } of world.slots) disk.lose()
+    world.time.at(world.time.monotonicMs() + MINUTE, () => {
+      for (const start of starts) start()
+    })
+    return true
+  }
+  world.excuses.add(excuse)
+}
+
+/** How an owner went is remembered on the log alone. */
+function forgetTheGone(world: WholeWorld): void {
+  for (const site of world.sites) world.truthOf(site).forgetTheGone()
+}

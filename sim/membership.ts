@@ -1,0 +1,66 @@
+/**
+ * Shares of partitions among the processes of a service, as one of them hears of them: late, when it was frozen.
+ *
+ * What must stay true: the group gives away what a member has once it has not been heard of for a session; the member itself goes on until it
+ * is told, which is after it has woken. One that finds itself put out joins again.
+ *
+ * Not here: who gets what (core/assignment.ts).
+ */
+import type { MemoryCoordinator } from '../adapters/memory/placement.ts'
+import type { Placed, Placement } from '../ports/placement.ts'
+import type { Timeline } from './clock.ts'
+import type { Incarnation } from './incarnation.ts'
+
+/** As Kafka's session timeout. */
+const SESSION_MS = 20_000
+const LOOK_MS = 1_000
+/** Until a process that slept hears of what it lost. */
+const NEWS_MS = 1_500
+
+export function membership(group: MemoryCoordinator, by: Incarnation, time: Timeline): Placement {
+  const inner = group.placement()
+  return {
+    owners: () => inner.owners(),
+    async *assignments(url, signal) {
+      while (!signal.aborted) {
+        const out = new AbortController()
+        void watchOver(by, time, out, signal)
+        for await (const placed of inner.assignments(url, AbortSignal.any([signal, out.signal]))) {
+          const known = heard(placed, by, time)
+          await by.call('ask', () => undefined)
+          yield known
+        }
+        await by.call('ask', () => time.sleep(NEWS_MS, signal))
+      }
+    },
+    [Symbol.asyncDispose]: async () => await inner[Symbol.asyncDispose](),
+  }
+}
+
+/** Puts it out once nothing was heard of it for a session. */
+async function watchOver(
+  by: Incarnation,
+  time: Timeline,
+  out: AbortController,
+  signal: AbortSignal,
+): Promise<void> {
+  let heardMs = time.monotonicMs()
+  while (!signal.aborted && !out.signal.aborted) {
+    await time.sleep(LOOK_MS, signal)
+    if (by.isAlive) heardMs = time.monotonicMs()
+    else if (time.monotonicMs() - heardMs >= SESSION_MS) out.abort(new Error('not heard of'))
+  }
+}
+
+function heard({ partition, role, revoked }: Placed, by: Incarnation, time: Timeline): Placed {
+  const known = new AbortController()
+  const tell = async (): Promise<void> => {
+    if (!by.isAlive) await time.sleep(NEWS_MS)
+    by.tell(() => {
+      if (by.isAlive) known.abort(revoked.reason)
+    })
+  }
+  if (revoked.aborted) known.abort(revoked.reason)
+  else revoked.addEventListener('abort', () => void tell(), { once: true })
+  return { partition, role, revoked: known.signal }
+}

@@ -1,0 +1,180 @@
+/**
+ * The wires between processes and API servers: each request passes the hindrances that faults have put up, then the server, then back.
+ *
+ * What must stay true: a request is carried out at most once; what a hindrance answers in the server's place was never carried out.
+ *
+ * Not here: which hindrances there are (network-faults.ts), what a server does (site.ts).
+ */
+import type { Exchange, ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
+import { ExchangeError } from '../ports/exchange.ts'
+import type { Chance } from '../testing/seeded.ts'
+import type { Timeline } from './clock.ts'
+import type { Incarnation } from './incarnation.ts'
+import type { Acting, Site } from './site.ts'
+
+export interface Passage {
+  readonly request: ExchangeRequest
+  /** The cluster that is meant. */
+  readonly site: Site
+  readonly by: Incarnation
+  readonly until: AbortSignal
+  /** Carries it out; once. */
+  readonly proceed: () => Promise<ExchangeResponse>
+}
+
+/** Undefined: it passes, and may be altered by another. */
+export type Hindrance = (
+  passage: Passage,
+) => ExchangeResponse | undefined | Promise<ExchangeResponse | undefined>
+
+/** Of one process to one cluster: what has broken is replaced. */
+interface Connection {
+  broken: AbortController
+}
+
+export class Network {
+  readonly #time: Timeline
+  readonly #chance: Chance
+  readonly #hindrances = new Set<Hindrance>()
+  /** Where a name leads. */
+  readonly #routes = new Map<string, Site>()
+  /** When a name began to lead elsewhere, last. */
+  routedMs = 0
+  readonly #connections = new Map<string, Set<Connection>>()
+  /** Called for each request that reaches a server. */
+  readonly onRequest: (passage: Passage) => void
+  /** Called right before a DELETE or PATCH takes effect: users act at awkward moments. */
+  readonly beforeEffect: (site: Site, request: ExchangeRequest) => void
+
+  constructor(
+    time: Timeline,
+    chance: Chance,
+    sites: readonly Site[],
+    hooks: Pick<Network, 'onRequest' | 'beforeEffect'>,
+  ) {
+    this.#time = time
+    this.#chance = chance
+    this.onRequest = hooks.onRequest
+    this.beforeEffect = hooks.beforeEffect
+    for (const site of sites) this.#routes.set(site.name, site)
+  }
+
+  /** Returns what takes it away. */
+  hinder(hindrance: Hindrance): () => void {
+    this.#hindrances.add(hindrance)
+    return () => this.#hindrances.delete(hindrance)
+  }
+
+  /** The name leads elsewhere from now on, or nowhere; connections stay. */
+  route(name: string, site: Site | undefined): void {
+    if (site === undefined) this.#routes.delete(name)
+    else this.#routes.set(name, site)
+    this.routedMs = this.#time.monotonicMs()
+  }
+
+  /** Breaks every connection to what the name leads to. */
+  cut(name: string): void {
+    for (const connection of this.#connections.get(name) ?? []) {
+      connection.broken.abort(new ExchangeError('CUT', 'the connection was cut'))
+      connection.broken = new AbortController()
+    }
+  }
+
+  /** Of one process to one cluster. */
+  exchange(name: string, by: Incarnation): Exchange {
+    const connection = this.#connect(name, by)
+    return {
+      request: (request, signal) => {
+        const sentMs = this.#time.monotonicMs()
+        return by.call('request', async () => {
+          const until = AbortSignal.any([signal, connection.broken.signal])
+          until.throwIfAborted()
+          const answer = await this.#pass(name, by, request, until, sentMs)
+          return { ...answer, body: crossing(untilAborted(answer.body, until), by) }
+        })
+      },
+      [Symbol.asyncDispose]: async () => {
+        connection.broken.abort(new ExchangeError('CUT', 'the exchange was closed'))
+      },
+    }
+  }
+
+  #connect(name: string, by: Incarnation): Connection {
+    const all = this.#connections.get(name) ?? new Set()
+    this.#connections.set(name, all)
+    const connection = { broken: new AbortController() }
+    all.add(connection)
+    by.dead.addEventListener('abort', () => {
+      all.delete(connection)
+      connection.broken.abort(by.dead.reason)
+    })
+    return connection
+  }
+
+  async #pass(
+    name: string,
+    by: Incarnation,
+    request: ExchangeRequest,
+    until: AbortSignal,
+    sentMs: number,
+  ): Promise<ExchangeResponse> {
+    // Answers of different requests overtake each other.
+    if (this.#chance.next() < 0.3) await this.#time.sleep(this.#chance.below(40), until)
+    until.throwIfAborted()
+    const site = this.#routes.get(name)
+    if (site === undefined) throw new ExchangeError('UNREACHABLE', `nobody answers at ${name}`)
+    const acting = { request, registration: name, by: by.name, sentMs }
+    const passage = { request, site, by, until, proceed: () => this.#carryOut(acting, passage) }
+    for (const hindrance of this.#hindrances) {
+      const answer = await hindrance(passage)
+      if (answer !== undefined) return answer
+      until.throwIfAborted()
+    }
+    return await passage.proceed()
+  }
+
+  #carryOut(acting: Acting, passage: Passage): Promise<ExchangeResponse> {
+    const { site, request, until } = passage
+    this.onRequest(passage)
+    if (request.method === 'DELETE' || request.method === 'PATCH') this.beforeEffect(site, request)
+    return site.carryOut(acting, until)
+  }
+}
+
+async function* crossing(
+  chunks: AsyncIterable<Uint8Array>,
+  by: Incarnation,
+): AsyncGenerator<Uint8Array> {
+  const each = chunks[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await by.call('chunk', () => each.next())
+      if (next.done === true) return
+      yield next.value
+    }
+  } finally {
+    await each.return?.()
+  }
+}
+
+/** As a connection does it: an abort ends the body at once, whatever the server is about. */
+async function* untilAborted(
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const aborted = Promise.withResolvers<never>()
+  aborted.promise.catch(() => undefined)
+  const onAbort = (): void => aborted.reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  const chunks = body[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await Promise.race([chunks.next(), aborted.promise])
+      if (next.done === true) return
+      yield next.value
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

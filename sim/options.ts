@@ -1,0 +1,163 @@
+/**
+ * What a seed draws: how many clusters, partitions and processes there are, what they are told to do, and which faults there will be.
+ *
+ * What must stay true: everything here is data that follows from the seed, so that a world can be run again with some of its faults left out.
+ *
+ * Not here: what a fault does (faults.ts), what users do (workload.ts).
+ */
+import type { Policy } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
+import type { WatcherConfig } from '../services/watcher/config.ts'
+import { type Chance, seeded } from '../testing/seeded.ts'
+
+/** `embedded`: all in one process, as `kinfold up`. `apart`: a process for each service, or two. */
+export type Shape = 'embedded' | 'apart'
+
+export interface SimOptions {
+  readonly seed: number
+  readonly clusters: number
+  readonly partitions: number
+  readonly shape: Shape
+  /** Processes of each service, where they are apart. */
+  readonly watchers: number
+  readonly graphs: number
+  readonly reapers: number
+  readonly standbys: number
+  /** The reapers share partitions; else each carries out everything. */
+  readonly isReapingShared: boolean
+  readonly policy: Policy
+  readonly watcher: Partial<WatcherConfig>
+  readonly retention: { readonly keepEvents: number; readonly snapshotEvents: number }
+  /** The time with faults. */
+  readonly safetyMs: number
+  /** Times at which users become busy, and for how many acts. */
+  readonly bursts: readonly Burst[]
+  readonly faults: readonly ScheduledFault[]
+}
+
+export interface Burst {
+  readonly atMs: number
+  readonly acts: number
+  readonly lastsMs: number
+}
+
+/** A fault that is to come. */
+export interface ScheduledFault {
+  readonly row: string
+  readonly atMs: number
+  readonly lastsMs: number
+  /** Which cluster or process, taken modulo how many there are. */
+  readonly target: number
+  /** How likely each occasion is hit, where a fault has occasions. */
+  readonly rate: number
+  /** Of its own chance. */
+  readonly seed: number
+}
+
+/** What the drawing needs to know of a fault. */
+export interface Drawable {
+  readonly row: string
+  readonly lastsMs: readonly [least: number, most: number]
+  /** At most so many in one run. */
+  readonly most: number
+  suits?(options: Omit<SimOptions, 'faults'>): boolean
+}
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+/** Each fault is in a run with this chance (swarm): mixes of a few find more than all at once. */
+const SWARM = 0.25
+/** Users are busy only now and then: what happens around a change matters, and quiet time only costs. */
+const BURSTS = 30
+
+export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
+  const chance = seeded(seed * 2_654_435_761)
+  const clusters = chance.pick([1, 1, 1, 1, 2, 2, 3])
+  const partitions = chance.pick([1, 1, 2, 2, 3, 4, 1, 2, 8])
+  const shape = chance.pick<Shape>(['embedded', 'apart', 'apart'])
+  const two = (): number => chance.pick([1, 2])
+  const safetyMs = 2 * HOUR
+  const world = {
+    ...{ seed, clusters, partitions, shape, safetyMs },
+    ...{ watchers: two(), graphs: two(), reapers: two(), standbys: chance.below(2) },
+    isReapingShared: chance.next() < 0.6,
+    policy: policy(chance),
+    watcher: watcherConfig(chance, clusters * (partitions + 2)),
+    retention: chance.pick([KEEP_ALL, KEEP_ALL, { keepEvents: 1_500, snapshotEvents: 500 }]),
+    bursts: bursts(chance, safetyMs),
+  }
+  return { ...world, faults: faults(chance, world, drawable) }
+}
+
+const KEEP_ALL = { keepEvents: 10_000_000, snapshotEvents: 10_000_000 }
+
+function policy(chance: Chance): Policy {
+  const mode = chance.next() < 0.9 ? 'enforce' : chance.pick(['dry-run', 'observe'] as const)
+  return policyFor(mode, chance.next() < 0.75 ? 'parity' : 'guarded')
+}
+
+/** Virtual time is cheap, not free: what only ticks ticks slowly, the more so the more partitions hear of it. */
+function watcherConfig(chance: Chance, size: number): Partial<WatcherConfig> {
+  const heartbeatMs = size > 12 ? 20_000 : size > 5 ? 12_000 : 6_000
+  return {
+    heartbeatMs,
+    contactLostMs: 3 * heartbeatMs,
+    controlPollMs: 4_000,
+    touchedMs: chance.pick([1_500, 6_000]),
+    watermarkMs: 15_000,
+    discoveryMs: 60_000,
+    listPageSize: chance.pick([5, 20, 500]),
+  }
+}
+
+function bursts(chance: Chance, safetyMs: number): Burst[] {
+  const times = Array.from({ length: BURSTS }, () => chance.below(safetyMs - 4 * MINUTE))
+  return times
+    .sort((a, b) => a - b)
+    .map((atMs) => ({
+      atMs: MINUTE + atMs,
+      acts: 4 + chance.below(18),
+      lastsMs: chance.pick([50, 2_000, 20_000]),
+    }))
+}
+
+function faults(
+  chance: Chance,
+  world: Omit<SimOptions, 'faults'>,
+  drawable: readonly Drawable[],
+): ScheduledFault[] {
+  const drawn: ScheduledFault[] = []
+  for (const { row, lastsMs, most, suits } of drawable) {
+    // Numbers are drawn whether it is on or not, so a new fault changes no world beyond itself.
+    const own = seeded(world.seed * 31 + hashOf(row))
+    const isOn = own.next() < SWARM && (suits?.(world) ?? true)
+    const count = 1 + own.below(most)
+    if (!isOn) continue
+    for (let i = 0; i < count; i++) {
+      const [least, longest] = lastsMs
+      drawn.push({
+        row,
+        // Half of them when users are busy: nothing breaks that is at rest.
+        atMs: own.next() < 0.5 ? near(own, world.bursts) : own.below(world.safetyMs - 5 * MINUTE),
+        lastsMs: least + own.below(longest - least + 1),
+        target: own.below(1_000),
+        rate: 0.05 + 0.5 * own.next() ** 2,
+        seed: own.below(2 ** 31),
+      })
+    }
+  }
+  void chance
+  return drawn.sort((a, b) => a.atMs - b.atMs)
+}
+
+function near(chance: Chance, all: readonly Burst[]): number {
+  const burst = all[chance.below(all.length)]
+  const lead = chance.below(20_000) - 5_000
+  return Math.max(0, (burst?.atMs ?? 0) + lead)
+}
+
+function hashOf(text: string): number {
+  let hash = 0
+  for (const char of text) hash = (Math.imul(hash, 31) + char.charCodeAt(0)) | 0
+  return hash >>> 0
+}

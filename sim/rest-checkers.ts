@@ -1,0 +1,102 @@
+/** Checkers of how things stand: bounds now and then, and everything else when all has come to rest (I16, I17, I19, I23, I26, I30). */
+import { MemoryStore } from '../adapters/memory/store.ts'
+import { check } from '../core/check.ts'
+import type { StateValue } from '../core/state.ts'
+import { auditPartition } from '../services/graph/audit.ts'
+import { DEFAULT_REAPER_CONFIG } from '../services/reaper/config.ts'
+import type { Checker } from './checkers.ts'
+import { RESOURCES } from './oracle.ts'
+import { ALL, statesOf } from './states.ts'
+
+export const restCheckers: readonly Checker[] = [
+  {
+    invariant: 'I16 I17: what should go has gone, what was asked for is done',
+    rest: (world) => world.unexplained(),
+  },
+  {
+    invariant: 'I19: the graph is what the servers hold, and agrees with itself',
+    rest: async (world) => {
+      const complaints: string[] = []
+      const held = new Map<string, number>()
+      for (const site of world.sites) {
+        for (const { metadata } of site.all())
+          held.set(`${site.id}/${metadata.uid}`, metadata.ownerReferences?.length ?? 0)
+      }
+      for (const entries of await statesOf(world)) {
+        complaints.push(...check(entries))
+        complaints.push(...differences(entries, held))
+      }
+      for (const key of held.keys()) complaints.push(`${key} is not in the graph (I19)`)
+      return complaints
+    },
+  },
+  {
+    invariant: 'I26: a store is what its changelog says',
+    rest: async (world) => {
+      const complaints: string[] = []
+      for (const { partition, store } of world.tasks()) {
+        const said = new Map<string, Uint8Array>()
+        for (const { key, value } of await world.broker.log.latest('changelog', partition))
+          if (!key.startsWith('~') && value !== null) said.set(key, value)
+        const page = await new MemoryStore(world.contentOf(partition)).page(ALL)
+        const isSame =
+          page.length === said.size &&
+          page.every(([key, value]) => Buffer.compare(value, said.get(key) ?? EMPTY) === 0)
+        if (!isSame) complaints.push(`store ${partition} is not its changelog (I26)`)
+        void store
+      }
+      return complaints
+    },
+  },
+  {
+    invariant: 'I23: the same log folds to the same digests and commands, in other batches',
+    rest: async (world) => {
+      const complaints: string[] = []
+      if (world.isLogHurt) return complaints
+      for (let partition = 0; partition < world.broker.partitions; partition++) {
+        const parts = { log: world.broker.log, codec: world.codec, partition }
+        const store = new MemoryStore()
+        const result = await auditPartition({ ...parts, store }, new AbortController().signal)
+        if (result.type === 'identical') world.reached('F62')
+        else complaints.push(`partition ${partition} at ${result.position}: ${result.what} (I23)`)
+      }
+      return complaints
+    },
+  },
+  {
+    invariant: 'I30: queues stay within their bounds',
+    now: (world) =>
+      world.processes().flatMap(({ reaper, incarnation }) => {
+        if (reaper === undefined) return []
+        const { inFlight, backlog, clusters } = reaper.status()
+        const { maxConcurrency, window } = DEFAULT_REAPER_CONFIG
+        const isOver =
+          inFlight > maxConcurrency * clusters.length || backlog > window * world.broker.partitions
+        return isOver ? [`${incarnation.name} has ${inFlight} in flight of ${backlog} (I30)`] : []
+      }),
+  },
+]
+
+const EMPTY = new Uint8Array()
+
+/** Takes what it finds out of `held`. */
+function differences(
+  entries: ReadonlyMap<string, StateValue>,
+  held: Map<string, number>,
+): readonly string[] {
+  const found: string[] = []
+  for (const [key, value] of entries) {
+    if (value.type !== 'Node') continue
+    if (
+      !RESOURCES.some(
+        ([group, each]) => group === value.object.group && each === value.object.resource,
+      )
+    )
+      continue
+    const at = key.slice('node/'.length)
+    if (held.get(at) !== value.object.ownerReferences.length)
+      found.push(`${at} (${value.object.name}) is not as the server has it (I19)`)
+    held.delete(at)
+  }
+  return found
+}

@@ -1,0 +1,151 @@
+/**
+ * One simulated cluster: an API server that knows the whole truth, remembers every write, and can be set back to any of them, as a restored
+ * etcd does.
+ *
+ * What must stay true: what Kinfold asks is carried out in one go, and whoever observes an effect knows whether Kinfold asked for it. After a
+ * restore uids and versions of before are there again, and what is made then gets uids that nobody has had.
+ *
+ * Not here: wires and what goes wrong on them (network.ts), whether an effect is right (checkers.ts).
+ */
+import { type ApiObject, ApiServer, type Effect } from '../adapters/memory/api-server.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
+import { seeded } from '../testing/seeded.ts'
+import { RESOURCES } from './oracle.ts'
+
+/** A request of Kinfold's that is being carried out. */
+export interface Acting {
+  readonly request: ExchangeRequest
+  /** By which name the cluster was meant. */
+  readonly registration: string
+  readonly by: string
+  /** When it was sent, in elapsed time. */
+  readonly sentMs: number
+}
+
+export type SiteObserver = (site: Site, effect: Effect, acting: Acting | undefined) => void
+
+interface Written {
+  readonly request: Parameters<ApiServer['handle']>[0]
+  readonly nowMs: number
+  readonly stream: number
+  readonly acting: Acting | undefined
+}
+
+/** Changes of a kind that a watch can resume from. */
+const HISTORY_LIMIT = 400
+/** Seldom enough to cost little, often enough for a watch to count as alive. */
+const BOOKMARK_MS = 120_000
+const NOBODY: AbortSignal = AbortSignal.abort()
+
+export class Site {
+  readonly name: string
+  readonly #seed: number
+  readonly #time: Clock
+  readonly #observer: SiteObserver
+  readonly #journal: Written[] = []
+  #stream = 0
+  #streams = 0
+  #replayedMs: number | undefined
+  #chance: ReturnType<typeof seeded>
+  #acting: Acting | undefined
+  #server: ApiServer
+
+  constructor(name: string, seed: number, time: Clock, observer: SiteObserver) {
+    this.name = name
+    this.#seed = seed
+    this.#time = time
+    this.#observer = observer
+    this.#chance = seeded(seed)
+    this.#server = this.#newServer()
+  }
+
+  get server(): ApiServer {
+    return this.#server
+  }
+
+  get id(): string {
+    return this.#server.object('', 'namespaces', '', 'kube-system')?.metadata.uid ?? ''
+  }
+
+  /** What is told now happened before: a restore comes up. */
+  get isReplaying(): boolean {
+    return this.#replayedMs !== undefined
+  }
+
+  /** Writes so far. */
+  get writes(): number {
+    return this.#journal.length
+  }
+
+  /** A user's request; refusals are the user's own affair. */
+  user(method: string, path: string, body: object | null = null, type = 'application/json'): void {
+    const headers = { 'content-type': type, accept: 'application/json' }
+    const request = { method, path, headers, body: body === null ? null : JSON.stringify(body) }
+    this.#write(request, undefined)
+    // The server carries it out before it returns the promise of its answer.
+    void this.#server.handle(request, NOBODY)
+  }
+
+  /** Everything that the server holds of kinds that users own and depend with. */
+  all(): ApiObject[] {
+    return RESOURCES.flatMap(([group, resource]) => [...this.#server.objects(group, resource)])
+  }
+
+  /** Between the two assignments the server does all that the request asks for. */
+  carryOut(acting: Acting, until: AbortSignal): Promise<ExchangeResponse> {
+    const { request } = acting
+    if (request.method !== 'GET') this.#write(request, acting)
+    this.#acting = acting
+    try {
+      // What an abort does to the answer is the network's to say.
+      return this.#server.handle(request, until)
+    } finally {
+      this.#acting = undefined
+    }
+  }
+
+  /** As etcd restored from a copy that was made that many writes ago. Watches of before hang on to the old server. */
+  restore(back: number): void {
+    this.#journal.splice(Math.max(0, this.#journal.length - back))
+    this.#chance = seeded(this.#seed)
+    this.#stream = 0
+    this.#server = this.#newServer()
+    for (const { request, nowMs, stream, acting } of this.#journal) {
+      this.#begin(stream)
+      this.#replayedMs = nowMs
+      this.#acting = acting
+      void this.#server.handle(request, NOBODY)
+    }
+    this.#replayedMs = undefined
+    this.#acting = undefined
+    this.#begin(++this.#streams)
+  }
+
+  #begin(stream: number): void {
+    if (stream === this.#stream) return
+    this.#stream = stream
+    this.#chance = seeded(this.#seed + 7_919 * stream)
+  }
+
+  #write(request: Written['request'], acting: Acting | undefined): void {
+    this.#journal.push({ request, nowMs: this.#time.now(), stream: this.#stream, acting })
+  }
+
+  #newServer(): ApiServer {
+    const time = this.#time
+    const server = new ApiServer({
+      clock: {
+        now: () => this.#replayedMs ?? time.now(),
+        monotonicMs: () => time.monotonicMs(),
+        sleep: (ms, signal) => time.sleep(ms, signal),
+      },
+      random: { next: () => this.#chance.next() },
+      name: this.name,
+      historyLimit: HISTORY_LIMIT,
+      bookmarkMs: BOOKMARK_MS,
+    })
+    server.observe((effect) => this.#observer(this, effect, this.#acting))
+    return server
+  }
+}
