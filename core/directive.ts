@@ -12,7 +12,7 @@ import { closeBreaker } from './breaker.ts'
 import { PROTECTED_FOR_MS } from './constant.ts'
 import type { Directive } from './event.ts'
 import type { StateReader } from './graph.ts'
-import { directivesOf } from './graph.ts'
+import { clusterOf, directivesOf } from './graph.ts'
 import { DIRECTIVES_KEY } from './key.ts'
 import type { ClusterId } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -104,6 +104,7 @@ export function pausedBecause(graph: StateReader, cluster: ClusterId): string {
   const pause = pauses.find((each) => each.cluster === '' || each.cluster === cluster)
   if (pause === undefined) return ''
   const why = pause.why === '' ? '' : ` (${pause.why})`
-  const scope = pause.cluster === '' ? '' : ' --cluster'
+  const scope =
+    pause.cluster === '' ? '' : ` --cluster ${clusterOf(graph, cluster)?.name ?? cluster}`
   return `paused by ${pause.who}${why}; "kinfold resume${scope}" lets it go`
 }
