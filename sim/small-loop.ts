@@ -2,7 +2,7 @@
  * One small world as a closed loop, in every order: what users do, what watches tell, what is carried out and what is answered take turns in all ways.
  *
  * What must stay true: the server objects to a removal in the moment in which it takes effect; in the end nothing is left over. Once on each way one
- * thing may go wrong: an event is lost or told twice, a command is refused or carried out twice, an answer is lost or told twice.
+ * thing may go wrong: an event is lost or told twice, a command is lost, refused or carried out twice, an answer is lost or told twice.
  *
  * Not here: the reaper's own gate (services/reaper; crashes of the real loops are in small-crash.ts).
  */
@@ -125,7 +125,7 @@ class Loops {
       const name = `${state.commands[index]?.type} ${state.commands[index]?.target.uid}`
       yield [name, (before) => carriedOut(before, index, 'once')]
       if (!mayFail) continue
-      for (const how of ['twice', 'unanswered', 'refused'] as const) {
+      for (const how of ['lost', 'twice', 'unanswered', 'refused'] as const) {
         const fault = `${name} ${how}`
         yield [fault, (before) => ({ ...carriedOut(before, index, how), fault })]
       }
@@ -215,12 +215,13 @@ function beginningOf(script: readonly string[]): number {
 function carriedOut(
   state: State,
   index: number,
-  how: 'once' | 'twice' | 'unanswered' | 'refused',
+  how: 'once' | 'lost' | 'twice' | 'unanswered' | 'refused',
 ): State {
   const { cluster } = state
   const command = state.commands[index]
   if (command === undefined || command.cluster !== CLUSTER) return state
   const commands = state.commands.filter((each) => each !== command)
+  if (how === 'lost') return { ...state, commands }
   const results = [...state.results]
   if (how === 'refused') results.push(settled(command, 'blocked', null))
   else if (command.type === 'VerifyOwner') results.push(cluster.verify(command))

@@ -12,29 +12,22 @@ import type { ObjectMeta } from '../core/object.ts'
 import type { ModelCluster } from '../testing/model-cluster.ts'
 import { leftovers, objection } from '../testing/oracle.ts'
 import { SmallFold } from './small-fold.ts'
-import { act, listedCluster, streamsOf } from './small-script.ts'
+import { act, kindsNamed, listedCluster, streamsOf } from './small-script.ts'
 import type { Findings } from './small-verdict.ts'
 import { beginning, isAsked, settle, verdicts, wholeGraph } from './small-verdict.ts'
 
 /** `listsFrom`: how many lines of the script are over when the kinds are listed for the first time; what they list mixes with what is told after it. */
 export function allOrders(script: readonly string[], listsFrom = 0): Findings {
-  const { cluster, told } = listedCluster()
+  const unlisted = listsFrom > 0 ? kindsNamed(script) : []
+  const { cluster, told } = listedCluster(unlisted)
   for (const line of script.slice(0, listsFrom)) act(cluster, line)
-  if (listsFrom > 0) listAgain(cluster)
+  for (const short of unlisted) cluster.relist(short, 0, false)
   for (const line of script.slice(listsFrom)) act(cluster, line)
   const fold = new SmallFold()
   beginning(fold, told)
   const orders = new Orders(script, cluster, fold)
   orders.walk(streamsOf(cluster))
   return { cases: orders.cases, folded: fold.folded, cut: 0, complaints: orders.complaints }
-}
-
-/** Only of what is there; what was told live before is not. */
-function listAgain(cluster: ModelCluster): void {
-  for (const [short, stream] of cluster.streams) {
-    const isUsed = stream.splice(0).length > 0
-    if (isUsed && short !== 'deploy') cluster.relist(short, 0, false)
-  }
 }
 
 class Orders {

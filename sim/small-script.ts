@@ -6,9 +6,7 @@
  *
  * What must stay true: a script is plain text, so a world that fails can be read, and told again alone.
  */
-import type { DeleteObject } from '../core/command.ts'
 import type { Event } from '../core/event.ts'
-import type { ObjectMeta } from '../core/object.ts'
 import { MONITORED, ModelCluster } from '../testing/model-cluster.ts'
 import { object } from '../testing/notation.ts'
 
@@ -35,14 +33,21 @@ export function act(cluster: ModelCluster, line: string): void {
   }
 }
 
-/** A cluster whose kinds have all been listed once, empty. What that told is taken off its streams, and handed out. */
-export function listedCluster(
-  onRemoved?: (object: ObjectMeta, command: DeleteObject | null) => void,
-): { readonly cluster: ModelCluster; readonly told: readonly Event[] } {
-  const cluster = new ModelCluster(onRemoved)
-  for (const short of MONITORED) cluster.relist(short, 0, false)
+/** A cluster whose kinds, all but some, have been listed once, empty. What that told is taken off its streams, and handed out. */
+export function listedCluster(except: readonly string[] = []): {
+  readonly cluster: ModelCluster
+  readonly told: readonly Event[]
+} {
+  const cluster = new ModelCluster()
+  for (const short of MONITORED) if (!except.includes(short)) cluster.relist(short, 0, false)
   const told = [...cluster.streams.values()].flatMap((stream) => stream.splice(0))
   return { cluster, told }
+}
+
+/** Watched kinds that a script names, as objects or as owners. */
+export function kindsNamed(script: readonly string[]): readonly string[] {
+  const names = new Set(script.join(' ').match(/[a-z]+(?=[./-])/g))
+  return MONITORED.filter((short) => names.has(short))
 }
 
 /** What each kind's watch has to tell of it, in order; kinds without a word are left out. */

@@ -1,0 +1,377 @@
+/**
+ * Broken builds of the fold: what it takes for gone, what it remembers, and what it asks for.
+ *
+ * What must stay true: each is one mistake that somebody could make.
+ */
+import type { BrokenBuild } from './broken-build.ts'
+
+export const BROKEN_FOLD: readonly BrokenBuild[] = [
+  {
+    name: 'unknown is absent',
+    mistake: 'an owner that nobody has seen counts as gone',
+    changes: [
+      {
+        file: 'core/standing.ts',
+        from: "return stand('unverified', `${name} has not been seen`)",
+        to: "return stand('dangling', `${name} has not been seen`)",
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'an owner is known by its uid alone',
+    mistake: 'a reference to an owner elsewhere is solid if that was seen first',
+    changes: [
+      {
+        file: 'core/standing.ts',
+        from: 'if (node !== undefined && isSamePlace(node.object, place)) {',
+        to: 'if (node !== undefined) {',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'the version is part of the identity',
+    mistake: 'a reference finds nobody, since its version stands in the way',
+    changes: [
+      {
+        file: 'core/standing.ts',
+        from: 'return { group: groupOf(reference.apiVersion), kind: reference.kind }',
+        to: 'return { group: reference.apiVersion + groupOf(reference.apiVersion), kind: reference.kind }',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'an illegal scope is no matter',
+    mistake: 'an owner in a namespace may own what is in none',
+    changes: [
+      {
+        file: 'core/standing.ts',
+        from: "return kind.scope === 'Namespaced' && dependent.scope === 'Cluster'",
+        to: 'return false',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'a waiting owner is gone',
+    mistake: 'what a waiting owner owns goes though somebody may still turn it to orphan',
+    changes: [
+      {
+        file: 'core/verdict.ts',
+        from: "const useless = [...of('dangling'), ...of('waiting')]\n  if (of('solid').length > 0) {",
+        to: "const useless = [...of('dangling'), ...of('waiting')]\n  if (of('solid').length > 0 && of('waiting').length === 0) {",
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'one owner gone is all gone',
+    mistake: 'an object goes with the first of its owners',
+    changes: [
+      {
+        file: 'core/verdict.ts',
+        from: "if (useless.length === 0) return conclude('keep', of('solid'), null, { type: 'none' })",
+        to: "if (of('dangling').length === 0) return conclude('keep', of('solid'), null, { type: 'none' })\n    if (of('dangling').length > 0) return conclude('reap', useless, 'E1', { type: 'delete', policy: 'Background' })",
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'orphans are not let go of',
+    mistake: 'an owner that orphans its dependents counts as waiting for them',
+    changes: [
+      {
+        file: 'core/standing.ts',
+        from: "case 'orphaning':\n      return stand('orphaned',",
+        to: "case 'orphaning':\n      return stand('waiting',",
+      },
+      {
+        file: 'core/standing.ts',
+        from: 'if (owner.orphanedAt !== null)\n',
+        to: "if (owner.orphanedAt !== null && owner.phase !== 'orphaning')\n",
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'the mark is cleared too early',
+    mistake: 'once its finalizer is off, an owner that orphaned its dependents is any other',
+    changes: [
+      {
+        file: 'core/node.ts',
+        from: 'return !wasTaken || isOurs || before.isFreed ? orphanedAt : null',
+        to: 'return wasTaken ? null : orphanedAt',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story orphan adopted again' },
+  },
+  {
+    name: 'the mark is not kept with the proof',
+    mistake: 'a dependent that comes late is deleted and not orphaned',
+    changes: [
+      {
+        file: 'core/departure.ts',
+        from: 'orphanedAt: node?.orphanedAt ?? former?.orphanedAt ?? null,',
+        to: 'orphanedAt: null,',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story orphan by own finalizer' },
+  },
+  {
+    name: 'older versions count',
+    mistake: 'a sighting that comes late undoes what was seen since',
+    changes: [
+      {
+        file: 'core/sighting.ts',
+        from: 'if (order < 0) {\n    // It is listed',
+        to: 'if (order < -1e9) {\n    // It is listed',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'a deletion is not final',
+    mistake: 'a sighting that comes late brings back what went',
+    changes: [
+      {
+        file: 'core/sighting.ts',
+        from: 'if (isGone && !isListedSince(step, cluster, object, sync, owner.proof)) {',
+        to: 'if (isGone && step.at.position < 0n) {',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'edges are counted one too many',
+    mistake: 'an owner waits for dependents that it does not have',
+    changes: [
+      {
+        file: 'core/link.ts',
+        from: 'dependents: (old?.dependents ?? 0) + dependents,',
+        to: 'dependents: (old?.dependents ?? Number(dependents > 0)) + dependents,',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'what blocks is counted one too few',
+    mistake: 'an owner is let go before the last dependent that blocks it',
+    changes: [
+      {
+        file: 'core/completion.ts',
+        from: ': left.blocking === 0 || (ringed',
+        to: ': left.blocking <= 1 || (ringed',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'rings are not looked for',
+    mistake: 'owners that wait for each other wait for ever',
+    changes: [
+      {
+        file: 'core/judge.ts',
+        from: '} else if (mayBeRing(step.graph, cluster, node)) beginWalk(step, cluster, uid)',
+        to: '}',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'dependents are judged before their owner goes',
+    mistake: 'nobody judges them when it has gone',
+    changes: [
+      {
+        file: 'core/departure.ts',
+        from: 'basis: [step.at.position],\n  })\n  ownerChanged(step, cluster, object.uid, object)\n}\n\nfunction takeOut',
+        to: 'basis: [step.at.position],\n  })\n}\n\nfunction takeOut',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'nobody waits for a kind',
+    mistake: 'what could not be judged before its kind was listed is never judged again',
+    changes: [
+      {
+        file: 'core/judge.ts',
+        from: 'for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)',
+        to: 'kindsAwaited(decision)',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'timers are lost',
+    mistake: 'a command whose answer was lost is never asked for again',
+    changes: [
+      {
+        file: 'core/issue.ts',
+        from: 'nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)',
+        to: 'void nodeTimer',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'what was refused is not asked again',
+    mistake: 'a command that was blocked once is never asked for again',
+    changes: [
+      {
+        file: 'core/settle.ts',
+        from: 'nodeTimer(step, event.cluster, next.until, event.uid)\n      return put({ attempt: next })',
+        to: "return put({ attempt: { ...next, state: 'would-go' } })",
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'nothing changed is asked again',
+    mistake: 'each look at a node issues its command once more',
+    changes: [
+      {
+        file: 'core/issue.ts',
+        from: 'if (former !== null && isUnderWay(former, state.now)) return former',
+        to: 'void isUnderWay',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story adopted again and again' },
+  },
+  {
+    name: 'a relist takes out what is newer than it',
+    mistake: 'what was made while a list was under way counts as gone',
+    changes: [
+      {
+        file: 'core/work.ts',
+        from: 'if (!isOlderEpoch && (order === undefined || order > 0)) return\n',
+        to: 'if (!isOlderEpoch && order === undefined) return\n',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story seen during relist' },
+  },
+  {
+    name: 'a relist misses nothing',
+    mistake: 'what went while nobody watched stays for ever, and so does what it owned',
+    changes: [
+      {
+        file: 'core/sync.ts',
+        from: 'if (!isSameSet(listed, kind.held)) {',
+        to: 'if (listed.count > kind.held.count) {',
+      },
+    ],
+    by: 'small',
+  },
+  {
+    name: 'a sync that was dropped counts when it ends',
+    mistake: 'what only the newer list holds counts as gone',
+    changes: [
+      {
+        file: 'core/sync.ts',
+        from: 'if (kind === undefined || kind.openSync !== event.sync) {',
+        to: 'if (kind === undefined) {',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story dropped sync' },
+  },
+  {
+    name: 'watchers that were succeeded are heard',
+    mistake: 'what an old watcher tells late is folded',
+    changes: [
+      {
+        file: 'core/sighting.ts',
+        from: 'if (state !== undefined && event.epoch >= state.epoch) return state',
+        to: 'if (state !== undefined) return state',
+      },
+    ],
+    by: {
+      file: 'services/watcher/election.test.ts',
+      test: 'what a succeeded watcher had under way is refused, and it tells nothing more',
+    },
+  },
+  {
+    name: 'what was absent stays absent after a restore',
+    mistake: 'a proof of one epoch of a cluster counts in the next',
+    changes: [
+      {
+        file: 'core/verdict.ts',
+        from: "if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'",
+        to: '',
+      },
+    ],
+    by: {
+      file: 'core/verdict.test.ts',
+      test: 'is held E4 when the cluster went back in time since',
+    },
+  },
+  {
+    name: 'a deletion seen long ago needs no look',
+    mistake: 'an owner whose deletion was seen before a relist is not looked at again',
+    changes: [
+      {
+        file: 'core/verdict.ts',
+        from: "return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'",
+        to: "return enforcedAt > proof.position ? 'E2' : 'E1'",
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story still listed' },
+  },
+  {
+    name: 'touched counts without its hash',
+    mistake: 'a version moves on though its content is another',
+    changes: [
+      {
+        file: 'core/sighting.ts',
+        from: '} else if (entry.hash === node.hash) {',
+        to: '} else if (order >= 0) {',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story touched' },
+  },
+  {
+    name: 'what cannot be read changes nothing',
+    mistake: 'a home of which a record was lost is judged as before',
+    changes: [
+      {
+        file: 'core/judge.ts',
+        from: "if (unreadable?.type !== 'UnreadableHome') return []",
+        to: "if (unreadable?.type !== 'UnreadableHome' || state.epoch >= 0) return []",
+      },
+    ],
+    by: {
+      file: 'services/graph/task.test.ts',
+      test: 'what cannot be read goes to the dead letters, and its home is not judged (F47)',
+    },
+  },
+  {
+    name: 'a page has no order',
+    mistake: 'in what order dependents are judged depends on what is stored yet',
+    changes: [
+      {
+        file: 'core/graph.ts',
+        from: 'return [...keys].sort(byAscii)',
+        to: 'void byAscii\n      return [...keys]',
+      },
+    ],
+    by: {
+      file: 'core/order.property.test.ts',
+      test: 'how records are split into batches changes nothing',
+    },
+  },
+  {
+    name: 'work has no bound',
+    mistake: 'one record judges all dependents of an owner',
+    changes: [
+      {
+        file: 'core/constant.ts',
+        from: 'export const STEPS_PER_RECORD = 8',
+        to: 'export const STEPS_PER_RECORD = 1e9',
+      },
+    ],
+    by: {
+      file: 'core/bounded-work.test.ts',
+      test: 'a relist that misses 5,000 takes them out in slices',
+    },
+  },
+]

@@ -1,0 +1,320 @@
+/**
+ * Broken builds of the reaper and of the cluster behind it: guards, looks, and what answers mean.
+ *
+ * What must stay true: each is one mistake that somebody could make.
+ */
+import type { BrokenBuild } from './broken-build.ts'
+
+export const BROKEN_REAPER: readonly BrokenBuild[] = [
+  {
+    name: 'a DELETE without the uid',
+    mistake: 'a namesake goes instead',
+    changes: [
+      {
+        file: 'adapters/kubernetes/cluster.ts',
+        from: 'preconditions: { uid, resourceVersion },',
+        to: 'preconditions: { resourceVersion },',
+      },
+    ],
+    by: {
+      file: 'adapters/kubernetes/cluster.test.ts',
+      test: 'a DELETE with both preconditions, its policy, and a dry run in the body',
+    },
+  },
+  {
+    name: 'a DELETE without the version',
+    mistake: 'what changed since it was judged goes all the same',
+    changes: [
+      {
+        file: 'adapters/kubernetes/cluster.ts',
+        from: 'preconditions: { uid, resourceVersion },',
+        to: 'preconditions: { uid },',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reap.test.ts',
+      test: 'deletes what it was judged for, after a new owner',
+    },
+  },
+  {
+    name: 'a patch without its tests',
+    mistake: 'another reference than the one judged is dropped',
+    changes: [
+      {
+        file: 'services/reaper/guard.ts',
+        from: "...entries.map(({ path, value }) => ({ op: 'test', path, value }) as const),",
+        to: '',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reap.test.ts',
+      test: 'drops the reference it was judged by, after a change of their order',
+    },
+  },
+  {
+    name: 'a conflict is tried again blindly',
+    mistake: 'an object that has another owner by now goes under its new version',
+    changes: [
+      {
+        file: 'services/reaper/settle.ts',
+        from: 'if (!isAsJudged(command, object)) {',
+        to: 'if (!isAsJudged(command, object) && object.uid === "") {',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reap.test.ts',
+      test: 'deletes what it was judged for, after a new owner',
+    },
+  },
+  {
+    name: 'any 404 is an absence',
+    mistake: 'a proxy that knows no such path makes owners absent',
+    changes: [
+      {
+        file: 'adapters/kubernetes/answer.ts',
+        from: "if (status !== 404 || !isStatus(body) || body['reason'] !== 'NotFound') return false",
+        to: 'if (status === 404) return true\n  if (!isStatus(body)) return false',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reap.test.ts',
+      test: 'does not take an address that is not served for an absent owner',
+    },
+  },
+  {
+    name: 'a 404 without details is an absence',
+    mistake: 'an unserved version makes owners absent',
+    changes: [
+      {
+        file: 'adapters/kubernetes/answer.ts',
+        from: "details['name'] === asked.name &&\n    details['kind'] === asked.resource &&",
+        to: "(details['name'] ?? asked.name) === asked.name &&\n    (details['kind'] ?? asked.resource) === asked.resource &&",
+      },
+    ],
+    by: { file: 'adapters/kubernetes/answer.test.ts', test: 'of 404, with empty details' },
+  },
+  {
+    name: 'a refusal is an absence',
+    mistake: 'an owner that may not be read is gone',
+    changes: [
+      {
+        file: 'adapters/kubernetes/answer.ts',
+        from: "if (isAbsence(reply, body, asked.target)) return { type: 'Absent', code: 404 }\n  return unknown(",
+        to: "if (reply.status === 403 || isAbsence(reply, body, asked.target)) return { type: 'Absent', code: 404 }\n  return unknown(",
+      },
+    ],
+    by: {
+      file: 'adapters/kubernetes/answer.test.ts',
+      test: 'of 403, 403',
+    },
+  },
+  {
+    name: 'what cannot be looked up is gone',
+    mistake: 'an unknown answer to the look before a DELETE lets it go',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: 'return `${owner} could not be looked up: ${look.reason}`',
+        to: 'return undefined',
+      },
+    ],
+    by: { file: 'services/reaper/gate.test.ts', test: 'is told by no answer' },
+  },
+  {
+    name: 'E2 without a look',
+    mistake: 'an owner that a list missed is not looked at before a DELETE',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: "case 'E2':\n    case 'E3':",
+        to: "case 'E2':\n      return NONE\n    case 'E3':",
+      },
+    ],
+    by: { file: 'services/reaper/gate.test.ts', test: 'looks at the owners that E2 asks for' },
+  },
+  {
+    name: 'W without a look',
+    mistake: 'an owner that waits is never looked at, however old that news is',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: 'if (ageMs <= bounds.waitingProofAfterMs) return NONE',
+        to: 'if (ageMs >= 0) return NONE',
+      },
+    ],
+    by: { file: 'services/reaper/gate.test.ts', test: 'looks at the owners that W asks for' },
+  },
+  {
+    name: 'a look is good for ever',
+    mistake: 'an owner that was made since is still absent',
+    changes: [
+      {
+        file: 'services/reaper/proof.ts',
+        from: 'if (known !== undefined && isFresh(known.askedAt, bounds.ownerProofMs)) return known.answer',
+        to: 'if (known !== undefined) return known.answer',
+      },
+    ],
+    by: {
+      file: 'services/reaper/proof.test.ts',
+      test: 'looks at an owner once for all who ask within its time',
+    },
+  },
+  {
+    name: 'looks outlive a broken connection',
+    mistake: 'what was seen before a restore counts after it',
+    changes: [
+      {
+        file: 'services/reaper/proof.ts',
+        from: 'identityLook = undefined\n      owners.clear()',
+        to: 'void owners',
+      },
+    ],
+    by: {
+      file: 'services/reaper/proof.test.ts',
+      test: 'trusts nothing seen before a connection broke',
+    },
+  },
+  {
+    name: 'the cluster is identified once',
+    mistake: 'the endpoint may be another cluster by now',
+    changes: [
+      {
+        file: 'services/reaper/proof.ts',
+        from: 'if (identityLook !== undefined && isFresh(identityLook.since, lifeMs)) {',
+        to: 'if (identityLook !== undefined && lifeMs > 0) {',
+      },
+      {
+        file: 'services/reaper/site.ts',
+        from: 'proofs.voidAll()',
+        to: 'void proofs',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reaper.test.ts',
+      test: 'asks anew who the endpoint is when a connection broke before the answer',
+    },
+  },
+  {
+    name: 'commands do not expire',
+    mistake: 'what was decided days ago is carried out',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: "if (facts.ageMs > bounds.commandLifeMs) return 'expired'",
+        to: '',
+      },
+    ],
+    by: { file: 'services/reaper/gate.test.ts', test: 'blocks every command that is too old' },
+  },
+  {
+    name: 'commands of another epoch go',
+    mistake: 'what was decided before a restore is carried out after it',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: 'if (facts.clusterEpoch !== command.clusterEpoch) {',
+        to: 'if (facts.clusterEpoch < 0) {',
+      },
+    ],
+    by: {
+      file: 'services/reaper/gate.test.ts',
+      test: 'blocks every command that is of an older epoch',
+    },
+  },
+  {
+    name: 'a pause is read once',
+    mistake: 'one that is pressed while the reaper runs is not heard',
+    changes: [
+      {
+        file: 'services/reaper/control.ts',
+        from: 'if (isPause(codec, entry)) paused.add(cluster)',
+        to: 'if (isPause(codec, entry) && next === 0n) paused.add(cluster)',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reaper.test.ts',
+      test: 'does not go on when a pause is pressed while it proves something',
+    },
+  },
+  {
+    name: 'a dry run forgets patches',
+    mistake: 'references are dropped in a dry run',
+    changes: [
+      {
+        file: 'adapters/kubernetes/cluster.ts',
+        from: "${dryRun ? '&dryRun=All' : ''}",
+        to: '',
+      },
+    ],
+    by: { file: 'services/reaper/reap.test.ts', test: 'changes nothing in a dry run' },
+  },
+  {
+    name: 'a dry run stands in the URL',
+    mistake: 'beside a body it is ignored there, and the object deleted',
+    changes: [
+      {
+        file: 'adapters/kubernetes/cluster.ts',
+        from: "...(dryRun && { dryRun: ['All'] }),\n    })\n    const reply = await this.#call('DELETE', path, body, signal)",
+        to: "})\n    const reply = await this.#call('DELETE', `${path}${dryRun ? '?dryRun=All' : ''}`, body, signal)",
+      },
+    ],
+    by: { file: 'services/reaper/reap.test.ts', test: 'changes nothing in a dry run' },
+  },
+  {
+    name: 'an unanswered DELETE is done',
+    mistake: 'what may not have taken effect counts as carried out',
+    changes: [
+      {
+        file: 'services/reaper/settle.ts',
+        from: "if (mayHaveTaken(answer) && !isWarning && !tried.dryRun) return { type: 'ReadBack' }",
+        to: "if (mayHaveTaken(answer) && !isWarning && !tried.dryRun) return settle('done', '', answer.code)",
+      },
+    ],
+    by: {
+      file: 'services/reaper/reaper.test.ts',
+      test: 'reads back what became of a DELETE whose answers were lost (F87)',
+    },
+  },
+  {
+    name: 'a position is saved before its results',
+    mistake: 'a command whose result was not appended is never carried out again',
+    changes: [
+      {
+        file: 'services/reaper/outbox.ts',
+        from: "await retry(() => log.append('events', partition, records), signal)\n      for (const { onAppended } of batch) onAppended()",
+        to: "for (const { onAppended } of batch) onAppended()\n      await retry(() => log.append('events', partition, records), signal)",
+      },
+    ],
+    by: { file: 'services/reaper/outbox.test.ts', test: 'settles nothing before the log has it' },
+  },
+  {
+    name: 'a position is saved beyond what is open',
+    mistake: 'a slow command is lost with its process',
+    changes: [
+      {
+        file: 'services/reaper/window.ts',
+        from: 'const offset = offsets[head] ?? next',
+        to: 'const offset = next',
+      },
+    ],
+    by: {
+      file: 'services/reaper/window.test.ts',
+      test: 'never saves a position beyond an unsettled command, and takes no settled one again',
+    },
+  },
+  {
+    name: 'an older decision goes after a newer one',
+    mistake: 'what was decided before it had an owner again is carried out',
+    changes: [
+      {
+        file: 'services/reaper/backlog.ts',
+        from: 'if (rival !== undefined && isEarlier(job.command.id, rival.command.id)) return job',
+        to: 'void isEarlier',
+      },
+    ],
+    by: {
+      file: 'services/reaper/backlog.test.ts',
+      test: 'drops an older decision that comes late, sent or not',
+    },
+  },
+]

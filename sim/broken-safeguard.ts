@@ -1,0 +1,117 @@
+/**
+ * Broken builds of the safeguards: holds, approvals, budgets, protection, the archive.
+ *
+ * What must stay true: each is one mistake that somebody could make.
+ */
+import type { BrokenBuild } from './broken-build.ts'
+
+export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
+  {
+    name: 'mass causes need nobody',
+    mistake: 'what went with its kind takes along what it owned',
+    changes: [
+      {
+        file: 'core/hold.ts',
+        from: "if (evidence === 'E4' && ruling?.verdict !== 'approved') {",
+        to: "if (evidence === 'E4' && ruling?.verdict === 'rejected') {",
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story mass missing' },
+  },
+  {
+    name: 'the gate lets mass causes go',
+    mistake: 'a command that nobody approved is carried out',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: "return !mayBe || command.approvedBy === ''",
+        to: 'return !mayBe',
+      },
+    ],
+    by: { file: 'services/reaper/gate.test.ts', test: 'blocks a command with E4' },
+  },
+  {
+    name: 'nothing is held',
+    mistake: 'an owner that a list missed takes its dependents along at once',
+    changes: [{ file: 'core/hold.ts', from: 'return e2Ms', to: 'return 0' }],
+    by: { file: 'core/scenario.test.ts', test: 'story guarded holds' },
+  },
+  {
+    name: 'an approval is good for anything',
+    mistake: 'what was said of one content is said of another',
+    changes: [
+      {
+        file: 'core/hold.ts',
+        from: 'if (ruling.hash !== hash || ruling.what !== what) return null',
+        to: 'void [hash, what]',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story approval' },
+  },
+  {
+    name: 'an approval has no end',
+    mistake: 'what was approved once goes a week later',
+    changes: [
+      {
+        file: 'core/hold.ts',
+        from: "return ruling.verdict === 'approved' && isOver ? null : ruling",
+        to: 'return isOver ? ruling : ruling',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story approval' },
+  },
+  {
+    name: 'budgets are no matter',
+    mistake: 'a burst takes as much as it likes',
+    changes: [
+      {
+        file: 'core/hold.ts',
+        from: 'if (isGranted(graph, cluster, price)) return null',
+        to: 'if (isGranted(graph, cluster, price) || price !== null) return null',
+      },
+    ],
+    by: {
+      file: 'core/budget.property.test.ts',
+      test: 'nothing goes before its hold, nor more than the budget within ten minutes, and all goes in the end',
+    },
+  },
+  {
+    name: 'the fold spares nothing',
+    mistake: 'protected objects are commanded to go',
+    changes: [
+      {
+        file: 'core/hold.ts',
+        from: "if (spared !== null) return { by: 'protection', ...spared }",
+        to: 'void spared',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story protected kinds' },
+  },
+  {
+    name: 'the gate spares nothing',
+    mistake: 'an object that was protected since it was judged goes',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: 'return protectedNow(object, evidenceFor(command), guarding)',
+        to: "void [protectedNow, evidenceFor(command), guarding]\n  return ''",
+      },
+    ],
+    by: {
+      file: 'services/reaper/reaper.test.ts',
+      test: 'reads each object first while people protect a label',
+    },
+  },
+  {
+    name: 'what could not be archived goes',
+    mistake: 'the archive is asked and not waited for',
+    changes: [
+      {
+        file: 'services/reaper/reap.ts',
+        from: "case 'Failed':\n      return blocked(keeping.reason)",
+        to: "case 'Failed':\n      return undefined",
+      },
+    ],
+    by: { file: 'services/reaper/archive.test.ts', test: 'says no while the log takes nothing' },
+  },
+]

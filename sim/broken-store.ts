@@ -1,0 +1,159 @@
+/**
+ * Broken builds of what keeps records and state: commits, the way back after a failure, disks.
+ *
+ * What must stay true: each is one mistake that somebody could make.
+ */
+import type { BrokenBuild } from './broken-build.ts'
+
+export const BROKEN_STORE: readonly BrokenBuild[] = [
+  {
+    name: 'the store is written before the log',
+    mistake: 'a commit that never took effect is part of the state',
+    changes: [
+      {
+        file: 'services/graph/task.ts',
+        from: 'const end = await owned.commit({ changelog, outputs: all })\n    if (isDue) this.#sinceDigest = 0\n    const changes = changelog.map(({ key, value }) => [key, value] as const)\n    await store.write(changes, { changelog: end, position: position.position })',
+        to: 'const changes = changelog.map(({ key, value }) => [key, value] as const)\n    await store.write(changes, { changelog: store.checkpoint()?.changelog ?? 0n, position: position.position })\n    const end = await owned.commit({ changelog, outputs: all })\n    if (isDue) this.#sinceDigest = 0\n    await store.write([], { changelog: end, position: position.position })',
+      },
+    ],
+    by: {
+      file: 'services/graph/task.test.ts',
+      test: 'a commit whose answer is lost did not take: either way once (F58)',
+    },
+  },
+  {
+    name: 'a position is committed without its state',
+    mistake: 'what was folded before a kill is not part of the state',
+    changes: [
+      {
+        file: 'services/graph/batch.ts',
+        from: 'const changelog = [...this.#values].map(([key, value]) => ({ key, value }))',
+        to: "const changelog = [...this.#values].filter(([key]) => !key.startsWith('edge/')).map(([key, value]) => ({ key, value }))",
+      },
+    ],
+    by: {
+      file: 'services/graph/task.test.ts',
+      test: 'memory: a successor fences a task that still lives (F44)',
+    },
+  },
+  {
+    name: 'commands are sent before their commit',
+    mistake: 'a batch that is folded again asks for everything once more',
+    changes: [
+      {
+        file: 'services/graph/task.ts',
+        from: 'const end = await owned.commit({ changelog, outputs: all })',
+        to: "for (const { topic, partition, records: sent } of all) if (topic === 'commands') await this.#options.log.append(topic, partition, sent)\n    const end = await owned.commit({ changelog, outputs: all.filter(({ topic }) => topic !== 'commands') })",
+      },
+    ],
+    by: {
+      file: 'services/graph/task.test.ts',
+      test: 'memory: a successor fences a task that still lives (F44)',
+    },
+  },
+  {
+    name: 'a commit is tried again',
+    mistake: 'one whose answer was lost takes effect twice',
+    changes: [
+      {
+        file: 'services/graph/task.ts',
+        from: 'const end = await owned.commit({ changelog, outputs: all })',
+        to: 'const end = await owned.commit({ changelog, outputs: all }).catch(async () => { const again = await this.#options.log.openTask(this.partition); return await again.commit({ changelog, outputs: all }) })',
+      },
+    ],
+    by: {
+      file: 'services/graph/task.test.ts',
+      test: 'a commit whose answer is lost took: either way once (F58)',
+    },
+  },
+  {
+    name: 'the changelog is not replayed',
+    mistake: 'a commit that no store was written for is lost with its process',
+    changes: [
+      {
+        file: 'services/graph/restore.ts',
+        from: 'while (replay.next < end) entries += await replay.page(end, signal)',
+        to: 'if (store.checkpoint() === undefined) while (replay.next < end) entries += await replay.page(end, signal)',
+      },
+    ],
+    by: {
+      file: 'services/graph/task.test.ts',
+      test: 'a kill at every commit in turn leaves the same end (I23)',
+    },
+  },
+  {
+    name: 'a write goes on after a failed one',
+    mistake: 'LevelDB acknowledges what follows, and loses it (X4)',
+    changes: [
+      {
+        file: 'adapters/level/store.ts',
+        from: 'this.#failure ??= storeErrorOf(error, this.#directory)\n    return this.#failure',
+        to: 'return storeErrorOf(error, this.#directory)',
+      },
+    ],
+    by: {
+      file: 'adapters/level/full-disk.test.ts',
+      test: 'a store on a full disk ends with FULL, also after room was made, and keeps what it acknowledged: X4',
+    },
+  },
+  {
+    name: 'batches are not counted at open',
+    mistake: 'a store with a hole opens (X1, X2)',
+    changes: [
+      {
+        file: 'adapters/level/own-keys.ts',
+        from: 'if (numbers.next !== last + 1) throw damaged(`has lost batch ${numbers.next}`)',
+        to: 'void last',
+      },
+    ],
+    by: {
+      file: 'adapters/level/damage.test.ts',
+      test: 'a log with one bit flipped gives a clean prefix or is refused: X1, X2',
+    },
+  },
+  {
+    name: 'values have no checksum',
+    mistake: 'a flipped bit is another value',
+    changes: [
+      {
+        file: 'adapters/level/sealed-value.ts',
+        from: 'if (crc >>> 0 !== checksum(key, value)) throw damagedValue(key)',
+        to: 'void crc',
+      },
+    ],
+    by: {
+      file: 'adapters/level/damage.test.ts',
+      test: 'a store whose table is damaged while it is open says so from then on, and a wipe makes it as new',
+    },
+  },
+  {
+    name: 'records have no checksum',
+    mistake: 'SQLite reads a flipped bit back, and nobody notices (F51)',
+    changes: [
+      {
+        file: 'adapters/sqlite/record-table.ts',
+        from: 'if (recordSum(head.lane, offset, timestamp, key, value) === sum) return',
+        to: 'if (recordSum(head.lane, offset, timestamp, key, value) === sum || sum > 0) return',
+      },
+    ],
+    by: {
+      file: 'adapters/sqlite/damage.test.ts',
+      test: 'a flipped bit anywhere in a closed file is named, or touched nothing',
+    },
+  },
+  {
+    name: 'records are not linked',
+    mistake: 'a hole in the log is passed over',
+    changes: [
+      {
+        file: 'adapters/sqlite/record-table.ts',
+        from: 'if (record.prev !== prev) throw this.#broken(head, record.offset)',
+        to: 'void prev',
+      },
+    ],
+    by: {
+      file: 'adapters/sqlite/damage.test.ts',
+      test: 'damage that comes while the log is open is named at the read that meets it',
+    },
+  },
+]

@@ -1,0 +1,169 @@
+/**
+ * Broken builds of the watcher: what it tells, what it takes for a whole list, and where it goes on.
+ *
+ * What must stay true: each is one mistake that somebody could make.
+ */
+import type { BrokenBuild } from './broken-build.ts'
+
+export const BROKEN_WATCHER: readonly BrokenBuild[] = [
+  {
+    name: 'a kind that answers 404 is empty',
+    mistake: 'a list that failed is finished as if nothing were there',
+    changes: [
+      {
+        file: 'services/watcher/kind-monitor.ts',
+        from: "if (error.remedy === 'give-up') notServed()",
+        to: "if (error.remedy === 'give-up' && this.isListing) {\n      this.#telling.beginSync(this.#deps.nextSync(), false)\n      this.#finishList(this.#telling.position ?? '1')\n    }\n    if (error.remedy === 'give-up') notServed()",
+      },
+    ],
+    by: {
+      file: 'services/watcher/relist.test.ts',
+      test: 'a list that meets an untyped 404 is never finished, and taken again after a wait',
+    },
+  },
+  {
+    name: 'a list that breaks off is whole',
+    mistake: 'what stands on later pages counts as gone',
+    changes: [
+      {
+        file: 'adapters/kubernetes/list.ts',
+        from: 'const body = await ask(reading, path, METADATA, signal)\n    const page',
+        to: "const body = await ask(reading, path, METADATA, signal).catch((error) => {\n      if (token === '') throw error\n      return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata: { resourceVersion: version }, items: [] }\n    })\n    const page",
+      },
+    ],
+    by: {
+      file: 'services/watcher/relist.test.ts',
+      test: 'a list that breaks off on its way is never finished',
+    },
+  },
+  {
+    name: 'an empty list is believed at once',
+    mistake: 'a server that is starting takes everything out',
+    changes: [
+      {
+        file: 'services/watcher/monitor.ts',
+        from: 'if (listed === 0) return held > 0',
+        to: 'if (listed === 0) return held > 1e9',
+      },
+    ],
+    by: {
+      file: 'services/watcher/relist.test.ts',
+      test: 'a list that is suddenly empty is taken twice before it is finished',
+    },
+  },
+  {
+    name: 'a watch goes on from the newest version',
+    mistake: 'what happened while nobody watched is never told',
+    changes: [
+      {
+        file: 'services/watcher/kind-monitor.ts',
+        from: 'for await (const events of server.watch(this.#resource(), state.from, signal)) {',
+        to: "const from = await this.#currentVersion('', signal)\n    for await (const events of server.watch(this.#resource(), from, signal)) {",
+      },
+    ],
+    by: {
+      file: 'services/watcher/resume.test.ts',
+      test: 'what happened after a crash is told by the watch that goes on',
+    },
+  },
+  {
+    name: 'a watermark comes before its events',
+    mistake: 'what was not acknowledged before a kill is never told',
+    changes: [
+      {
+        file: 'services/watcher/mark-writer.ts',
+        from: 'await publisher.settled()\n',
+        to: 'void publisher\n',
+      },
+    ],
+    by: {
+      file: 'services/watcher/resume.test.ts',
+      test: 'a watermark covers only what the log has acknowledged',
+    },
+  },
+  {
+    name: 'a restore is not noticed',
+    mistake: 'versions that went backwards are taken for old news',
+    changes: [
+      {
+        file: 'services/watcher/kind-monitor.ts',
+        from: "if (isOlder(current, state.from)) return 'rewound'",
+        to: '',
+      },
+      {
+        file: 'services/watcher/telling.ts',
+        from: "if (this.#deps.deletions.get(this.#kindKey, object.uid) !== undefined) return 'rewound'\n    if (known !== undefined && isOlder(object.resourceVersion, known.version)) return 'rewound'",
+        to: '',
+      },
+      {
+        file: 'services/watcher/connection.ts',
+        from: 'onRewound()\n          return false',
+        to: 'void onRewound\n          return true',
+      },
+    ],
+    by: {
+      file: 'services/watcher/resume.test.ts',
+      test: 'a version below where a watch stood is a restore: a new epoch of the cluster, and lists',
+    },
+  },
+  {
+    name: 'an epoch is used twice',
+    mistake: 'a watcher that was succeeded is heard as the one that succeeded it',
+    changes: [
+      {
+        file: 'services/watcher/watcher.ts',
+        from: 'const epoch = await held.nextEpoch(marks.epoch, signal)',
+        to: 'const epoch = Math.max(1, marks.epoch)',
+      },
+    ],
+    by: {
+      file: 'services/watcher/resume.test.ts',
+      test: 'each start has a higher epoch, whatever became of the one before',
+    },
+  },
+  {
+    name: 'what was appended is not appended again',
+    mistake: 'an append whose answer was lost is given up',
+    changes: [
+      {
+        file: 'services/watcher/log-retry.ts',
+        from: 'return await untilDone(deps, () => deps.log.append(topic, partition, records), signal)',
+        to: "return await untilDone(deps, () => deps.log.append(topic, partition, records).catch((error) => { if (error.remedy === 'retry') return 0n; throw error }), signal)",
+      },
+    ],
+    by: {
+      file: 'services/watcher/watcher.test.ts',
+      test: 'appends that do not get through are made again, in order',
+    },
+  },
+  {
+    name: 'deletions are told only when an object is known',
+    mistake: 'after a restart of the watcher they are lost',
+    changes: [
+      {
+        file: 'services/watcher/telling.ts',
+        from: "if (known !== undefined && isOlder(resourceVersion, known.version)) {\n      this.#ignoreOlder('fine')\n      return\n    }",
+        to: "if (known === undefined) {\n      this.#ignoreOlder('fine')\n      return\n    }",
+      },
+    ],
+    by: {
+      file: 'services/watcher/resume.test.ts',
+      test: 'what happened after a crash is told by the watch that goes on',
+    },
+  },
+  {
+    name: 'requests to relist are not heard',
+    mistake: 'what is in doubt stays so',
+    changes: [
+      {
+        file: 'services/watcher/session.ts',
+        from: 'this.#roster.relist(kind === null ? null : kindKey(kind), { full: true, offset })',
+        to: 'void kindKey',
+      },
+    ],
+    by: {
+      file: 'services/watcher/relist.test.ts',
+      test: 'what `control` asks for is listed once, in full',
+    },
+  },
+]
