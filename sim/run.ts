@@ -119,10 +119,10 @@ async function heal(world: WholeWorld, users: readonly Users[]): Promise<readonl
   await time.advance(QUIET_MS)
   const [commands, requests] = [await world.commands(), world.requests]
   await time.advance(QUIET_MS)
-  const wrongs = [...(await complaintsLeft(world))]
   const more = (await world.commands()) - commands
   const calls = world.requests - requests
   const count = world.sites.length
+  const wrongs = [...(await complaintsLeft(world))]
   if (more >= QUIET_COMMANDS * count) wrongs.push(`${more} commands in two quiet minutes (I18)`)
   if (calls >= QUIET_REQUESTS * count) wrongs.push(`${calls} requests in two quiet minutes (I18)`)
   return wrongs
