@@ -37,9 +37,13 @@ const MOST_BYTES = 64 * 1024 * 1024
 /** Looks for what notices it; undefined when nothing does. */
 export async function search(build: BrokenBuild, seeds: Seeds): Promise<Caught | undefined> {
   const { by } = build
-  if (by === 'sim')
-    return await run(build, ['--from', String(seeds.from), '--to', String(seeds.to)])
+  if (by === 'sim') return await searchSeeds(build, seeds)
   return by === 'small' ? await run(build, ['--small']) : await failing(build, by)
+}
+
+/** Looks for a seed that notices it, whoever else does. */
+export async function searchSeeds(build: BrokenBuild, seeds: Seeds): Promise<Caught | undefined> {
+  return await run(build, ['--from', String(seeds.from), '--to', String(seeds.to)])
 }
 
 /** Whether what noticed it once does so again. */
@@ -47,16 +51,15 @@ export async function replay(
   build: BrokenBuild,
   caught: Caught | undefined,
 ): Promise<Caught | undefined> {
-  if (typeof build.by === 'object') return await failing(build, build.by)
   switch (caught?.by) {
     case 'sim':
-      return await search(build, { from: caught.seed, to: caught.seed })
+      return await searchSeeds(build, { from: caught.seed, to: caught.seed })
     case 'small': {
       const { family, world } = caught
       return await run(build, ['--small', '--family', family, '--world', world])
     }
     default:
-      return undefined
+      return typeof build.by === 'object' ? await failing(build, build.by) : undefined
   }
 }
 

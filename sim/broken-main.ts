@@ -1,19 +1,24 @@
 /**
  * `npm run sim:broken` finds for each broken build what notices it, and records that: of the simulator the first seed, of small worlds the first
- * world. What is recorded and still notices stays. `--only NAME` for one build, `--seeds COUNT` for as many seeds at most.
+ * world. What is recorded and still notices stays. `--only NAME` for one build, `--seeds COUNT` for as many seeds at most, `--sim` for seeds also of
+ * builds that a test notices.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { BROKEN_BUILDS } from './broken-builds.ts'
-import { type Caught, replay, search } from './broken-catch.ts'
+import { type Caught, replay, search, searchSeeds } from './broken-catch.ts'
 
 /** A build that survives so many seeds is noticed by nobody. */
 const MOST_SEEDS = 500
 const RECORDED = fileURLToPath(new URL('broken-seeds.json', import.meta.url))
 
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, seeds: { type: 'string', default: String(MOST_SEEDS) } },
+  options: {
+    only: { type: 'string' },
+    seeds: { type: 'string', default: String(MOST_SEEDS) },
+    sim: { type: 'boolean', default: false },
+  },
 })
 const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as Record<string, Caught>
 for (const name of Object.keys(recorded))
@@ -22,15 +27,18 @@ for (const name of Object.keys(recorded))
 for (const build of BROKEN_BUILDS) {
   const { name } = build
   if (values.only !== undefined && values.only !== name) continue
+  const seeds = { from: 1, to: Number(values.seeds) }
   const again = await replay(build, recorded[name])
-  const caught = again ?? (await search(build, { from: 1, to: Number(values.seeds) }))
+  const isTest = (again?.by ?? 'test') === 'test'
+  const seed = values.sim && isTest ? await searchSeeds(build, seeds) : undefined
+  const caught = seed ?? again ?? (await search(build, seeds))
   if (caught === undefined) {
     console.log(`NOT NOTICED: ${name}`)
     process.exitCode = 1
     continue
   }
-  const seed = caught.by === 'sim' ? `seed ${caught.seed}` : caught.by
-  console.log(`${name}: ${seed}: ${caught.wrong.slice(0, 200)}`)
+  const who = caught.by === 'sim' ? `seed ${caught.seed}` : caught.by
+  console.log(`${name}: ${who}: ${caught.wrong.slice(0, 200)}`)
   if (caught.by !== 'test') recorded[name] = { ...caught, wrong: caught.wrong.slice(0, 300) }
   writeFileSync(RECORDED, `${JSON.stringify(recorded, null, 2)}\n`)
 }
