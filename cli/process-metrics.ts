@@ -218,11 +218,13 @@ export function registerReaper(meter: Meter, reaper: Reaper, nameOf: ClusterName
     meter,
     'kinfold_protected_refusals',
     'Commands that were not carried out, since what they were about is protected.',
-    () =>
-      reaper.status().protectedRefusals.map(({ cluster, count }) => ({
-        value: count,
+    () => {
+      const { clusters, protectedRefusals } = reaper.status()
+      return clusters.map(({ cluster }) => ({
+        value: protectedRefusals.find((each) => each.cluster === cluster)?.count ?? 0,
         labels: { cluster: nameOf(cluster), by: 'gate' },
-      })),
+      }))
+    },
   )
   observeCounter(
     meter,
