@@ -27,6 +27,8 @@ export const logFaults: readonly Fault[] = [
     most: 6,
     begin({ world, fault }) {
       const chance = seeded(fault.seed)
+      // A task that gets no commit through in twenty tries ends its process, as it should.
+      world.excuses.add(isUnknown)
       return world.broker.hinder(async ({ call }) => {
         if (chance.next() >= fault.rate) return undefined
         world.reached('F38')
@@ -203,6 +205,10 @@ export const logFaults: readonly Fault[] = [
 ]
 
 type Observer = Parameters<WholeWorld['onAppended']['add']>[0]
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof LogError && error.code === 'UNKNOWN_OUTCOME'
+}
 
 function loseEnd(
   world: WholeWorld,

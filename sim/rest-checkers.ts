@@ -34,6 +34,8 @@ export const restCheckers: readonly Checker[] = [
     invariant: 'I26: a store is what its changelog says',
     rest: async (world) => {
       const complaints: string[] = []
+      // A task that goes on folding over a changelog whose end is cut off under it notices only when it is taken over.
+      if (world.isLogHurt) return complaints
       for (const { partition, store } of world.tasks()) {
         const said = new Map<string, Uint8Array>()
         for (const { key, value } of await world.broker.log.latest('changelog', partition))
