@@ -54,6 +54,16 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     /--partitions: expected a whole number from 1/,
   ],
   [
+    'a way to say who asks that is none',
+    ['up', '--http-auth', 'oidc'],
+    /--httpAuth: expected token-review:CONTEXT, not "oidc"/,
+  ],
+  [
+    'rights of nobody',
+    ['up', '--http-authorize', 'sar'],
+    /--httpAuthorize: rights are those of a user, so say who says who it is with httpAuth/,
+  ],
+  [
     'a kubeconfig that is not there',
     ['up', '--kubeconfig', '/nowhere'],
     /\/nowhere cannot be read/,

@@ -2,8 +2,10 @@
 import { openCluster } from '../adapters/kubernetes/cluster.ts'
 import { openUndiciExchange } from '../adapters/kubernetes/exchange.ts'
 import { KubeconfigError, loadContexts } from '../adapters/kubernetes/kubeconfig.ts'
+import { kubernetesReview } from '../adapters/kubernetes/review.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import type { Exchange } from '../ports/exchange.ts'
+import type { Review } from '../ports/review.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 
 /** Closed by the caller. */
@@ -29,6 +31,23 @@ export function openWatchedClusters(
     cluster: clusterOf(context),
     exchange: openUndiciExchange(context),
   }))
+}
+
+export interface ReviewingCluster {
+  readonly cluster: Cluster
+  readonly review: Review
+}
+
+/** Each closed by the caller, with its cluster. */
+export function openReviews(
+  kubeconfig: string | undefined,
+  contexts: readonly string[],
+): ReviewingCluster[] {
+  return loadedContexts(kubeconfig, contexts).map((context) => {
+    const exchange = openUndiciExchange(context)
+    const cluster = openCluster({ name: context.name, exchange })
+    return { cluster, review: kubernetesReview(exchange, cluster) }
+  })
 }
 
 type Context = ReturnType<typeof loadContexts>[number]

@@ -15,6 +15,7 @@ import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/reten
 import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
 import { budgetsOf, holdsOf } from './guard-config.ts'
+import { httpAuthority } from './http-authority.ts'
 import { listedKinds, nameOf } from './listed-kind.ts'
 import { protectionOf } from './protection-config.ts'
 import { duration, oneOf, readConfigFile, type Setting, text, texts, whole } from './setting.ts'
@@ -39,6 +40,10 @@ export interface UpConfig {
   /** What requests must show; undefined: nothing, on loopback. */
   readonly httpTokenFile: string | undefined
   readonly httpAdvertise: string | undefined
+  /** The context whose cluster says whose a token is; undefined: none does. */
+  readonly httpReview: string | undefined
+  /** Whether reading takes rights in the clusters, too. */
+  readonly httpAuthorize: boolean
   readonly logLevel: Level
   readonly keepMs: number
   readonly keepEvents: number
@@ -59,6 +64,8 @@ export interface UpFlags extends ArchiveFlags {
   readonly http?: string
   readonly httpTokenFile?: string
   readonly httpAdvertise?: string
+  readonly httpAuth?: string
+  readonly httpAuthorize?: string
   readonly logLevel?: string
   readonly config?: string
 }
@@ -87,6 +94,8 @@ export const CONFIG_KEYS: readonly string[] = [
   'http',
   'httpTokenFile',
   'httpAdvertise',
+  'httpAuth',
+  'httpAuthorize',
   'logLevel',
   'keep',
   'keepEvents',
@@ -129,6 +138,7 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
     httpAdvertise: text(pick('httpAdvertise', flags.httpAdvertise)),
+    ...httpAuthority(pick('httpAuth', flags.httpAuth), pick('httpAuthorize', flags.httpAuthorize)),
     logLevel: oneOf(pick('logLevel', flags.logLevel), LEVELS) ?? 'info',
     keepMs: duration(pick('keep', undefined)) ?? DEFAULT_RETENTION.keepMs,
     keepEvents: whole(pick('keepEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.keepEvents,

@@ -25,6 +25,7 @@ import { openReaper } from '../services/reaper/main.ts'
 import { openWatcher } from '../services/watcher/main.ts'
 import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
+import { openAuthority } from './http-authority.ts'
 import { identifyEach, identifySome } from './identity.ts'
 import {
   namesOf,
@@ -54,6 +55,10 @@ export type EmbeddedConfig = Pick<
   | 'http'
   | 'httpTokenFile'
   | 'httpAdvertise'
+  | 'httpReview'
+  | 'httpAuthorize'
+  | 'kubeconfig'
+  | 'contexts'
   | 'keepMs'
   | 'keepEvents'
   | 'snapshotEvents'
@@ -69,7 +74,9 @@ export async function runEmbedded(
   onServing: (url: string) => void = () => undefined,
 ): Promise<void> {
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
-  const http = { address: config.http, token, advertise: config.httpAdvertise }
+  await using opened = openAuthority(config, systemClock())
+  const { authority } = opened
+  const http = { address: config.http, token, authority, advertise: config.httpAdvertise }
   checkHttp(http)
   const clock = systemClock()
   const random = systemRandom()
@@ -87,6 +94,7 @@ export async function runEmbedded(
     logger,
     directory: config.data,
     token: () => token?.own(),
+    access: { authority, isReadingReviewed: config.httpAuthorize },
     ...graphOptionsOf(config),
     observe: observeLatency(metrics.meter, clock),
   })

@@ -51,6 +51,7 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     logIdentity: log.identity,
     placement: parts.placement(standbys),
     token: () => parts.token?.own(),
+    access: { authority: parts.authority, isReadingReviewed: config.httpAuthorize },
     ...graphOptionsOf(config),
     pace: FAR,
     observe: observeLatency(meter, clock),

@@ -6,6 +6,7 @@ import type { ClientFlags } from './client.ts'
 import { ask, serverOf, withServer } from './client.ts'
 import { outputOf } from './output.ts'
 import { table, time } from './table.ts'
+import { lineOf } from './terminal.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
@@ -56,7 +57,9 @@ async function asked<T>(path: string, flags: HeldFlags): Promise<T> {
 export function heldText(answer: HeldAnswer, output: Output): string {
   if (output !== 'table') return structured('Held', answer, output)
   const breakers = answer.breakers.map(({ cluster, since, because }) => {
-    return `The breaker of ${cluster} is open since ${time(since)}: ${because}. "kinfold close-breaker --cluster ${cluster}" closes it.\n`
+    const name = lineOf(cluster)
+    const why = lineOf(because)
+    return `The breaker of ${name} is open since ${time(since)}: ${why}. "kinfold close-breaker --cluster ${name}" closes it.\n`
   })
   if (answer.total === 0) return [...breakers, 'Nothing is held.\n'].join('')
   const rows = answer.counts.map((each) => {
@@ -71,13 +74,13 @@ export function heldText(answer: HeldAnswer, output: Output): string {
 export function planText(plan: HeldPlan, output: Output): string {
   if (output !== 'table') return structured('HeldPlan', plan, output)
   const { cluster, total, objects, digest } = plan
-  if (total === 0) return `Nothing waits for approval in ${cluster}.\n`
+  if (total === 0) return `Nothing waits for approval in ${lineOf(cluster)}.\n`
   const rows = objects.map(({ namespace, kind, name, what, since, because }) => {
     return [namespace, `${kind}/${name}`, what, time(since), because]
   })
   const left = total - objects.length
   return [
-    `Waiting for approval in ${cluster}: ${total}\n\n`,
+    `Waiting for approval in ${lineOf(cluster)}: ${total}\n\n`,
     table(['NAMESPACE', 'OBJECT', 'WHAT', 'SINCE', 'WHY'], rows),
     left > 0 ? `${left} more are not listed (--limit)\n` : '',
     '\n',

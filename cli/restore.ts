@@ -19,6 +19,7 @@ import { selectorParams } from './client.ts'
 import { addClusterOptions, collect, defaultDataDirectory } from './config.ts'
 import { addKafkaOptions } from './kafka-config.ts'
 import { bad, oneOf } from './setting.ts'
+import { lineOf } from './terminal.ts'
 
 interface RestoreFlags extends SourceFlags {
   readonly kubeconfig?: string
@@ -193,5 +194,5 @@ function nameOf({ kind, name, namespace }: ArchivedObject): string {
 }
 
 function write(line: string): void {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(`${lineOf(line)}\n`)
 }

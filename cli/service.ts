@@ -16,6 +16,7 @@ import type { Codec } from '../ports/codec.ts'
 import { LogError } from '../ports/log.ts'
 import type { Placement } from '../ports/placement.ts'
 import type { Random } from '../ports/random.ts'
+import type { Authority } from '../runtime/authority.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { checkHttp, type Served, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
@@ -26,6 +27,7 @@ import { createLogger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
 import { configFile, type UpConfig, type UpFlags, upConfig } from './config.ts'
+import { addAuthorityOptions, openAuthority } from './http-authority.ts'
 import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 import { registerBuild } from './process-metrics.ts'
@@ -52,6 +54,8 @@ export interface ServiceParts {
   readonly meter: Meter
   /** What requests to the endpoint must show, and what other processes of the service want to be shown. */
   readonly token: HttpToken | undefined
+  /** Clusters that say who asks. */
+  readonly authority: Authority | undefined
   /** A share of the partitions among the processes of this service. */
   placement(standbys: number): Placement
 }
@@ -78,7 +82,7 @@ export function serviceCommand(
     .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
     .option('--log-level <level>', 'debug, info, warn or error (default: info)')
     .option('--config <file>', 'YAML file with the same settings; flags win')
-  return addKafkaOptions(command)
+  return addKafkaOptions(addAuthorityOptions(command))
 }
 
 /** Until a signal ends it. `open` gets its parts and makes the service. */
@@ -92,7 +96,9 @@ export async function runService(
   const kafka = kafkaConfig(flags, configFile(flags)['kafka'], flags.config ?? 'kafka')
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
   const isShared = name === 'graph'
-  const http = { address: config.http, token, advertise: config.httpAdvertise, isShared }
+  await using opened = openAuthority(config, systemClock())
+  const { authority } = opened
+  const http = { address: config.http, token, authority, advertise: config.httpAdvertise, isShared }
   checkHttp(http)
   becomeLean()
   keepCompiled()
@@ -107,7 +113,7 @@ export async function runService(
   registerBuild(metrics.meter, VERSION)
   await using placements = new AsyncDisposableStack()
   await using service = await open({
-    ...{ config, kafka, log, clock, logger, token },
+    ...{ config, kafka, log, clock, logger, token, authority },
     codec,
     random: systemRandom(),
     meter: metrics.meter,

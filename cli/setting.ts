@@ -4,7 +4,7 @@
  * What must stay true: an unknown key or a value out of its range ends the start; nothing is guessed.
  */
 import { readFileSync } from 'node:fs'
-import { isMap, LineCounter, parseDocument } from 'yaml'
+import { type Document, isMap, LineCounter, parseDocument } from 'yaml'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 
 const API_VERSION = 'kinfold/v1alpha1'
@@ -25,7 +25,7 @@ export function readConfigFile(path: string, keys: readonly string[]): Record<st
   if (!isMap(document.contents)) {
     throw bad(`--config ${path}: expected a YAML mapping with apiVersion: ${API_VERSION}`)
   }
-  const content = document.toJS() as Record<string, unknown>
+  const content = valuesOf(document, path)
   for (const key of Object.keys(content)) {
     checkKey(key, keys, `--config ${path}`)
   }
@@ -33,6 +33,15 @@ export function readConfigFile(path: string, keys: readonly string[]): Record<st
     throw bad(`--config ${path}: expected apiVersion: ${API_VERSION} and kind: Config`)
   }
   return content
+}
+
+/** Aliases are resolved only now: of one that leads nowhere, or to far too much, YAML says nothing before. */
+function valuesOf(document: Document, path: string): Record<string, unknown> {
+  try {
+    return document.toJS() as Record<string, unknown>
+  } catch (error) {
+    throw bad(`--config ${path}: ${error instanceof Error ? error.message : error}`)
+  }
 }
 
 /** Refuses what is no key of ours. */
@@ -103,8 +112,13 @@ export function duration({ value, from }: Setting): number | undefined {
   return ms
 }
 
+/** What it is, or only that it is no single value: a YAML anchor may hold itself. */
 function show(value: unknown): string {
-  return JSON.stringify(value) ?? String(value)
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return Array.isArray(value) ? 'a list' : 'a mapping'
+  }
 }
 
 export function bad(message: string): ExitError {

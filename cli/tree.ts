@@ -12,7 +12,7 @@ type Output = (typeof OUTPUTS)[number]
 
 export function addTree(program: Command): void {
   withObject(program.command('tree'))
-    .description('dependents of an object to any depth, or its owners')
+    .description('dependents of an object, level by level, or its owners')
     .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
     .option('--owners', 'upwards: its owners, and theirs')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')

@@ -131,6 +131,7 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
       const left = await Promise.all(shared.map((made) => ownersOf(red, made)))
       return left.every((owners) => owners?.includes(solid.name)) || JSON.stringify(left)
     })
+    equal((await missingOf(red, [other])).join(), '')
     await both.assertStays()
   })
 
@@ -214,6 +215,14 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     await both.judged(dependents, 'held')
     equal((await missingOf(red, dependents)).join(), '')
     await both.assertStays()
+
+    const { digest, objects } = await plan()
+    const named = new Set(objects.map(({ uid }) => uid))
+    equal(dependents.filter(({ uid }) => !named.has(uid)).length, 0)
+    const order = ['approve', digest, '--cluster', 'red', '--why', 'as it should be']
+    const { code, stdout, stderr } = await runKinfold([...order, '--data', both.data])
+    equal(code, 0, stdout + stderr)
+    await both.gone(red, dependents)
   })
 
   test('leaves a log that folds the same again', async () => {
@@ -221,6 +230,14 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     const { code, stdout, stderr } = await runKinfold(['audit', 'verify', '--data', both.data])
     equal(code, 0, stdout + stderr)
   })
+
+  /** What waits for a person in red. */
+  async function plan(): Promise<{ digest: string; objects: readonly { uid: string }[] }> {
+    const asked = ['plan', 'held', '--cluster', 'red', '-o', 'json', '--data', both.data]
+    const { code, stdout, stderr } = await runKinfold(asked)
+    equal(code, 0, stderr)
+    return JSON.parse(stdout)
+  }
 
   const DEFINITION_DRAFT = { kind: DEFINITION, name: WIDGETS_NAME }
   const DEFINITION_PATH = pathOf({ ...DEFINITION_DRAFT, namespace: '' })

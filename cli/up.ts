@@ -10,13 +10,18 @@ import {
   addPolicyOptions,
   upConfig,
 } from './config.ts'
+import { addAuthorityOptions } from './http-authority.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 
 export function addUp(program: Command): void {
   const command = program
     .command('up')
     .description('watch clusters, fold what they tell, decide and reap: all in one process')
-  addArchiveOptions(addLockOption(addKindsOption(addPolicyOptions(addClusterOptions(command)))))
+  addArchiveOptions(
+    addLockOption(
+      addKindsOption(addAuthorityOptions(addPolicyOptions(addClusterOptions(command)))),
+    ),
+  )
     .option('--data <dir>', 'data directory (default: ~/.local/share/kinfold)')
     .option('--partitions <n>', 'partitions of a new log (default: 1)')
     .option(

@@ -53,7 +53,7 @@ async function upgrade(data: string, signal: AbortSignal): Promise<string> {
   const { archived, clusters } = await fill(log, unfinished, signal)
   // They belong to the old log, and are made anew from any.
   for (const name of readdirSync(data)) {
-    if (/^(store-\d+|index)$/.test(name)) rmSync(join(data, name), { recursive: true })
+    if (/^(store-\d+|index|shadow)$/.test(name)) rmSync(join(data, name), { recursive: true })
   }
   const kept = keepIn(data, found)
   renameSync(log, kept)
@@ -63,7 +63,7 @@ async function upgrade(data: string, signal: AbortSignal): Promise<string> {
 }
 
 const HINT =
-  'all clusters are paused: start Kinfold, look at what it would do, then let it go with "kinfold resume"'
+  'all clusters are paused: start Kinfold, look at what it would do, then let it go with "kinfold resume --why …"'
 
 async function versionIn(directory: string): Promise<FoundVersion> {
   await using log = await openSqliteLog({ directory, clock: systemClock(), readOnly: true })

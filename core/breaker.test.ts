@@ -34,6 +34,8 @@ test('opens when most of twenty commands of a minute are refused', () => {
 
 test('stays closed where our own gate holds back, and where servers take what is asked', () => {
   equal(after(30, 'blocked', null), '')
+  // A dry run in place of an effect, where the cluster's lock is required and not in force.
+  equal(after(30, 'blocked', 200), '')
   equal(after(30, 'absent', 404), '')
 })
 

@@ -61,14 +61,14 @@ export function noteDemand(
   openBreaker(step, cluster, because)
 }
 
-/** What our own gate holds back is no answer of a server. */
+/** What our own gate holds back is no answer of a server, and a dry run for want of the lock (2xx) no refusal. */
 export function noteSettled(step: Step, state: ClusterState, event: CommandSettled): void {
   const { cluster, verb, outcome, code, reason } = event
   if (verb === 'VerifyOwner' || verb === 'WarnObject' || !isWatchful(step)) return
   const minute = minuteOf(step, state)
   const pace = step.graph.get(paceKey(cluster))
   const former = pace?.type === 'Pace' && pace.minute === minute ? pace : { settled: 0, refused: 0 }
-  const isRefused = outcome === 'blocked' && code !== null
+  const isRefused = outcome === 'blocked' && code !== null && code >= 400
   const settled = former.settled + 1
   const refused = former.refused + Number(isRefused)
   step.graph.put(paceKey(cluster), { type: 'Pace', minute, settled, refused })

@@ -1,12 +1,14 @@
 /**
  * How much of an object is taken in, and what is left of one beyond that: its identity, marked so that nothing is ever done to it (S25, F27).
  *
- * What must stay true: who is beyond the caps keeps its uid, gets `HOLD_REFERENCE` as its only reference and no finalizer. No server can serve a kind
- * of that name, so the reference is unresolvable for good, and an object with one is never deleted or changed.
+ * What must stay true: who is beyond the caps keeps its uid, gets `HOLD_REFERENCE` as its only reference and no finalizer but `orphan`: that its dependents
+ * are to live on is known of it, too. No server can serve a kind of that name, so the reference is unresolvable for good, and an object with one is never
+ * deleted for want of an owner.
  *
  * Not here: reading what a server sends (adapters/kubernetes/meta.ts).
  */
 import type { ObjectMeta, OwnerReference } from './object.ts'
+import { FINALIZER_ORPHAN } from './object.ts'
 
 export const HOLD_REFERENCE: OwnerReference = {
   apiVersion: 'hold.kinfold.invalid/v1',
@@ -50,13 +52,13 @@ export function isBeyondCaps(object: ObjectMeta): boolean {
   return bytesOf(object) > RECORD_BYTES
 }
 
-/** What is kept of one that is: as an owner it is there, as a dependent it stays. */
+/** What is kept of one that is: as an owner it is there, or orphans its dependents; as a dependent it stays. */
 export function identityOf(object: ObjectMeta): ObjectMeta {
-  const { name } = object
+  const { name, finalizers } = object
   return {
     ...object,
     name: name.slice(0, NAME_LENGTH).toWellFormed(),
-    finalizers: [],
+    finalizers: finalizers.includes(FINALIZER_ORPHAN) ? [FINALIZER_ORPHAN] : [],
     ownerReferences: [HOLD_REFERENCE],
     labels: [],
     annotations: [],

@@ -6,13 +6,13 @@
  *
  * Not here: what is protected (protection.ts), how reapers learn of it at once (services/reaper/control.ts).
  */
-import { enqueue } from './agenda.ts'
+import { judgeAll } from './agenda.ts'
 import { rule } from './approval.ts'
 import { closeBreaker } from './breaker.ts'
 import { PROTECTED_FOR_MS } from './constant.ts'
 import type { Directive } from './event.ts'
 import type { StateReader } from './graph.ts'
-import { directivesOf } from './graph.ts'
+import { clusterOf, directivesOf } from './graph.ts'
 import { DIRECTIVES_KEY } from './key.ts'
 import type { ClusterId } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -56,7 +56,7 @@ function resume(step: Step, { cluster }: Directive): void {
   const others = pauses.filter((each) => each.cluster !== cluster)
   if (others.length === pauses.length) return drop(step, 'it was not paused')
   putPauses(step, others)
-  enqueue(step, { work: 'verdicts', cluster })
+  judgeAll(step, cluster)
 }
 
 /** What was issued for it before is refused by the gate, and judged then. */
@@ -75,7 +75,7 @@ function unprotect(step: Step, event: Directive): void {
   if (lifted === undefined || lifted.liftedAt !== null) return drop(step, 'it was not protected')
   const liftedAt = step.at.timestamp
   putProtections(step, [...othersThan(step, event), { ...lifted, liftedAt }])
-  enqueue(step, { work: 'verdicts', cluster: event.cluster })
+  judgeAll(step, event.cluster)
 }
 
 /** Without what is over. */
@@ -104,6 +104,7 @@ export function pausedBecause(graph: StateReader, cluster: ClusterId): string {
   const pause = pauses.find((each) => each.cluster === '' || each.cluster === cluster)
   if (pause === undefined) return ''
   const why = pause.why === '' ? '' : ` (${pause.why})`
-  const scope = pause.cluster === '' ? '' : ' --cluster'
+  const scope =
+    pause.cluster === '' ? '' : ` --cluster ${clusterOf(graph, cluster)?.name ?? cluster}`
   return `paused by ${pause.who}${why}; "kinfold resume${scope}" lets it go`
 }

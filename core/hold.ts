@@ -49,7 +49,8 @@ export interface Held {
 
 export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going: Going): Held {
   const since = sinceOf(node, going)
-  const holdMs = holdMsOf(policyOf(graph).policy.holds, going)
+  const { holds } = policyOf(graph).policy
+  const holdMs = holdMsOf(holds, going.effect, learntAs(graph, going))
   const endsAt = holdMs === 0 ? null : since + holdMs
   const ruling = rulingFor(graph, cluster, node, going)
   const hindrance = hindranceOf(graph, cluster, node, going, endsAt, ruling)
@@ -78,11 +79,12 @@ function hindranceOf(
   ruling: Ruling | null,
 ): Hindrance | null {
   const { effect, evidence } = going
+  const learnt = learntAs(graph, going)
   const isObserved = policyOf(graph).policy.mode === 'observe'
   const paused = isObserved ? '' : pausedBecause(graph, cluster)
   if (paused !== '') return { by: 'pause', because: paused, until: null }
   if (effect === 'delete') {
-    const spared = protectedBecause(graph, cluster, node, evidence)
+    const spared = protectedBecause(graph, cluster, node, learnt)
     if (spared !== null) return { by: 'protection', ...spared }
   }
   if (evidence === 'E4' && ruling?.verdict !== 'approved') {
@@ -95,7 +97,7 @@ function hindranceOf(
   const broken = isAsked ? '' : brokenBecause(graph, cluster)
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
-    return { by: 'hold', because: `evidence ${evidence} is held until ${timeText(until)}`, until }
+    return { by: 'hold', because: `evidence ${learnt} is held until ${timeText(until)}`, until }
   }
   const price = priceFor(graph, cluster, node, going)
   if (price === null || node.hold?.pass === 'granted') return null
@@ -103,13 +105,21 @@ function hindranceOf(
   return { by: 'budget', because: budgetText(graph, price), until: null }
 }
 
-function priceFor(
-  graph: StateReader,
-  cluster: ClusterId,
-  node: Node,
-  { effect, evidence, stands }: Going,
-): Price | null {
-  return priceOf(graph, cluster, node, evidence, effect === 'delete', stands)
+function priceFor(graph: StateReader, cluster: ClusterId, node: Node, going: Going): Price | null {
+  const { effect, stands } = going
+  return priceOf(graph, cluster, node, learntAs(graph, going), effect === 'delete', stands)
+}
+
+/**
+ * What was seen to go, with nothing but a relist since, is looked at once more before anything happens (E2): that is no reason to wait longer for it, or every
+ * hourly relist would hold an ordinary cascade for ten minutes.
+ */
+function learntAs(graph: StateReader, { evidence, stands }: Going): EvidenceClass {
+  if (evidence !== 'E2') return evidence
+  const { enforcedAt } = policyOf(graph)
+  const isSeen = ({ proof }: Stand): boolean =>
+    proof === null || (proof.class === 'E1' && proof.position >= enforcedAt)
+  return stands.every(isSeen) ? 'E1' : 'E2'
 }
 
 /** What began to go has begun, whatever becomes of the reasons why it might. */
@@ -153,8 +163,8 @@ export function ruledText(ruling: Ruling | null): string {
 }
 
 /** What a live watch saw to begin takes references that nobody needs along at once: dropping them deletes nothing. */
-function holdMsOf({ e1Ms, e2Ms, e3Ms }: Holds, { effect, evidence }: Going): number {
-  switch (evidence) {
+function holdMsOf({ e1Ms, e2Ms, e3Ms }: Holds, effect: Effect, learnt: EvidenceClass): number {
+  switch (learnt) {
     case 'E1':
       return effect === 'delete' ? e1Ms : 0
     case 'E2':

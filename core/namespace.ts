@@ -1,7 +1,7 @@
 /**
  * Namespaces that are being deleted: their home is told, since what goes with one is one person's doing.
  *
- * What must stay true: told only where budgets count, and only when it changes. For a while after it is gone its home knows it still, since other watches tell
+ * What must stay true: its begin is told only where budgets count, and only when it changes; what was told ends. For a while after it is gone its home knows it still, since other watches tell
  * later what went with it.
  *
  * Not here: what that means (price.ts).
@@ -26,7 +26,9 @@ export function noteNamespace(
   if (object?.kind !== 'Namespace' || object.group !== '') return
   const isEnding = after !== null && after.deletedAt !== null
   const wasEnding = before !== null && before.deletedAt !== null
-  if (isEnding === wasEnding || policyOf(step.graph).policy.budgets === null) return
+  if (isEnding === wasEnding) return
+  // That it ended is told in any case: its home may know it since a time when budgets counted.
+  if (isEnding && policyOf(step.graph).policy.budgets === null) return
   const key = homeOf(cluster, object.name)
   step.outcome.notes.push({
     partition: partitionOf(key, step.at.partitions),

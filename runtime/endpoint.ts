@@ -8,10 +8,12 @@
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastify from 'fastify'
+import { AUDIENCE, type Authority } from './authority.ts'
 import type { Check } from './health.ts'
 import { isReady, verbose } from './health.ts'
 import type { HttpToken } from './http-token.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
+import { isPrincipal, type Principal, setPrincipal } from './principal.ts'
 import { Problem, problem } from './problem.ts'
 
 export interface EndpointParts {
@@ -36,6 +38,8 @@ export interface HttpSettings {
   readonly address: string
   /** What requests must show; undefined: nothing, and only loopback is listened on. */
   readonly token?: HttpToken | undefined
+  /** Clusters that say who somebody is; undefined: none is asked. */
+  readonly authority?: Authority | undefined
   /** `HOST:PORT` by which others reach it; undefined: as it is bound. */
   readonly advertise?: string | undefined
   /** Other processes come here, so an address is needed by which they can. */
@@ -65,12 +69,12 @@ export function parseAddress(text: string, flag = '--http'): Address {
 }
 
 /** Throws `ExitError` for settings that would let in anybody, or that are none. */
-export function checkHttp({ address, token, advertise, isShared }: HttpSettings): void {
+export function checkHttp({ address, token, authority, advertise, isShared }: HttpSettings): void {
   const { host, port } = parseAddress(address)
-  if (token === undefined && !isLoopback(host)) {
+  if (token === undefined && authority === undefined && !isLoopback(host)) {
     throw new ExitError(
       EXIT.input,
-      `--http ${address}: anybody could ask there; name a file with a token that requests must show (--http-token-file), or take 127.0.0.1:${port}`,
+      `--http ${address}: anybody could ask there; name a file with a token that requests must show (--http-token-file), or a cluster that says whose a token is (--http-auth), or take 127.0.0.1:${port}`,
     )
   }
   if (isShared && advertise === undefined && isUnspecified(host)) {
@@ -101,7 +105,7 @@ function isUnspecified(host: string): boolean {
 /** Listens; resolves with the server, to be closed, and its URLs. */
 export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings): Promise<Served> {
   checkHttp(settings)
-  const { address, token, advertise } = settings
+  const { address, token, authority, advertise } = settings
   const { host, port } = parseAddress(address)
   const server = fastify({ logger: false, forceCloseConnections: true, ...LIMITS })
   server.server.maxConnections = MOST_CONNECTIONS
@@ -109,8 +113,8 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   server.setNotFoundHandler(async (request, reply) =>
     problem(reply, new Problem(404, `there is no ${request.url}`)),
   )
-  if (token !== undefined) addToken(server, token)
-  addHealth(server, parts, token)
+  if (token !== undefined || authority !== undefined) addToken(server, token, authority)
+  addHealth(server, parts, token !== undefined || authority !== undefined)
   parts.add?.(server)
   try {
     await server.listen({ host, port })
@@ -136,29 +140,52 @@ function urlOf(host: string, port: number): string {
 /** These say no more than that the process lives and is ready. */
 const OPEN: ReadonlySet<string> = new Set(['/livez', '/readyz'])
 
-function addToken(server: FastifyInstance, token: HttpToken): void {
+function addToken(
+  server: FastifyInstance,
+  token: HttpToken | undefined,
+  authority: Authority | undefined,
+): void {
   server.addHook('onRequest', async (request, reply) => {
+    const principal = await principalFor(request, token, authority)
+    if (principal !== undefined) return setPrincipal(request, principal)
     if (request.method === 'GET' && OPEN.has(request.url)) return
-    if (token.isShown(request.headers.authorization)) return
     reply.header('www-authenticate', 'Bearer')
+    const what =
+      authority === undefined
+        ? 'a token of the file that this process was given (--http-token-file)'
+        : `a token that its cluster knows, for the audience ${AUDIENCE},`
     throw new Problem(
       401,
-      'a token of the file that this process was given (--http-token-file) must be shown: kinfold takes --token-file, HTTP the header "Authorization: Bearer TOKEN"',
+      `${what} must be shown: kinfold takes --token-file, HTTP the header "Authorization: Bearer TOKEN"`,
     )
   })
+}
+
+/** A token of the file is not told to any cluster. */
+async function principalFor(
+  request: FastifyRequest,
+  token: HttpToken | undefined,
+  authority: Authority | undefined,
+): Promise<Principal | undefined> {
+  const { authorization } = request.headers
+  if (token?.isShown(authorization)) return { by: 'token', user: null }
+  const isOpen = request.method === 'GET' && OPEN.has(request.url)
+  const isFresh = request.method !== 'GET' && request.method !== 'HEAD'
+  const user = isOpen ? undefined : await authority?.identify(authorization, isFresh)
+  return user === undefined ? undefined : { by: 'user', user }
 }
 
 function addHealth(
   server: FastifyInstance,
   { checks, scrape, version }: EndpointParts,
-  token: HttpToken | undefined,
+  isGuarded: boolean,
 ): void {
   server.get('/livez', async (_request, reply) => reply.type('text/plain').send('ok'))
   const ready = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const now = checks()
     const isVerbose = 'verbose' in (request.query as Record<string, unknown>)
     const ok = isReady(now)
-    const mayKnow = token === undefined || token.isShown(request.headers.authorization)
+    const mayKnow = !isGuarded || isPrincipal(request)
     const text = mayKnow && (isVerbose || !ok) ? verbose(now) : ok ? 'ok' : 'not ready'
     return reply
       .code(ok ? 200 : 503)

@@ -12,7 +12,7 @@ import { EXIT, ExitError } from './lifecycle.ts'
 
 /** Shorter ones are guessed; longer ones fit into no header. */
 const SHORTEST = 16
-const LONGEST = 1_024
+const LONGEST = 8_192
 /** A file of tokens, and what two of them take while one is replaced. */
 const MOST_TOKENS = 16
 const PRINTABLE = /^[!-~]+$/

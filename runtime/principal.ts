@@ -6,6 +6,7 @@
  * Not here: proving it (endpoint.ts), what it may (the services).
  */
 import type { FastifyRequest } from 'fastify'
+import type { User } from '../ports/review.ts'
 
 export interface Principal {
   /**
@@ -14,13 +15,6 @@ export interface Principal {
   readonly by: 'local' | 'token' | 'user'
   /** Of `user`: as the cluster has it. */
   readonly user: User | null
-}
-
-export interface User {
-  readonly name: string
-  readonly uid: string
-  readonly groups: readonly string[]
-  readonly extra: Readonly<Record<string, readonly string[]>>
 }
 
 const LOCAL: Principal = { by: 'local', user: null }
@@ -34,6 +28,11 @@ export function setPrincipal(request: FastifyRequest, principal: Principal): voi
 /** Where nothing has to be shown, only this machine can ask. */
 export function principalOf(request: FastifyRequest): Principal {
   return principals.get(request.raw) ?? LOCAL
+}
+
+/** It proved something of itself. */
+export function isPrincipal(request: FastifyRequest): boolean {
+  return principals.has(request.raw)
 }
 
 /** For the record: `local:ann` and `token:ann` are as they say of themselves, `user:ann` is proven. */

@@ -15,6 +15,7 @@ import type { Placement } from '../ports/placement.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { serveEndpoint } from '../runtime/endpoint.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
+import { createAccess } from '../services/graph/access.ts'
 import { createCascades } from '../services/graph/cascade.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { createGraph } from '../services/graph/graph.ts'
@@ -112,6 +113,7 @@ export class GraphGroup {
       holdings,
       here,
       views,
+      access: createAccess({ views, authority: undefined, isReadingReviewed: false }),
       clock,
       log,
       codec,

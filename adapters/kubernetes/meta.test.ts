@@ -2,6 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { HOLD_REFERENCE } from '../../core/cap.ts'
+import { phaseOf } from '../../core/node.ts'
 import type { ObjectMeta } from '../../core/object.ts'
 import type { Resource } from '../../ports/cluster.ts'
 import { readMeta } from './meta.ts'
@@ -155,6 +156,19 @@ describe('metadata', () => {
       deepEqual([ownerReferences, finalizers], [[HOLD_REFERENCE], []])
     })
   }
+
+  test('beyond the caps still orphans its dependents, if that was asked for', () => {
+    const finalizers = [...Array.from({ length: 257 }, (_, it) => `${it}`), 'orphan']
+    for (const asked of [
+      { finalizers },
+      { finalizers: ['orphan'], ownerReferences: many(1_025) },
+    ]) {
+      const deletionTimestamp = '2026-01-01T00:00:00Z'
+      const object = read({ ...asked, deletionTimestamp })
+      deepEqual([object.ownerReferences, object.finalizers], [[HOLD_REFERENCE], ['orphan']])
+      equal(phaseOf(object), 'orphaning')
+    }
+  })
 
   test('with a huge name is held under the beginning of it', () => {
     const { name, uid, ownerReferences } = read({ name: `${'x'.repeat(252)}\u{1f600}more` })

@@ -11,6 +11,7 @@ import type { Topic } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { serveEndpoint } from '../../runtime/endpoint.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
+import { createAccess } from './access.ts'
 import { addDirectives, type DirectiveAnswer } from './directive-http.ts'
 import { createHoldings } from './held.ts'
 import { readerOf } from './view.ts'
@@ -44,6 +45,7 @@ async function rigFor(t: TestContext): Promise<Rig> {
   const views = viewsOf([running.task], 1)
   const parts = {
     views,
+    access: createAccess({ views, authority: undefined, isReadingReviewed: false }),
     here: taskOf({ tasks: [running.task] }),
     holdings: {
       ...createHoldings(views),
@@ -150,7 +152,7 @@ test('an approval carries the sets of what is held, and only of that', async (t)
   deepEqual(directive?.listed, [EMPTY_SET])
   const other = await rig.order({ verb: 'approve', digest: 'cd'.repeat(32), why: 'meant so' })
   equal(other.status, 409)
-  match(await other.text(), /another set is held for approval by now/)
+  match(await other.text(), /another set is held for approval by now.*kinfold plan held/)
   equal((await rig.directives()).length, 1)
 })
 

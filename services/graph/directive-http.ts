@@ -19,12 +19,14 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import { principalOf, whoIs } from '../../runtime/principal.ts'
 import { Problem } from '../../runtime/problem.ts'
+import type { Access } from './access.ts'
 import { type Order, readOrder } from './directive-order.ts'
 import type { Holdings } from './held.ts'
 import type { Views } from './view.ts'
 import type { LocalPartition } from './viewed-partition.ts'
 
 export interface DirectiveParts {
+  readonly access: Access
   readonly views: Views
   /** Undefined when it is somebody else's. */
   readonly here: (partition: number) => LocalPartition | undefined
@@ -58,6 +60,7 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
       throw new Problem(403, 'no orders are taken from web pages where no token has to be shown')
     }
     const order = readOrder(request.body)
+    await parts.access.order(request, order.verb)
     const who = whoIs(principal, order.claimed)
     const cluster = await clusterIdOf(parts, order)
     await checkRoom(parts, order)

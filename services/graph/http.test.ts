@@ -10,6 +10,7 @@ import { checkHttp, type HttpSettings, serveEndpoint } from '../../runtime/endpo
 import { openToken } from '../../runtime/http-token.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
+import { createAccess } from './access.ts'
 import { type Cascade, createCascades } from './cascade.ts'
 import { createGraphDump } from './graph-dump.ts'
 import { createHoldings } from './held.ts'
@@ -62,6 +63,7 @@ async function serve(
     holdings,
     here,
     views,
+    access: createAccess({ views, authority: undefined, isReadingReviewed: false }),
     clock,
     log,
     codec,
@@ -292,13 +294,13 @@ for (const [what, text] of [
   ['empty', '\n'],
   ['short', 'secret\n'],
   ['spaced', 'two words of many letters'],
-  ['endless', 'x'.repeat(2_000)],
+  ['endless', 'x'.repeat(10_000)],
   ['crowded', `${TOKEN}\n`.repeat(17)],
 ] as const) {
   test(`a token file that is ${what} is refused with a sentence`, (t) => {
     throws(
       () => openToken(tokenFile(t, text)),
-      /must hold 1 to 16 lines, each a token of 16 to 1024 printable/,
+      /must hold 1 to 16 lines, each a token of 16 to 8192 printable/,
     )
   })
 }

@@ -5,16 +5,17 @@
  *
  * Not here: listening, health and metrics (runtime/endpoint.ts).
  */
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import { Problem } from '../../runtime/problem.ts'
+import type { Access } from './access.ts'
 import type { DirectiveParts } from './directive-http.ts'
 import { addDirectives } from './directive-http.ts'
 import type { PartitionParts } from './partition-http.ts'
 import { addPartitions } from './partition-http.ts'
 import type { QuestionParts } from './question.ts'
-import { addGraphDump, addQuestions, plain } from './question.ts'
+import { addGraphDump, addQuestions, askedOf, plain } from './question.ts'
 import type { Shadow } from './shadow.ts'
 
 export interface HttpParts extends QuestionParts, PartitionParts, DirectiveParts {
@@ -27,11 +28,22 @@ const STREAM_LIMIT = 500
 const STREAM_WAIT_MS = 5_000
 
 export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void {
+  server.addHook('preHandler', async (request) => await mayAsk(request, parts.access))
   addQuestions(server, parts)
   addGraphDump(server, parts)
   addDirectives(server, parts)
   addStreams(server, parts)
   addPartitions(server, parts)
+}
+
+/** Those that are about one object, and orders, look for themselves. */
+const OWN_LOOK: ReadonlySet<string> = new Set(['/v1/tree', '/v1/why', '/v1/directives'])
+
+async function mayAsk(request: FastifyRequest, access: Access): Promise<void> {
+  const route = request.routeOptions.url ?? ''
+  if (route.startsWith('/internal/')) return access.peer(request)
+  const isOfGraph = route.startsWith('/v1/') || route.startsWith('/debug/')
+  if (isOfGraph && !OWN_LOOK.has(route)) await access.graph(request)
 }
 
 /** Where another collector and this one agree, and where not. */
@@ -45,7 +57,7 @@ function addStreams(server: FastifyInstance, { log, codec }: HttpParts): void {
     const { topic } = request.params as { topic: string }
     if (topic !== 'lineage' && topic !== 'history')
       throw new Problem(404, `there is no topic ${topic} to read`)
-    const { follow, from } = request.query as Record<string, string | undefined>
+    const { follow, from } = askedOf(request)
     const closed = new AbortController()
     request.raw.on('close', () => closed.abort())
     reply.hijack()

@@ -15,6 +15,7 @@ import type { Log } from '../../ports/log.ts'
 import type { Placement } from '../../ports/placement.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { type AccessParts, createAccess } from './access.ts'
 import { createCascades } from './cascade.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
@@ -47,6 +48,8 @@ export interface GraphMainOptions {
   readonly placement?: Placement
   /** What the other graph processes want to be shown. */
   readonly token?: () => string | undefined
+  /** Undefined: whoever is let in may ask anything. */
+  readonly access?: Omit<AccessParts, 'views'> | undefined
   /** The one asked for, and by whom. */
   readonly policy?: GraphParts['policy']
   readonly retention: RetentionConfig
@@ -64,6 +67,8 @@ export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionPart
   /** As far as this process' own partitions know it; else the id. */
   clusterName(cluster: ClusterId): string
 }
+
+const OPEN: Omit<AccessParts, 'views'> = { authority: undefined, isReadingReviewed: false }
 
 /** Whose state a store is: another number of partitions, or another log, is another state. */
 export function storeIdentity(what: string, partitions: number, logIdentity = ''): string {
@@ -120,6 +125,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   const holdings = createHoldings(views)
   return {
     ...{ views, log, codec, clock },
+    access: createAccess({ views, ...(options.access ?? OPEN) }),
     graph,
     census: createCensus(graph, codec, clock),
     index,

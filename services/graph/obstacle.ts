@@ -56,7 +56,10 @@ export function obstacleOf(cluster: ClusterId, { node, reader }: Found): Obstacl
     }
   }
   if (verdict?.type === 'blocked') return untried('unresolvable', verdict.because)
-  if (verdict?.type === 'held') return untried('held', verdict.because)
+  if (verdict?.type === 'held') {
+    const { since = null, until = null } = node.hold ?? {}
+    return { ...untried('held', verdict.because), since, until }
+  }
   if (verdict?.type === 'verify') {
     const lookup = lookupOf(reader, cluster, node)
     if (lookup === undefined) return untried('unverified', verdict.because)

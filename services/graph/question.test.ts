@@ -274,6 +274,32 @@ test('a cascade tells what is done, under way, blocked and queued', async (t) =>
   notEqual(unknown?.since, null)
 })
 
+test('what is protected is in no plan to go, and keeps an owner waiting that says by whom', async (t) => {
+  const asked = await ask(t, [
+    'put deploy/web',
+    'put rs/a <- deploy/web!',
+    'put pod/kept <- deploy/web! [annotation:kinfold.dev/protected=yes]',
+  ])
+  const plan = await asked.plan('deploy-web', 'Foreground')
+  deepEqual(effects(plan), ['pod-kept blocked', 'deploy-web stuck', 'rs-a goes'])
+  match(plan.objects[0]?.because ?? '', /protected by annotation kinfold.dev\/protected/)
+
+  await asked.tell(['put deploy/web [deleting foreground]', 'settle rs/a absent', 'delete rs/a'])
+  const { answer } = (await asked.cascade('deploy-web')) as CascadeAnswer
+  deepEqual(
+    answer.blocked.map(({ name, by }) => [name, by]),
+    [['kept', 'held']],
+  )
+  match(
+    answer.blocked[0]?.reason ?? '',
+    /protected by annotation kinfold.dev\/protected; it goes once/,
+  )
+  deepEqual(
+    answer.waiting.map(({ name, blocking }) => [name, blocking]),
+    [['web', 1]],
+  )
+})
+
 test('a cascade in the foreground names the owners that wait, and for how many', async (t) => {
   const asked = await ask(t, ['put rs/a', 'put pod/p <- rs/a!', 'put rs/a [deleting foreground]'])
   const told = await asked.cascade('rs-a')

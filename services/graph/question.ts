@@ -9,6 +9,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PropagationPolicy } from '../../core/object.ts'
 import { Problem } from '../../runtime/problem.ts'
+import type { Access } from './access.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
 import type { GraphDump } from './graph-dump.ts'
 import type { Holdings } from './held.ts'
@@ -17,6 +18,7 @@ import type { Planner } from './plan.ts'
 import type { Match, Query, Selector } from './query.ts'
 
 export interface QuestionParts {
+  readonly access: Access
   readonly query: Query
   readonly planner: Planner
   readonly cascades: Cascades
@@ -32,18 +34,35 @@ const PLAN_LISTED_MOST = 20_000
 
 type Asked = Record<string, string | undefined>
 
+/** Words of a query, each given once: a parser makes a list of those that are given more often. */
+export function askedOf({ query }: FastifyRequest): Asked {
+  const asked = query as Record<string, unknown>
+  const twice = Object.keys(asked).find((key) => typeof asked[key] !== 'string')
+  if (twice === undefined) return asked as Asked
+  throw new Problem(400, `${twice} is given more than once; ask with one`)
+}
+
 export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
-  const { query, cascades } = parts
+  const { query, cascades, access } = parts
+  const allowedOne = async (request: FastifyRequest): Promise<Named> => {
+    const root = await one(query, selector(askedOf(request))).catch(async (error) => {
+      await access.graph(request)
+      throw error
+    })
+    await access.object(request, root)
+    return root
+  }
   server.get('/v1/tree', async (request) => {
-    const asked = request.query as Asked
-    return json(await query.tree(await one(query, selector(asked)), asked['owners'] === 'true'))
+    const asked = askedOf(request)
+    const root = await allowedOne(request)
+    const { answer, ...rest } = await query.tree(root, asked['owners'] === 'true')
+    return json({ answer: await access.shown(request, root.cluster, answer), ...rest })
   })
   server.get('/v1/why', async (request) => {
-    const asked = request.query as Asked
-    return json(await query.why(await one(query, selector(asked))))
+    return json(await query.why(await allowedOne(request)))
   })
   server.get('/v1/cascade', async (request, reply) => {
-    const asked = request.query as Asked
+    const asked = askedOf(request)
     const root = await one(query, selector(asked))
     if (asked['follow'] === 'true') return await follow(request, reply, cascades, root)
     const answer = await cascades.cascade(root)
@@ -51,15 +70,15 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   })
   const oneAtATime = queue(MOST_WAITING)
   server.get('/v1/held', async (request) => {
-    const { cluster } = request.query as Asked
+    const { cluster } = askedOf(request)
     return json(await oneAtATime(() => parts.holdings.held(cluster)))
   })
   server.get('/v1/plan/held', async (request) => {
-    const { cluster, limit } = request.query as Asked
+    const { cluster, limit } = askedOf(request)
     return json(await oneAtATime(() => parts.holdings.plan(cluster, limitOf(limit))))
   })
   server.get('/v1/plan', async (request) => {
-    const asked = request.query as Asked
+    const asked = askedOf(request)
     const root = await one(query, selector(asked))
     const cascade = cascadeOf(asked['cascade'])
     const limit = limitOf(asked['limit'])

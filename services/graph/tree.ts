@@ -1,5 +1,5 @@
 /**
- * What hangs on an object, or what it hangs on, to any depth.
+ * What hangs on an object, or what it hangs on, level by level.
  *
  * What must stay true: each object is told once with what hangs on it, in the same order whoever is asked; a tree that was cut says so.
  *
@@ -17,6 +17,8 @@ import { piecesOf } from './view.ts'
 
 /** Nodes that one tree holds at most; then it says that it was cut. */
 const TREE_LIMIT = 10_000
+/** Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no end. */
+const TREE_LEVELS = 256
 /** Nodes of which it is looked at once what hangs on them: calls to other processes are made side by side. */
 const GROWN_AT_ONCE = 8
 /** Nodes of which it is asked at once where their dependents are. */
@@ -56,6 +58,7 @@ export class Tree {
   async grown(root: Named, owners: boolean): Promise<{ answer: TreeNode; cut: string }> {
     const top = await this.#view.read(() => this.#root(root))
     const told = new Set<Uid>([root.uid])
+    const levels = new Map<TreeNode, number>([[top, 0]])
     let cut = ''
     let ahead = 0
     for (const queue = [top]; queue.length > 0; ) {
@@ -68,7 +71,12 @@ export class Tree {
       ahead -= some.length
       const grown = await Promise.all(some.map(({ uid }) => this.#next(uid, owners)))
       for (const [index, at] of some.entries()) {
+        const level = (levels.get(at) ?? 0) + 1
         for (const child of grown[index] ?? []) {
+          if (level > TREE_LEVELS) {
+            cut = `cut after ${TREE_LEVELS} levels; ask for what stands there`
+            break
+          }
           if (told.size >= TREE_LIMIT) {
             cut = `cut after ${TREE_LIMIT} objects`
             break
@@ -77,6 +85,7 @@ export class Tree {
           at.children.push(isRepeat ? { ...child, repeated: true } : child)
           if (isRepeat) continue
           told.add(child.uid)
+          levels.set(child, level)
           queue.push(child)
         }
       }

@@ -115,17 +115,19 @@ test('lets a mass cause go that a person approved, once its owners are looked at
   }
 })
 
+const insteadBecause = 'this reaper makes dry runs only (--mode)'
 const modes = [
-  ['enforce', 'enforce', false],
-  ['enforce', 'dry-run', true],
-  ['dry-run', 'enforce', true],
-  ['dry-run', 'dry-run', true],
+  ['enforce', 'enforce', { dryRun: false }],
+  ['enforce', 'dry-run', { dryRun: true }],
+  // The fold asked for an effect, and asks again.
+  ['dry-run', 'enforce', { dryRun: true, insteadBecause }],
+  ['dry-run', 'dry-run', { dryRun: true }],
 ] as const
 
-for (const [mode, own, dryRun] of modes) {
+for (const [mode, own, how] of modes) {
   test(`takes the stricter of ${mode} here and ${own} in the command`, () => {
     const pass = judge(deleteObject({ mode: own }), { ...FINE, mode }, BOUNDS)
-    deepEqual(pass, { type: 'Go', dryRun })
+    deepEqual(pass, { type: 'Go', ...how })
   })
 }
 
@@ -208,7 +210,7 @@ test('makes a dry run of every command while the lock that is required is not in
       dryRun: true,
       insteadBecause: 'no lock',
     })
-    const dry = { ...FINE, unlocked: 'no lock', mode: 'dry-run' } as const
-    deepEqual(judge(command, dry, BOUNDS), { type: 'Go', dryRun: true })
+    const asked = { ...command, mode: 'dry-run' } as const
+    deepEqual(judge(asked, { ...FINE, unlocked: 'no lock' }, BOUNDS), { type: 'Go', dryRun: true })
   }
 })

@@ -49,13 +49,16 @@ export type Pass =
   | { readonly type: 'Blocked'; readonly reason: string }
 
 const GO: Pass = { type: 'Go', dryRun: false }
+const ONLY_DRY = 'this reaper makes dry runs only (--mode)'
 const GO_DRY = { type: 'Go', dryRun: true } as const satisfies Pass
 
 /** All that can be said without asking the cluster. */
 export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass {
   const reason = hindrance(command, facts, bounds)
   if (reason !== undefined) return { type: 'Blocked', reason }
-  if (facts.mode === 'dry-run' || command.mode === 'dry-run') return GO_DRY
+  if (command.mode === 'dry-run') return GO_DRY
+  // Whoever asked for an effect would take a dry run's success for the end of it, also once this reaper may do more.
+  if (facts.mode === 'dry-run') return { ...GO_DRY, insteadBecause: ONLY_DRY }
   const { unlocked } = facts
   return unlocked === undefined ? GO : { ...GO_DRY, insteadBecause: unlocked }
 }

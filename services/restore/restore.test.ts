@@ -165,6 +165,24 @@ test('of several records of an object the last whole one counts', async () => {
   equal(bodies.size, 2)
 })
 
+test('what does not fit its digest, or is no record of ours, is told of and left out', async () => {
+  const { world, root } = await collected()
+  const page = await world.log.read('archive', 0, 0n, { limit: 10, waitMs: 0 })
+  const [leaf] = page.entries
+  const first = decode(world, leaf?.value)
+  const harmed = { ...first, at: first.at + 1, piece: Buffer.from('{"kind":"ConfigMap"}') }
+  await world.log.append('archive', 0, [
+    { key: `${world.id}/x`, value: world.codec.encode(harmed) },
+    { key: `${world.id}/x`, value: Buffer.from('garbage') },
+  ])
+  const { objects, incomplete } = await indexArchive(world.log, world.codec, world.id, SIGNAL)
+  equal(incomplete, 2)
+  deepEqual(
+    subtreeOf(objects, root).map(({ offset }) => offset),
+    [1n, 0n],
+  )
+})
+
 function decode(world: World, value: Uint8Array | null | undefined) {
   const record = world.codec.decode(value ?? new Uint8Array())
   if (record.type !== 'Archived') throw new Error('no record of the archive')
