@@ -115,6 +115,31 @@ test('a pause is told to the reapers first, a resume last, and both are folded w
   match(rig.verdict('pod-a'), /^ReplicaSet "web" is gone$/)
 })
 
+test('a resume says what stays paused by another order', async (t) => {
+  const rig = await rigFor(t)
+  equal((await rig.order({ verb: 'pause', cluster: 'test' })).status, 200)
+  const all = (await (
+    await rig.order({ verb: 'resume', why: 'it is over' })
+  ).json()) as DirectiveAnswer
+  match(all.effective, /; paused by orders of their own are still: test$/)
+  const one = { verb: 'resume', cluster: 'test', why: 'it is over' }
+  const { effective } = (await (await rig.order(one)).json()) as DirectiveAnswer
+  match(effective, /partitions so far$/)
+})
+
+test('orders are given one after the other, so that reapers and fold end alike', async (t) => {
+  const rig = await rigFor(t)
+  const orders = [{ verb: 'pause' }, { verb: 'resume', why: 'x' }, { verb: 'pause' }]
+  await Promise.all(orders.map((each) => rig.order(each)))
+  const last = (await rig.directives()).at(-1)
+  equal((await rig.control(pauseKey('')))?.verb, last?.verb)
+  const pairs = rig.appended
+    .join(' ')
+    .replaceAll('control events', 'P')
+    .replaceAll('events control', 'R')
+  match(pairs, /^[PR]( [PR])*$/)
+})
+
 test('one cluster is named by its name or its id', async (t) => {
   const rig = await rigFor(t)
   for (const cluster of ['test', 'c']) {

@@ -53,6 +53,7 @@ const FOLD_MS = 2_000
 const FOLD_LOOK_MS = 20
 
 export function addDirectives(server: FastifyInstance, parts: DirectiveParts): void {
+  const inTurn = oneAfterTheOther()
   server.post('/v1/directives', async (request): Promise<DirectiveAnswer> => {
     const principal = principalOf(request)
     // Whatever page a browser on this machine shows could ask for it.
@@ -63,39 +64,78 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
     await parts.access.order(request, order.verb)
     const who = whoIs(principal, order.claimed)
     const cluster = await clusterIdOf(parts, order)
-    await checkRoom(parts, order)
-    const held = await heldFor(parts, order, cluster)
-    const event: Directive = {
-      type: 'Directive',
-      verb: order.verb,
-      cluster,
-      subject: order.subject,
-      digest: order.digest === '' ? null : order.digest,
-      listed: held,
-      who,
-      why: order.why,
-    }
-    const record = controlOf(order, cluster, who)
-    const control = async (): Promise<void> => {
-      if (record === undefined) return
-      const value = parts.codec.encode(record.control)
-      await parts.log.append('control', 0, [{ key: record.key, value }])
-    }
-    const isStopping = order.verb === 'pause' || order.verb === 'protect'
-    if (isStopping) await control()
-    const offsets = await broadcast(parts, event)
-    if (!isStopping) await control()
-    const folded = await foldedBy(parts, offsets)
-    const { verb } = order
-    return {
-      verb,
-      cluster,
-      who,
-      effective: effectOf(order, folded, offsets.length),
-      partitions: offsets.length,
-      folded,
-    }
+    return await inTurn(() => give(parts, order, cluster, who))
   })
+}
+
+/** A pause and a resume given together must not leave the reapers with one and the fold with the other. */
+function oneAfterTheOther(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const mine = last.then(work)
+    last = mine.catch(() => undefined)
+    return mine
+  }
+}
+
+async function give(
+  parts: DirectiveParts,
+  order: Order,
+  cluster: ClusterId,
+  who: string,
+): Promise<DirectiveAnswer> {
+  await checkRoom(parts, order)
+  const held = await heldFor(parts, order, cluster)
+  const others = await otherPauses(parts, order, cluster)
+  const event: Directive = {
+    type: 'Directive',
+    verb: order.verb,
+    cluster,
+    subject: order.subject,
+    digest: order.digest === '' ? null : order.digest,
+    listed: held,
+    who,
+    why: order.why,
+  }
+  const record = controlOf(order, cluster, who)
+  const control = async (): Promise<void> => {
+    if (record === undefined) return
+    const value = parts.codec.encode(record.control)
+    await parts.log.append('control', 0, [{ key: record.key, value }])
+  }
+  const isStopping = order.verb === 'pause' || order.verb === 'protect'
+  if (isStopping) await control()
+  const offsets = await broadcast(parts, event)
+  if (!isStopping) await control()
+  const folded = await foldedBy(parts, offsets)
+  const { verb } = order
+  return {
+    verb,
+    cluster,
+    who,
+    effective: `${effectOf(order, folded, offsets.length)}${others}`,
+    partitions: offsets.length,
+    folded,
+  }
+}
+
+/** Of a resume: what stays paused all the same. The order is carried out in any case, should reapers know of a pause that the fold does not. */
+async function otherPauses(
+  { views }: DirectiveParts,
+  { verb }: Order,
+  cluster: ClusterId,
+): Promise<string> {
+  if (verb !== 'resume') return ''
+  const view = await views.open()
+  const paused = await view.read(() =>
+    view.readers.flatMap((reader) => directivesOf(reader).pauses.map((each) => each.cluster)),
+  )
+  const left = [...new Set(paused)].filter((each) => each !== cluster)
+  if (left.length === 0) return ''
+  const names = await view.read(() =>
+    left.map((each) => (each === '' ? 'all clusters' : view.clusterName(each))),
+  )
+  return `; paused by orders of their own are still: ${names.join(', ')}`
 }
 
 /** Empty for all. A name is that of a cluster that was ever watched. */
