@@ -117,7 +117,7 @@ function positionIn(codec: Codec, store: Store): Position | undefined {
   return bytes === undefined ? undefined : (codec.decode(bytes) as Position)
 }
 
-function lost(topic: string, partition: number, seen: bigint, end: bigint): LogError {
+export function lost(topic: string, partition: number, seen: bigint, end: bigint): LogError {
   return new LogError(
     'DAMAGED',
     `partition ${partition} of ${topic} ends at offset ${end}, but entries up to ${seen} were acknowledged: the log lost its end; ` +

@@ -229,6 +229,21 @@ test('a log that lost its end is refused, with what to do (F39)', async () => {
   })
 })
 
+test('a changelog that loses its end under a task ends it at the next commit (F39)', async () => {
+  const log = memoryLog()
+  const events = eventsOf(CASCADE)
+  await appendAll(log, events.slice(0, -1))
+  await using running = runTask(log, emptyStore())
+  await running.caughtUp()
+  const { end } = await log.bounds('changelog', 0)
+  log.cutOff('changelog', 0, end - 3n)
+  await appendAll(log, events.slice(-1))
+  await rejects(
+    Promise.race([running.ended, running.caughtUp()]),
+    /changelog ends at offset .* the log lost its end/,
+  )
+})
+
 test('what cannot be read goes to the dead letters, and its home is not judged (F47)', async () => {
   const log = memoryLog()
   const events = eventsOf(CASCADE)

@@ -33,7 +33,7 @@ import {
   TURN_MS,
 } from './config.ts'
 import { checkFoldVersion } from './fold-version.ts'
-import { restore } from './restore.ts'
+import { lost, restore } from './restore.ts'
 
 export interface TaskOptions {
   readonly log: Log
@@ -222,6 +222,9 @@ export class Task {
     const digest = { key: POSITION_KEY, value: codec.encode(batch.digest()) }
     const all = isDue ? [...outputs, { ...digests, records: [digest] }] : outputs
     const end = await owned.commit({ changelog, outputs: all })
+    // Offsets that were given before are given again: what the store holds is no longer on the log.
+    const least = (store.checkpoint()?.changelog ?? 0n) + BigInt(changelog.length)
+    if (end < least) throw lost('changelog', this.partition, least, end)
     if (isDue) this.#sinceDigest = 0
     const changes = changelog.map(({ key, value }) => [key, value] as const)
     await store.write(changes, { changelog: end, position: position.position })
