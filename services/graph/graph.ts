@@ -80,8 +80,12 @@ export function createGraph(parts: GraphParts): Graph {
         seat.replaced = new AbortController()
         const { placed, replaced } = seat
         const either = AbortSignal.any([signal, placed.revoked, replaced.signal])
-        await (placed.role === 'active' ? fold : follow)(seat, store, either)
-        seat.work = undefined
+        try {
+          await (placed.role === 'active' ? fold : follow)(seat, store, either)
+        } finally {
+          // Before the store closes: who asks meanwhile would fail with that, and hide why it ended.
+          seat.work = undefined
+        }
       }
     }
     seats.delete(partition)
