@@ -12,8 +12,13 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/task.ts',
-        from: 'const end = await owned.commit({ changelog, outputs: all })\n    if (isDue) this.#sinceDigest = 0\n    const changes = changelog.map(({ key, value }) => [key, value] as const)\n    await store.write(changes, { changelog: end, position: position.position })',
-        to: 'const changes = changelog.map(({ key, value }) => [key, value] as const)\n    await store.write(changes, { changelog: store.checkpoint()?.changelog ?? 0n, position: position.position })\n    const end = await owned.commit({ changelog, outputs: all })\n    if (isDue) this.#sinceDigest = 0\n    await store.write([], { changelog: end, position: position.position })',
+        from: 'const end = await owned.commit({ changelog, outputs: all })',
+        to: 'await store.write(changelog.map(({ key, value }) => [key, value] as const), { changelog: store.checkpoint()?.changelog ?? 0n, position: position.position })\n    const end = await owned.commit({ changelog, outputs: all })',
+      },
+      {
+        file: 'services/graph/task.ts',
+        from: 'await store.write(changes, { changelog: end,',
+        to: 'await store.write([], { changelog: end,',
       },
     ],
     by: {
