@@ -21,7 +21,7 @@ import {
   remove,
   SECRET,
 } from '../testing/objects.ts'
-import { TwoClusters } from '../testing/two-clusters.ts'
+import { TwoClusters, WATCHED } from '../testing/two-clusters.ts'
 
 const WIDGET = kind('example.com/v1', 'Widget', 'widgets')
 const DEFINITION = {
@@ -186,7 +186,8 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
   test('that loses a kind for good has a person decide in guarded what hung on its objects', async () => {
     const { red, blue } = both
     await both.kinfold.stop()
-    await both.up(['--mode', 'enforce', '--preset', 'guarded'])
+    const kinds = `${WATCHED},customresourcedefinitions.apiextensions.k8s.io`
+    await both.up(['--mode', 'enforce', '--preset', 'guarded'], kinds)
     if ((await red.request('GET', DEFINITION_PATH)).status === 404)
       await make(red, DEFINITION_DRAFT)
     await both.says(`synced/red/${WIDGETS_NAME}`, /ok$/)
@@ -226,6 +227,25 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     await both.gone(red, dependents)
   })
 
+  test('that loses a kind and gets it back at once has a person decide, too (F23)', async () => {
+    const { red, blue } = both
+    const widget = await make(red, { kind: WIDGET, name: 'taken-in-passing' })
+    const dependents = await both.dependentsOf(red, [widget])
+    both.stays(red, ...dependents)
+    await remove(red, await made(DEFINITION_PATH))
+    await eventually('the definition is made again', async () => {
+      return (await make(red, DEFINITION_DRAFT)).uid !== ''
+    })
+    const again = await eventuallyMade({ kind: WIDGET, name: 'taken-in-passing' })
+    ok(again.uid !== widget.uid)
+    await both.judged(dependents, 'held')
+    const whys = await Promise.all(dependents.map((each) => both.kinfold.why(each)))
+    equal([...new Set(whys.map((why) => why?.verdict?.evidence))].join(), 'E4')
+    // It takes as long as a person's own delete is held: by then theirs would have gone.
+    await both.goesOn(blue)
+    await both.assertStays()
+  })
+
   test('leaves a log that folds the same again', async () => {
     await both.kinfold.stop()
     const { code, stdout, stderr } = await runKinfold(['audit', 'verify', '--data', both.data])
@@ -238,6 +258,14 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     const { code, stdout, stderr } = await runKinfold(asked)
     equal(code, 0, stderr)
     return JSON.parse(stdout)
+  }
+
+  /** As it stands on the server. */
+  async function made(path: string): Promise<Made> {
+    const { status, body } = await both.red.request('GET', path)
+    equal(status, 200)
+    const { name, uid, resourceVersion } = (body as { metadata: Made }).metadata
+    return { kind: DEFINITION, namespace: '', name, uid, resourceVersion }
   }
 
   const DEFINITION_DRAFT = { kind: DEFINITION, name: WIDGETS_NAME }

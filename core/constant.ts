@@ -65,6 +65,9 @@ export const PROTECTED_FOR_MS: number = 10 * 60_000
 export const KIND_CAUSE_MS: number = 10 * 60_000
 export const KINDS_GONE_REMEMBERED = 16
 
+/** How much later the watch of a kind may tell of its objects than that of definitions tells of what took them along: one that is silent for longer is out of sync. */
+export const DEFINITION_LATE_MS: number = KIND_SILENT_MS
+
 /** Of a sighting that no epoch of its cluster vouches for any more. */
 export const NO_CLUSTER_EPOCH = -1
 

@@ -9,6 +9,7 @@
 import { ownerTimer } from './agenda.ts'
 import { noteDeparture } from './burst.ts'
 import { ABSENT_MEMORY_MS } from './constant.ts'
+import { noteDefinition } from './definition.ts'
 import type { ObjectDeleted } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
 import { withoutMember } from './hash.ts'
@@ -66,6 +67,7 @@ export function depart(
   if (node === undefined && former?.state === 'absent' && isTold) return
   if (node !== undefined) takeOut(step, cluster, node)
   noteDeparture(step, state, cluster, object, proof)
+  noteDefinition(step, cluster, node?.object ?? object, null)
   step.graph.put(ownerKey(cluster, object.uid, object), {
     type: 'Owner',
     state: 'absent',
@@ -108,6 +110,7 @@ function takeOut(step: Step, cluster: ClusterId, node: Node): void {
 export function forget(step: Step, cluster: ClusterId, node: Node): void {
   const { object, verdict } = node
   takeOut(step, cluster, node)
+  if (object.deletedAt !== null) noteDefinition(step, cluster, object, null)
   keepMark(step, cluster, node)
   touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
   tell(

@@ -43,6 +43,7 @@ export type Event =
   | TokensAsked
   | TokensGranted
   | NamespaceEnding
+  | DefinitionDeleted
   | BreakerOpened
   | Unreadable
 
@@ -310,6 +311,18 @@ export interface NamespaceEnding {
   readonly isEnding: boolean
 }
 
+/** A note to all other partitions: the definition of a kind is being deleted, or was. */
+export interface DefinitionDeleted {
+  readonly type: 'DefinitionDeleted'
+  readonly cluster: ClusterId
+  /** `resource.group` of the kind that it defines. */
+  readonly name: string
+  /** Log time at its home since when; which of several deletions is meant. */
+  readonly since: number
+  /** When it was gone; null while it is there. */
+  readonly until: number | null
+}
+
 /** A note to all other partitions: nothing goes in the cluster until a person closes the breaker. */
 export interface BreakerOpened {
   readonly type: 'BreakerOpened'
@@ -350,6 +363,7 @@ const LOGGED_TYPES: Readonly<Record<LoggedEvent['type'], true>> = {
   TokensAsked: true,
   TokensGranted: true,
   NamespaceEnding: true,
+  DefinitionDeleted: true,
   BreakerOpened: true,
 }
 

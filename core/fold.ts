@@ -10,6 +10,7 @@
 import { breakerOpened } from './breaker.ts'
 import { tokensAsked } from './budget.ts'
 import { STEPS_PER_RECORD } from './constant.ts'
+import { definitionDeleted } from './definition.ts'
 import { objectDeleted } from './departure.ts'
 import { directive } from './directive.ts'
 import type { Event } from './event.ts'
@@ -127,6 +128,8 @@ function apply(step: Step, event: Event): void {
       return breakerOpened(step, event)
     case 'NamespaceEnding':
       return namespaceEnding(step, event)
+    case 'DefinitionDeleted':
+      return definitionDeleted(step, event)
     case 'Continue':
       return
     default:

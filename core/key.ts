@@ -137,6 +137,11 @@ export function endingKey(cluster: ClusterId, namespace: string): string {
   return `ending/${part(cluster)}/${part(namespace)}`
 }
 
+/** A definition, by its name, that is or was being deleted. */
+export function definitionKey(cluster: ClusterId, name: string): string {
+  return `definition/${part(cluster)}/${part(name)}`
+}
+
 export const POLICY_KEY = 'policy'
 
 export const DIRECTIVES_KEY = 'directives'

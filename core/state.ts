@@ -36,6 +36,7 @@ export type StateValue =
   | Ticket
   | Budget
   | Ending
+  | Definition
   | Breaker
   | Pace
   | Share
@@ -360,6 +361,19 @@ export interface BudgetMinute {
 /** `ending/<cluster>/<namespace>`: that namespace is being deleted. */
 export interface Ending {
   readonly type: 'Ending'
+}
+
+/** `definition/<cluster>/<resource.group>`: when the definition of that kind was being deleted, the last few times. */
+export interface Definition {
+  readonly type: 'Definition'
+  readonly spans: readonly DefinitionSpan[]
+}
+
+/** Log time at the definition's home. */
+export interface DefinitionSpan {
+  readonly since: number
+  /** Null while it goes on. */
+  readonly until: number | null
 }
 
 /** `breaker/<cluster>`: open while it was opened after it was closed. Both in log time. */

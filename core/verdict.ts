@@ -8,6 +8,7 @@
  */
 import { completionOf } from './completion.ts'
 import { KIND_CAUSE_MS } from './constant.ts'
+import { wentWithDefinition } from './definition.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
 import type { Effect, Going } from './hold.ts'
@@ -185,8 +186,9 @@ function wentWithItsKind(
   place: Coordinates | null,
 ): boolean {
   if (place === null) return false
-  const goneAt = kindOf(graph, cluster, place)?.goneAt ?? []
-  return goneAt.some((gone) => gone >= at && gone - at <= KIND_CAUSE_MS)
+  const { goneAt = [], resource = '' } = kindOf(graph, cluster, place) ?? {}
+  if (goneAt.some((gone) => gone >= at && gone - at <= KIND_CAUSE_MS)) return true
+  return wentWithDefinition(graph, cluster, { resource, group: place.group }, at)
 }
 
 /**

@@ -45,6 +45,7 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   Ticket: true,
   Budget: true,
   Ending: true,
+  Definition: true,
   Breaker: true,
   Pace: true,
   Share: true,

@@ -39,6 +39,7 @@ import type {
   BudgetClass,
   BudgetMinute,
   BudgetPlace,
+  DefinitionSpan,
   Due,
   KindPhase,
   Owner,
@@ -362,6 +363,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   BreakerOpened: { cluster: text, openedAt: number, because: text },
   TokensGranted: { cluster: text, budget, granted: number, at: number },
   NamespaceEnding: { cluster: text, namespace: text, isEnding: truth },
+  DefinitionDeleted: { cluster: text, name: text, since: number, until: maybe(number) },
   Directive: {
     verb: text,
     cluster: text,
@@ -638,6 +640,9 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     minutes: list(record<BudgetMinute>({ minute: number, asked: number, granted: number })),
   },
   Ending: {},
+  Definition: {
+    spans: list(record<DefinitionSpan>({ since: number, until: maybe(number) })),
+  },
   Breaker: { openedAt: number, closedAt: number, because: text },
   Pace: { minute: number, settled: number, refused: number },
   Share: { minutes: list(record<ShareMinute>({ minute: number, count: number })) },
