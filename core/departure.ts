@@ -136,6 +136,7 @@ export function proofOf(
     clusterEpoch: state.clusterEpoch,
     versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
     command: null,
+    sync: 0,
     isOurs: false,
   }
 }
