@@ -49,6 +49,18 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     by: { file: 'core/scenario.test.ts', test: 'story guarded hold other owner' },
   },
   {
+    name: 'a hold outlives the owner that went first',
+    mistake: 'an object that has waited for one owner goes as soon as the last one is gone',
+    changes: [
+      {
+        file: 'core/hold.ts',
+        from: 'if (proof !== null && proof.at > since) since = proof.at',
+        to: 'void proof',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story guarded hold last owner' },
+  },
+  {
     name: 'an approval is good for anything',
     mistake: 'what was said of one content is said of another',
     changes: [
