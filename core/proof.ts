@@ -35,6 +35,8 @@ export interface Proof {
   readonly sync: SyncId
   /** It went because we had it deleted. */
   readonly isOurs: boolean
+  /** Of one that we had deleted since its own owner's deletion was seen (E1): log time since when it was held for that; null for any other. */
+  readonly heldSince: number | null
 }
 
 /** The later of two in the table. */

@@ -54,11 +54,17 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/hold.ts',
-        from: 'if (proof !== null && proof.at > since) since = proof.at',
-        to: 'void proof',
+        from: 'if (begun > since) since = begun',
+        to: 'void begun',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story guarded hold last owner' },
+  },
+  {
+    name: 'who comes late has waited',
+    mistake: 'what a restore brings goes at once when its owner went long ago',
+    changes: [{ file: 'core/hold.ts', from: ' || position > proof.position', to: '' }],
+    by: { file: 'core/scenario.test.ts', test: 'story guarded hold cascade' },
   },
   {
     name: 'an approval is good for anything',

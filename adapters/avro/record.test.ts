@@ -154,6 +154,7 @@ const proof = record<Proof>({
   command: maybe(text),
   sync: number,
   isOurs: truth,
+  heldSince: maybe(number),
 })
 const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
 const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
