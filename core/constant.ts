@@ -38,6 +38,8 @@ export const ABSENT_MEMORY_MS: number = 30 * 24 * 3_600_000
 /** Missing from one relist: more than this share of a kind, and more than this many, is a mass cause (E4). */
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
+/** So many relists that missed a mass are remembered of a kind. */
+export const MASS_SYNCS_REMEMBERED = 16
 
 /** A token that is not used for longer is void. */
 export const GRANT_MS = 60_000

@@ -43,7 +43,8 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
   }
   const node = nodeOf(step.graph, cluster, object.uid)
   const isOurs = node !== undefined && goesByUs(node)
-  const proof = { ...proofOf(step, state, cluster, object, 'E1'), isOurs }
+  const heldSince = isOurs && node.verdict?.evidence === 'E1' ? (node.hold?.since ?? null) : null
+  const proof = { ...proofOf(step, state, cluster, object, 'E1'), isOurs, heldSince }
   depart(step, state, cluster, object, proof, 'its deletion was seen')
 }
 
@@ -136,7 +137,9 @@ export function proofOf(
     clusterEpoch: state.clusterEpoch,
     versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
     command: null,
+    sync: 0,
     isOurs: false,
+    heldSince: null,
   }
 }
 

@@ -21,6 +21,7 @@ import { namespaceEnding } from './namespace.ts'
 import type { At, Outcome, Step } from './outcome.ts'
 import { emptyOutcome } from './outcome.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './settle.ts'
+import { kindMissed, kindShare } from './share.ts'
 import { objectSeen, touched } from './sighting.ts'
 import {
   heartbeat,
@@ -130,6 +131,10 @@ function apply(step: Step, event: Event): void {
       return namespaceEnding(step, event)
     case 'DefinitionDeleted':
       return definitionDeleted(step, event)
+    case 'KindMissed':
+      return kindMissed(step, event)
+    case 'KindShare':
+      return kindShare(step, event)
     case 'Continue':
       return
     default:

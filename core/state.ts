@@ -40,6 +40,8 @@ export type StateValue =
   | Breaker
   | Pace
   | Share
+  | Shares
+  | Missed
   | UnreadableHome
   | Position
 
@@ -133,6 +135,10 @@ export interface Kind {
   readonly blockers: readonly GroupKind[]
   /** Append times at which it was told to be served no longer: the last few. */
   readonly goneAt: readonly number[]
+  /** Relists that missed a mass over all partitions: the last few. */
+  readonly massSyncs: readonly SyncId[]
+  /** How many the last relist that finished listed, in all partitions. */
+  readonly listed: number
 }
 
 /** `cluster/<cluster>`. */
@@ -205,7 +211,7 @@ export interface Wait {
 /** `due/<cluster>/<time>/<what>`: something to look at again once that time is reached. */
 export interface Due {
   readonly type: 'Due'
-  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending'
+  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending' | 'share'
   readonly uid: Uid
   readonly coordinates: Coordinates | null
 }
@@ -401,6 +407,31 @@ export interface Share {
 
 export interface ShareMinute {
   readonly minute: number
+  readonly count: number
+}
+
+/** `shares/<cluster>/<kind>`, at the cluster's home: the same of each partition, as it told. */
+export interface Shares {
+  readonly type: 'Shares'
+  readonly places: readonly SharePlace[]
+}
+
+export interface SharePlace {
+  readonly partition: number
+  readonly minutes: readonly ShareMinute[]
+  /** How many of the kind it held then. */
+  readonly held: number
+}
+
+/** `missed/<cluster>/<kind>`, at the cluster's home: how many the last relist that missed any missed in each partition. */
+export interface Missed {
+  readonly type: 'Missed'
+  readonly sync: SyncId
+  readonly places: readonly MissedPlace[]
+}
+
+export interface MissedPlace {
+  readonly partition: number
   readonly count: number
 }
 

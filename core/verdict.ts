@@ -18,6 +18,7 @@ import type { ClusterId, Coordinates, ObjectMeta, PropagationPolicy } from './ob
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import { weaker } from './proof.ts'
+import { isMassMissed } from './share.ts'
 import type { Stand } from './standing.ts'
 import { kindOfReference, standingOf } from './standing.ts'
 
@@ -173,6 +174,7 @@ function classOf(
   if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'
   const { enforcedAt, policy } = policyOf(graph)
   if (policy.preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
+  if (isMassMissed(graph, cluster, proof, place)) return 'E4'
   if (proof.class !== 'E1') return proof.class
   const relistedAt = kindOf(graph, cluster, node.object)?.relistedAt ?? -1n
   return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'

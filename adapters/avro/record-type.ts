@@ -46,6 +46,8 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   Budget: true,
   Ending: true,
   Definition: true,
+  Shares: true,
+  Missed: true,
   Breaker: true,
   Pace: true,
   Share: true,
