@@ -33,10 +33,13 @@ import { statesOf } from './states.ts'
 import { Trace } from './trace.ts'
 import { isAskedFor, Truth } from './truth.ts'
 
+/** It makes code of the schemas, and that code becomes fast with use: once for all worlds of a process. */
+const CODEC: Codec = avroCodec()
+
 export class WholeWorld {
   readonly options: SimOptions
   readonly time: Timeline = new Timeline()
-  readonly codec: Codec = avroCodec()
+  readonly codec: Codec = CODEC
   /** What users draw from. */
   readonly chance: Chance
   /** What processes draw from. */
