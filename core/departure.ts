@@ -32,7 +32,8 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
   const state = currentCluster(step, event)
   if (state === undefined) return
   const { cluster, object } = event
-  const seen = seenOf(step.graph, cluster, object, object.uid)
+  const node = nodeOf(step.graph, cluster, object.uid)
+  const seen = node === undefined ? undefined : seenOf(step.graph, cluster, object, object.uid)
   const order =
     seen === undefined ? 0 : compareVersions(object.resourceVersion, seen.resourceVersion)
   if (order !== undefined && order < 0 && seen?.clusterEpoch === state.clusterEpoch) {
@@ -40,7 +41,6 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
     drop(step, 'deleted at a version older than one seen since')
     return
   }
-  const node = nodeOf(step.graph, cluster, object.uid)
   const isOurs = node !== undefined && goesByUs(node)
   const proof = { ...proofOf(step, state, cluster, object, 'E1'), isOurs }
   depart(step, state, cluster, object, proof, 'its deletion was seen')
