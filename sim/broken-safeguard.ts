@@ -156,4 +156,19 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     ],
     by: { file: 'services/reaper/archive.test.ts', test: 'says no while the log takes nothing' },
   },
+  {
+    name: 'what control lost is not said again',
+    mistake: 'a reaper that starts then knows of no pause',
+    changes: [
+      {
+        file: 'services/graph/control-keeper.ts',
+        from: 'if (records.length > 0) await log.append',
+        to: 'if (records.length > 1e6) await log.append',
+      },
+    ],
+    by: {
+      file: 'services/graph/control-keeper.test.ts',
+      test: 'a pause, protection and the policy’s are said again where all of control is lost (F39)',
+    },
+  },
 ]

@@ -22,9 +22,11 @@ function stored(bytes: Buffer, first: bigint): Buffer {
 }
 
 function entriesOf(batches: Iterable<Batch>): Entry[] {
-  return [...batches].flatMap((batch) =>
-    batch.entries().map(({ value: held, ...entry }) => ({ ...entry, value: held && [...held] })),
-  ) as unknown as Entry[]
+  const entries = [...batches].flatMap((batch) => [...batch.pieces()].flat())
+  return entries.map(({ value: held, ...entry }) => ({
+    ...entry,
+    value: held && [...held],
+  })) as unknown as Entry[]
 }
 
 function expected(produced: readonly Produced[], first: bigint): Entry[] {
@@ -91,6 +93,18 @@ test('a batch that was cut off is left for the next answer, wherever it was cut'
       deepEqual(read, expected(all.slice(0, whole).flat(), 100n))
     }),
   )
+})
+
+test('a large batch comes in pieces that make up the whole', () => {
+  const produced = Array.from({ length: 1_000 }, (_, number) => ({
+    key: `key-${number}`,
+    value: Buffer.from(String(number)),
+  }))
+  const set = stored(encodeBatch(produced, STAMP, NOW, 'zstd'), 100n)
+  const [batch] = [...decodeBatches(set)]
+  const sizes = [...batch!.pieces()].map(({ length }) => length)
+  deepEqual(sizes, [256, 256, 256, 232])
+  deepEqual(entriesOf([batch!]), expected(produced, 100n))
 })
 
 test('what would not gain is not compressed', () => {

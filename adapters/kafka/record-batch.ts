@@ -27,6 +27,9 @@ const APPEND_TIME = 8
 const TRANSACTIONAL = 16
 const CONTROL = 32
 
+/** Records of one piece. What is made of a record is best gone before the collector's next look at what is young. */
+const PIECE_RECORDS = 256
+
 /** Smaller batches do not gain. */
 const WORTH_COMPRESSING_BYTES = 512
 const MAGIC = 2
@@ -94,8 +97,8 @@ export interface Batch {
   readonly isTransactional: boolean
   /** `abort` and `commit` end a transaction of that producer; they hold nothing for readers. */
   readonly control: 'abort' | 'commit' | 'other' | null
-  /** Read when asked for: what a reader may not see is never unpacked. */
-  entries(): Entry[]
+  /** Unpacked when asked for, and read piece by piece: what a reader may not see is never unpacked. */
+  pieces(): Iterable<Entry[]>
 }
 
 /** All whole batches of a fetched set, in offset order. */
@@ -134,29 +137,40 @@ function decodeBatch(bytes: Buffer): Batch {
     producerId,
     isTransactional: (attributes & TRANSACTIONAL) !== 0,
     control: isControl ? controlOf(packed) : null,
-    entries: () =>
+    pieces: () =>
       isControl
         ? []
         : decodeRecords(decompress(packed, attributes & CODEC_MASK), first, count, timestamp),
   }
 }
 
-function decodeRecords(body: Buffer, first: bigint, count: number, timestamp: number): Entry[] {
+function* decodeRecords(
+  body: Buffer,
+  first: bigint,
+  count: number,
+  timestamp: number,
+): Generator<Entry[], void> {
   const read = new Reader(body)
-  const entries = new Array<Entry>(count)
-  for (let index = 0; index < count; index++) {
-    const size = read.varint()
-    const end = read.at + size
-    read.at += 1
-    read.skipVarlong()
-    const offset = first + BigInt(read.varint())
-    const key = read.raw(Math.max(read.varint(), 0)).toString()
-    const valueSize = read.varint()
-    const value = valueSize < 0 ? null : read.raw(valueSize)
-    read.at = end // headers are nobody's here
-    entries[index] = { offset, timestamp, key, value }
+  for (let left = count; left > 0; left -= PIECE_RECORDS) {
+    const piece = new Array<Entry>(Math.min(left, PIECE_RECORDS))
+    for (let index = 0; index < piece.length; index++) {
+      piece[index] = decodeRecord(read, first, timestamp)
+    }
+    yield piece
   }
-  return entries
+}
+
+function decodeRecord(read: Reader, first: bigint, timestamp: number): Entry {
+  const size = read.varint()
+  const end = read.at + size
+  read.at += 1
+  read.skipVarlong()
+  const offset = first + BigInt(read.varint())
+  const key = read.raw(Math.max(read.varint(), 0)).toString()
+  const valueSize = read.varint()
+  const value = valueSize < 0 ? null : read.raw(valueSize)
+  read.at = end // headers are nobody's here
+  return { offset, timestamp, key, value }
 }
 
 /** A control record's key says what it is: two numbers of 16 bits, its version and its type. */

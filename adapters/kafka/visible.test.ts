@@ -138,3 +138,22 @@ function check(partition: Partition, from: bigint, size: number, order: Iterator
   )
   deepEqual(next, end)
 }
+
+test('a large batch that is read from its midst comes in pieces, each with where it ends', () => {
+  const partition = new Partition()
+  partition.write(
+    1n,
+    Array.from({ length: 700 }, (_, number) => `key-${number}`),
+    false,
+  )
+  const set = partition.batches[0]!.bytes
+  const parts = [...visibleParts(decodeBatches(set), [], 300n)]
+  deepEqual(
+    parts.map(({ entries, next }) => [entries[0]?.key, entries.length, next]),
+    [
+      ['key-300', 212, 512n],
+      ['key-512', 188, 700n],
+      [undefined, 0, 700n],
+    ],
+  )
+})

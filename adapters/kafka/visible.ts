@@ -19,7 +19,7 @@ export interface Visible {
   readonly next: bigint
 }
 
-/** Of one batch after the other, from `from` on: what nobody has asked for yet stays packed. */
+/** Piece by piece of one batch after the other, from `from` on: what nobody has asked for yet stays packed. */
 export function* visibleParts(
   batches: Iterable<Batch>,
   aborted: readonly Aborted[],
@@ -39,8 +39,11 @@ export function* visibleParts(
     }
     if (batch.control === 'abort') open.delete(batch.producerId)
     const isSeen = batch.control === null && !(batch.isTransactional && open.has(batch.producerId))
-    const all = isSeen ? batch.entries() : []
-    const entries = batch.first >= from ? all : all.filter(({ offset }) => offset >= from)
-    yield { entries, next: batch.last + 1n }
+    for (const piece of isSeen ? batch.pieces() : []) {
+      const entries = batch.first >= from ? piece : piece.filter(({ offset }) => offset >= from)
+      const last = entries.at(-1)
+      if (last !== undefined) yield { entries, next: last.offset + 1n }
+    }
+    yield { entries: [], next: batch.last + 1n }
   }
 }

@@ -29,7 +29,7 @@ import {
   OWN_KEYS,
   type Snapshot,
 } from './own-keys.ts'
-import { sealed, unsealed } from './sealed-value.ts'
+import { sealedForNow, unsealed } from './sealed-value.ts'
 import { checkTables } from './table-file.ts'
 
 export interface LevelStoreOptions {
@@ -182,7 +182,8 @@ class LevelStore implements Store {
     let bytes = 0
     for (const [key, value] of changes) {
       if (value === null) batch.del(key)
-      else batch.put(key, sealed(key, value))
+      // LevelDB's batch is a copy.
+      else batch.put(key, sealedForNow(key, value))
       bytes += CHANGE_OVERHEAD_BYTES + key.length + (value?.length ?? 0)
     }
     const number = numbers.next

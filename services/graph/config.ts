@@ -22,8 +22,8 @@ export const NEAR: Pace = { batchMs: 40, gatherMs: 0 }
 export const FAR: Pace = { batchMs: 250, gatherMs: 50 }
 /** After folding for so long the event loop gets a turn: calls under way are answered and new ones sent meanwhile. */
 export const TURN_MS = 4
-/** Changelog entries of one write to the store while restoring. */
-export const RESTORE_LIMIT = 2_000
+/** Changelog entries of one write to the store while restoring: all tasks do at once, and what each has in hand is what the collector copies. */
+export const RESTORE_LIMIT = 256
 /** A digest for audits at least every so many records. */
 export const DIGEST_RECORDS = 1_000
 /** Wait before a task is taken over again after a failure that may pass. */
@@ -39,3 +39,7 @@ export const TAKE_OVER_ATTEMPTS = 20
 export const DECODED_VALUES = 1_500
 /** Nodes remembered beside them while a command of theirs is under way: some 4 MB, gone when the cascade is. */
 export const AWAITED_NODES = 4_000
+/** How often `control` is compared with what the fold holds back; what it lost of that is unknown to reapers that start meanwhile. */
+export const CONTROL_CHECK_MS = 30_000
+/** How often it is looked whether the fold has come as far as that asks for. */
+export const CONTROL_CATCH_UP_MS = 1_000
