@@ -1,6 +1,7 @@
 /** The benchmark of cascades runs and counts; how fast anything is stands in RESULTS.md and is no test. */
 import { equal, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { policyFor } from '../core/policy.ts'
 import { missingServers } from '../testing/cluster/binaries.ts'
 import { benchCascade, type Turn } from './cascade.ts'
 import { POLICY_NAMES, type PolicyName } from './policy.ts'
@@ -8,6 +9,8 @@ import { print } from './report.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager')
 const DEPENDENTS = 100
+/** A hold counts in log time, from when the deletion was told; the benchmark from when it was answered. */
+const CLOCKS_APART_MS = 1_000
 
 /** What everybody has to ask for; what else upstream asks is its own affair. */
 const CALLS: Readonly<Record<PolicyName, Readonly<Record<string, number>>>> = {
@@ -34,4 +37,17 @@ suite('the benchmark of cascades', { skip: skip ?? false }, () => {
       ok(print(report).includes('| kinfold '))
     })
   }
+
+  test('sees the hold of one preset beside the other, which calls for nothing more', async () => {
+    const options = { dependents: DEPENDENTS, rounds: 1, warm: 10, samples: 2 }
+    const report = await benchCascade(options, 'background', 'both')
+    const [parity, guarded] = report.measured as readonly Turn[]
+    equal(`${parity?.contender} ${guarded?.contender}`, 'kinfold guarded')
+    equal(guarded?.calls['DELETE configmaps'], DEPENDENTS)
+    equal(parity?.calls['DELETE configmaps'], DEPENDENTS)
+    const hold = policyFor('enforce', 'guarded').holds.e1Ms
+    ok((guarded?.firstMs ?? 0) >= hold - CLOCKS_APART_MS)
+    ok((parity?.firstMs ?? hold) < hold)
+    ok(print(report).includes('| guarded '))
+  })
 })

@@ -6,6 +6,8 @@
  * by a small cascade, before anything is measured. So the figures of one run may be compared, whatever else the machine does.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Preset } from '../core/policy.ts'
+import { policyFor } from '../core/policy.ts'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
 import type { Contender, ContenderName } from './contender.ts'
 import { startContender } from './contender.ts'
@@ -31,6 +33,8 @@ export interface Turn {
   readonly contender: ContenderName
   readonly ms: number
   readonly perSecond: number
+  /** From the owner's DELETE to the first dependent's departure. */
+  readonly firstMs: number
   /** From the last dependent's departure to the owner's; none in the background, where it goes first. */
   readonly ownerAloneMs: number
   /** By `VERB resource`, without those of the benchmark itself. */
@@ -40,7 +44,17 @@ export interface Turn {
   readonly latenciesMs: readonly number[]
 }
 
-const ORDER: readonly ContenderName[] = ['raw', 'kinfold', 'upstream']
+/** What Kinfold is measured in; `both`: one preset beside the other, and nobody else. */
+export type PresetName = Preset | 'both'
+
+export const PRESET_NAMES: readonly PresetName[] = ['parity', 'guarded', 'both']
+
+const ORDERS: Readonly<Record<PresetName, readonly ContenderName[]>> = {
+  parity: ['raw', 'kinfold', 'upstream'],
+  guarded: ['raw', 'guarded', 'upstream'],
+  both: ['kinfold', 'guarded'],
+}
+
 /** After the warming up: caches settle, and what was put off is done. */
 const QUIET_MS = 2_000
 /** Between two samples of latency: nothing of the one before is under way any more. */
@@ -59,14 +73,16 @@ interface Field {
 export async function benchCascade(
   options: CascadeOptions,
   policy: PolicyName = 'background',
+  preset: PresetName = 'parity',
 ): Promise<Report> {
+  const order = ORDERS[preset]
   await using plane = await startControlPlane({ etcdArgs: DURABLE })
   await createNamespace(plane)
   using watch = await watchDepartures(plane)
   const turns: Turn[] = []
   for (let round = 0; round < options.rounds; round++) {
-    const start = round % ORDER.length
-    for (const name of [...ORDER.slice(start), ...ORDER.slice(0, start)]) {
+    const start = round % order.length
+    for (const name of [...order.slice(start), ...order.slice(0, start)]) {
       const turn = await takeTurn({ plane, watch, options, policy }, name, round)
       const { perSecond, cpuSeconds: cpu } = turn
       process.stderr.write(
@@ -76,11 +92,13 @@ export async function benchCascade(
       await deleteAll(plane)
     }
   }
-  const tables = [speeds(turns, options), calls(turns, options)]
-  if (policy === 'background') tables.push(latencies(turns))
+  const tables = [speeds(turns, options, order), calls(turns, options, order)]
+  if (order.includes('guarded')) tables.push(holds(turns, order))
+  const sampled = order.filter((name) => isSampled(name, policy))
+  if (sampled.length > 0 && preset !== 'both') tables.push(latencies(turns, sampled))
   return {
     bench: 'cascade',
-    options: { policy, ...options },
+    options: { policy, preset, ...options },
     machine: machine(),
     tables,
     measured: turns,
@@ -101,22 +119,27 @@ async function takeTurn(field: Field, name: ContenderName, round: number): Promi
   const callsBefore = await plane.requestCounts()
   const cpuBefore = cpuOf(plane, contender)
   const began = await contender.begin(family, policy)
-  const ended = await watch.allDeparted(namesOf(family))
-  const lastDependent = await watch.allDeparted(family.dependents.map(({ name }) => name))
+  const { last: ended } = await watch.allDeparted(namesOf(family))
+  const { first, last } = await watch.allDeparted(family.dependents.map(({ name }) => name))
   const cpu = differences(cpuBefore, cpuOf(plane, contender)) as Turn['cpuSeconds']
   const counted = differences(asRecord(callsBefore), asRecord(await plane.requestCounts()))
-  const isSampled = policy === 'background' && name !== 'raw'
-  const latenciesMs = isSampled ? await sampleLatencies(field, `${prefix}-one`) : []
+  const latenciesMs = isSampled(name, policy) ? await sampleLatencies(field, `${prefix}-one`) : []
   const ms = ended - began
   return {
     contender: name,
     ms,
     perSecond: (options.dependents / ms) * 1_000,
-    ownerAloneMs: ended - lastDependent,
+    firstMs: first - began,
+    ownerAloneMs: ended - last,
     calls: withoutOwn(counted),
     cpuSeconds: cpu,
     latenciesMs,
   }
+}
+
+/** Who deletes by his own list has none, and what is held for half a minute is no matter of milliseconds. */
+function isSampled(name: ContenderName, policy: PolicyName): boolean {
+  return policy === 'background' && (name === 'kinfold' || name === 'upstream')
 }
 
 /** The owner, too: in the background it went first, else it goes last. */
@@ -135,7 +158,8 @@ async function sampleLatencies(
     await delay(PAUSE_MS)
     await deleteMember(plane, owner)
     const gone = await watch.departed(owner.name)
-    latencies.push((await watch.allDeparted(dependents.map((one) => one.name))) - gone)
+    const { last } = await watch.allDeparted(dependents.map((one) => one.name))
+    latencies.push(last - gone)
     await delay(PAUSE_MS)
   }
   return latencies
@@ -175,10 +199,16 @@ function of(turns: readonly Turn[], name: ContenderName): readonly Turn[] {
   return turns.filter(({ contender }) => contender === name)
 }
 
-function speeds(turns: readonly Turn[], { dependents }: CascadeOptions): Table {
+function speeds(
+  turns: readonly Turn[],
+  { dependents }: CascadeOptions,
+  order: readonly ContenderName[],
+): Table {
   const perSecond = (name: ContenderName): number =>
     median(of(turns, name).map((turn) => turn.perSecond))
-  const rows = ORDER.map((name) => {
+  const ratio = (name: ContenderName, other: ContenderName): number | string =>
+    order.includes(other) ? rounded(perSecond(name) / perSecond(other), 2) : ''
+  const rows = order.map((name) => {
     const each = of(turns, name)
     const perObject = (which: keyof Turn['cpuSeconds']): number =>
       rounded((median(each.map(({ cpuSeconds: cpu }) => cpu[which])) / dependents) * 1_000, 2)
@@ -186,8 +216,8 @@ function speeds(turns: readonly Turn[], { dependents }: CascadeOptions): Table {
       name,
       each.map((turn) => rounded(turn.perSecond)).join(' '),
       rounded(perSecond(name)),
-      rounded(perSecond(name) / perSecond('raw'), 2),
-      rounded(perSecond(name) / perSecond('upstream'), 2),
+      ratio(name, 'raw'),
+      ratio(name, 'upstream'),
       perObject('own'),
       perObject('apiserver'),
       rounded(median(each.map(({ ownerAloneMs }) => ownerAloneMs))),
@@ -200,7 +230,39 @@ function speeds(turns: readonly Turn[], { dependents }: CascadeOptions): Table {
   }
 }
 
-function calls(turns: readonly Turn[], { dependents }: CascadeOptions): Table {
+/** What the hold adds: from the owner's departure until all are gone, and what is left of that without the time that the policy holds them for. */
+function holds(turns: readonly Turn[], order: readonly ContenderName[]): Table {
+  const { holds: held } = policyFor('enforce', 'guarded')
+  const seconds = (ms: number): number => rounded(ms / 1_000, 1)
+  const holdMsOf = (name: ContenderName): number => (name === 'guarded' ? held.e1Ms : 0)
+  const beyond = (name: ContenderName): number =>
+    median(of(turns, name).map(({ ms }) => ms - holdMsOf(name)))
+  const spread = (name: ContenderName): number =>
+    median(of(turns, name).map(({ ms, firstMs, ownerAloneMs }) => ms - firstMs - ownerAloneMs))
+  const rows = order.map((name) => {
+    const each = of(turns, name)
+    return [
+      name,
+      each.map(({ ms }) => seconds(ms)).join(' '),
+      seconds(median(each.map(({ ms }) => ms))),
+      seconds(median(each.map(({ firstMs }) => firstMs))),
+      seconds(spread(name)),
+      seconds(beyond(name)),
+      order.includes('kinfold') ? rounded(spread(name) / spread('kinfold'), 2) : '',
+    ]
+  })
+  return {
+    title: `Seconds from the owner's departure; what is held for ${held.e1Ms / 1_000} s begins to go up to 5 s later`,
+    columns: ['', 'rounds', 'all gone', 'first gone', 'first to last', 'beyond hold', '/ parity'],
+    rows,
+  }
+}
+
+function calls(
+  turns: readonly Turn[],
+  { dependents }: CascadeOptions,
+  order: readonly ContenderName[],
+): Table {
   const verbs = [...new Set(turns.flatMap((turn) => Object.keys(turn.calls)))].sort()
   const all = (name: ContenderName, verb?: string): number =>
     median(
@@ -215,7 +277,7 @@ function calls(turns: readonly Turn[], { dependents }: CascadeOptions): Table {
   return {
     title: 'API calls in one cascade, and all of them per object',
     columns: ['', ...verbs, 'per object'],
-    rows: ORDER.map((name) => [
+    rows: order.map((name) => [
       name,
       ...verbs.map((verb) => all(name, verb)),
       perObject(all(name)),
@@ -223,8 +285,8 @@ function calls(turns: readonly Turn[], { dependents }: CascadeOptions): Table {
   }
 }
 
-function latencies(turns: readonly Turn[]): Table {
-  const rows = ORDER.filter((name) => name !== 'raw').map((name) => {
+function latencies(turns: readonly Turn[], order: readonly ContenderName[]): Table {
+  const rows = order.map((name) => {
     const all = of(turns, name).flatMap((turn) => turn.latenciesMs)
     return [name, all.length, rounded(quantile(all, 0.5), 1), rounded(quantile(all, 0.95), 1)]
   })

@@ -1,5 +1,5 @@
 /**
- * Those who compete in a cascade: raw calls, Kinfold, and the collector inside kube-controller-manager with its client's limits lifted.
+ * Those who compete in a cascade: raw calls, Kinfold in either preset, and the collector inside kube-controller-manager with its client's limits lifted.
  *
  * What must stay true: each runs in a process of its own and alone; what it says it began is the moment from which it could work.
  */
@@ -12,7 +12,8 @@ import { deleteMember } from './family.ts'
 import { startKinfold } from './measured-kinfold.ts'
 import type { PolicyName } from './policy.ts'
 
-export type ContenderName = 'raw' | 'kinfold' | 'upstream'
+/** `kinfold` is in the preset `parity`, `guarded` is Kinfold in the other one. */
+export type ContenderName = 'raw' | 'kinfold' | 'guarded' | 'upstream'
 
 export interface Contender extends AsyncDisposable {
   readonly pid: number
@@ -24,8 +25,10 @@ export async function startContender(name: ContenderName, plane: ControlPlane): 
   switch (name) {
     case 'raw':
       return await startRaw(plane)
-    case 'kinfold': {
-      const kinfold = await startKinfold(plane.kubeconfig)
+    case 'kinfold':
+    case 'guarded': {
+      const preset = name === 'guarded' ? 'guarded' : 'parity'
+      const kinfold = await startKinfold(plane.kubeconfig, preset)
       return collectorOf(plane, kinfold.pid, kinfold)
     }
     case 'upstream': {

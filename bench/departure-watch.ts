@@ -12,15 +12,15 @@ import { CONFIG_MAPS } from './family.ts'
 export interface DepartureWatch extends Disposable {
   /** Resolves with the monotonic time of its departure, or at which it was left without owners; at once if that is past. */
   departed(name: string): Promise<number>
-  /** Resolves with the time of the last of them. */
-  allDeparted(names: readonly string[]): Promise<number>
+  /** Resolves with the times of the first and of the last of them. */
+  allDeparted(names: readonly string[]): Promise<{ readonly first: number; readonly last: number }>
 }
 
 const DELETED = '{"type":"DELETED"'
 const MODIFIED = '{"type":"MODIFIED"'
 const ACCEPT = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
-/** So long without an expected departure, and something is broken. */
-const PATIENCE_MS = 60_000
+/** So long without an expected departure, a hold and the turns of others included, and something is broken. */
+const PATIENCE_MS = 180_000
 
 export async function watchDepartures(plane: ControlPlane): Promise<DepartureWatch> {
   const at = new Map<string, number>()
@@ -61,9 +61,13 @@ export async function watchDepartures(plane: ControlPlane): Promise<DepartureWat
   return {
     departed,
     async allDeparted(names) {
-      let last = 0
-      for (const name of names) last = Math.max(last, await departed(name))
-      return last
+      let [first, last] = [Number.POSITIVE_INFINITY, 0]
+      for (const name of names) {
+        const at = await departed(name)
+        first = Math.min(first, at)
+        last = Math.max(last, at)
+      }
+      return { first, last }
     },
     [Symbol.dispose]: () => stop.abort(),
   }

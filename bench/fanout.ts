@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { Preset } from '../core/policy.ts'
 import { startKinfold } from './measured-kinfold.ts'
 import type { PolicyName } from './policy.ts'
 import { cpuSeconds } from './process-usage.ts'
@@ -38,9 +39,10 @@ const PROBE = fileURLToPath(new URL('stall-probe.ts', import.meta.url))
 export async function benchFanout(
   options: FanoutOptions,
   policy: PolicyName = 'background',
+  preset: Preset = 'parity',
 ): Promise<Report> {
   await using crowd = await startCrowd(options.dependents, policy)
-  await using kinfold = await startKinfold(crowd.kubeconfig, ['--import', PROBE])
+  await using kinfold = await startKinfold(crowd.kubeconfig, preset, ['--import', PROBE])
   const cpuReady = cpuSeconds(kinfold.pid)
   const looks: Look[] = [{ atMs: Date.now(), left: options.dependents }]
   crowd.deleteOwner()
@@ -73,7 +75,7 @@ export async function benchFanout(
   const during = stalls.filter(({ atMs }) => atMs >= from)
   return {
     bench: 'fanout',
-    options: { policy, ...options },
+    options: { policy, preset, ...options },
     machine: machine(),
     tables: [
       {

@@ -7,7 +7,7 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import { benchCascade } from './cascade.ts'
+import { benchCascade, PRESET_NAMES, type PresetName } from './cascade.ts'
 import { benchFanout } from './fanout.ts'
 import { benchFold, type FoldOptions } from './fold.ts'
 import { benchHolding, type HoldingOptions } from './holding.ts'
@@ -20,13 +20,19 @@ import { benchRestore, type RestoreOptions } from './restore.ts'
 
 interface Bench {
   readonly says: string
-  /** Every option is a whole number, with its default; but `--policy`. */
+  /** Every option is a whole number, with its default; but `--policy` and `--preset`. */
   readonly options: Readonly<Record<string, number>>
   /** Measured one after the other unless `--policy` names one. */
   readonly policies: readonly PolicyName[]
+  /** Of `--preset`, the default first; none where it is not taken. */
+  readonly presets?: readonly PresetName[]
   /** Takes `--engine kafka`, the only one there is. */
   readonly isOverKafka?: boolean
-  run(options: Readonly<Record<string, number>>, policy: PolicyName): Promise<Report>
+  run(
+    options: Readonly<Record<string, number>>,
+    policy: PolicyName,
+    preset: PresetName,
+  ): Promise<Report>
 }
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -34,14 +40,17 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     says: 'one owner goes: raw calls, Kinfold and the collector of kube-controller-manager',
     options: { dependents: 5_000, rounds: 2, warm: 500, samples: 40 },
     policies: POLICY_NAMES,
-    run: ({ dependents = 0, rounds = 0, warm = 0, samples = 0 }, policy) =>
-      benchCascade({ dependents, rounds, warm, samples }, policy),
+    presets: PRESET_NAMES,
+    run: ({ dependents = 0, rounds = 0, warm = 0, samples = 0 }, policy, preset) =>
+      benchCascade({ dependents, rounds, warm, samples }, policy, preset),
   },
   fanout: {
     says: 'one owner of very many in the playground: stalls and memory of Kinfold',
     options: { dependents: 200_000 },
     policies: ['background'],
-    run: ({ dependents = 0 }, policy) => benchFanout({ dependents }, policy),
+    presets: ['parity', 'guarded'],
+    run: ({ dependents = 0 }, policy, preset) =>
+      benchFanout({ dependents }, policy, preset === 'guarded' ? preset : 'parity'),
   },
   fold: {
     says: 'ownership events over Kafka: the fold in one process and in two, and Kafka Streams',
@@ -95,10 +104,10 @@ async function main(args: string[]): Promise<void> {
   const [name, ...rest] = args
   const bench = name === undefined ? undefined : BENCHES[name]
   if (bench === undefined || name === undefined) throw unknownName(name)
-  const { json, numbers, policies } = optionsOf(name, bench, rest)
+  const { json, numbers, policies, preset } = optionsOf(name, bench, rest)
   const reports: Report[] = []
   for (const policy of policies) {
-    const report = await bench.run(numbers, policy)
+    const report = await bench.run(numbers, policy, preset)
     process.stdout.write(`${print(report)}\n`)
     reports.push(report)
   }
@@ -115,6 +124,7 @@ interface Asked {
   readonly json: string | undefined
   readonly numbers: Record<string, number>
   readonly policies: readonly PolicyName[]
+  readonly preset: PresetName
 }
 
 function optionsOf(name: string, bench: Bench, args: string[]): Asked {
@@ -129,7 +139,8 @@ function optionsOf(name: string, bench: Bench, args: string[]): Asked {
     }
     numbers[option] = value
   }
-  return { json: given['json'], numbers, policies: policiesOf(bench, given['policy']) }
+  const policies = policiesOf(bench, given['policy'])
+  return { json: given['json'], numbers, policies, preset: presetOf(bench, given['preset']) }
 }
 
 function policiesOf({ policies }: Bench, asked: string | undefined): readonly PolicyName[] {
@@ -139,13 +150,21 @@ function policiesOf({ policies }: Bench, asked: string | undefined): readonly Po
   throw new ExitError(EXIT.input, `--policy takes ${POLICY_NAMES.join(', ')}, not ${asked}`)
 }
 
+function presetOf({ presets = ['parity'] }: Bench, asked: string | undefined): PresetName {
+  const named = presets.find((each) => each === (asked ?? presets[0]))
+  if (named !== undefined) return named
+  throw new ExitError(EXIT.input, `--preset takes ${presets.join(', ')}, not ${asked}`)
+}
+
 function valuesOf(
   name: string,
-  { options, policies, isOverKafka = false }: Bench,
+  { options, policies, presets, isOverKafka = false }: Bench,
   args: string[],
 ): Readonly<Record<string, string | undefined>> {
   const texts = ['json', ...(policies.length > 0 ? ['policy'] : [])]
-  const names = [...texts, ...(isOverKafka ? ['engine'] : []), ...Object.keys(options)]
+  const preset = presets === undefined ? [] : ['preset']
+  const engine = isOverKafka ? ['engine'] : []
+  const names = [...texts, ...preset, ...engine, ...Object.keys(options)]
   const flags = Object.fromEntries(names.map((each) => [each, { type: 'string' as const }]))
   try {
     return parseArgs({ args, options: flags }).values as Record<string, string | undefined>

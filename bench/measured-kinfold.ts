@@ -6,7 +6,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ACTING, KinfoldProcess } from '../testing/kinfold-process.ts'
+import type { Preset } from '../core/policy.ts'
+import { KinfoldProcess } from '../testing/kinfold-process.ts'
 
 export interface MeasuredKinfold extends AsyncDisposable {
   readonly pid: number
@@ -23,6 +24,7 @@ const NODE_ARGS = (process.env['KINFOLD_BENCH_NODE_ARGS'] ?? '').split(' ').filt
 
 export async function startKinfold(
   kubeconfig: string,
+  preset: Preset = 'parity',
   nodeArgs: readonly string[] = [],
 ): Promise<MeasuredKinfold> {
   const directory = await mkdtemp(join(tmpdir(), 'kinfold-bench-'))
@@ -31,7 +33,7 @@ export async function startKinfold(
     const kinfold = await KinfoldProcess.start({
       kubeconfig,
       data: join(directory, 'data'),
-      flags: [...ACTING, '--log-level', 'warn'],
+      flags: ['--mode', 'enforce', '--preset', preset, '--log-level', 'warn'],
       nodeArgs: [...NODE_ARGS, ...nodeArgs],
     })
     return {

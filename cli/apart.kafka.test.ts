@@ -10,7 +10,7 @@ import { eventually } from '../testing/eventually.ts'
 import { type Kafka, startKafka } from '../testing/kafka/broker.ts'
 import { missingKafka } from '../testing/kafka/jars.ts'
 import { KinfoldServices, SERVICES, type ServiceProcess } from '../testing/kinfold-services.ts'
-import { CONFIG_MAP, type Made, make, makeAll, missingOf, remove } from '../testing/objects.ts'
+import { makeFamily, missingOf, remove, untilGone } from '../testing/objects.ts'
 
 const DEPENDENTS = 200
 const PARTITIONS = 4
@@ -43,21 +43,24 @@ suite('the services apart', { skip: skip ?? false }, () => {
   })
 
   test('a cascade goes, and what is owned by the living stays', async () => {
-    const [going, staying] = [await makeTree('going'), await makeTree('staying')]
+    const [going, staying] = [
+      await makeFamily(plane, 'going', DEPENDENTS),
+      await makeFamily(plane, 'staying', DEPENDENTS),
+    ]
     await remove(plane, going.owner)
-    await gone(going.dependents)
+    await untilGone(plane, going.dependents)
     deepEqual(await missingOf(plane, staying.dependents), [])
   })
 
   for (const service of SERVICES) {
     test(`a cascade goes while each ${service} is killed in turn`, async () => {
-      const going = await makeTree(`killed-${service}`)
+      const going = await makeFamily(plane, `killed-${service}`, DEPENDENTS)
       await remove(plane, going.owner)
       for (const each of services.of(service)) {
         await each.kill()
         await each.start()
       }
-      await gone(going.dependents)
+      await untilGone(plane, going.dependents)
       await services.ready()
     })
   }
@@ -79,21 +82,6 @@ suite('the services apart', { skip: skip ?? false }, () => {
       t.diagnostic(`all fold elsewhere after ${Math.round(performance.now() - began)} ms`)
       await services.start()
       await services.ready()
-    })
-  }
-
-  async function makeTree(name: string): Promise<{ owner: Made; dependents: readonly Made[] }> {
-    const owner = await make(plane, { kind: CONFIG_MAP, name })
-    const made = Array.from({ length: DEPENDENTS }, (_, i) => {
-      return { kind: CONFIG_MAP, name: `${name}-${i}`, owners: [owner] }
-    })
-    return { owner, dependents: await makeAll(plane, made) }
-  }
-
-  async function gone(all: readonly Made[]): Promise<void> {
-    await eventually('they go', async () => {
-      const missing = await missingOf(plane, all)
-      return missing.length === all.length || `${missing.length} are gone`
     })
   }
 })

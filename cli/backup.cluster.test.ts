@@ -15,11 +15,13 @@ import {
   CONFIG_MAP,
   type Made,
   make,
-  makeAll,
+  makeFamily,
+  mergePatch,
   missingOf,
   pathOf,
   referenceTo,
   remove,
+  untilGone,
 } from '../testing/objects.ts'
 
 const DEPENDENTS = 5
@@ -44,11 +46,11 @@ suite('kinfold, started from an old backup,', { skip: skip ?? false }, () => {
     ) as [string, string, string]
     await start(data)
     const [gone, moved, orphaned, replaced, late] = [
-      await makeTree('gone'),
-      await makeTree('moved'),
-      await makeTree('orphaned'),
-      await makeTree('replaced'),
-      await makeTree('late'),
+      await makeFamily(plane, 'gone', DEPENDENTS),
+      await makeFamily(plane, 'moved', DEPENDENTS),
+      await makeFamily(plane, 'orphaned', DEPENDENTS),
+      await makeFamily(plane, 'replaced', DEPENDENTS),
+      await makeFamily(plane, 'late', DEPENDENTS),
     ]
     await seen([gone, moved, orphaned, replaced, late].flatMap(({ dependents }) => dependents))
     const backup = await runKinfold(['backup', copy, '--data', data])
@@ -60,26 +62,26 @@ suite('kinfold, started from an old backup,', { skip: skip ?? false }, () => {
 
     // What the backup knows nothing of.
     await remove(plane, gone.owner)
-    await untilGone(gone.dependents)
+    await untilGone(plane, gone.dependents)
     const other = await make(plane, { kind: CONFIG_MAP, name: 'other' })
     for (const dependent of moved.dependents) await adopt(dependent, other)
     await remove(plane, moved.owner)
     await remove(plane, orphaned.owner, 'Orphan')
-    await untilGone([orphaned.owner])
+    await untilGone(plane, [orphaned.owner])
     await remove(plane, replaced.owner)
-    await untilGone(replaced.dependents)
-    const again = await makeTree('replaced')
+    await untilGone(plane, replaced.dependents)
+    const again = await makeFamily(plane, 'replaced', DEPENDENTS)
     await kinfold.stop()
     // And what nobody saw.
     await remove(plane, late.owner)
-    const fresh = await makeTree('fresh')
+    const fresh = await makeFamily(plane, 'fresh', DEPENDENTS)
     const kept = [
       ...[other, ...moved.dependents, ...orphaned.dependents],
       ...[again.owner, ...again.dependents, fresh.owner, ...fresh.dependents],
     ]
 
     await start(copy)
-    await untilGone(late.dependents)
+    await untilGone(plane, late.dependents)
     await marked('first')
     deepEqual(await missingOf(plane, kept), [])
     await kinfold.stop()
@@ -98,31 +100,9 @@ suite('kinfold, started from an old backup,', { skip: skip ?? false }, () => {
     kinfold = await KinfoldProcess.start({ kubeconfig: plane.kubeconfig, data })
   }
 
-  interface Tree {
-    readonly owner: Made
-    readonly dependents: readonly Made[]
-  }
-
-  async function makeTree(name: string): Promise<Tree> {
-    const owner = await make(plane, { kind: CONFIG_MAP, name })
-    const drafts = Array.from({ length: DEPENDENTS }, (_, i) => {
-      return { kind: CONFIG_MAP, name: `${name}-${i}`, owners: [owner] }
-    })
-    return { owner, dependents: await makeAll(plane, drafts) }
-  }
-
   async function adopt(dependent: Made, owner: Made): Promise<void> {
     const patch = { metadata: { ownerReferences: [referenceTo(owner)] } }
-    const headers = { 'content-type': 'application/merge-patch+json' }
-    const { status } = await plane.request('PATCH', pathOf(dependent), patch, headers)
-    equal(status, 200)
-  }
-
-  async function untilGone(all: readonly Made[]): Promise<void> {
-    await eventually(`${all[0]?.name} and the like go`, async () => {
-      const left = all.length - (await missingOf(plane, all)).length
-      return left === 0 || `${left} left`
-    })
+    await mergePatch(plane, pathOf(dependent), patch)
   }
 
   async function seen(all: readonly Made[]): Promise<void> {
@@ -134,10 +114,10 @@ suite('kinfold, started from an old backup,', { skip: skip ?? false }, () => {
 
   /** What was to go because of all before has gone by now. */
   async function marked(name: string): Promise<void> {
-    const { owner, dependents } = await makeTree(`marker-${name}`)
+    const { owner, dependents } = await makeFamily(plane, `marker-${name}`, DEPENDENTS)
     await seen(dependents)
     await remove(plane, owner)
-    await untilGone(dependents)
+    await untilGone(plane, dependents)
     await kinfold.idle()
   }
 })

@@ -26,6 +26,7 @@ import {
   type Made,
   make,
   makeAll,
+  mergePatch,
   ownersOf,
   POD,
   pathOf,
@@ -280,8 +281,6 @@ function shuffled<T>(items: readonly T[], chance: Chance): T[] {
 }
 
 async function adopt(plane: ControlPlane, dependent: Made, owner: Made): Promise<void> {
-  const headers = { 'content-type': 'application/merge-patch+json' }
   const patch = { metadata: { ownerReferences: [controllerOf(owner)] } }
-  const { status } = await plane.request('PATCH', pathOf(dependent), patch, headers)
-  equal(status, 200)
+  await mergePatch(plane, pathOf(dependent), patch)
 }

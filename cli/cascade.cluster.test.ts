@@ -18,6 +18,7 @@ import {
   type Made,
   make,
   makeAll,
+  mergePatch,
   missingOf,
   POD,
   pathOf,
@@ -149,12 +150,6 @@ async function writeStatus(plane: ControlPlane, pod: Made): Promise<void> {
 
 async function annotate(plane: ControlPlane, made: Made): Promise<void> {
   await mergePatch(plane, pathOf(made), { metadata: { annotations: { written: 'yes' } } })
-}
-
-async function mergePatch(plane: ControlPlane, path: string, patch: object): Promise<void> {
-  const headers = { 'content-type': 'application/merge-patch+json' }
-  const { status } = await plane.request('PATCH', path, patch, headers)
-  if (status !== 200) throw new Error(`PATCH ${path} was answered ${status}`)
 }
 
 const EXPECTED_VERDICTS: Readonly<Record<string, string>> = {

@@ -11,15 +11,15 @@ import {
   CONFIG_MAP,
   type Made,
   make,
-  makeAll,
-  missingOf,
+  makeFamily,
+  mergePatch,
   pathOf,
   remove,
   SECRET,
+  untilGone,
 } from '../testing/objects.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver')
-const MERGE = { 'content-type': 'application/merge-patch+json' }
 
 suite('orders to a running kinfold', { skip: skip ?? false }, () => {
   let plane: ControlPlane
@@ -39,22 +39,9 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
     await runKinfold([...args, '--data', kinfold.data])
   const deletes = async (): Promise<number> =>
     (await plane.requestCounts()).get('DELETE secrets') ?? 0
-  const family = async (set: string, count: number): Promise<readonly [Made, readonly Made[]]> => {
-    const owner = await make(plane, { kind: CONFIG_MAP, name: `owner-${set}` })
-    const drafts = Array.from({ length: count }, (_, i) => {
-      return { kind: SECRET, name: `${set}-${i}`, owners: [owner], set }
-    })
-    return [owner, await makeAll(plane, drafts)]
-  }
-  const gone = async (all: readonly Made[]): Promise<void> =>
-    await eventually('they are gone', async () => {
-      const missing = await missingOf(plane, all)
-      return missing.length === all.length || `${all.length - missing.length} are left`
-    })
   const annotate = async (made: Made, value: string | null): Promise<void> => {
     const body = { metadata: { annotations: { 'kinfold.dev/protected': value } } }
-    const { status } = await plane.request('PATCH', pathOf(made), body, MERGE)
-    equal(status, 200)
+    await mergePatch(plane, pathOf(made), body)
   }
   const because = async (made: Made): Promise<string> =>
     (await kinfold.why(made))?.verdict?.because ?? ''
@@ -63,7 +50,7 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
     const paused = await order('pause', '--why', 'a test')
     equal(paused.code, 0, paused.stderr)
     match(paused.stdout, /^pause by local:\S+: no reaper begins a call from 2 s after this on/)
-    const [owner, secrets] = await family('paused', 20)
+    const { owner, dependents: secrets } = await makeFamily(plane, 'paused', 20, SECRET)
     const before = await deletes()
     await remove(plane, owner)
     await eventually('all are held', async () => {
@@ -74,27 +61,29 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
     equal(await deletes(), before)
     const resumed = await order('resume', '--why', 'the test goes on')
     equal(resumed.code, 0, resumed.stderr)
-    await gone(secrets)
+    await untilGone(plane, secrets)
     equal(await deletes(), before + 20)
   })
 
   test('what bears our mark stays for as long as it bears it', async () => {
-    const [owner, [marked, plain]] = (await family('marked', 2)) as [Made, [Made, Made]]
+    const { owner, dependents } = await makeFamily(plane, 'marked', 2, SECRET)
+    const [marked, plain] = dependents as [Made, Made]
     await annotate(marked, 'yes')
     await remove(plane, owner)
-    await gone([plain])
+    await untilGone(plane, [plain])
     await eventually('it is held', async () => {
       const text = await because(marked)
       return /protected by annotation kinfold.dev\/protected/.test(text) || text
     })
     await annotate(marked, null)
-    await gone([marked])
+    await untilGone(plane, [marked])
   })
 
   test('what is protected by name stays until that is taken back', async () => {
     const protect = await order('protect', 'label/set=named', '--why', 'a test')
     equal(protect.code, 0, protect.stderr)
-    const [owner, [first]] = (await family('named', 1)) as [Made, [Made]]
+    const owner = await make(plane, { kind: CONFIG_MAP, name: 'named' })
+    const first = await make(plane, { kind: SECRET, name: 'named', owners: [owner], set: 'named' })
     await remove(plane, owner)
     await eventually('it is held', async () => {
       const text = await because(first)
@@ -103,7 +92,7 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
       )
     })
     equal((await order('unprotect', 'label/set=named')).code, 0)
-    await gone([first])
+    await untilGone(plane, [first])
   })
 
   const wrong: readonly (readonly [string, readonly string[], number, RegExp])[] = [

@@ -30,6 +30,7 @@ import {
   pathOf,
   REPLICA_SET,
   remove,
+  untilGone,
 } from '../testing/objects.ts'
 
 const KINDS = 'configmaps,deployments.apps,replicasets.apps'
@@ -128,14 +129,14 @@ suite('the second lock', { skip: skip ?? false }, () => {
       return (await readinessOfLock()) === '[+]lock/test ok: in force'
     })
     equal(await kinfold.metric('kinfold_lock', { cluster: 'test', required: 'true' }), 1)
-    await gone(held)
+    await untilGone(plane, held)
     const probe = { kind: CONFIG_MAP, namespace: LOCK.namespace, name: LOCK.name }
     equal((await plane.request('GET', pathOf(probe))).status, 200)
   })
 
   test('lets whole cascades through with exactly the rights that are printed', async () => {
-    await gone(await cascade('background', 'Background'))
-    await gone(await cascade('foreground', 'Foreground'))
+    await untilGone(plane, await cascade('background', 'Background'))
+    await untilGone(plane, await cascade('foreground', 'Foreground'))
     const orphans = await cascade('orphans', 'Orphan')
     await eventually('they lose their owner', async () => {
       const left = await Promise.all(orphans.map((each) => ownersOf(plane, each)))
@@ -357,12 +358,5 @@ suite('the second lock', { skip: skip ?? false }, () => {
     })
     await remove(plane, root, policy)
     return all
-  }
-
-  async function gone(all: readonly Made[]): Promise<void> {
-    await eventually('they go', async () => {
-      const missing = await missingOf(plane, all)
-      return missing.length === all.length || `${missing.length} are gone`
-    })
   }
 })

@@ -21,6 +21,7 @@ import {
   ownersOf,
   remove,
   SECRET,
+  untilGone,
 } from '../testing/objects.ts'
 
 const DEFINITION: Kind = {
@@ -51,13 +52,6 @@ suite('an owner', { skip: skip ?? false }, () => {
     await plane?.[Symbol.asyncDispose]()
   })
 
-  const gone = async (...all: readonly Made[]): Promise<void> => {
-    await eventually('they go', async () => {
-      const missing = await missingOf(plane, all)
-      return missing.length === all.length || `only ${missing} are gone`
-    })
-  }
-
   test('that went beside a solid one: its reference is dropped by one patch, and the last one counts', async () => {
     const [first, second, third] = await makeThree('several')
     const owners = [first, second, third]
@@ -74,7 +68,7 @@ suite('an owner', { skip: skip ?? false }, () => {
 
     await remove(plane, first)
     await remove(plane, third)
-    await gone(dependent)
+    await untilGone(plane, [dependent])
   })
 
   test('that never was, beside a solid one: its reference is dropped, too', async () => {
@@ -101,7 +95,7 @@ suite('an owner', { skip: skip ?? false }, () => {
       namespace: 'north',
       owners: [owner],
     })
-    await gone(dependent)
+    await untilGone(plane, [dependent])
     deepEqual(await evidenceOf(kinfold, dependent), ['E3'])
     deepEqual(await missingOf(plane, [owner, near]), [])
   })
@@ -114,7 +108,7 @@ suite('an owner', { skip: skip ?? false }, () => {
       { kind: CLUSTER_ROLE, name: 'under', owners: [owner] },
     ])
     await remove(plane, owner)
-    await gone(...dependents)
+    await untilGone(plane, dependents)
     for (const dependent of dependents) deepEqual(await evidenceOf(kinfold, dependent), ['E1'])
   })
 
@@ -125,7 +119,7 @@ suite('an owner', { skip: skip ?? false }, () => {
     const solid = await make(plane, { kind: WIDGET, name: 'solid' })
     const shared = await make(plane, { kind: WIDGET, name: 'shared', owners: [root, solid] })
     await remove(plane, root)
-    await gone(middle, leaf)
+    await untilGone(plane, [middle, leaf])
     await eventually('the reference is dropped', async () => {
       const names = await ownersOf(plane, shared)
       return names?.join() === 'solid' || String(names)
@@ -143,7 +137,7 @@ suite('an owner', { skip: skip ?? false }, () => {
       { kind: CONFIG_MAP, name: 'of-kept', owners: [kept!] },
     ])
     await remove(plane, gone1!)
-    await gone(dependent!)
+    await untilGone(plane, [dependent!])
     await eventually('the owner is seen', async () => {
       const [verdict = ''] = await kinfold.verdicts([stays!])
       return verdict === 'keep' || verdict

@@ -8,7 +8,14 @@ import { missingServers } from '../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
 import { eventually } from '../testing/eventually.ts'
 import { KinfoldProcess } from '../testing/kinfold-process.ts'
-import { CONFIG_MAP, type Made, make, makeAll, missingOf, remove } from '../testing/objects.ts'
+import {
+  type Family,
+  type Made,
+  makeFamily,
+  missingOf,
+  remove,
+  untilGone,
+} from '../testing/objects.ts'
 
 const DEPENDENTS = 100
 /** Some 60 kinds to resume on two busy cores. */
@@ -62,7 +69,7 @@ suite('kinfold up, started again,', { skip: skip ?? false }, () => {
     await kinfold.kill()
     await remove(plane, owner)
     await start()
-    await gone(dependents)
+    await untilGone(plane, dependents)
     equal(await kinfold.metric('kinfold_watcher_lists_total'), 0)
     deepEqual(await evidenceOf(dependents), ['E1'])
   })
@@ -75,33 +82,21 @@ suite('kinfold up, started again,', { skip: skip ?? false }, () => {
     await makeTree('unrelated')
     await plane.compact()
     await start()
-    await gone(dependents)
+    await untilGone(plane, dependents)
     ok((await kinfold.metric('kinfold_watcher_lists_total')) > 0, 'it listed nothing')
     deepEqual(await evidenceOf(dependents), ['E2'])
     deepEqual(await missingOf(plane, [kept.owner, ...kept.dependents]), [])
   })
 
-  async function makeTree(name: string): Promise<{ owner: Made; dependents: readonly Made[] }> {
-    const owner = await make(plane, { kind: CONFIG_MAP, name })
-    const dependents = await makeAll(
-      plane,
-      Array.from({ length: DEPENDENTS }, (_, i) => {
-        return { kind: CONFIG_MAP, name: `${name}-${i}`, owners: [owner] }
-      }),
-    )
+  async function makeTree(name: string): Promise<Family> {
+    const family = await makeFamily(plane, name, DEPENDENTS)
+    const { dependents } = family
     if (kinfold.isRunning) {
       await eventually('all are seen', async () => {
         return (await kinfold.verdicts(dependents)).every((verdict) => verdict === 'keep')
       })
     }
-    return { owner, dependents }
-  }
-
-  async function gone(all: readonly Made[]): Promise<void> {
-    await eventually('they go', async () => {
-      const missing = await missingOf(plane, all)
-      return missing.length === all.length || `${missing.length} are gone`
-    })
+    return family
   }
 
   /** All classes that deletes rested on. */

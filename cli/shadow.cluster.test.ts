@@ -13,14 +13,15 @@ import { eventually } from '../testing/eventually.ts'
 import { runKinfold } from '../testing/kinfold-command.ts'
 import { KinfoldProcess } from '../testing/kinfold-process.ts'
 import {
-  CONFIG_MAP,
+  type Family,
   type Made,
   make,
   makeAll,
-  missingOf,
+  makeFamily,
   ownersOf,
   remove,
   SECRET,
+  untilGone,
 } from '../testing/objects.ts'
 
 const DEPENDENTS = 25
@@ -40,7 +41,7 @@ suite('kinfold beside another collector', { skip: skip ?? false }, () => {
     await eventually('the other collector acts', async () => {
       const { dependents, owner } = await family('canary', 1)
       await remove(plane, owner)
-      await goneAll(dependents)
+      await untilGone(plane, dependents)
       return true
     })
   })
@@ -59,7 +60,7 @@ suite('kinfold beside another collector', { skip: skip ?? false }, () => {
     )
     await judged([...dependents, ...below])
     await remove(plane, owner)
-    await goneAll([...dependents, ...below])
+    await untilGone(plane, [...dependents, ...below])
     await agrees(before, 2 * DEPENDENTS)
   })
 
@@ -68,7 +69,7 @@ suite('kinfold beside another collector', { skip: skip ?? false }, () => {
     const { owner, dependents } = await family('first')
     await judged(dependents)
     await remove(plane, owner, 'Foreground')
-    await goneAll([owner, ...dependents])
+    await untilGone(plane, [owner, ...dependents])
     await agrees(before, DEPENDENTS)
   })
 
@@ -77,7 +78,7 @@ suite('kinfold beside another collector', { skip: skip ?? false }, () => {
     const { owner, dependents } = await family('free')
     await judged(dependents)
     await remove(plane, owner, 'Orphan')
-    await goneAll([owner])
+    await untilGone(plane, [owner])
     await eventually('all lose their reference', async () => {
       const owners = await Promise.all(dependents.map((each) => ownersOf(plane, each)))
       return owners.every((each) => each?.length === 0)
@@ -92,7 +93,7 @@ suite('kinfold beside another collector', { skip: skip ?? false }, () => {
     await judged(dependents)
     for (const each of dependents) await remove(plane, each)
     const unseen = await make(plane, { kind: SECRET, name: 'unseen', owners: [never] })
-    await goneAll([unseen, ...dependents])
+    await untilGone(plane, [unseen, ...dependents])
     const after = await told(
       'all three are counted',
       ({ unclear }) => unclear === before.unclear + 3,
@@ -114,29 +115,15 @@ suite('kinfold beside another collector', { skip: skip ?? false }, () => {
     equal(await kinfold.metric('kinfold_delete_requests_total'), 0)
   })
 
-  async function family(
-    name: string,
-    size: number = DEPENDENTS,
-  ): Promise<{ owner: Made; dependents: Made[] }> {
+  async function family(name: string, size: number = DEPENDENTS): Promise<Family> {
     const unique = `${name}-${crypto.randomUUID().slice(0, 8)}`
-    const owner = await make(plane, { kind: CONFIG_MAP, name: unique })
-    const drafts = Array.from({ length: size }, (_, i) => {
-      return { kind: SECRET, name: `${unique}-${i}`, owners: [owner] }
-    })
-    return { owner, dependents: await makeAll(plane, drafts) }
+    return await makeFamily(plane, unique, size, SECRET)
   }
 
   async function judged(all: readonly Made[]): Promise<void> {
     await eventually('all are judged', async () => {
       const verdicts = await kinfold.verdicts(all)
       return verdicts.every((it) => it === 'keep') || verdicts.join()
-    })
-  }
-
-  async function goneAll(all: readonly Made[]): Promise<void> {
-    await eventually('they are gone', async () => {
-      const missing = await missingOf(plane, all)
-      return missing.length === all.length || `${missing.length} of ${all.length}`
     })
   }
 

@@ -14,13 +14,14 @@ import {
   type Made,
   make,
   makeAll,
+  mergePatch,
   missingOf,
   ownersOf,
   pathOf,
   remove,
   SECRET,
 } from '../testing/objects.ts'
-import { TwoClusters } from '../testing/two-clusters.ts'
+import { TwoClusters, WATCHED } from '../testing/two-clusters.ts'
 
 const WIDGET = kind('example.com/v1', 'Widget', 'widgets')
 const DEFINITION = {
@@ -185,7 +186,8 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
   test('that loses a kind for good has a person decide in guarded what hung on its objects', async () => {
     const { red, blue } = both
     await both.kinfold.stop()
-    await both.up(['--mode', 'enforce', '--preset', 'guarded'])
+    const kinds = `${WATCHED},customresourcedefinitions.apiextensions.k8s.io`
+    await both.up(['--mode', 'enforce', '--preset', 'guarded'], kinds)
     if ((await red.request('GET', DEFINITION_PATH)).status === 404)
       await make(red, DEFINITION_DRAFT)
     await both.says(`synced/red/${WIDGETS_NAME}`, /ok$/)
@@ -225,6 +227,24 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     await both.gone(red, dependents)
   })
 
+  test('that loses a kind and gets it back at once has a person decide, too (F23)', async () => {
+    const { red, blue } = both
+    const widget = await make(red, { kind: WIDGET, name: 'taken-in-passing' })
+    const dependents = await both.dependentsOf(red, [widget])
+    await remove(red, await made(DEFINITION_PATH))
+    await eventually('the definition is made again', async () => {
+      return (await make(red, DEFINITION_DRAFT)).uid !== ''
+    })
+    const again = await eventuallyMade({ kind: WIDGET, name: 'taken-in-passing' })
+    ok(again.uid !== widget.uid)
+    await both.judged(dependents, 'held')
+    const whys = await Promise.all(dependents.map((each) => both.kinfold.why(each)))
+    equal([...new Set(whys.map((why) => why?.verdict?.evidence))].join(), 'E4')
+    // It takes as long as a person's own delete is held: by then theirs would have gone.
+    await both.goesOn(blue)
+    equal((await missingOf(red, dependents)).join(), '')
+  })
+
   test('leaves a log that folds the same again', async () => {
     await both.kinfold.stop()
     const { code, stdout, stderr } = await runKinfold(['audit', 'verify', '--data', both.data])
@@ -237,6 +257,14 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     const { code, stdout, stderr } = await runKinfold(asked)
     equal(code, 0, stderr)
     return JSON.parse(stdout)
+  }
+
+  /** As it stands on the server. */
+  async function made(path: string): Promise<Made> {
+    const { status, body } = await both.red.request('GET', path)
+    equal(status, 200)
+    const { name, uid, resourceVersion } = (body as { metadata: Made }).metadata
+    return { kind: DEFINITION, namespace: '', name, uid, resourceVersion }
   }
 
   const DEFINITION_DRAFT = { kind: DEFINITION, name: WIDGETS_NAME }
@@ -261,9 +289,7 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
         insecureSkipTLSVerify: true,
       },
     }
-    const type = { 'content-type': 'application/merge-patch+json' }
-    const { status, body } = await red.request('PATCH', API_SERVICE, patch, type)
-    equal(status, 200, JSON.stringify(body))
+    await mergePatch(red, API_SERVICE, patch)
     await eventually('nobody answers for it', async () => {
       return (await red.request('GET', '/apis/example.com/v1/widgets')).status === 503
     })

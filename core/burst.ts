@@ -6,7 +6,7 @@
  * Not here: what an open breaker does (breaker.ts).
  */
 import { closedAt, openBreaker } from './breaker.ts'
-import { BURST_LEAST, BURST_TIMES, MASS_COUNT, MASS_SHARE, REFUSED_LEAST } from './constant.ts'
+import { BURST_LEAST, BURST_TIMES, REFUSED_LEAST } from './constant.ts'
 import type { CommandSettled } from './event.ts'
 import { dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
 import { endingKey, paceKey, shareKey } from './key.ts'
@@ -14,31 +14,18 @@ import type { ClusterId, ObjectMeta } from './object.ts'
 import type { Step } from './outcome.ts'
 import { limitOf } from './policy.ts'
 import type { Proof } from './proof.ts'
+import { counting, deletedIn, isMass, shareText, tellShareSoon } from './share.ts'
 import type { BudgetClass, BudgetMinute, ClusterState, ShareMinute } from './state.ts'
 
 const MINUTE_MS = 60_000
-const WINDOW_MINUTES = 10
 
 function isWatchful(step: Step): boolean {
   const { budgets, mode } = policyOf(step.graph).policy
   return budgets !== null && mode === 'enforce'
 }
 
-function minuteOf(step: Step, state: ClusterState): number {
-  return Math.floor(Math.max(state.now, step.at.timestamp) / MINUTE_MS)
-}
-
-/** The minutes that count now: none before the breaker was closed. */
-function counting<T extends { readonly minute: number }>(
-  step: Step,
-  cluster: ClusterId,
-  minutes: readonly T[],
-  minute: number,
-): readonly T[] {
-  const closed = closedAt(step.graph, cluster)
-  return minutes.filter(
-    (each) => each.minute > minute - WINDOW_MINUTES && each.minute * MINUTE_MS >= closed,
-  )
+function nowOf(step: Step, state: ClusterState): number {
+  return Math.max(state.now, step.at.timestamp)
 }
 
 /** At the cluster's home: so many tokens were asked for. */
@@ -51,7 +38,7 @@ export function noteDemand(
   about: string,
 ): void {
   if (!isWatchful(step)) return
-  const counted = counting(step, cluster, minutes, minuteOf(step, state))
+  const counted = counting(step.graph, cluster, minutes, nowOf(step, state))
   const asked = counted.reduce((sum, each) => sum + each.asked, 0)
   const limit = limitOf(policyOf(step.graph).policy.budgets, budget)
   if (asked <= Math.max(BURST_TIMES * limit, BURST_LEAST)) return
@@ -65,7 +52,7 @@ export function noteDemand(
 export function noteSettled(step: Step, state: ClusterState, event: CommandSettled): void {
   const { cluster, verb, outcome, code, reason } = event
   if (verb === 'VerifyOwner' || verb === 'WarnObject' || !isWatchful(step)) return
-  const minute = minuteOf(step, state)
+  const minute = Math.floor(nowOf(step, state) / MINUTE_MS)
   const pace = step.graph.get(paceKey(cluster))
   const former = pace?.type === 'Pace' && pace.minute === minute ? pace : { settled: 0, refused: 0 }
   const isRefused = outcome === 'blocked' && code !== null && code >= 400
@@ -93,16 +80,17 @@ export function noteDeparture(
     dependentsOf(step.graph, cluster, uid) > 0 ||
     dependentsElsewhere(step.graph, cluster, uid, object) > 0
   if (isEnding || !isOwner) return
-  const minute = minuteOf(step, state)
+  const now = nowOf(step, state)
   const share = step.graph.get(shareKey(cluster, object))
   const former = share?.type === 'Share' ? share.minutes : []
-  const minutes = withOne(counting(step, cluster, former, minute), minute)
+  const counted = counting(step.graph, cluster, former, now)
+  const minutes = withOne(counted, Math.floor(now / MINUTE_MS))
   step.graph.put(shareKey(cluster, object), { type: 'Share', minutes })
-  const gone = minutes.reduce((sum, each) => sum + each.count, 0)
+  tellShareSoon(step, cluster, object)
+  const gone = deletedIn(minutes)
   const all = gone + (kindOf(step.graph, cluster, object)?.held.count ?? 0)
-  if (gone <= MASS_COUNT || gone <= all * MASS_SHARE) return
-  const because = `within ten minutes ${gone} of ${all} objects of kind ${object.kind} were deleted that others hang on, the last one ${object.name}`
-  openBreaker(step, cluster, because)
+  if (!isMass(gone, all)) return
+  openBreaker(step, cluster, `${shareText(object.kind, gone, all)}, the last one ${object.name}`)
 }
 
 function withOne(minutes: readonly ShareMinute[], minute: number): readonly ShareMinute[] {

@@ -38,6 +38,8 @@ export const ABSENT_MEMORY_MS: number = 30 * 24 * 3_600_000
 /** Missing from one relist: more than this share of a kind, and more than this many, is a mass cause (E4). */
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
+/** So many relists that missed a mass are remembered of a kind. */
+export const MASS_SYNCS_REMEMBERED = 16
 
 /** A token that is not used for longer is void. */
 export const GRANT_MS = 60_000
@@ -64,6 +66,9 @@ export const PROTECTED_FOR_MS: number = 10 * 60_000
 /** A kind that is served no longer so soon after an owner of it went took it along; so many of these times are remembered of a kind. */
 export const KIND_CAUSE_MS: number = 10 * 60_000
 export const KINDS_GONE_REMEMBERED = 16
+
+/** How much later the watch of a kind may tell of its objects than that of definitions tells of what took them along: one that is silent for longer is out of sync. */
+export const DEFINITION_LATE_MS: number = KIND_SILENT_MS
 
 /** Of a sighting that no epoch of its cluster vouches for any more. */
 export const NO_CLUSTER_EPOCH = -1

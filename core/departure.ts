@@ -9,6 +9,7 @@
 import { ownerTimer } from './agenda.ts'
 import { noteDeparture } from './burst.ts'
 import { ABSENT_MEMORY_MS } from './constant.ts'
+import { noteDefinition } from './definition.ts'
 import type { ObjectDeleted } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
 import { withoutMember } from './hash.ts'
@@ -42,7 +43,8 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
   }
   const node = nodeOf(step.graph, cluster, object.uid)
   const isOurs = node !== undefined && goesByUs(node)
-  const proof = { ...proofOf(step, state, cluster, object, 'E1'), isOurs }
+  const heldSince = isOurs && node.verdict?.evidence === 'E1' ? (node.hold?.since ?? null) : null
+  const proof = { ...proofOf(step, state, cluster, object, 'E1'), isOurs, heldSince }
   depart(step, state, cluster, object, proof, 'its deletion was seen')
 }
 
@@ -66,6 +68,7 @@ export function depart(
   if (node === undefined && former?.state === 'absent' && isTold) return
   if (node !== undefined) takeOut(step, cluster, node)
   noteDeparture(step, state, cluster, object, proof)
+  noteDefinition(step, cluster, node?.object ?? object, null)
   step.graph.put(ownerKey(cluster, object.uid, object), {
     type: 'Owner',
     state: 'absent',
@@ -108,6 +111,7 @@ function takeOut(step: Step, cluster: ClusterId, node: Node): void {
 export function forget(step: Step, cluster: ClusterId, node: Node): void {
   const { object, verdict } = node
   takeOut(step, cluster, node)
+  if (object.deletedAt !== null) noteDefinition(step, cluster, object, null)
   keepMark(step, cluster, node)
   touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
   tell(
@@ -133,7 +137,9 @@ export function proofOf(
     clusterEpoch: state.clusterEpoch,
     versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
     command: null,
+    sync: 0,
     isOurs: false,
+    heldSince: null,
   }
 }
 

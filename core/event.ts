@@ -19,7 +19,7 @@ import type {
 } from './object.ts'
 import type { Policy } from './policy.ts'
 import type { Proof } from './proof.ts'
-import type { BudgetClass } from './state.ts'
+import type { BudgetClass, ShareMinute } from './state.ts'
 
 export type Event =
   | ObjectAdded
@@ -43,6 +43,9 @@ export type Event =
   | TokensAsked
   | TokensGranted
   | NamespaceEnding
+  | DefinitionDeleted
+  | KindMissed
+  | KindShare
   | BreakerOpened
   | Unreadable
 
@@ -310,6 +313,40 @@ export interface NamespaceEnding {
   readonly isEnding: boolean
 }
 
+/** A note to all other partitions: the definition of a kind is being deleted, or was. */
+export interface DefinitionDeleted {
+  readonly type: 'DefinitionDeleted'
+  readonly cluster: ClusterId
+  /** `resource.group` of the kind that it defines. */
+  readonly name: string
+  /** Log time at its home since when; which of several deletions is meant. */
+  readonly since: number
+  /** When it was gone; null while it is there. */
+  readonly until: number | null
+}
+
+/** A note to the cluster's home: how many of a kind a relist missed in the partition that writes; and from there to all others, once that is a mass in all. */
+export interface KindMissed extends GroupKind {
+  readonly type: 'KindMissed'
+  readonly cluster: ClusterId
+  readonly partition: number
+  readonly sync: SyncId
+  readonly missing: number
+  /** How many it listed, in all partitions. */
+  readonly listed: number
+  readonly isMass: boolean
+}
+
+/** A note to the cluster's home: owners of a kind that others deleted in the partition that writes, within each of the last minutes. */
+export interface KindShare extends GroupKind {
+  readonly type: 'KindShare'
+  readonly cluster: ClusterId
+  readonly partition: number
+  readonly minutes: readonly ShareMinute[]
+  /** How many of the kind are left there. */
+  readonly held: number
+}
+
 /** A note to all other partitions: nothing goes in the cluster until a person closes the breaker. */
 export interface BreakerOpened {
   readonly type: 'BreakerOpened'
@@ -350,6 +387,9 @@ const LOGGED_TYPES: Readonly<Record<LoggedEvent['type'], true>> = {
   TokensAsked: true,
   TokensGranted: true,
   NamespaceEnding: true,
+  DefinitionDeleted: true,
+  KindMissed: true,
+  KindShare: true,
   BreakerOpened: true,
 }
 

@@ -10,6 +10,7 @@
 import { breakerOpened } from './breaker.ts'
 import { tokensAsked } from './budget.ts'
 import { STEPS_PER_RECORD } from './constant.ts'
+import { definitionDeleted } from './definition.ts'
 import { objectDeleted } from './departure.ts'
 import { directive } from './directive.ts'
 import type { Event } from './event.ts'
@@ -20,6 +21,7 @@ import { namespaceEnding } from './namespace.ts'
 import type { At, Outcome, Step } from './outcome.ts'
 import { emptyOutcome } from './outcome.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './settle.ts'
+import { kindMissed, kindShare } from './share.ts'
 import { objectSeen, touched } from './sighting.ts'
 import {
   heartbeat,
@@ -127,6 +129,12 @@ function apply(step: Step, event: Event): void {
       return breakerOpened(step, event)
     case 'NamespaceEnding':
       return namespaceEnding(step, event)
+    case 'DefinitionDeleted':
+      return definitionDeleted(step, event)
+    case 'KindMissed':
+      return kindMissed(step, event)
+    case 'KindShare':
+      return kindShare(step, event)
     case 'Continue':
       return
     default:

@@ -179,8 +179,21 @@ function holdMsOf({ e1Ms, e2Ms, e3Ms }: Holds, effect: Effect, learnt: EvidenceC
 }
 
 /** An owner that came and went again in between has begun it anew, though nothing was judged meanwhile. */
-function sinceOf({ hold }: Node, { stands, time }: Going): number {
-  let since = hold?.since ?? time
-  for (const { proof } of stands) if (proof !== null && proof.at > since) since = proof.at
+function sinceOf(node: Node, { stands, time }: Going): number {
+  const hasWaited = stands.length > 0 && stands.every((stand) => waitedWith(node, stand) !== null)
+  let since = node.hold?.since ?? (hasWaited ? 0 : time)
+  for (const stand of stands) {
+    const begun = waitedWith(node, stand) ?? stand.proof?.at ?? 0
+    if (begun > since) since = begun
+  }
   return since
+}
+
+/**
+ * Since when it has waited together with its owner, which was held and which we had deleted then: a cascade has one hold. Null for what was told, or has changed,
+ * after the owner went: that is held by itself.
+ */
+function waitedWith({ position }: Node, { proof, isHearsay }: Stand): number | null {
+  if (proof === null || isHearsay || position > proof.position) return null
+  return proof.heldSince
 }

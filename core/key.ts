@@ -132,9 +132,24 @@ export function shareKey(cluster: ClusterId, kind: GroupKind): string {
   return `share/${part(cluster)}/${kindPart(kind)}`
 }
 
+/** The same of each partition, at the cluster's home. */
+export function sharesKey(cluster: ClusterId, kind: GroupKind): string {
+  return `shares/${part(cluster)}/${kindPart(kind)}`
+}
+
+/** What a relist missed of a kind in each partition, at the cluster's home. */
+export function missedKey(cluster: ClusterId, kind: GroupKind): string {
+  return `missed/${part(cluster)}/${kindPart(kind)}`
+}
+
 /** A namespace that is being deleted. */
 export function endingKey(cluster: ClusterId, namespace: string): string {
   return `ending/${part(cluster)}/${part(namespace)}`
+}
+
+/** A definition, by its name, that is or was being deleted. */
+export function definitionKey(cluster: ClusterId, name: string): string {
+  return `definition/${part(cluster)}/${part(name)}`
 }
 
 export const POLICY_KEY = 'policy'

@@ -52,7 +52,7 @@ export interface Protection {
   readonly othersMarks: boolean
 }
 
-export const FOLD_VERSION = 4
+export const FOLD_VERSION = 5
 
 const MINUTE_MS = 60_000
 

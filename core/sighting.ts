@@ -7,6 +7,7 @@
  * Not here: objects that leave (departure.ts).
  */
 import { NO_CLUSTER_EPOCH } from './constant.ts'
+import { noteDefinition } from './definition.ts'
 import type { ObjectAdded, ObjectUpdated, SyncId, Touched } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from './graph.ts'
 import { withMember } from './hash.ts'
@@ -150,6 +151,7 @@ function appeared(
     step.graph.remove(ownerKey(cluster, object.uid, object))
   }
   noteNamespace(step, cluster, null, object)
+  noteDefinition(step, cluster, null, object)
   touch(step, cluster, object.uid)
   tell(step, { ...object, cluster }, 'created', describe(object))
   ownerChanged(step, cluster, object.uid, object)
@@ -200,6 +202,7 @@ function changed(
     ...(how.wasCurrent ? {} : { verdict: null, ringed: false }),
   })
   noteNamespace(step, cluster, node.object, object)
+  noteDefinition(step, cluster, node.object, object)
   if (hash !== node.hash) stopWaiting(step, cluster, node.object, object)
   if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)
   tellChange(step, cluster, node, object, phase)

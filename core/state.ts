@@ -36,9 +36,12 @@ export type StateValue =
   | Ticket
   | Budget
   | Ending
+  | Definition
   | Breaker
   | Pace
   | Share
+  | Shares
+  | Missed
   | UnreadableHome
   | Position
 
@@ -132,6 +135,10 @@ export interface Kind {
   readonly blockers: readonly GroupKind[]
   /** Append times at which it was told to be served no longer: the last few. */
   readonly goneAt: readonly number[]
+  /** Relists that missed a mass over all partitions: the last few. */
+  readonly massSyncs: readonly SyncId[]
+  /** How many the last relist that finished listed, in all partitions. */
+  readonly listed: number
 }
 
 /** `cluster/<cluster>`. */
@@ -204,7 +211,7 @@ export interface Wait {
 /** `due/<cluster>/<time>/<what>`: something to look at again once that time is reached. */
 export interface Due {
   readonly type: 'Due'
-  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending'
+  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending' | 'share'
   readonly uid: Uid
   readonly coordinates: Coordinates | null
 }
@@ -362,6 +369,19 @@ export interface Ending {
   readonly type: 'Ending'
 }
 
+/** `definition/<cluster>/<resource.group>`: when the definition of that kind was being deleted, the last few times. */
+export interface Definition {
+  readonly type: 'Definition'
+  readonly spans: readonly DefinitionSpan[]
+}
+
+/** Log time at the definition's home. */
+export interface DefinitionSpan {
+  readonly since: number
+  /** Null while it goes on. */
+  readonly until: number | null
+}
+
 /** `breaker/<cluster>`: open while it was opened after it was closed. Both in log time. */
 export interface Breaker {
   readonly type: 'Breaker'
@@ -387,6 +407,31 @@ export interface Share {
 
 export interface ShareMinute {
   readonly minute: number
+  readonly count: number
+}
+
+/** `shares/<cluster>/<kind>`, at the cluster's home: the same of each partition, as it told. */
+export interface Shares {
+  readonly type: 'Shares'
+  readonly places: readonly SharePlace[]
+}
+
+export interface SharePlace {
+  readonly partition: number
+  readonly minutes: readonly ShareMinute[]
+  /** How many of the kind it held then. */
+  readonly held: number
+}
+
+/** `missed/<cluster>/<kind>`, at the cluster's home: how many the last relist that missed any missed in each partition. */
+export interface Missed {
+  readonly type: 'Missed'
+  readonly sync: SyncId
+  readonly places: readonly MissedPlace[]
+}
+
+export interface MissedPlace {
+  readonly partition: number
   readonly count: number
 }
 

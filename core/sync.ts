@@ -5,7 +5,7 @@
  * hold is not newer than the list's. A kind that is no longer served proves nothing about its objects.
  */
 import { enqueue, judgeAll, judgeWaiters, kindTimer } from './agenda.ts'
-import { KIND_PATIENCE_MS, KINDS_GONE_REMEMBERED, MASS_COUNT, MASS_SHARE } from './constant.ts'
+import { KIND_PATIENCE_MS, KINDS_GONE_REMEMBERED } from './constant.ts'
 import type {
   Heartbeat,
   KindGone,
@@ -25,6 +25,7 @@ import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
 import { clusterOfHome } from './partition.ts'
 import { FOLD_VERSION } from './policy.ts'
+import { isMass, tellMissed } from './share.ts'
 import { currentCluster } from './sighting.ts'
 import type { ClusterState, Kind, KindPhase } from './state.ts'
 
@@ -143,18 +144,19 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     clusterEpoch,
     openSync: 0,
     syncedAt: kind.relistedAt,
+    listed: event.listed.reduce((sum, { count }) => sum + count, 0),
   })
   const listed = event.listed[step.at.partition] ?? EMPTY_SET
   if (!isSameSet(listed, kind.held)) {
     const missing = kind.held.count - listed.count
-    const isMass = missing > MASS_COUNT && missing > kind.held.count * MASS_SHARE
+    tellMissed(step, event, missing)
     enqueue(step, {
       work: 'missing',
       cluster: event.cluster,
       kind: groupKind(event),
       sync: event.sync,
       resourceVersion: event.resourceVersion,
-      evidence: isMass ? 'E4' : 'E2',
+      evidence: isMass(missing, kind.held.count) ? 'E4' : 'E2',
     })
   }
   judgeWaiters(step, event.cluster, event)
@@ -239,4 +241,6 @@ const NEW_KIND: Kind = {
   held: EMPTY_SET,
   blockers: [],
   goneAt: [],
+  massSyncs: [],
+  listed: 0,
 }

@@ -8,6 +8,7 @@
  */
 import { completionOf } from './completion.ts'
 import { KIND_CAUSE_MS } from './constant.ts'
+import { wentWithDefinition } from './definition.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
 import type { Effect, Going } from './hold.ts'
@@ -17,6 +18,7 @@ import type { ClusterId, Coordinates, ObjectMeta, PropagationPolicy } from './ob
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import { weaker } from './proof.ts'
+import { isMassMissed } from './share.ts'
 import type { Stand } from './standing.ts'
 import { kindOfReference, standingOf } from './standing.ts'
 
@@ -172,6 +174,7 @@ function classOf(
   if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'
   const { enforcedAt, policy } = policyOf(graph)
   if (policy.preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
+  if (isMassMissed(graph, cluster, proof, place)) return 'E4'
   if (proof.class !== 'E1') return proof.class
   const relistedAt = kindOf(graph, cluster, node.object)?.relistedAt ?? -1n
   return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'
@@ -185,8 +188,9 @@ function wentWithItsKind(
   place: Coordinates | null,
 ): boolean {
   if (place === null) return false
-  const goneAt = kindOf(graph, cluster, place)?.goneAt ?? []
-  return goneAt.some((gone) => gone >= at && gone - at <= KIND_CAUSE_MS)
+  const { goneAt = [], resource = '' } = kindOf(graph, cluster, place) ?? {}
+  if (goneAt.some((gone) => gone >= at && gone - at <= KIND_CAUSE_MS)) return true
+  return wentWithDefinition(graph, cluster, { resource, group: place.group }, at)
 }
 
 /**

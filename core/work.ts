@@ -58,6 +58,7 @@ import { askRelist } from './outcome.ts'
 import { isHome, objectKey } from './partition.ts'
 import { endWalk, ringPage, walk } from './ring.ts'
 import { ruleOn } from './ruling.ts'
+import { shareDue } from './share.ts'
 import { suspectOfGoneKind } from './sighting.ts'
 import type { BudgetClass, ClusterState, Due, Work } from './state.ts'
 import { tokensDue, useTickets } from './token.ts'
@@ -236,7 +237,8 @@ function missing(step: Step, work: Work, uid: Uid): void {
   // What we asked to be deleted is no part of a mass cause, however much of it went while no watch could tell.
   const isOurs = goesByUs(node)
   const evidence = isOlderEpoch ? 'E4' : isOurs ? 'E2' : work.evidence
-  const proof = { ...proofOf(step, state, work.cluster, kind, evidence), isOurs }
+  const { sync } = work
+  const proof = { ...proofOf(step, state, work.cluster, kind, evidence), sync, isOurs }
   depart(step, state, work.cluster, node.object, proof, 'it was missing from a complete relist')
 }
 
@@ -291,6 +293,8 @@ function fireOne(step: Step, cluster: ClusterId, timer: Due): void {
       return tokensDue(step, cluster, timer.uid as BudgetClass)
     case 'ending':
       return endingDue(step, cluster, timer.uid)
+    case 'share':
+      return shareDue(step, cluster, timer.coordinates ?? { group: '', kind: '' })
   }
 }
 

@@ -317,4 +317,19 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
       test: 'drops an older decision that comes late, sent or not',
     },
   },
+  {
+    name: 'what control lost is let go',
+    mistake: 'a pause that was on its lost end is over',
+    changes: [
+      {
+        file: 'services/reaper/control.ts',
+        from: 'if (end >= next) {',
+        to: 'if (end >= 0n) {',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reaper.test.ts',
+      test: 'stays paused, and spares what was protected, when control loses its end (F39)',
+    },
+  },
 ]

@@ -49,6 +49,24 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     by: { file: 'core/scenario.test.ts', test: 'story guarded hold other owner' },
   },
   {
+    name: 'a hold outlives the owner that went first',
+    mistake: 'an object that has waited for one owner goes as soon as the last one is gone',
+    changes: [
+      {
+        file: 'core/hold.ts',
+        from: 'if (begun > since) since = begun',
+        to: 'void begun',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story guarded hold last owner' },
+  },
+  {
+    name: 'who comes late has waited',
+    mistake: 'what a restore brings goes at once when its owner went long ago',
+    changes: [{ file: 'core/hold.ts', from: ' || position > proof.position', to: '' }],
+    by: { file: 'core/scenario.test.ts', test: 'story guarded hold cascade' },
+  },
+  {
     name: 'an approval is good for anything',
     mistake: 'what was said of one content is said of another',
     changes: [
@@ -125,5 +143,20 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       },
     ],
     by: { file: 'services/reaper/archive.test.ts', test: 'says no while the log takes nothing' },
+  },
+  {
+    name: 'what control lost is not said again',
+    mistake: 'a reaper that starts then knows of no pause',
+    changes: [
+      {
+        file: 'services/graph/control-keeper.ts',
+        from: 'if (records.length > 0) await log.append',
+        to: 'if (records.length > 1e6) await log.append',
+      },
+    ],
+    by: {
+      file: 'services/graph/control-keeper.test.ts',
+      test: 'a pause, protection and the policy’s are said again where all of control is lost (F39)',
+    },
   },
 ]

@@ -166,4 +166,19 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
       test: 'what `control` asks for is listed once, in full',
     },
   },
+  {
+    name: 'the connection is told once',
+    mistake: 'what `control` lost keeps the reapers waiting for ever',
+    changes: [
+      {
+        file: 'services/watcher/connection.ts',
+        from: 'if (clock.monotonicMs() - this.#toldMs >= config.connectionRepeatMs) await',
+        to: 'if (clock.monotonicMs() - this.#toldMs >= config.connectionRepeatMs * 1e6) await',
+      },
+    ],
+    by: {
+      file: 'services/watcher/resume.test.ts',
+      test: 'the connection is told again within a minute when control loses its end (F39)',
+    },
+  },
 ]

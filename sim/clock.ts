@@ -16,6 +16,7 @@ interface Sleeper {
 }
 
 const START_MS = 1_700_000_000_000
+const LEAST_MS = 0.001
 
 export class Timeline implements Clock {
   #elapsedMs = 0
@@ -33,7 +34,9 @@ export class Timeline implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
-    const at = this.#elapsedMs + Math.max(0, ms)
+    const due = this.#elapsedMs + Math.max(0, ms)
+    // Who waits for what is left of a fraction would find at every moment that some of it is.
+    const at = ms > 0 && due === this.#elapsedMs ? due + LEAST_MS : due
     const sleeper: Sleeper = { at, number: this.#count++, wake: undefined }
     const giveUp = (): void => {
       sleeper.wake = undefined

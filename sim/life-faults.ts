@@ -145,7 +145,8 @@ export const lifeFaults: readonly Fault[] = [
       const site = siteOf(context)
       const namespace = seeded(fault.seed).pick(['blue', 'green', 'red'])
       const key = `${site.name}/${namespace}`
-      void direct(world, 'protect', site.id, `namespace/${namespace}`).then(() => {
+      void direct(world, 'protect', site.id, `namespace/${namespace}`).then((isTold) => {
+        if (!isTold) return
         world.protectedMs.set(key, world.time.monotonicMs())
         world.reached('protect')
       })
@@ -171,8 +172,8 @@ export const lifeFaults: readonly Fault[] = [
   },
 ]
 
-/** As the endpoint does it: every partition is told, and `control`, so that reapers know at once. */
-async function direct(
+/** As the endpoint does it: every partition is told, and `control`, so that reapers know at once. False: on a log that is no more. */
+export async function direct(
   world: WholeWorld,
   verb: 'pause' | 'resume' | 'protect' | 'unprotect',
   cluster: string,

@@ -2,12 +2,13 @@
  * What goes wrong with the log: it is away, its answers are lost, commits stay open, reads come late, positions are forgotten, its end is cut off.
  *
  * What must stay true: where acknowledged records are lost, somebody notices: the process that does ends with a sentence, and a person begins
- * with an empty log and empty disks, as that sentence says.
+ * with an empty log and empty disks, as that sentence says. What `control` loses is said again without a person.
  */
 import { LogError } from '../ports/log.ts'
 import { seeded } from '../testing/seeded.ts'
 import { type LogCall, SWALLOWED } from './broker.ts'
 import type { Fault } from './faults.ts'
+import { direct } from './life-faults.ts'
 import { siteOf } from './network-faults.ts'
 import type { WholeWorld } from './world.ts'
 
@@ -222,7 +223,8 @@ function loseEnd(
     log.cutOff(topic, partition, from)
     world.trace.note('cut off', `${topic}/${partition} from ${from}, it ended at ${end}`)
     world.reached('F39')
-    expectDamage(world)
+    // What `control` lost is said again by whoever said it, so nobody needs a person.
+    if (topic !== 'control') expectDamage(world)
   })
 }
 
@@ -239,26 +241,32 @@ async function overtake(world: WholeWorld, topic: 'events' | 'commands'): Promis
 /** Whoever finds it out says so and ends; then a person does what the sentence says. */
 function expectDamage(world: WholeWorld): void {
   world.isLogHurt = true
-  forgetTheGone(world)
+  for (const site of world.sites) world.truthOf(site).forgetTheGone()
   const excuse = (error: unknown): boolean => {
     if (!(error instanceof LogError)) return false
     if (error.code !== 'DAMAGED' && error.code !== 'OUT_OF_RANGE') return false
     world.trace.note('person', `begins anew: ${error.message}`)
-    const starts = world.slots.map((slot) => slot.holdDown())
-    world.broker.replace()
-    world.isLogHurt = false
-    forgetTheGone(world)
-    world.pausedMs.clear()
-    for (const { disk } of world.slots) disk.lose()
-    world.time.at(world.time.monotonicMs() + MINUTE, () => {
-      for (const start of starts) start()
-    })
+    world.excuses.delete(excuse)
+    beginAnew(world)
     return true
   }
   world.excuses.add(excuse)
 }
 
-/** How an owner went is remembered on the log alone. */
-function forgetTheGone(world: WholeWorld): void {
-  for (const site of world.sites) world.truthOf(site).forgetTheGone()
+/** With an empty log and empty disks. What was paused and protected is said again before anything runs, since nobody else knows of it any more. */
+function beginAnew(world: WholeWorld): void {
+  const starts = world.slots.map((slot) => slot.holdDown())
+  world.broker.replace()
+  world.isLogHurt = false
+  for (const site of world.sites) world.truthOf(site).forgetTheUnseen()
+  for (const { disk } of world.slots) disk.lose()
+  for (const cluster of world.pausedMs.keys()) void direct(world, 'pause', cluster, '')
+  for (const key of world.protectedMs.keys()) {
+    const [name, namespace] = key.split('/')
+    const site = world.sites.find((each) => each.name === name)
+    void direct(world, 'protect', site?.id ?? '', `namespace/${namespace}`)
+  }
+  world.time.at(world.time.monotonicMs() + MINUTE, () => {
+    for (const start of starts) start()
+  })
 }

@@ -46,6 +46,16 @@ export class Truth implements Judged {
     for (const uid of this.orphaned.keys()) if (!uids.has(uid)) this.orphaned.delete(uid)
   }
 
+  /** Somebody begins with an empty log: what is known from then on is what can be seen. */
+  forgetTheUnseen(): void {
+    const orphaning = this.#site.all().filter(({ metadata }) => {
+      const { deletionTimestamp, finalizers = [] } = metadata
+      return deletionTimestamp !== undefined && finalizers.includes('orphan')
+    })
+    const uids = new Set(orphaning.map(({ metadata }) => metadata.uid))
+    for (const uid of this.orphaned.keys()) if (!uids.has(uid)) this.orphaned.delete(uid)
+  }
+
   see({ before, after }: Effect, acting: Acting | undefined): void {
     const { finalizers = [], uid = '' } = after?.metadata ?? {}
     this.#sentMs = acting?.sentMs ?? this.#time.monotonicMs()

@@ -30,6 +30,13 @@ export const KINDS: Readonly<Record<string, KindNotation>> = {
     resource: 'namespaces',
     scope: 'Cluster',
   },
+  crd: {
+    group: 'apiextensions.k8s.io',
+    version: 'v1',
+    kind: 'CustomResourceDefinition',
+    resource: 'customresourcedefinitions',
+    scope: 'Cluster',
+  },
   node: { group: '', version: 'v1', kind: 'Node', resource: 'nodes', scope: 'Cluster' },
   pv: {
     group: '',
@@ -55,7 +62,7 @@ export function shortKind(group: string, kind: string): string {
   return found?.[0] ?? `${kind}.${group}`
 }
 
-const NAME = /^([a-z]+)(?:\.(\w+))?\/([\w-]+)(?:@([\w-]+))?(!?)(?: in ([\w-]+))?$/
+const NAME = /^([a-z]+)(?:\.(\w+))?\/([\w.-]+)(?:@([\w-]+))?(!?)(?: in ([\w-]+))?$/
 
 /** Reads one object; `resourceVersion` is the caller's. */
 export function object(text: string, resourceVersion: string): ObjectMeta {

@@ -5,6 +5,7 @@
  */
 import type { PropagationPolicy } from '../core/object.ts'
 import type { Answer } from './cluster/api-client.ts'
+import { eventually } from './eventually.ts'
 
 /** What a control plane offers. */
 export interface Requests {
@@ -155,6 +156,25 @@ export async function makeAll(plane: Requests, drafts: readonly Draft[]): Promis
   return await atOnce(drafts, (draft) => make(plane, draft))
 }
 
+export interface Family {
+  readonly owner: Made
+  readonly dependents: readonly Made[]
+}
+
+/** A ConfigMap of that name, and what it owns: `NAME-0` and so on. */
+export async function makeFamily(
+  plane: Requests,
+  name: string,
+  size: number,
+  of: Kind = CONFIG_MAP,
+): Promise<Family> {
+  const owner = await make(plane, { kind: CONFIG_MAP, name })
+  const drafts = Array.from({ length: size }, (_, i) => {
+    return { kind: of, name: `${name}-${i}`, owners: [owner] }
+  })
+  return { owner, dependents: await makeAll(plane, drafts) }
+}
+
 /** In the order given; a failure ends it. */
 export async function atOnce<T, R>(
   items: readonly T[],
@@ -178,6 +198,12 @@ export async function remove(
   const options = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy }
   const { status, body } = await plane.request('DELETE', pathOf(made), options)
   if (status >= 300) throw new Error(`${made.name} was not removed: ${status} ${show(body)}`)
+}
+
+export async function mergePatch(plane: Requests, path: string, patch: object): Promise<void> {
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  const { status, body } = await plane.request('PATCH', path, patch, headers)
+  if (status !== 200) throw new Error(`PATCH ${path} was answered ${status} ${show(body)}`)
 }
 
 export async function ownersOf(
@@ -212,6 +238,13 @@ export async function missingOf(plane: Requests, all: readonly Made[]): Promise<
     return status === 200 && body.metadata.uid === made.uid
   })
   return all.filter((_, index) => found[index] !== true).map(({ name }) => name)
+}
+
+export async function untilGone(plane: Requests, all: readonly Made[]): Promise<void> {
+  await eventually(`${all[0]?.name} and the like go`, async () => {
+    const missing = await missingOf(plane, all)
+    return missing.length === all.length || `${missing.length} of ${all.length} are gone`
+  })
 }
 
 function show(body: unknown): string {

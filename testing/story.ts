@@ -455,7 +455,7 @@ function wordsOf(line: string): readonly string[] {
 }
 
 /** Kinds that a story has served when it needs them. */
-const LATER = ['widget', 'namespace']
+const LATER = ['widget', 'namespace', 'crd']
 
 /** What one watch each may tell, so that the watches of several kinds may overtake each other. */
 const LIVE = ['put', 'delete', 'many', 'touch', 'older']

@@ -37,6 +37,11 @@ const DEPENDENTS = 5
 export const RIGHTS: readonly Rule[] = [
   { apiGroups: [''], resources: ['configmaps', 'secrets'], verbs: ALL_VERBS },
   { apiGroups: ['example.com'], resources: ['widgets'], verbs: ALL_VERBS },
+  {
+    apiGroups: ['apiextensions.k8s.io'],
+    resources: ['customresourcedefinitions'],
+    verbs: ['get', 'list', 'watch'],
+  },
   { apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['list'] },
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'get'] },
 ]
@@ -99,15 +104,15 @@ export class TwoClusters implements AsyncDisposable {
   }
 
   /** `kinfold up` is begun, and ready. */
-  async up(acting: readonly string[] = ACTING): Promise<void> {
-    await this.begin(acting)
+  async up(acting: readonly string[] = ACTING, kinds: string = WATCHED): Promise<void> {
+    await this.begin(acting, kinds)
     await this.kinfold.ready()
   }
 
   /** The same, ready or not. */
-  async begin(acting: readonly string[] = ACTING): Promise<void> {
+  async begin(acting: readonly string[] = ACTING, kinds: string = WATCHED): Promise<void> {
     const contexts = ['--context', 'red', '--context', 'blue']
-    const flags = [...acting, ...contexts, '--kinds', WATCHED]
+    const flags = [...acting, ...contexts, '--kinds', kinds]
     const { kubeconfig, data } = this
     this.kinfold = await KinfoldProcess.spawn({ kubeconfig, data, flags })
   }

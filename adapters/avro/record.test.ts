@@ -39,12 +39,15 @@ import type {
   BudgetClass,
   BudgetMinute,
   BudgetPlace,
+  DefinitionSpan,
   Due,
   KindPhase,
+  MissedPlace,
   Owner,
   Pause,
   ProtectedSubject,
   ShareMinute,
+  SharePlace,
   Work,
 } from '../../core/state.ts'
 import type { Writable } from '../../ports/codec.ts'
@@ -149,7 +152,9 @@ const proof = record<Proof>({
   clusterEpoch: number,
   versions: list(text),
   command: maybe(text),
+  sync: number,
   isOurs: truth,
+  heldSince: maybe(number),
 })
 const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
 const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
@@ -170,6 +175,7 @@ const policy = record<Policy>({
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
+const minutes = list(record<ShareMinute>({ minute: number, count: number }))
 const claims = list(
   record<OwnerClaim>({
     ...place,
@@ -362,6 +368,17 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   BreakerOpened: { cluster: text, openedAt: number, because: text },
   TokensGranted: { cluster: text, budget, granted: number, at: number },
   NamespaceEnding: { cluster: text, namespace: text, isEnding: truth },
+  DefinitionDeleted: { cluster: text, name: text, since: number, until: maybe(number) },
+  KindMissed: {
+    ...groupKind,
+    cluster: text,
+    partition: number,
+    sync: number,
+    missing: number,
+    listed: number,
+    isMass: truth,
+  },
+  KindShare: { ...groupKind, cluster: text, partition: number, minutes, held: number },
   Directive: {
     verb: text,
     cluster: text,
@@ -555,6 +572,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     held: setHash,
     blockers: list(record(groupKind)),
     goneAt: list(number),
+    massSyncs: list(number),
+    listed: number,
   },
   ClusterState: {
     name: text,
@@ -584,7 +603,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
   Wait: {},
   Due: {
-    what: word<Due['what']>({ node: 1, owner: 1, kind: 1, budget: 1, ending: 1 }),
+    what: word<Due['what']>({ node: 1, owner: 1, kind: 1, budget: 1, ending: 1, share: 1 }),
     uid: text,
     coordinates: maybe(coordinates),
   },
@@ -638,9 +657,17 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     minutes: list(record<BudgetMinute>({ minute: number, asked: number, granted: number })),
   },
   Ending: {},
+  Definition: {
+    spans: list(record<DefinitionSpan>({ since: number, until: maybe(number) })),
+  },
   Breaker: { openedAt: number, closedAt: number, because: text },
   Pace: { minute: number, settled: number, refused: number },
-  Share: { minutes: list(record<ShareMinute>({ minute: number, count: number })) },
+  Share: { minutes },
+  Shares: { places: list(record<SharePlace>({ partition: number, minutes, held: number })) },
+  Missed: {
+    sync: number,
+    places: list(record<MissedPlace>({ partition: number, count: number })),
+  },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },
   Position: {

@@ -10,10 +10,10 @@ import { ALL_NODES_PREFIX } from '../../core/key.ts'
 import type { HeldBy, Node, VerdictType } from '../../core/node.ts'
 import type { ClusterId } from '../../core/object.ts'
 import { standingOf } from '../../core/standing.ts'
-import type { StateValue } from '../../core/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { prefixRange, type StoreEntry, StoreError } from '../../ports/store.ts'
+import { DecodedValues } from './decoded-values.ts'
 import type { Graph } from './graph.ts'
 import type { Task } from './task.ts'
 
@@ -85,15 +85,11 @@ export function createCensus(graph: Pick<Graph, 'tasks'>, codec: Codec, clock: C
     into: Map<ClusterId, Counting>,
     signal: AbortSignal,
   ): Promise<void> {
-    const reader: StateReader = {
-      get(key) {
-        const bytes = task.store.get(key)
-        return bytes === undefined ? undefined : (codec.decode(bytes) as StateValue)
-      },
-    }
     let { gte } = prefixRange(ALL_NODES_PREFIX, PAGE_NODES)
     for (;;) {
       const page = await task.store.page({ ...prefixRange(ALL_NODES_PREFIX, PAGE_NODES), gte })
+      // All dependents of an owner ask for it, and for the same cluster and kind.
+      const reader = new DecodedValues(task.store, codec)
       for (const entry of page) countNode(reader, codec, entry, into)
       const last = page.at(-1)?.[0]
       if (last === undefined || page.length < PAGE_NODES) return

@@ -42,3 +42,7 @@ export const TAKE_OVER_ATTEMPTS = 20
 export const DECODED_VALUES = 1_500
 /** Nodes remembered beside them while a command of theirs is under way: some 4 MB, gone when the cascade is. */
 export const AWAITED_NODES = 4_000
+/** How often `control` is compared with what the fold holds back; what it lost of that is unknown to reapers that start meanwhile. */
+export const CONTROL_CHECK_MS = 30_000
+/** How often it is looked whether the fold has come as far as that asks for. */
+export const CONTROL_CATCH_UP_MS = 1_000

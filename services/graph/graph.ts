@@ -17,6 +17,7 @@ import type { Placed, Placement, Role } from '../../ports/placement.ts'
 import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
 import { type Pace, RESIGNED_WAIT_MOST_MS, RESIGNED_WAIT_MS } from './config.ts'
+import { keepControl } from './control-keeper.ts'
 import type { RetentionConfig } from './retention.ts'
 import { keepTrimmed } from './retention.ts'
 import { Standby } from './standby.ts'
@@ -101,14 +102,14 @@ export function createGraph(parts: GraphParts): Graph {
     const { pace } = parts
     const task = new Task({ log, codec, clock, store, partition, restored, pace, ...watching })
     seat.work = task
-    const retention = parts.retention
-    await together(
-      [
-        (either) => foldOn(task, either),
-        (either) => keepTrimmed({ log, codec, clock, task, retention }, either),
-      ],
-      signal,
-    )
+    const { retention, policy } = parts
+    const loops = [
+      (either: AbortSignal) => foldOn(task, either),
+      (either: AbortSignal) => keepTrimmed({ log, codec, clock, task, retention }, either),
+    ]
+    if (partition === 0)
+      loops.push((either) => keepControl({ log, codec, clock, task, policy }, either))
+    await together(loops, signal)
   }
 
   /** Whoever fenced us is told or notices that the task is ours; if it is not, ours is revoked while we wait. */

@@ -121,6 +121,7 @@ export function lost(topic: string, partition: number, seen: bigint, end: bigint
   return new LogError(
     'DAMAGED',
     `partition ${partition} of ${topic} ends at offset ${end}, but entries up to ${seen} were acknowledged: the log lost its end; ` +
-      'restore it from a backup, or start with an empty data directory (the clusters are then listed anew)',
+      'restore it from a backup, or start with an empty data directory and --mode dry-run (the clusters are then listed anew; ' +
+      'what was paused, protected or orphaned is forgotten, so say it again and look at "kinfold held" before you enforce)',
   )
 }

@@ -3,7 +3,7 @@
  * behind commands.
  *
  * What must stay true: a directive that cannot be read counts against acting: a pause as pressed, a cluster as not connected, protection as of everything. So does one that may have
- * been given since `control` was last read: nobody acts on what is older than `controlFreshMs`.
+ * been given since `control` was last read: nobody acts on what is older than `controlFreshMs`. What was asked for and is lost with the end of `control` holds until it is taken back (F39).
  *
  * Not here: requests to relist (the watcher reads those), what is done about a pause (gate.ts).
  */
@@ -114,11 +114,13 @@ export function createControl(
     // The end first: what is appended in between is applied twice, never left out.
     const end = (await retry(() => log.bounds('control', 0), signal)).end
     const entries = await asked(() => log.latest('control', 0), signal)
-    paused.clear()
     connections.clear()
-    subjects.clear()
-    unclear.clear()
-    policy = null
+    if (end >= next) {
+      paused.clear()
+      subjects.clear()
+      unclear.clear()
+      policy = null
+    }
     for (const entry of entries) apply(entry)
     next = end
     onProtected()
@@ -136,7 +138,7 @@ export function createControl(
           next = page.next
         } catch (error) {
           if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
-          await load(signal) // Compacted beyond us: what stands now is all we need.
+          await load(signal) // Compacted beyond us, or its end is lost: what stands now is all we need.
         }
       }
     },

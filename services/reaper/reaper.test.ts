@@ -1,7 +1,7 @@
 /**
  * The loop: which commands go at all, what survives a death at any moment, what one bad object does to the others.
  */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command, DeleteObject } from '../../core/command.ts'
 import type { CommandSettled } from '../../core/event.ts'
@@ -378,6 +378,30 @@ test('makes no more calls than are in flight once it is paused, and none 2 s lat
   equal(inFlight, 0)
   const counts = Map.groupBy(outcomes(await world.results()), (outcome) => outcome)
   ok((counts.get('blocked paused')?.length ?? 0) >= 99_000)
+})
+
+test('stays paused, and spares what was protected, when control loses its end (F39)', async () => {
+  const world = await World.open()
+  const [first, second, third] = (await dependents(world, 3)) as [Command, Command, Command]
+  const running = world.start()
+  await world.protect('namespace/default')
+  await world.control('pause', { verb: 'pause' })
+  await world.clock.advance(1_000)
+  world.log.cutOff('control', 0, 0n)
+  await world.clock.advance(1_000)
+  await world.control('cluster', { verb: 'epoch', number: 1 })
+  await world.clock.advance(1_000)
+  await world.command(first)
+  equal(outcomes(await world.settled(1))[0], 'blocked paused')
+  await world.control('pause', { verb: 'resume' })
+  await world.clock.advance(1_000)
+  await world.command(second)
+  match(outcomes(await world.settled(2))[1] ?? '', /protected/)
+  await world.protect('namespace/default', 'unprotect')
+  await world.clock.advance(1_000)
+  await world.command(third)
+  equal(outcomes(await world.settled(3))[2], 'done')
+  await running.stop()
 })
 
 test('goes again once nothing protects it by name', async () => {

@@ -42,6 +42,8 @@ export interface WatcherConfig {
   readonly identifyTimeoutMs: number
   /** Without contact for so long the cluster counts as not connected. */
   readonly contactLostMs: number
+  /** What `control` says of the connection is said again after so long: it may have lost it (F39). */
+  readonly connectionRepeatMs: number
   /** Each kind is relisted once in this time, in turn (F5). */
   readonly antiEntropyMs: number
   /** Between two looks at the relist requests. */
@@ -103,6 +105,7 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   doubtMs: SECOND,
   identifyTimeoutMs: 4 * SECOND,
   contactLostMs: 15 * SECOND,
+  connectionRepeatMs: MINUTE,
   antiEntropyMs: 60 * MINUTE,
   controlPollMs: 500,
   controlPage: 200,

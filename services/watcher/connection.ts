@@ -44,6 +44,7 @@ export class Connection {
   #lostMs: number
   #comparedMs: number
   #isInDoubt = true
+  #toldMs = Number.NEGATIVE_INFINITY
   /** One write at a time: what is tried again must not overtake what came after it. */
   #turn: Promise<unknown> = Promise.resolve()
 
@@ -71,17 +72,26 @@ export class Connection {
   async tell(connected: boolean, why: string): Promise<void> {
     this.#connected = connected
     this.#reason = why
+    this.#toldMs = this.#deps.clock.monotonicMs()
     const mine = this.#turn.then(() => this.#deps.write(connected, why))
     this.#turn = mine.catch(() => undefined)
     await mine
   }
 
-  /** After somebody else spoke for it: an earlier watcher, whose write was under way for long. */
+  /** After somebody else spoke for it, an earlier watcher, whose write was under way for long; and now and then. */
   async tellAgain(): Promise<void> {
     await this.tell(this.#connected, this.#connected ? '' : this.#reason)
   }
 
   async beat(signal: AbortSignal): Promise<void> {
+    const { clock, config } = this.#deps
+    await this.#look(signal)
+    if (signal.aborted) return
+    // Where `control` lost its end, reapers would wait for this word for ever, or believe an older one (F39).
+    if (clock.monotonicMs() - this.#toldMs >= config.connectionRepeatMs) await this.tellAgain()
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
     const { clock, config } = this.#deps
     const hasContact = await this.#hasContact(signal)
     if (signal.aborted) return

@@ -89,12 +89,13 @@ export class ControlReader {
     this.#saved = offset
   }
 
-  /** What was between is compacted away: the last request of each kind stands for all. */
+  /** What was between is compacted away, or lost: the last request of each kind stands for all. */
   async #startOver(): Promise<readonly RelistAsked[]> {
     const { end } = await this.#log.bounds('control', 0)
     const latest = await this.#log.latest('control', 0)
+    // Labels that the log forgot are told all the same until the graph says again what is protected: without them it would let go of their objects (F39).
+    if (end >= this.#next) this.#isProtected = true
     this.#next = end
-    this.#isProtected = true
     return latest
       .filter((entry) => entry.offset >= this.#saved)
       .flatMap((entry) => this.#relistIn(entry))

@@ -337,3 +337,13 @@ test('a heartbeat tells how long ago each kind was heard of', async () => {
   equal(last - (ages.at(-2) ?? 0), 5_000)
   equal(beats.at(-1)?.kinds.length, rig.watcher.status().kinds.length)
 })
+
+test('the connection is told again within a minute when control loses its end (F39)', async () => {
+  await started()
+  await rig.clock.advance(20_000)
+  rig.log.cutOff('control', 0, 0n)
+  deepEqual(await rig.control(), [])
+  for (let seconds = 0; seconds < 61; seconds += 5) await rig.clock.advance(5_000)
+  const last = (await rig.control()).at(-1)
+  deepEqual([last?.verb, last?.connected, last?.number], ['epoch', true, 1])
+})

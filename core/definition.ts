@@ -1,0 +1,74 @@
+/**
+ * Definitions of kinds that people delete: all objects of the kind are deleted with it, each as if somebody meant that.
+ *
+ * What must stay true: every partition is told as soon as a definition is being deleted, and again when it is gone; what went in that time, shortly before or
+ * after, went with it. A definition that is made again within a moment changes nothing about that. A span is told whole, so a note that is late or doubled does no harm.
+ *
+ * Not here: kinds that discovery misses (sync.ts), what it means for a verdict (verdict.ts).
+ */
+import { judgeAll } from './agenda.ts'
+import { DEFINITION_LATE_MS, KIND_CAUSE_MS, KINDS_GONE_REMEMBERED } from './constant.ts'
+import type { DefinitionDeleted } from './event.ts'
+import type { StateReader } from './graph.ts'
+import { policyOf } from './graph.ts'
+import { definitionKey } from './key.ts'
+import type { ClusterId, ObjectMeta } from './object.ts'
+import type { Step } from './outcome.ts'
+import { homeOf } from './partition.ts'
+import type { DefinitionSpan } from './state.ts'
+
+/** An object is seen, or leaves (null): told of a definition whose deletion begins or ends. */
+export function noteDefinition(
+  step: Step,
+  cluster: ClusterId,
+  before: ObjectMeta | null,
+  after: ObjectMeta | null,
+): void {
+  const { kind, group, name } = after ?? before ?? NOTHING
+  if (kind !== 'CustomResourceDefinition' || group !== 'apiextensions.k8s.io') return
+  const isBegun = after !== null && after.deletedAt !== null && (before?.deletedAt ?? null) === null
+  if (!isBegun && after !== null) return
+  const open = spansOf(step.graph, cluster, name).find(({ until }) => until === null)
+  // An end is told in any case: others may know of the beginning since a time when it mattered.
+  if (open === undefined && policyOf(step.graph).policy.preset !== 'guarded') return
+  const { partition: own, partitions, timestamp } = step.at
+  const since = open?.since ?? timestamp
+  const until = after === null ? timestamp : null
+  const event: DefinitionDeleted = { type: 'DefinitionDeleted', cluster, name, since, until }
+  for (let partition = 0; partition < partitions; partition++) {
+    if (partition !== own) step.outcome.notes.push({ partition, key: homeOf(cluster, ''), event })
+  }
+  definitionDeleted(step, event)
+}
+
+const NOTHING = { kind: '', group: '', name: '' }
+
+export function definitionDeleted(step: Step, event: DefinitionDeleted): void {
+  const { cluster, name, since, until } = event
+  const spans = spansOf(step.graph, cluster, name)
+  const known = spans.find((span) => span.since === since)
+  if (known !== undefined && (known.until !== null || until === null)) return
+  const others = spans.filter((span) => span !== known)
+  const kept = [...others, { since, until }].slice(-KINDS_GONE_REMEMBERED)
+  step.graph.put(definitionKey(cluster, name), { type: 'Definition', spans: kept })
+  // What waits because one of its objects went may wait for a person now.
+  if (known === undefined) judgeAll(step, cluster)
+}
+
+/** Whether an object of this resource that went at that time went with its definition. */
+export function wentWithDefinition(
+  graph: StateReader,
+  cluster: ClusterId,
+  { resource, group }: { readonly resource: string; readonly group: string },
+  at: number,
+): boolean {
+  return spansOf(graph, cluster, `${resource}.${group}`).some(
+    ({ since, until }) =>
+      at >= since - KIND_CAUSE_MS && (until === null || at <= until + DEFINITION_LATE_MS),
+  )
+}
+
+function spansOf(graph: StateReader, cluster: ClusterId, name: string): readonly DefinitionSpan[] {
+  const definition = graph.get(definitionKey(cluster, name))
+  return definition?.type === 'Definition' ? definition.spans : []
+}

@@ -1,0 +1,199 @@
+/** Shares of a kind: a mass that is spread over many namespaces is the same mass with any number of partitions, and what is none in all is none in many. */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { folders } from '../testing/folders.ts'
+import { object } from '../testing/notation.ts'
+import { World } from '../testing/story.ts'
+import { openBreakerOf } from './breaker.ts'
+import { check } from './check.ts'
+import type { Event } from './event.ts'
+import { nodeOf } from './graph.ts'
+import { EMPTY_SET, withMember } from './hash.ts'
+import type { ObjectMeta } from './object.ts'
+import { partitionOfObject } from './partition.ts'
+import type { Policy } from './policy.ts'
+import { policyFor } from './policy.ts'
+
+const RUNS = Number(process.env['RUNS'] ?? 25)
+const CLUSTER = 'c'
+const NAMESPACES = 24
+const GUARDED = policyFor('enforce', 'guarded')
+
+class Rig {
+  readonly all
+  readonly #partitions: number
+  readonly #turns: readonly number[]
+  #now = 0
+  #version = 0
+  #sync = 0
+
+  constructor(partitions: number, policy: Policy, turns: readonly number[]) {
+    this.#partitions = partitions
+    this.#turns = turns
+    this.all = folders(partitions, () => '')
+    this.tell({ type: 'WatcherStarted', cluster: CLUSTER, epoch: 1, name: 'test', clusterEpoch: 1 })
+    this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
+    const world = new World()
+    for (const short of ['rs', 'pod']) {
+      this.tell(world.served(short, true))
+      this.relist(short, [])
+    }
+  }
+
+  tell(event: Event): void {
+    this.all.append(event, this.#now)
+  }
+
+  put(text: string): ObjectMeta {
+    const seen = object(text, String(++this.#version))
+    this.tell({ type: 'ObjectAdded', cluster: CLUSTER, epoch: 1, sync: null, object: seen })
+    return seen
+  }
+
+  remove(owner: ObjectMeta): void {
+    const last = { ...owner, resourceVersion: String(++this.#version) }
+    this.tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last })
+  }
+
+  relist(short: string, left: readonly ObjectMeta[]): void {
+    const { group, kind } = object(`${short}/x`, '0')
+    const about = { cluster: CLUSTER, epoch: 1, group, kind, sync: ++this.#sync }
+    this.tell({ type: 'SyncStarted', ...about })
+    for (const each of left) {
+      const { cluster, epoch, sync } = about
+      this.tell({ type: 'ObjectUpdated', cluster, epoch, sync, object: each })
+    }
+    const listed = Array.from({ length: this.#partitions }, (_, partition) =>
+      left
+        .filter(({ namespace }) => this.#homeOf(namespace) === partition)
+        .reduce((set, { uid }) => withMember(set, uid), EMPTY_SET),
+    )
+    this.tell({ type: 'SyncFinished', ...about, resourceVersion: String(this.#version), listed })
+  }
+
+  beat(ms: number): void {
+    this.#now += ms
+    this.tell({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] })
+  }
+
+  foldAll(): void {
+    for (const turn of this.#turns) this.all.foldNext(turn % this.#partitions)
+    while (this.all.waiting > 0) {
+      for (let each = 0; each < this.#partitions; each++) this.all.foldNext(each)
+    }
+  }
+
+  /** Its verdict and evidence. */
+  verdictOf({ uid, namespace }: ObjectMeta): string {
+    const verdict = nodeOf(this.#at(namespace), CLUSTER, uid)?.verdict
+    return `${verdict?.type} ${verdict?.evidence}`
+  }
+
+  breakers(): readonly (string | undefined)[] {
+    return this.all.all.map(({ graph }) => openBreakerOf(graph, CLUSTER)?.because)
+  }
+
+  assertWhole(): void {
+    for (const each of this.all.all) {
+      each.commit()
+      deepEqual(check(each.state), [])
+    }
+  }
+
+  #at(namespace: string) {
+    const found = this.all.all[this.#homeOf(namespace)]
+    if (found === undefined) throw new Error(`nobody has ${namespace}`)
+    return found.graph
+  }
+
+  #homeOf(namespace: string): number {
+    return partitionOfObject(CLUSTER, namespace, this.#partitions)
+  }
+}
+
+/** So many owners, each with a dependent, spread evenly over the namespaces. */
+function families(rig: Rig, count: number): { owners: ObjectMeta[]; dependents: ObjectMeta[] } {
+  const numbers = Array.from({ length: count }, (_, index) => index)
+  const owners = numbers.map((i) => rig.put(`rs/r${i} in n${i % NAMESPACES}`))
+  const dependents = numbers.map((i) => rig.put(`pod/p${i} in n${i % NAMESPACES} <- rs/r${i}`))
+  return { owners, dependents }
+}
+
+const partitionsOf = fc.integer({ min: 1, max: 8 })
+const turnsOf = fc.array(fc.nat({ max: 7 }), { maxLength: 400 })
+
+test('what a relist misses waits for a person where it is a mass in all, and only there', () => {
+  fc.assert(
+    fc.property(
+      partitionsOf,
+      fc.constantFrom(90, 101, 160),
+      fc.constantFrom(0.2, 0.5, 0.9),
+      turnsOf,
+      (partitions, missing, share, turns) => {
+        const rig = new Rig(partitions, GUARDED, turns)
+        const { owners, dependents } = families(rig, Math.ceil(missing / share))
+        rig.relist('rs', owners)
+        rig.foldAll()
+        rig.relist('rs', owners.slice(missing))
+        rig.foldAll()
+        const isMass = missing > 100 && share > 0.3
+        const seen = new Set(dependents.slice(0, missing).map((each) => rig.verdictOf(each)))
+        deepEqual([...seen], [isMass ? 'held E4' : 'held E2'])
+        equal(rig.verdictOf(dependents.at(-1) as ObjectMeta), 'keep null')
+        // The next relist is another one, and what it misses is judged by itself.
+        rig.relist('rs', owners.slice(missing, -1))
+        rig.foldAll()
+        equal(rig.verdictOf(dependents.at(-1) as ObjectMeta), 'held E2')
+        equal(rig.verdictOf(dependents[0] as ObjectMeta), isMass ? 'held E4' : 'held E2')
+        rig.assertWhole()
+      },
+    ),
+    { numRuns: RUNS },
+  )
+})
+
+test('what others delete of a kind opens the breaker everywhere where it is a mass in all, and only there', () => {
+  fc.assert(
+    fc.property(
+      partitionsOf,
+      fc.constantFrom(90, 110, 160),
+      fc.constantFrom(0.2, 0.9),
+      turnsOf,
+      (partitions, deleted, share, turns) => {
+        const rig = new Rig(partitions, GUARDED, turns)
+        const { owners, dependents } = families(rig, Math.ceil(deleted / share))
+        rig.relist('rs', owners)
+        rig.foldAll()
+        for (const [index, owner] of owners.slice(0, deleted).entries()) {
+          rig.remove(owner)
+          if (index % 20 === 19) rig.beat(1_000)
+        }
+        rig.foldAll()
+        rig.beat(5_000)
+        rig.foldAll()
+        const isMass = deleted > 100 && share > 0.3
+        for (const because of rig.breakers()) {
+          if (isMass) match(because ?? '', /objects of kind ReplicaSet were deleted/)
+          else equal(because, undefined)
+        }
+        rig.beat(60_000)
+        rig.foldAll()
+        equal(rig.verdictOf(dependents[0] as ObjectMeta), isMass ? 'held E1' : 'reap E1')
+        rig.assertWhole()
+      },
+    ),
+    { numRuns: RUNS },
+  )
+})
+
+test('what was deleted over a longer time opens no breaker', () => {
+  const rig = new Rig(4, GUARDED, [])
+  const { owners } = families(rig, 130)
+  for (const owner of owners.slice(0, 120)) {
+    rig.remove(owner)
+    rig.beat(10_000)
+    rig.foldAll()
+  }
+  deepEqual(new Set(rig.breakers()), new Set([undefined]))
+})
