@@ -37,9 +37,10 @@ export const safeguardCheckers: readonly Checker[] = [
   {
     invariant: 'I11: nothing goes before its hold, counted from the last change of what it names',
     effect: (seen) => {
-      const { world, acting } = seen
+      const { world, truth, acting, before } = seen
       if (acting.request.method !== 'DELETE') return ''
       const { sinceMs, holdMs } = holdOf(seen)
+      truth.heldSinceMs.set(before.metadata.uid, sinceMs)
       const forMs = world.time.now() - sinceMs
       return forMs < holdMs ? `without an owner for ${forMs} ms of ${holdMs} (I11)` : ''
     },
@@ -123,20 +124,26 @@ interface Hold {
   readonly holdMs: number
 }
 
-/** The least that the policy has for it, and the earliest since when. */
+/** The least that the policy has for it, and the earliest since when. What named an owner that we deleted has waited with it. */
 function holdOf({ world, truth, before }: EffectSeen): Hold {
   const { e1Ms, e3Ms } = world.policy.holds
   const { ownerReferences = [] } = before.metadata
-  let sinceMs = truth.namesSinceMs(before)
-  let holdMs = 0
-  let isAskedFor = false
+  const namedMs = truth.namesSinceMs(before)
+  let [sinceMs, holdMs] = [0, 0]
+  let [isAskedFor, hasWaited] = [false, true]
   for (const owner of ownerReferences) {
-    sinceMs = Math.max(sinceMs, truth.goneSinceMs(before, owner))
+    const goneMs = truth.goneSinceMs(before, owner)
+    const waitedMs = namedMs <= goneMs ? truth.heldSinceMs.get(owner.uid) : undefined
+    hasWaited &&= waitedMs !== undefined
+    sinceMs = Math.max(sinceMs, waitedMs ?? goneMs)
     // Somebody asked for its dependents to go before it.
     if (truth.waited.has(owner.uid)) isAskedFor = true
     if (!world.homes.has(owner.uid)) holdMs = e3Ms
   }
-  return { sinceMs, holdMs: isAskedFor ? holdMs : Math.max(holdMs, e1Ms) }
+  return {
+    sinceMs: hasWaited ? sinceMs : Math.max(sinceMs, namedMs),
+    holdMs: isAskedFor ? holdMs : Math.max(holdMs, e1Ms),
+  }
 }
 
 const archives = new WeakMap<object, Map<string, Archived[]>>()

@@ -31,6 +31,8 @@ export class Truth implements Judged {
   readonly deleted: Map<string, number> = new Map()
   /** Effects of ours, by uid. */
   readonly effects: Map<string, number> = new Map()
+  /** Of what we deleted, since when it could have gone; by uid. */
+  readonly heldSinceMs: Map<string, number> = new Map()
   /** What is no more, and since when; by uid. */
   readonly #removed: Map<string, { readonly object: ApiObject; readonly ms: number }> = new Map()
   /** Since when each uid first named just these owners, by what it named. */
