@@ -5,6 +5,7 @@
  * Not here: how the last keys made are remembered (remembered-key.ts).
  */
 import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
+import { homeOf } from './partition.ts'
 import { rememberedByKind, rememberedByPlace, rememberedByUid } from './remembered-key.ts'
 
 export const nodeKey: (cluster: ClusterId, uid: Uid) => string = rememberedByUid(
@@ -98,6 +99,10 @@ export function rulingKey(cluster: ClusterId): string {
   return `ruling/${part(cluster)}`
 }
 
+export function approvalKey(cluster: ClusterId): string {
+  return `approval/${part(cluster)}`
+}
+
 /** What a partition asked for of a budget, and was granted. */
 export function tokensKey(cluster: ClusterId, budget: string): string {
   return `tokens/${part(cluster)}/${budget}`
@@ -186,9 +191,16 @@ export function workKey(number: number): string {
   return `agenda/${padded(number, 15)}`
 }
 
+const unreadableKeyOf = rememberedByUid((_, home) => `unreadable/${part(home)}`)
+
+/** `home` as in partition.ts; a cluster for all of it. */
 export function unreadableKey(home: string): string {
-  return `unreadable/${part(home)}`
+  return unreadableKeyOf('', home)
 }
+
+export const unreadableHomeKey: (cluster: ClusterId, namespace: string) => string = rememberedByUid(
+  (cluster, namespace) => unreadableKey(homeOf(cluster, namespace)),
+)
 
 /** How far a task has come: written with each commit. */
 export const POSITION_KEY = 'position'

@@ -79,6 +79,18 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     by: { file: 'core/scenario.test.ts', test: 'story approval' },
   },
   {
+    name: 'one person approves twice',
+    mistake: 'where two have to approve, one is enough who asks again',
+    changes: [
+      {
+        file: 'core/approval.ts',
+        from: 'if (isTold && first.who !== who) {',
+        to: 'if (isTold) {',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story approval by two' },
+  },
+  {
     name: 'an approval has no end',
     mistake: 'what was approved once goes a week later',
     changes: [
@@ -158,5 +170,23 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       file: 'services/graph/control-keeper.test.ts',
       test: 'a pause, protection and the policy’s are said again where all of control is lost (F39)',
     },
+  },
+  {
+    name: 'what was never seen is not held',
+    mistake: 'a dependent that a restore brought back before its owner goes at once',
+    changes: [{ file: 'core/hold.ts', from: 'return e3Ms', to: 'return 0' }],
+    by: 'sim',
+  },
+  {
+    name: 'what is archived is not all of it',
+    mistake: 'what is made again of it lacks its annotations',
+    changes: [
+      {
+        file: 'services/reaper/archive.ts',
+        from: 'const { managedFields: _, ...rest } = metadata',
+        to: 'const { managedFields: _, annotations: __, ...rest } = metadata',
+      },
+    ],
+    by: 'sim',
   },
 ]

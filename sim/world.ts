@@ -76,6 +76,8 @@ export class WholeWorld {
   isOver = false
   /** Acknowledged records were lost, and nobody has begun anew: what is there need not add up. */
   isLogHurt = false
+  /** Wall time at which a person last began with an empty log. */
+  begunAnewMs: number = Number.NEGATIVE_INFINITY
   /** The time with faults. */
   isTroubled = false
   requests = 0
@@ -193,7 +195,8 @@ export class WholeWorld {
   }
 
   truthOf(site: Site): Truth {
-    const known = this.#truths.get(site.server) ?? new Truth(site, this.time)
+    const known =
+      this.#truths.get(site.server) ?? new Truth(site, this.time, () => this.begunAnewMs)
     this.#truths.set(site.server, known)
     return known
   }
