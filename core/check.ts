@@ -25,7 +25,7 @@ import {
   waitKey,
 } from './key.ts'
 import { linksOf } from './link.ts'
-import type { Node } from './node.ts'
+import type { Node, Verdict } from './node.ts'
 import type { ClusterId } from './object.ts'
 import { projectionHash } from './object.ts'
 import { kindOfReference, placeOf } from './standing.ts'
@@ -186,7 +186,7 @@ function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): strin
   const wasStrong = verdict?.evidence === 'E1' || verdict?.evidence === 'W'
   const isWeakened = wasStrong && now?.evidence === 'E2'
   if (isWeakened || (verdict?.type === now?.type && verdict?.evidence === now?.evidence)) return []
-  return [`its verdict is ${verdict?.type ?? 'none'}, judged now ${now?.type ?? 'none'}`]
+  return [`its verdict is ${textOf(verdict)}, judged now ${textOf(now)}`]
 }
 
 function expect(
@@ -251,4 +251,8 @@ function checkAll(entries: Entries, expected: Expected): string[] {
 
 function clusterInKey(key: string): ClusterId {
   return decodeURIComponent(key.split('/')[1] ?? '')
+}
+
+function textOf(verdict: Verdict | null): string {
+  return verdict === null ? 'none' : `${verdict.type} ${verdict.evidence}: ${verdict.because}`
 }
