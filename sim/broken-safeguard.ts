@@ -19,6 +19,33 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     by: { file: 'core/scenario.test.ts', test: 'story mass missing' },
   },
   {
+    name: 'a definition that comes again never went',
+    mistake: 'what went with a definition counts as deleted by a person, one by one',
+    changes: [
+      {
+        file: 'core/verdict.ts',
+        from: 'return wentWithDefinition(graph, cluster, { resource, group: place.group }, at)',
+        to: 'return false',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story guarded definition replaced' },
+  },
+  {
+    name: 'each partition sees its own share',
+    mistake: 'a mass that is spread over many namespaces is none anywhere',
+    changes: [
+      {
+        file: 'core/share.ts',
+        from: 'if (isMass(gone, all)) openBreaker(',
+        to: 'if (gone < 0) openBreaker(',
+      },
+    ],
+    by: {
+      file: 'core/share.property.test.ts',
+      test: 'what others delete of a kind opens the breaker everywhere where it is a mass in all, and only there',
+    },
+  },
+  {
     name: 'the gate lets mass causes go',
     mistake: 'a command that nobody approved is carried out',
     changes: [

@@ -145,7 +145,7 @@ export interface Wall {
 
 export function clockOf(time: Clock, incarnation: Incarnation, wall: Wall): Clock {
   return {
-    now: () => wall.standsAt ?? time.now() + wall.skewMs,
+    now: () => Math.floor(wall.standsAt ?? time.now() + wall.skewMs),
     monotonicMs: () => time.monotonicMs(),
     sleep: (ms, signal) => incarnation.call('sleep', () => time.sleep(ms, signal)),
   }

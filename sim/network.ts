@@ -87,7 +87,7 @@ export class Network {
       request: (request, signal) => {
         const sentMs = this.#time.monotonicMs()
         return by.call('request', async () => {
-          const line = new Line(signal, connection.broken.signal)
+          const line = new Line(signal, connection.broken.signal, request.purpose === 'watch')
           try {
             line.until.throwIfAborted()
             const answer = await this.#pass(name, by, request, line.until, sentMs)
@@ -151,8 +151,11 @@ class Line {
   readonly #either = new AbortController()
   readonly #given: AbortSignal
   readonly #broken: AbortSignal
+  readonly #isForLong: boolean
 
-  constructor(given: AbortSignal, broken: AbortSignal) {
+  /** `isForLong`: the server may go on with it by itself, as with a watch. */
+  constructor(given: AbortSignal, broken: AbortSignal, isForLong: boolean) {
+    this.#isForLong = isForLong
     this.#given = given
     this.#broken = broken
     if (given.aborted) this.#onGiven()
@@ -170,7 +173,7 @@ class Line {
   hangUp(): void {
     this.#given.removeEventListener('abort', this.#onGiven)
     this.#broken.removeEventListener('abort', this.#onBroken)
-    this.#either.abort(HUNG_UP)
+    if (this.#isForLong) this.#either.abort(HUNG_UP)
   }
 
   readonly #onGiven = (): void => this.#either.abort(this.#given.reason)
