@@ -40,6 +40,8 @@ export interface Turn {
   /** By `VERB resource`, without those of the benchmark itself. */
   readonly calls: Readonly<Record<string, number>>
   readonly cpuSeconds: { readonly own: number; readonly apiserver: number }
+  /** Of that its own from the first dependent's departure on: without what a hold or a decision takes before. */
+  readonly goingCpuSeconds: number
   /** Owner gone to dependent gone in the background; none for raw calls. */
   readonly latenciesMs: readonly number[]
 }
@@ -57,6 +59,8 @@ const ORDERS: Readonly<Record<PresetName, readonly ContenderName[]>> = {
 
 /** After the warming up: caches settle, and what was put off is done. */
 const QUIET_MS = 2_000
+/** How often it is looked whether anything has gone. */
+const LOOK_MS = 10
 /** Between two samples of latency: nothing of the one before is under way any more. */
 const PAUSE_MS = 150
 
@@ -93,7 +97,7 @@ export async function benchCascade(
     }
   }
   const tables = [speeds(turns, options, order), calls(turns, options, order)]
-  if (order.includes('guarded')) tables.push(holds(turns, order))
+  if (order.includes('guarded')) tables.push(holds(turns, options, order))
   const sampled = order.filter((name) => isSampled(name, policy))
   if (sampled.length > 0 && preset !== 'both') tables.push(latencies(turns, sampled))
   return {
@@ -118,10 +122,13 @@ async function takeTurn(field: Field, name: ContenderName, round: number): Promi
 
   const callsBefore = await plane.requestCounts()
   const cpuBefore = cpuOf(plane, contender)
+  const goneBefore = watch.count
   const began = await contender.begin(family, policy)
+  const cpuWhenGoing = await cpuAtFirst(field, contender, goneBefore)
   const { last: ended } = await watch.allDeparted(namesOf(family))
   const { first, last } = await watch.allDeparted(family.dependents.map(({ name }) => name))
-  const cpu = differences(cpuBefore, cpuOf(plane, contender)) as Turn['cpuSeconds']
+  const cpuAfter = cpuOf(plane, contender)
+  const cpu = differences(cpuBefore, cpuAfter) as Turn['cpuSeconds']
   const counted = differences(asRecord(callsBefore), asRecord(await plane.requestCounts()))
   const latenciesMs = isSampled(name, policy) ? await sampleLatencies(field, `${prefix}-one`) : []
   const ms = ended - began
@@ -133,8 +140,19 @@ async function takeTurn(field: Field, name: ContenderName, round: number): Promi
     ownerAloneMs: ended - last,
     calls: withoutOwn(counted),
     cpuSeconds: cpu,
+    goingCpuSeconds: cpuAfter.own - cpuWhenGoing.own,
     latenciesMs,
   }
+}
+
+/** When the first dependent has gone; the owner goes first in the background, and otherwise it is the second dependent. */
+async function cpuAtFirst(
+  { plane, watch }: Field,
+  contender: Contender,
+  goneBefore: number,
+): Promise<Turn['cpuSeconds']> {
+  while (watch.count < goneBefore + 2) await delay(LOOK_MS)
+  return cpuOf(plane, contender)
 }
 
 /** Who deletes by his own list has none, and what is held for half a minute is no matter of milliseconds. */
@@ -231,7 +249,11 @@ function speeds(
 }
 
 /** What the hold adds: from the owner's departure until all are gone, and what is left of that without the time that the policy holds them for. */
-function holds(turns: readonly Turn[], order: readonly ContenderName[]): Table {
+function holds(
+  turns: readonly Turn[],
+  { dependents }: CascadeOptions,
+  order: readonly ContenderName[],
+): Table {
   const { holds: held } = policyFor('enforce', 'guarded')
   const seconds = (ms: number): number => rounded(ms / 1_000, 1)
   const holdMsOf = (name: ContenderName): number => (name === 'guarded' ? held.e1Ms : 0)
@@ -248,12 +270,22 @@ function holds(turns: readonly Turn[], order: readonly ContenderName[]): Table {
       seconds(median(each.map(({ firstMs }) => firstMs))),
       seconds(spread(name)),
       seconds(beyond(name)),
+      rounded((median(each.map((turn) => turn.goingCpuSeconds)) / dependents) * 1_000, 2),
       order.includes('kinfold') ? rounded(spread(name) / spread('kinfold'), 2) : '',
     ]
   })
   return {
     title: `Seconds from the owner's departure; what is held for ${held.e1Ms / 1_000} s begins to go up to 5 s later`,
-    columns: ['', 'rounds', 'all gone', 'first gone', 'first to last', 'beyond hold', '/ parity'],
+    columns: [
+      '',
+      'rounds',
+      'all gone',
+      'first gone',
+      'first to last',
+      'beyond hold',
+      'CPU ms',
+      '/ parity',
+    ],
     rows,
   }
 }

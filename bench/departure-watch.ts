@@ -12,6 +12,8 @@ import { CONFIG_MAPS } from './family.ts'
 export interface DepartureWatch extends Disposable {
   /** Resolves with the monotonic time of its departure, or at which it was left without owners; at once if that is past. */
   departed(name: string): Promise<number>
+  /** How many have gone, or were left without owners, since it began. */
+  readonly count: number
   /** Resolves with the times of the first and of the last of them. */
   allDeparted(names: readonly string[]): Promise<{ readonly first: number; readonly last: number }>
 }
@@ -60,6 +62,9 @@ export async function watchDepartures(plane: ControlPlane): Promise<DepartureWat
   }
   return {
     departed,
+    get count() {
+      return at.size
+    },
     async allDeparted(names) {
       let [first, last] = [Number.POSITIVE_INFINITY, 0]
       for (const name of names) {

@@ -14,7 +14,7 @@ import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
 import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
-import { budgetsOf, holdsOf } from './guard-config.ts'
+import { approvalsOf, budgetsOf, holdsOf } from './guard-config.ts'
 import { httpAuthority } from './http-authority.ts'
 import { listedKinds, nameOf } from './listed-kind.ts'
 import { protectionOf } from './protection-config.ts'
@@ -29,6 +29,8 @@ export interface UpConfig {
   /** As the preset has them, but for what the file says. */
   readonly holds: Holds
   readonly budgets: Budgets | null
+  /** How many people have to approve what waits for approval. */
+  readonly approvals: number
   /** As the preset has it, and what the file adds. */
   readonly protection: Protection
   readonly lock: LockWanted
@@ -88,6 +90,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'protection',
   'holds',
   'budgets',
+  'approvals',
   'lock',
   'kinds',
   'partitions',
@@ -131,6 +134,7 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     preset,
     holds: holdsOf(file['holds'], `${flags.config}: holds`, preset),
     budgets: budgetsOf(file['budgets'], `${flags.config}: budgets`, preset),
+    approvals: approvalsOf(pick('approvals', undefined), pick('httpAuth', flags.httpAuth)),
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
@@ -184,6 +188,7 @@ export function graphOptionsOf(
     | 'preset'
     | 'holds'
     | 'budgets'
+    | 'approvals'
     | 'protection'
     | 'keepMs'
     | 'keepEvents'
@@ -194,12 +199,13 @@ export function graphOptionsOf(
   readonly policy: { readonly policy: Policy; readonly who: string }
   readonly retention: RetentionConfig
 } {
-  const { mode, preset, holds, budgets, protection, keepMs, keepEvents, snapshotEvents } = config
+  const { mode, preset, holds, budgets, approvals, protection } = config
+  const { keepMs, keepEvents, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
     policy: {
-      policy: { ...policyFor(mode, preset), holds, budgets, protection },
+      policy: { ...policyFor(mode, preset), holds, budgets, approvals, protection },
       who: 'command line',
     },
     retention: { keepMs, keepEvents, snapshotEvents, everyMs, archiveKeepMs },

@@ -48,6 +48,7 @@ export type EmbeddedConfig = Pick<
   | 'preset'
   | 'holds'
   | 'budgets'
+  | 'approvals'
   | 'protection'
   | 'lock'
   | 'kinds'

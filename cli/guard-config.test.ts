@@ -1,7 +1,7 @@
-/** Holds and budgets of the config file: what is left out is the preset's, and mistakes are sentences. */
-import { deepEqual, throws } from 'node:assert/strict'
+/** Holds, budgets and approvals of the config file: what is left out is the preset's, and mistakes are sentences. */
+import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { budgetsOf, holdsOf } from './guard-config.ts'
+import { approvalsOf, budgetsOf, holdsOf } from './guard-config.ts'
 
 test('holds are the preset’s but for those that are given', () => {
   deepEqual(holdsOf(undefined, 'holds', 'guarded'), {
@@ -24,7 +24,21 @@ test('budgets are the preset’s but for those that are given, and may be taken 
   deepEqual(budgetsOf(undefined, 'budgets', 'parity'), null)
 })
 
+const setting = (key: string, value: unknown) => ({ key, value, from: key })
+const auth = setting('httpAuth', 'token-review:north')
+
+test('one person approves unless two have to, and these have to be told apart', () => {
+  equal(approvalsOf(setting('approvals', undefined), setting('httpAuth', undefined)), 1)
+  equal(approvalsOf(setting('approvals', 1), setting('httpAuth', undefined)), 1)
+  equal(approvalsOf(setting('approvals', 2), auth), 2)
+})
+
 const mistakes = [
+  [() => approvalsOf(setting('approvals', 3), auth), /approvals: expected a whole number/],
+  [
+    () => approvalsOf(setting('approvals', 2), setting('httpAuth', undefined)),
+    /approvals: 2 takes httpAuth/,
+  ],
   [() => holdsOf({ e4: '1h' }, 'holds', 'guarded'), /holds: unknown key e4; known are e1, e2, e3/],
   [() => holdsOf({ e1: '1 hour' }, 'holds', 'guarded'), /holds.e1: expected a duration/],
   [() => holdsOf([], 'holds', 'guarded'), /holds: expected a mapping of e1, e2, e3 to durations/],

@@ -1,11 +1,12 @@
 /**
- * The sections `holds` and `budgets` of the config file: how long what is to go waits, and how much may begin to go in ten minutes.
+ * `holds`, `budgets` and `approvals` of the config file: how long what is to go waits, how much may begin to go in ten minutes, and how many people have to
+ * approve the rest.
  *
  * What must stay true: what is left out is as the preset has it; what cannot be understood ends the start.
  */
 import type { Budgets, Holds, Preset } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
-import { bad, checkKey, duration, whole } from './setting.ts'
+import { bad, checkKey, duration, type Setting, whole } from './setting.ts'
 
 const KEYS = ['e1', 'e2', 'e3'] as const
 const MOST = 1_000_000_000
@@ -39,6 +40,15 @@ export function budgetsOf(section: unknown, from: string, preset: Preset): Budge
     e2: of('e2') ?? usual?.e2 ?? 0,
     e3: of('e3') ?? usual?.e3 ?? 0,
   }
+}
+
+/** Two are two only where somebody proves who they are. */
+export function approvalsOf(approvals: Setting, httpAuth: Setting): number {
+  const count = whole(approvals, 1, 2) ?? 1
+  if (count === 1 || httpAuth.value !== undefined) return count
+  throw bad(
+    `${approvals.from}: 2 takes httpAuth (--http-auth): else nobody proves that two people approve`,
+  )
 }
 
 function fieldsOf(section: unknown, from: string, what: string): Record<string, unknown> {

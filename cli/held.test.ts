@@ -42,6 +42,8 @@ const plan: HeldPlan = {
     },
   ],
   digest: 'abc',
+  approvals: 1,
+  first: null,
 }
 
 test('what is held, as a table and as JSON', () => {
@@ -67,6 +69,12 @@ shop        Pod/p    delete   1970-01-01T00:00:00Z   ReplicaSet "web" is gone
 
 Digest: sha256:abc
 `,
+  )
+  match(planText({ ...plan, approvals: 2 }, 'table'), /abc\nTwo people have to approve it\.\n$/)
+  const first = { who: 'user:ann', why: 'moved', until: 0 }
+  match(
+    planText({ ...plan, approvals: 2, first }, 'table'),
+    /abc\nApproved by user:ann \(moved\), until 1970-01-01T00:00:00Z; a second person has to, too\.\n$/,
   )
   match(planText({ ...plan, digest: null }, 'table'), /No digest: this plan is not whole/)
   equal(planText({ ...plan, total: 0 }, 'table'), 'Nothing waits for approval in north.\n')

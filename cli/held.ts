@@ -85,7 +85,15 @@ export function planText(plan: HeldPlan, output: Output): string {
     left > 0 ? `${left} more are not listed (--limit)\n` : '',
     '\n',
     digest === null ? 'No digest: this plan is not whole.\n' : `Digest: sha256:${digest}\n`,
+    approvalsText(plan),
   ].join('')
+}
+
+function approvalsText({ approvals, first }: HeldPlan): string {
+  if (approvals < 2) return ''
+  if (first === null) return 'Two people have to approve it.\n'
+  const { who, why, until } = first
+  return `Approved by ${lineOf(who)} (${lineOf(why)}), until ${time(until)}; a second person has to, too.\n`
 }
 
 function structured(kind: string, answer: object, output: 'json' | 'yaml'): string {

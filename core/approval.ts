@@ -2,20 +2,25 @@
  * What people say of a mass cause: it may go, or it may not.
  *
  * What must stay true: what is said holds for exactly what was shown. A partition whose set is another one does nothing; what came later, or has changed, is
- * not meant; and nothing is approved for longer than an hour.
+ * not meant; and nothing is approved for longer than an hour. Where two have to approve, both have said so of the same set within an hour, and a cluster said
+ * of both who they are.
  *
  * Not here: what it changes of each object (ruling.ts), who may say so (services/graph).
  */
 import { enqueue } from './agenda.ts'
 import { APPROVAL_MS } from './constant.ts'
 import type { Directive } from './event.ts'
-import { clusterOf } from './graph.ts'
+import type { StateReader } from './graph.ts'
+import { clusterOf, policyOf } from './graph.ts'
+import type { SetHash } from './hash.ts'
 import { EMPTY_SET, isSameSet } from './hash.ts'
 import { planOf } from './held-plan.ts'
-import { rulingKey } from './key.ts'
+import { approvalKey, rulingKey } from './key.ts'
 import type { Ruling } from './node.ts'
+import type { ClusterId } from './object.ts'
 import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
+import type { FirstApproval } from './state.ts'
 
 export function rule(step: Step, event: Directive, verdict: Ruling['verdict']): void {
   const { cluster, who, why } = event
@@ -25,8 +30,49 @@ export function rule(step: Step, event: Directive, verdict: Ruling['verdict']): 
   const listed = event.listed[step.at.partition] ?? EMPTY_SET
   if (!isSameSet(set, listed)) return drop(step, 'what is held is not what the plan showed')
   if (set.count === 0) return
-  const { position } = step.at
   const until = Math.max(state.now, step.at.timestamp) + APPROVAL_MS
-  step.graph.put(rulingKey(cluster), { type: 'PlanRuling', verdict, who, why, until, position })
+  if (verdict === 'rejected') forgetFirst(step, cluster)
+  const said = verdict === 'approved' ? agreed(step, event, set, until) : { who, why }
+  if (said === undefined) return
+  const { position } = step.at
+  step.graph.put(rulingKey(cluster), { type: 'PlanRuling', verdict, ...said, until, position })
   enqueue(step, { work: 'rulings', cluster })
+}
+
+/** What a cluster said of who it is; anybody may call himself anything. */
+export function isProven(who: string): boolean {
+  return who.startsWith('user:')
+}
+
+/** Who has approved it, once these are enough; undefined while somebody else has to. */
+function agreed(
+  step: Step,
+  { cluster, who, why }: Directive,
+  set: SetHash,
+  until: number,
+): Pick<Ruling, 'who' | 'why'> | undefined {
+  if (policyOf(step.graph).policy.approvals < 2) return { who, why }
+  if (!isProven(who)) {
+    drop(step, 'two people have to approve it, and nobody has proven who this is')
+    return undefined
+  }
+  const first = firstApprovalOf(step.graph, cluster)
+  const isTold =
+    first !== undefined && isSameSet(first.set, set) && first.until > until - APPROVAL_MS
+  if (isTold && first.who !== who) {
+    forgetFirst(step, cluster)
+    return { who: `${first.who} and ${who}`, why: `${first.why}; ${why}` }
+  }
+  step.graph.put(approvalKey(cluster), { type: 'FirstApproval', set, who, why, until })
+  return undefined
+}
+
+/** The approval that waits for another one, of whatever set it was. */
+export function firstApprovalOf(graph: StateReader, cluster: ClusterId): FirstApproval | undefined {
+  const first = graph.get(approvalKey(cluster))
+  return first?.type === 'FirstApproval' ? first : undefined
+}
+
+function forgetFirst(step: Step, cluster: ClusterId): void {
+  if (firstApprovalOf(step.graph, cluster) !== undefined) step.graph.remove(approvalKey(cluster))
 }

@@ -62,6 +62,8 @@ export function wentWithDefinition(
   { resource, group }: { readonly resource: string; readonly group: string },
   at: number,
 ): boolean {
+  // A group that is no domain is the server's own: nobody defines its kinds.
+  if (!group.includes('.')) return false
   return spansOf(graph, cluster, `${resource}.${group}`).some(
     ({ since, until }) =>
       at >= since - KIND_CAUSE_MS && (until === null || at <= until + DEFINITION_LATE_MS),

@@ -53,9 +53,10 @@ export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going
   const holdMs = holdMsOf(holds, going.effect, learntAs(graph, going))
   const endsAt = holdMs === 0 ? null : since + holdMs
   const ruling = rulingFor(graph, cluster, node, going)
-  const hindrance = hindranceOf(graph, cluster, node, going, endsAt, ruling)
+  const price = priceFor(graph, cluster, node, going)
+  const hindrance = hindranceOf(graph, cluster, node, going, endsAt, ruling, price)
   const { by, because, until } = hindrance ?? NOTHING
-  const pass = passOf(graph, cluster, node, going, by)
+  const pass = passOf(node, by, price)
   if (by === null && endsAt === null && ruling === null && pass === 'none') return GOES
   return { hold: { by, since, until, what: going.what, ruling, pass }, because }
 }
@@ -77,6 +78,7 @@ function hindranceOf(
   going: Going,
   until: number | null,
   ruling: Ruling | null,
+  price: Price | null,
 ): Hindrance | null {
   const { effect, evidence } = going
   const learnt = learntAs(graph, going)
@@ -99,7 +101,6 @@ function hindranceOf(
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
     return { by: 'hold', because: `evidence ${learnt} is held until ${timeText(until)}`, until }
   }
-  const price = priceFor(graph, cluster, node, going)
   if (price === null || node.hold?.pass === 'granted') return null
   if (isGranted(graph, cluster, price)) return null
   return { by: 'budget', because: budgetText(graph, price), until: null }
@@ -123,16 +124,10 @@ function learntAs(graph: StateReader, { evidence, stands }: Going): EvidenceClas
 }
 
 /** What began to go has begun, whatever becomes of the reasons why it might. */
-function passOf(
-  graph: StateReader,
-  cluster: ClusterId,
-  node: Node,
-  going: Going,
-  by: HeldBy | null,
-): Pass {
+function passOf(node: Node, by: HeldBy | null, price: Price | null): Pass {
   const pass = node.hold?.pass ?? 'none'
   if (by !== null || pass === 'granted') return pass
-  return priceFor(graph, cluster, node, going) === null ? pass : 'granted'
+  return price === null ? pass : 'granted'
 }
 
 function budgetText(graph: StateReader, price: Price): string {

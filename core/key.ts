@@ -102,6 +102,10 @@ export function rulingKey(cluster: ClusterId): string {
   return `ruling/${clusterPart('', cluster)}`
 }
 
+export function approvalKey(cluster: ClusterId): string {
+  return `approval/${part(cluster)}`
+}
+
 /** What a partition asked for of a budget, and was granted. */
 export function tokensKey(cluster: ClusterId, budget: string): string {
   return `tokens/${clusterPart('', cluster)}/${budget}`

@@ -22,6 +22,8 @@ export interface Policy {
   /** Null: none. */
   readonly budgets: Budgets | null
   readonly protection: Protection
+  /** How many people have to approve what waits for approval: 1, or 2 of whom a cluster said who they are. */
+  readonly approvals: number
 }
 
 /** How long an object must have stood without an owner before it is deleted for it: log time in milliseconds, by the class of evidence. */
@@ -58,7 +60,7 @@ const MINUTE_MS = 60_000
 
 /** As the preset has it; a configuration overrides fields of it. */
 export function policyFor(mode: Mode, preset: Preset): Policy {
-  return { mode, preset, foldVersion: FOLD_VERSION, ...PRESETS[preset] }
+  return { mode, preset, foldVersion: FOLD_VERSION, approvals: 1, ...PRESETS[preset] }
 }
 
 /** Bear data, or others' rights and guards. */

@@ -33,8 +33,8 @@ export function priceOf(
   const { budgets, mode } = policyOf(graph).policy
   if (budgets === null || mode !== 'enforce') return null
   const isPriced = evidence === 'E2' || evidence === 'E3' || (evidence === 'E1' && isDelete)
-  if (!isPriced || isEnding(graph, cluster, object.namespace)) return null
-  const dangling = stands.filter(isPaidFor)
+  const dangling = isPriced ? stands.filter(isPaidFor) : []
+  if (dangling.length === 0 || isEnding(graph, cluster, object.namespace)) return null
   if (dangling.some(({ proof }) => proof?.class === 'E3')) return { class: 'E3', root: null }
   if (dangling.some(({ proof }) => proof?.class === 'E2')) return { class: 'E2', root: null }
   let last: { proof: Proof; root: NonNullable<Price['root']> } | null = null

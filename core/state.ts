@@ -32,6 +32,7 @@ export type StateValue =
   | HeldNode
   | HeldPlan
   | PlanRuling
+  | FirstApproval
   | TokenCount
   | Ticket
   | Budget
@@ -313,6 +314,16 @@ export interface PlanRuling {
   /** Log time at which an approval ends. */
   readonly until: number
   readonly position: bigint
+}
+
+/** `approval/<cluster>`: the first of two people has approved the set that waits for approval. */
+export interface FirstApproval {
+  readonly type: 'FirstApproval'
+  readonly set: SetHash
+  readonly who: string
+  readonly why: string
+  /** Log time at which it is forgotten. */
+  readonly until: number
 }
 
 export type BudgetClass = 'E1' | 'E2' | 'E3'

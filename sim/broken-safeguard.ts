@@ -19,6 +19,33 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     by: { file: 'core/scenario.test.ts', test: 'story mass missing' },
   },
   {
+    name: 'a definition that comes again never went',
+    mistake: 'what went with a definition counts as deleted by a person, one by one',
+    changes: [
+      {
+        file: 'core/verdict.ts',
+        from: 'return wentWithDefinition(graph, cluster, { resource, group: place.group }, at)',
+        to: 'return false',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story guarded definition replaced' },
+  },
+  {
+    name: 'each partition sees its own share',
+    mistake: 'a mass that is spread over many namespaces is none anywhere',
+    changes: [
+      {
+        file: 'core/share.ts',
+        from: 'if (isMass(gone, all)) openBreaker(',
+        to: 'if (gone < 0) openBreaker(',
+      },
+    ],
+    by: {
+      file: 'core/share.property.test.ts',
+      test: 'what others delete of a kind opens the breaker everywhere where it is a mass in all, and only there',
+    },
+  },
+  {
     name: 'the gate lets mass causes go',
     mistake: 'a command that nobody approved is carried out',
     changes: [
@@ -77,6 +104,18 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story approval' },
+  },
+  {
+    name: 'one person approves twice',
+    mistake: 'where two have to approve, one is enough who asks again',
+    changes: [
+      {
+        file: 'core/approval.ts',
+        from: 'if (isTold && first.who !== who) {',
+        to: 'if (isTold) {',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story approval by two' },
   },
   {
     name: 'an approval has no end',
@@ -158,5 +197,23 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       file: 'services/graph/control-keeper.test.ts',
       test: 'a pause, protection and the policy’s are said again where all of control is lost (F39)',
     },
+  },
+  {
+    name: 'what was never seen is not held',
+    mistake: 'a dependent that a restore brought back before its owner goes at once',
+    changes: [{ file: 'core/hold.ts', from: 'return e3Ms', to: 'return 0' }],
+    by: 'sim',
+  },
+  {
+    name: 'what is archived is not all of it',
+    mistake: 'what is made again of it lacks its annotations',
+    changes: [
+      {
+        file: 'services/reaper/archive.ts',
+        from: 'const { managedFields: _, ...rest } = metadata',
+        to: 'const { managedFields: _, annotations: __, ...rest } = metadata',
+      },
+    ],
+    by: 'sim',
   },
 ]

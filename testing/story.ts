@@ -322,6 +322,12 @@ export class World {
     return first === undefined ? [] : [first]
   }
 
+  /** In parity, with so many people who have to approve. */
+  #approvals(approvals: number): Event {
+    const policy = { ...policyFor('enforce', 'parity'), approvals }
+    return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
+  }
+
   /** Guarded, with these budgets of E1, E2 and E3. */
   #budgets([e1 = 0, e2 = 0, e3 = 0]: readonly number[]): Event {
     const policy = { ...policyFor('enforce', 'guarded'), budgets: { e1, e2, e3 } }
@@ -352,6 +358,8 @@ export class World {
     switch (word) {
       case 'policy':
         return [this.policy(first as Mode, second as Preset)]
+      case 'approvals':
+        return [this.#approvals(Number(first))]
       case 'budgets':
         return [this.#budgets(rest.split(' ').map(Number))]
       case 'serve':

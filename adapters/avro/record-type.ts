@@ -47,6 +47,7 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   Ending: true,
   Definition: true,
   Shares: true,
+  FirstApproval: true,
   Missed: true,
   Breaker: true,
   Pace: true,

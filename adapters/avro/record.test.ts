@@ -171,6 +171,7 @@ const policy = record<Policy>({
   holds: record<Policy['holds']>({ e1Ms: number, e2Ms: number, e3Ms: number }),
   budgets: maybe(record<Budgets>({ e1: number, e2: number, e3: number })),
   protection,
+  approvals: number,
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
@@ -663,6 +664,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     sync: number,
     places: list(record<MissedPlace>({ partition: number, count: number })),
   },
+  FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },
   Position: {

@@ -10,10 +10,11 @@ import type { Control } from '../../core/record.ts'
 import type { Topic } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { serveEndpoint } from '../../runtime/endpoint.ts'
+import { setPrincipal } from '../../runtime/principal.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { createAccess } from './access.ts'
 import { addDirectives, type DirectiveAnswer } from './directive-http.ts'
-import { createHoldings } from './held.ts'
+import { createHoldings, type Holdings } from './held.ts'
 import { readerOf } from './view.ts'
 import { taskOf } from './viewed-partition.ts'
 
@@ -25,11 +26,15 @@ interface Rig {
   tell(lines: readonly string[]): Promise<void>
   verdict(uid: string): string
   readonly appended: Topic[]
+  readonly holdings: Holdings
   directives(): Promise<readonly Directive[]>
   control(key: string): Promise<Control | undefined>
 }
 
-async function rigFor(t: TestContext): Promise<Rig> {
+/** Whoever says so in this header is that user. */
+const USER = 'x-user'
+
+async function rigFor(t: TestContext, isHeld = false): Promise<Rig> {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 1, clock })
   const events = eventsOf(STORY)
@@ -43,19 +48,32 @@ async function rigFor(t: TestContext): Promise<Rig> {
     return await append(topic, partition, records)
   }
   const views = viewsOf([running.task], 1)
+  const holdings = createHoldings(views)
   const parts = {
     views,
-    access: createAccess({ views, authority: undefined, isReadingReviewed: false }),
+    access: {
+      ...createAccess({ views, authority: undefined, isReadingReviewed: false }),
+      // Who may order what is another test's.
+      ...(isHeld ? { order: async () => undefined } : {}),
+    },
     here: taskOf({ tasks: [running.task] }),
     holdings: {
-      ...createHoldings(views),
-      sets: async () => ({ digest: DIGEST, listed: [EMPTY_SET] }),
+      ...holdings,
+      ...(isHeld ? {} : { sets: async () => ({ digest: DIGEST, listed: [EMPTY_SET] }) }),
     },
     ...{ log, codec, clock },
   }
   const { url, server } = await serveEndpoint(
     {
-      add: (routes) => addDirectives(routes, parts),
+      add: (routes) => {
+        routes.addHook('onRequest', async (request) => {
+          const name = request.headers[USER]
+          if (typeof name === 'string') {
+            setPrincipal(request, { by: 'user', user: { name, uid: '', groups: [], extra: {} } })
+          }
+        })
+        addDirectives(routes, parts)
+      },
       version: 'test',
       checks: () => [],
       scrape: async () => '',
@@ -69,6 +87,7 @@ async function rigFor(t: TestContext): Promise<Rig> {
   let told = events.length
   const lines: string[] = [...STORY]
   return {
+    holdings,
     appended,
     order: async (body, headers = {}) =>
       await fetch(`${url}/v1/directives`, {
@@ -212,4 +231,32 @@ test('no order is taken from a web page', async (t) => {
   const response = await rig.order({ verb: 'pause' }, { origin: 'http://evil.example' })
   equal(response.status, 403)
   deepEqual(rig.appended, [])
+})
+
+test('two people approve where that is the policy, and a cluster says of both who they are', async (t) => {
+  const rig = await rigFor(t, true)
+  await rig.tell(['approvals 2', 'lose rs/web', 'rollback', 'relist rs', 'relist pod'])
+  const { answer } = await rig.holdings.plan(undefined, 10)
+  const { digest, total, approvals, first } = answer
+  deepEqual({ total, approvals, first }, { total: 1, approvals: 2, first: null })
+  const approve = async (headers: Record<string, string>): Promise<[number, string]> => {
+    const response = await rig.order({ verb: 'approve', digest, why: 'meant so' }, headers)
+    const { effective, detail } = (await response.json()) as Record<string, string>
+    return [response.status, effective ?? detail ?? '']
+  }
+  const [refused, sentence] = await approve({})
+  equal(refused, 403)
+  match(sentence, /two people have to approve here/)
+  const [one, further] = await approve({ [USER]: 'ann' })
+  equal(one, 200)
+  match(further, /first of two approvals/)
+  match(rig.verdict('pod-a'), /needs approval/)
+  equal((await rig.holdings.plan(undefined, 10)).answer.first?.who, 'user:ann')
+  const [again, why] = await approve({ [USER]: 'ann' })
+  equal(again, 409)
+  match(why, /user:ann has approved it already/)
+  const [two, effect] = await approve({ [USER]: 'bob' })
+  equal(two, 200)
+  match(effect, /what it lets go is judged again now/)
+  match(rig.verdict('pod-a'), /approved by user:ann and user:bob/)
 })

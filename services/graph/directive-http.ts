@@ -7,10 +7,11 @@
  * Not here: what may be asked for (directive-order.ts), who may ask (authority.ts), what follows from it (core/directive.ts).
  */
 import type { FastifyInstance } from 'fastify'
+import { isProven } from '../../core/approval.ts'
 import { pauseKey, protectKey } from '../../core/control-key.ts'
 import { MOST_PROTECTED } from '../../core/directive.ts'
 import type { Directive } from '../../core/event.ts'
-import { directivesOf } from '../../core/graph.ts'
+import { directivesOf, policyOf } from '../../core/graph.ts'
 import type { SetHash } from '../../core/hash.ts'
 import type { ClusterId } from '../../core/object.ts'
 import type { Control } from '../../core/record.ts'
@@ -87,6 +88,7 @@ async function give(
   await checkRoom(parts, order)
   const held = await heldFor(parts, order, cluster)
   const others = await otherPauses(parts, order, cluster)
+  const isFirst = await isFirstOfTwo(parts, order, cluster, who)
   const event: Directive = {
     type: 'Directive',
     verb: order.verb,
@@ -113,7 +115,7 @@ async function give(
     verb,
     cluster,
     who,
-    effective: `${effectOf(order, folded, offsets.length)}${others}`,
+    effective: `${isFirst ? FIRST_OF_TWO : effectOf(order, folded, offsets.length)}${others}`,
     partitions: offsets.length,
     folded,
   }
@@ -188,6 +190,35 @@ async function heldFor(
     409,
     `another set is held for approval by now (sha256:${held.digest}): look at it again with "kinfold plan held", then ${verb} that one`,
   )
+}
+
+const FIRST_OF_TWO =
+  'this is the first of two approvals: nothing goes until somebody else approves the same within an hour'
+
+/** Whether another person still has to approve what this one does. */
+async function isFirstOfTwo(
+  { views, holdings }: DirectiveParts,
+  { verb }: Order,
+  cluster: ClusterId,
+  who: string,
+): Promise<boolean> {
+  if (verb !== 'approve') return false
+  const view = await views.open()
+  const needed = await view.read(() =>
+    view.readers.map((reader) => policyOf(reader).policy.approvals),
+  )
+  if (Math.max(1, ...needed) < 2) return false
+  if (!isProven(who)) {
+    throw new Problem(
+      403,
+      'two people have to approve here, and a cluster has to say who they are: show a token of yours (--http-auth), or have others do it',
+    )
+  }
+  const first = await holdings.firstApproval(cluster)
+  if (first?.who === who) {
+    throw new Problem(409, `${who} has approved it already: somebody else has to, too`)
+  }
+  return first === null
 }
 
 /** What reapers follow by themselves. */

@@ -7,9 +7,11 @@
  * Not here: what holds what (core/hold.ts), taking an approval (core/approval.ts).
  */
 import { createHash } from 'node:crypto'
+import { firstApprovalOf } from '../../core/approval.ts'
 import { openBreakerOf } from '../../core/breaker.ts'
-import { nodeOf } from '../../core/graph.ts'
+import { clusterOf, nodeOf, policyOf } from '../../core/graph.ts'
 import type { SetHash } from '../../core/hash.ts'
+import { isSameSet } from '../../core/hash.ts'
 import { planOf } from '../../core/held-plan.ts'
 import { heldPrefix, lastPart, nodeKey } from '../../core/key.ts'
 import type { HeldBy, Node } from '../../core/node.ts'
@@ -76,6 +78,17 @@ export interface HeldPlan {
   readonly objects: readonly HeldObject[]
   /** SHA-256 over the sets of all partitions; null when not all could be read. */
   readonly digest: string | null
+  /** How many people have to approve it. */
+  readonly approvals: number
+  /** Who of two has; null for nobody yet. */
+  readonly first: ApprovalSoFar | null
+}
+
+export interface ApprovalSoFar {
+  readonly who: string
+  readonly why: string
+  /** Log time at which it is forgotten. */
+  readonly until: number
 }
 
 /** What is held for approval in a cluster: over all partitions, and the set of each. */
@@ -91,6 +104,8 @@ export interface Holdings {
   plan(cluster: string | undefined, limit: number): Promise<Answer<HeldPlan>>
   /** What waits for approval just now. */
   sets(cluster: ClusterId): Promise<HeldSets>
+  /** Who of two people has approved just that; null for nobody. */
+  firstApproval(cluster: ClusterId): Promise<ApprovalSoFar | null>
 }
 
 export function createHoldings(views: Views): Holdings {
@@ -138,7 +153,11 @@ export function createHoldings(views: Views): Holdings {
           .join('; ')
         const total = after.listed.reduce((sum, set) => sum + set.count, 0)
         const digest = partial === '' ? after.digest : null
-        return { answer: { cluster: name, total, objects: objects.sort(byName), digest }, partial }
+        const said = await now.read(() => {
+          return { approvals: approvalsOf(now), first: firstIn(now, cluster) }
+        })
+        const answer = { cluster: name, total, objects: objects.sort(byName), digest, ...said }
+        return { answer, partial }
       }
     },
     async sets(cluster) {
@@ -149,6 +168,10 @@ export function createHoldings(views: Views): Holdings {
         503,
         `not all that is held could be read: ${view.partial()}; ask again later`,
       )
+    },
+    async firstApproval(cluster) {
+      const view = await views.open()
+      return await view.read(() => firstIn(view, cluster))
     },
   }
 }
@@ -257,4 +280,19 @@ function compare(a: readonly string[], b: readonly string[]): number {
   const at = a.findIndex((part, index) => part !== b[index])
   if (at < 0) return 0
   return (a[at] ?? '') < (b[at] ?? '') ? -1 : 1
+}
+
+function approvalsOf({ readers }: View): number {
+  return Math.max(1, ...readers.map((reader) => policyOf(reader).policy.approvals))
+}
+
+/** Of the first partition that holds something and was told: in each the same, but for one that is behind. */
+function firstIn({ readers }: View, cluster: ClusterId): ApprovalSoFar | null {
+  for (const reader of readers) {
+    const first = firstApprovalOf(reader, cluster)
+    const isOver = first === undefined || first.until <= (clusterOf(reader, cluster)?.now ?? 0)
+    if (isOver || !isSameSet(first.set, planOf(reader, cluster))) continue
+    return { who: first.who, why: first.why, until: first.until }
+  }
+  return null
 }
