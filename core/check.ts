@@ -12,7 +12,9 @@ import type { SetHash } from './hash.ts'
 import { EMPTY_SET, isSameSet, withMember } from './hash.ts'
 import { memberOf } from './held-plan.ts'
 import { relistsAwaited } from './judge.ts'
+import type { Timer } from './key.ts'
 import {
+  coordinatesIn,
   coordinatesPart,
   dueKey,
   heldKey,
@@ -26,7 +28,7 @@ import {
 } from './key.ts'
 import { linksOf } from './link.ts'
 import type { Node, Verdict } from './node.ts'
-import type { ClusterId } from './object.ts'
+import type { ClusterId, Coordinates, Uid } from './object.ts'
 import { projectionHash } from './object.ts'
 import { kindOfReference, placeOf } from './standing.ts'
 import type { StateValue } from './state.ts'
@@ -93,8 +95,14 @@ function timersOf(entries: Entries): Timers {
 }
 
 /** Whether a timer of any time looks after the subject. */
-function hasTimer(timers: Timers, cluster: ClusterId, what: string, subject: string): boolean {
-  const key = dueKey(cluster, 0, what, subject)
+function hasTimer(
+  timers: Timers,
+  cluster: ClusterId,
+  what: Timer['what'],
+  uid: Uid,
+  coordinates: Coordinates | null = null,
+): boolean {
+  const key = dueKey(cluster, 0, { what, uid, coordinates })
   const [, encoded = '', , , part = ''] = key.split('/')
   return timers.subjects.has(`${encoded}/${what}/${part}`)
 }
@@ -126,7 +134,7 @@ function checkOne(
       }
       // What another partition told of is told again when it changes.
       const isTold = value.seq > 0
-      if (!isTold && !hasTimer(timers, cluster, 'owner', `${owner}/${place}`)) {
+      if (!isTold && !hasTimer(timers, cluster, 'owner', owner, coordinatesIn(place))) {
         complaints.push('no timer')
       }
       return complaints
