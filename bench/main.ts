@@ -10,6 +10,7 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { benchCascade, PRESET_NAMES, type PresetName } from './cascade.ts'
 import { benchFanout } from './fanout.ts'
 import { benchFold, type FoldOptions } from './fold.ts'
+import { benchFolding, type FoldingOptions } from './folding.ts'
 import { benchHolding, type HoldingOptions } from './holding.ts'
 import { benchLatency, type LatencyOptions } from './latency.ts'
 import { benchMemory } from './memory.ts'
@@ -61,6 +62,12 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     policies: [],
     isOverKafka: true,
     run: async (options) => await benchFold(options as FoldOptions),
+  },
+  folding: {
+    says: 'the fold alone, without servers: CPU, records and reads of an event and of a deleted dependent',
+    options: { events: 120_000, living: 2_500, dependents: 20_000, rounds: 1, commit: 120 },
+    policies: [],
+    run: async (options) => await benchFolding(options as FoldingOptions),
   },
   restore: {
     says: 'a changelog of many keys into an empty store, and Kafka Streams doing the same',

@@ -108,6 +108,23 @@ export class Ownership {
     return Array.from({ length: ADDED }, () => this.#step(life))
   }
 
+  condemnation(dependents: number): Condemnation {
+    const life = this.#born()
+    const { home, owner } = life
+    const all = new Map(
+      Array.from({ length: dependents }, (_, index) => {
+        const dependent = this.#dependentOf(life, index + 1)
+        return [dependent.uid, dependent]
+      }),
+    )
+    const told = (event: LoggedEvent): Told => ({ home, event, condemned: [] })
+    return {
+      added: [owner, ...all.values()].map((each) => told(seen('ObjectAdded', each))),
+      owner: told(deleted(this.#versioned(owner))),
+      gone: (uid) => told(deleted(this.#versioned(all.get(uid)!))),
+    }
+  }
+
   #step(life: Life): Told {
     const step = life.step++
     const { home, owner, dependents } = life
@@ -192,6 +209,20 @@ export class Ownership {
     this.#random = x
     return (x >>> 0) % limit
   }
+}
+
+export interface Condemnation {
+  /** The owner and its dependents. */
+  readonly added: readonly Told[]
+  /** The owner goes. */
+  readonly owner: Told
+  /** So does that dependent. */
+  gone(uid: string): Told
+}
+
+/** One owner of so many dependents, and its end. */
+export function condemnation(dependents: number): Condemnation {
+  return new Ownership(0, 1, 1).condemnation(dependents)
 }
 
 function namespacesOf(partition: number, partitions: number): readonly string[] {

@@ -33,7 +33,8 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
   const state = currentCluster(step, event)
   if (state === undefined) return
   const { cluster, object } = event
-  const seen = seenOf(step.graph, cluster, object, object.uid)
+  const node = nodeOf(step.graph, cluster, object.uid)
+  const seen = node === undefined ? undefined : seenOf(step.graph, cluster, object, object.uid)
   const order =
     seen === undefined ? 0 : compareVersions(object.resourceVersion, seen.resourceVersion)
   if (order !== undefined && order < 0 && seen?.clusterEpoch === state.clusterEpoch) {
@@ -41,7 +42,6 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
     drop(step, 'deleted at a version older than one seen since')
     return
   }
-  const node = nodeOf(step.graph, cluster, object.uid)
   const isOurs = node !== undefined && goesByUs(node)
   const heldSince = isOurs && node.verdict?.evidence === 'E1' ? (node.hold?.since ?? null) : null
   const proof = { ...proofOf(step, state, cluster, object, 'E1'), isOurs, heldSince }

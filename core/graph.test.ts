@@ -6,7 +6,7 @@ import { graphOver } from './graph.ts'
 import { edgeKey, edgesPrefix, nodesPrefix } from './key.ts'
 import type { StateValue } from './state.ts'
 
-const EDGE: StateValue = { type: 'Edge', blocking: false }
+const EDGE: StateValue = { type: 'Edge' }
 const PLACE = { group: '', kind: 'Pod', namespace: 'ns', name: 'a' }
 
 const uids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 3 }), { maxLength: 40 })

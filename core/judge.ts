@@ -13,14 +13,13 @@ import type { StateReader } from './graph.ts'
 import { clusterOf, kindOf, nodeOf, seenOf } from './graph.ts'
 import { mayIssue } from './hold.ts'
 import { attemptFor, baseOf } from './issue.ts'
-import { ANY_KIND, unreadableKey } from './key.ts'
+import { ANY_KIND, unreadableHomeKey, unreadableKey } from './key.ts'
 import { putNode } from './link.ts'
 import type { Attempt, Hold, Node, Verdict } from './node.ts'
 import type { ClusterId, GroupKind, Uid } from './object.ts'
 import { FINALIZER_ORPHAN } from './object.ts'
 import type { Step } from './outcome.ts'
 import { tell, touch } from './outcome.ts'
-import { homeOf } from './partition.ts'
 import { priceOf } from './price.ts'
 import { kindOfReference } from './standing.ts'
 import type { ClusterState } from './state.ts'
@@ -114,7 +113,7 @@ export function relistsAwaited(
   if (seen?.clusterEpoch !== state.clusterEpoch) return undefined
   // Records about one home have its key; those about a whole cluster have the cluster's.
   const unreadable =
-    graph.get(unreadableKey(homeOf(cluster, object.namespace))) ?? graph.get(unreadableKey(cluster))
+    graph.get(unreadableHomeKey(cluster, object.namespace)) ?? graph.get(unreadableKey(cluster))
   if (unreadable?.type !== 'UnreadableHome') return []
   // Records of this home were lost: only what was listed since then is known.
   const named = object.ownerReferences.map(kindOfReference)

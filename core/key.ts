@@ -5,16 +5,20 @@
  * Not here: how the last keys made are remembered (remembered-key.ts).
  */
 import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
+import { homeOf } from './partition.ts'
 import { rememberedByKind, rememberedByPlace, rememberedByUid } from './remembered-key.ts'
 
+/** Every key names a cluster. */
+const clusterPart = rememberedByUid((_, cluster) => part(cluster))
+
 export const nodeKey: (cluster: ClusterId, uid: Uid) => string = rememberedByUid(
-  (cluster, uid) => `node/${part(cluster)}/${part(uid)}`,
+  (cluster, uid) => `node/${clusterPart('', cluster)}/${part(uid)}`,
 )
 
 export const ALL_NODES_PREFIX = 'node/'
 
 export function nodesPrefix(cluster: ClusterId): string {
-  return `node/${part(cluster)}/`
+  return `node/${clusterPart('', cluster)}/`
 }
 
 export const seenKey: (cluster: ClusterId, kind: GroupKind, uid: Uid) => string = rememberedByKind(
@@ -22,7 +26,7 @@ export const seenKey: (cluster: ClusterId, kind: GroupKind, uid: Uid) => string 
 )
 
 export function seenPrefix(cluster: ClusterId, kind: GroupKind): string {
-  return `seen/${part(cluster)}/${kindPart(kind)}/`
+  return `seen/${clusterPart('', cluster)}/${kindPart(kind)}/`
 }
 
 export function edgeKey(
@@ -35,24 +39,24 @@ export function edgeKey(
 }
 
 export function edgesPrefix(cluster: ClusterId, owner: Uid): string {
-  return `edge/${part(cluster)}/${part(owner)}/`
+  return `edge/${clusterPart('', cluster)}/${part(owner)}/`
 }
 
 export const countKey: (cluster: ClusterId, owner: Uid) => string = rememberedByUid(
-  (cluster, owner) => `count/${part(cluster)}/${part(owner)}`,
+  (cluster, owner) => `count/${clusterPart('', cluster)}/${part(owner)}`,
 )
 
 export function interestKey(cluster: ClusterId, uid: Uid, coordinates: Coordinates): string {
-  return `interest/${part(cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`
+  return `interest/${clusterPart('', cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`
 }
 
 /** The walk itself; its visits have `ringPrefix`. */
 export function ringKey(cluster: ClusterId, root: Uid): string {
-  return `walk/${part(cluster)}/${part(root)}`
+  return `walk/${clusterPart('', cluster)}/${part(root)}`
 }
 
 export function ringPrefix(cluster: ClusterId, root: Uid): string {
-  return `ring/${part(cluster)}/${part(root)}/`
+  return `ring/${clusterPart('', cluster)}/${part(root)}/`
 }
 
 export function ringVisitKey(cluster: ClusterId, root: Uid, visited: Uid): string {
@@ -62,7 +66,7 @@ export function ringVisitKey(cluster: ClusterId, root: Uid, visited: Uid): strin
 export const ownerKey: (cluster: ClusterId, uid: Uid, coordinates: Coordinates) => string =
   rememberedByPlace(
     (cluster, uid, coordinates) =>
-      `owner/${part(cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`,
+      `owner/${clusterPart('', cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`,
   )
 
 const kindKeyOf = rememberedByKind((cluster, kind) => kindsPrefix(cluster) + kindPart(kind))
@@ -72,10 +76,10 @@ export function kindKey(cluster: ClusterId, kind: GroupKind): string {
 }
 
 export function kindsPrefix(cluster: ClusterId): string {
-  return `kind/${part(cluster)}/`
+  return `kind/${clusterPart('', cluster)}/`
 }
 
-const clusterKeyOf = rememberedByUid((cluster) => `cluster/${part(cluster)}`)
+const clusterKeyOf = rememberedByUid((cluster) => `cluster/${clusterPart('', cluster)}`)
 
 export function clusterKey(cluster: ClusterId): string {
   return clusterKeyOf(cluster, '')
@@ -87,15 +91,15 @@ export function heldKey(cluster: ClusterId, uid: Uid): string {
 }
 
 export function heldPrefix(cluster: ClusterId): string {
-  return `held/${part(cluster)}/`
+  return `held/${clusterPart('', cluster)}/`
 }
 
 export function planKey(cluster: ClusterId): string {
-  return `plan/${part(cluster)}`
+  return `plan/${clusterPart('', cluster)}`
 }
 
 export function rulingKey(cluster: ClusterId): string {
-  return `ruling/${part(cluster)}`
+  return `ruling/${clusterPart('', cluster)}`
 }
 
 export function approvalKey(cluster: ClusterId): string {
@@ -104,7 +108,7 @@ export function approvalKey(cluster: ClusterId): string {
 
 /** What a partition asked for of a budget, and was granted. */
 export function tokensKey(cluster: ClusterId, budget: string): string {
-  return `tokens/${part(cluster)}/${budget}`
+  return `tokens/${clusterPart('', cluster)}/${budget}`
 }
 
 /** Who waits for a token, in the order of asking. */
@@ -113,47 +117,47 @@ export function ticketKey(cluster: ClusterId, budget: string, number: number): s
 }
 
 export function ticketsPrefix(cluster: ClusterId, budget: string): string {
-  return `ticket/${part(cluster)}/${budget}/`
+  return `ticket/${clusterPart('', cluster)}/${budget}/`
 }
 
 /** A budget, at the cluster's home. */
 export function budgetKey(cluster: ClusterId, budget: string): string {
-  return `budget/${part(cluster)}/${budget}`
+  return `budget/${clusterPart('', cluster)}/${budget}`
 }
 
 /** Empty for all clusters. */
 export function breakerKey(cluster: ClusterId): string {
-  return `breaker/${part(cluster)}`
+  return `breaker/${clusterPart('', cluster)}`
 }
 
 /** How commands of the present minute settle. */
 export function paceKey(cluster: ClusterId): string {
-  return `pace/${part(cluster)}`
+  return `pace/${clusterPart('', cluster)}`
 }
 
 /** Owners of a kind that others deleted lately. */
 export function shareKey(cluster: ClusterId, kind: GroupKind): string {
-  return `share/${part(cluster)}/${kindPart(kind)}`
+  return `share/${clusterPart('', cluster)}/${kindPart(kind)}`
 }
 
 /** The same of each partition, at the cluster's home. */
 export function sharesKey(cluster: ClusterId, kind: GroupKind): string {
-  return `shares/${part(cluster)}/${kindPart(kind)}`
+  return `shares/${clusterPart('', cluster)}/${kindPart(kind)}`
 }
 
 /** What a relist missed of a kind in each partition, at the cluster's home. */
 export function missedKey(cluster: ClusterId, kind: GroupKind): string {
-  return `missed/${part(cluster)}/${kindPart(kind)}`
+  return `missed/${clusterPart('', cluster)}/${kindPart(kind)}`
 }
 
 /** A namespace that is being deleted. */
 export function endingKey(cluster: ClusterId, namespace: string): string {
-  return `ending/${part(cluster)}/${part(namespace)}`
+  return `ending/${clusterPart('', cluster)}/${part(namespace)}`
 }
 
 /** A definition, by its name, that is or was being deleted. */
 export function definitionKey(cluster: ClusterId, name: string): string {
-  return `definition/${part(cluster)}/${part(name)}`
+  return `definition/${clusterPart('', cluster)}/${part(name)}`
 }
 
 export const POLICY_KEY = 'policy'
@@ -165,7 +169,7 @@ export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): st
 }
 
 export function waitsPrefix(cluster: ClusterId, kind: GroupKind): string {
-  return `waits/${part(cluster)}/${kindPart(kind)}/`
+  return `waits/${clusterPart('', cluster)}/${kindPart(kind)}/`
 }
 
 /** Stands for all kinds: what waits for it is looked at when any kind gets in sync. */
@@ -177,7 +181,7 @@ export function dueKey(cluster: ClusterId, timeMs: number, what: string, subject
 }
 
 export function duePrefix(cluster: ClusterId): string {
-  return `due/${part(cluster)}/`
+  return `due/${clusterPart('', cluster)}/`
 }
 
 export function timeOfDueKey(key: string): number {
@@ -190,9 +194,16 @@ export function workKey(number: number): string {
   return `agenda/${padded(number, 15)}`
 }
 
+const unreadableKeyOf = rememberedByUid((_, home) => `unreadable/${part(home)}`)
+
+/** `home` as in partition.ts; a cluster for all of it. */
 export function unreadableKey(home: string): string {
-  return `unreadable/${part(home)}`
+  return unreadableKeyOf('', home)
 }
+
+export const unreadableHomeKey: (cluster: ClusterId, namespace: string) => string = rememberedByUid(
+  (cluster, namespace) => unreadableKey(homeOf(cluster, namespace)),
+)
 
 /** How far a task has come: written with each commit. */
 export const POSITION_KEY = 'position'

@@ -73,15 +73,12 @@ function relink(step: Step, cluster: ClusterId, before: Node | null, after: Node
       step.graph.remove(key)
       count(step, cluster, dependent, link, -1, link)
     } else if (next.blocking !== link.blocking || next.waiting !== link.waiting) {
-      if (next.blocking !== link.blocking) {
-        step.graph.put(key, { type: 'Edge', blocking: next.blocking })
-      }
       count(step, cluster, dependent, next, 0, link)
     }
   }
   for (const [key, link] of now) {
     if (old.has(key)) continue
-    step.graph.put(key, { type: 'Edge', blocking: link.blocking })
+    step.graph.put(key, { type: 'Edge' })
     count(step, cluster, dependent, link, 1, null)
   }
 }

@@ -15,7 +15,7 @@ import { nodeOf } from './graph.ts'
 import { invariant } from './invariant.ts'
 import { judge } from './judge.ts'
 import { coordinatesPart, edgesPrefix, lastPart, ringKey, ringVisitKey } from './key.ts'
-import { putNode } from './link.ts'
+import { linksOf, putNode } from './link.ts'
 import type { ClusterId, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
 import type { Ring, RingVisit, Work } from './state.ts'
@@ -46,9 +46,8 @@ export function walk(step: Step, { cluster, uid: root }: Work, keys: readonly st
   const own = `/${coordinatesPart(node.object)}/`
   let { low } = visit
   for (const key of keys) {
-    const edge = step.graph.get(key)
-    if (edge?.type !== 'Edge' || !edge.blocking || !key.includes(own)) continue
     const uid = lastPart(key)
+    if (!key.includes(own) || !isBlocking(step.graph, cluster, uid, key)) continue
     const known = visitOf(step.graph, cluster, root, uid)
     if (known === undefined) {
       put(step, cluster, root, ring.current, { ...visit, low, cursor: key })
@@ -61,6 +60,11 @@ export function walk(step: Step, { cluster, uid: root }: Work, keys: readonly st
   if (keys.length === KEYS_PER_PAGE) return false
   if (low === visit.index) return end(step, cluster, root, visit.index)
   return goBack(step, cluster, root, ring, { ...visit, low })
+}
+
+function isBlocking(graph: StateReader, cluster: ClusterId, dependent: Uid, edge: string): boolean {
+  const node = nodeOf(graph, cluster, dependent) ?? null
+  return linksOf(cluster, node).get(edge)?.blocking === true
 }
 
 function goTo(step: Step, cluster: ClusterId, root: Uid, ring: Ring, uid: Uid): boolean {

@@ -24,7 +24,7 @@ import type { Step } from './outcome.ts'
 import { askRelist, drop, tell, touch } from './outcome.ts'
 import type { Proof } from './proof.ts'
 import { protectedUntilAfter } from './protection.ts'
-import type { ClusterState, Seen } from './state.ts'
+import type { ClusterState, Owner, Seen } from './state.ts'
 import { stopWaiting } from './wait.ts'
 
 /** The state of the event's cluster, unless the event comes from a watcher that has been succeeded. */
@@ -56,7 +56,10 @@ export function sight(
   isOurs = false,
 ): void {
   if (!isServed(step, cluster, object)) return
-  const owner = ownerOf(step.graph, cluster, object.uid, object)
+  const node = nodeOf(step.graph, cluster, object.uid)
+  const isHere = node !== undefined && isSamePlace(node.object, object)
+  // What is a node here is nothing else here.
+  const owner = isHere ? undefined : ownerOf(step.graph, cluster, object.uid, object)
   // What a GET could not find (E3) may have been created since; what a watch or a relist saw go never comes back under its uid.
   const isFinal = owner?.proof != null && owner.proof.class !== 'E3'
   const isGone = isFinal && owner.proof.clusterEpoch === state.clusterEpoch
@@ -64,12 +67,11 @@ export function sight(
     drop(step, 'it was seen deleted in this epoch of the cluster')
     return
   }
-  const node = nodeOf(step.graph, cluster, object.uid)
-  if (node !== undefined && !isSamePlace(node.object, object)) {
+  if (node !== undefined && !isHere) {
     drop(step, `its uid belongs to ${node.object.kind} "${node.object.name}"`)
     return
   }
-  const seen = seenOf(step.graph, cluster, object, object.uid)
+  const seen = isHere ? seenOf(step.graph, cluster, object, object.uid) : undefined
   const isCurrent = seen?.clusterEpoch === state.clusterEpoch
   const order =
     seen === undefined || !isCurrent
@@ -86,7 +88,7 @@ export function sight(
     sync: sync ?? seen?.sync ?? 0,
     clusterEpoch: state.clusterEpoch,
   })
-  if (node === undefined) return appeared(step, cluster, object, owner?.orphanedAt ?? null)
+  if (node === undefined) return appeared(step, cluster, object, owner)
   const isListed = sync !== null
   const how = { isNewer: order > 0, wasCurrent: isCurrent, isListed, isOurs }
   changed(step, cluster, node, object, how)
@@ -119,7 +121,7 @@ function appeared(
   step: Step,
   cluster: ClusterId,
   object: ObjectMeta,
-  orphanedAt: number | null,
+  owner: Owner | undefined,
 ): void {
   const places = placesOf(step, cluster, object)
   putNode(step, cluster, null, {
@@ -132,7 +134,7 @@ function appeared(
     orphanedAt:
       object.deletedAt === null
         ? null
-        : (orphanedAt ?? markAfter(null, object, false, step.at.timestamp)),
+        : (owner?.orphanedAt ?? markAfter(null, object, false, step.at.timestamp)),
     isFreed: false,
     letGoAt: null,
     ringed: false,
@@ -147,9 +149,7 @@ function appeared(
     const held = withMember(kind.held, object.uid)
     step.graph.put(kindKey(cluster, object), { ...kind, held })
   }
-  if (ownerOf(step.graph, cluster, object.uid, object) !== undefined) {
-    step.graph.remove(ownerKey(cluster, object.uid, object))
-  }
+  if (owner !== undefined) step.graph.remove(ownerKey(cluster, object.uid, object))
   noteNamespace(step, cluster, null, object)
   noteDefinition(step, cluster, null, object)
   touch(step, cluster, object.uid)

@@ -59,7 +59,6 @@ export interface Seen {
 /** `edge/<cluster>/<owner's uid>/<coordinates>/<dependent's uid>`. */
 export interface Edge {
   readonly type: 'Edge'
-  readonly blocking: boolean
 }
 
 /** `count/<cluster>/<owner's uid>`: its edges, by the coordinates they name (nearly always one). */

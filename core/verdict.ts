@@ -115,7 +115,9 @@ function verdictMaker(
     const because =
       typeof grounds === 'string' ? grounds : grounds.map((stand) => stand.reason).join('; ')
     const events = stands.flatMap((stand) => (stand.basis === null ? [] : [stand.basis]))
-    const basis = [...new Set([node.position, ...events])].sort(byOffset)
+    const basis = [node.position, ...events]
+      .sort(byOffset)
+      .filter((each, index, all) => index === 0 || each !== all[index - 1])
     const verdict: Verdict = {
       type,
       evidence,

@@ -3,7 +3,7 @@
  * with `monotonicMs`.
  */
 export interface Clock {
-  /** Wall time in milliseconds since 1970. */
+  /** Wall time in whole milliseconds since 1970. */
   now(): number
   /** Never goes back; its zero means nothing. */
   monotonicMs(): number

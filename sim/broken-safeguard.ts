@@ -198,4 +198,22 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       test: 'a pause, protection and the policy’s are said again where all of control is lost (F39)',
     },
   },
+  {
+    name: 'what was never seen is not held',
+    mistake: 'a dependent that a restore brought back before its owner goes at once',
+    changes: [{ file: 'core/hold.ts', from: 'return e3Ms', to: 'return 0' }],
+    by: 'sim',
+  },
+  {
+    name: 'what is archived is not all of it',
+    mistake: 'what is made again of it lacks its annotations',
+    changes: [
+      {
+        file: 'services/reaper/archive.ts',
+        from: 'const { managedFields: _, ...rest } = metadata',
+        to: 'const { managedFields: _, annotations: __, ...rest } = metadata',
+      },
+    ],
+    by: 'sim',
+  },
 ]

@@ -11,6 +11,7 @@ import type { Appended } from './broker.ts'
 import { effectCheckers } from './effect-checkers.ts'
 import type { Passage } from './network.ts'
 import { restCheckers } from './rest-checkers.ts'
+import { safeguardCheckers } from './safeguard-checkers.ts'
 import type { Acting, Site } from './site.ts'
 import type { Truth } from './truth.ts'
 import type { WholeWorld } from './world.ts'
@@ -39,4 +40,8 @@ export interface Checker {
   rest?(world: WholeWorld): Promise<readonly string[]>
 }
 
-export const CHECKERS: readonly Checker[] = [...effectCheckers, ...restCheckers]
+export const CHECKERS: readonly Checker[] = [
+  ...effectCheckers,
+  ...safeguardCheckers,
+  ...restCheckers,
+]

@@ -64,7 +64,7 @@ export class Timeline implements Clock {
       const next = this.#heap[0]
       if (next === undefined || next.at > until) break
       this.#elapsedMs = next.at
-      if (this.#wakeAllDue()) await setImmediate()
+      if (this.#wakeAllDue()) await settled()
     }
     this.#elapsedMs = until
   }
@@ -111,6 +111,11 @@ export class Timeline implements Clock {
     }
     heap[index] = moved
   }
+}
+
+/** All that promises carry on with is over; no turn of the event loop, for nothing in a world waits for the machine. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve))
 }
 
 function isBefore(one: Sleeper, other: Sleeper): boolean {

@@ -56,6 +56,7 @@ export const BY_THEMSELVES: Readonly<Record<string, string>> = {
   F66: 'users misspell names, kinds and versions',
   F73: 'users delete and make again under the same name',
   F74: 'users delete what a finalizer of their own holds',
+  F92: 'in guarded worlds with small budgets, when ten minutes have seen all that may begin and graph processes began anew meanwhile',
 }
 
 /** Rows of simulation that no world brings about, and what shows them instead. */
@@ -64,9 +65,7 @@ export const UNCOVERED: Readonly<Record<string, string>> = {
   F35: 'not chosen: no sequences per source; counts and hashes at each relist find what was lost',
   F36: 'not chosen: the same',
   F42: 'the number of partitions is compared where stores and logs are opened, outside of the loops',
-  F92: 'budgets across restarts are the fold’s: guarded worlds restart all the time, and nobody checks windows here yet',
   F93: 'approvals are checked in the fold’s own tests; nobody approves here yet, so what waits for one is told apart',
-  F95: 'no world archives yet; the reaper’s own tests show that nothing goes without a record',
   F96: 'not chosen: commands are not signed',
   F99: 'not chosen: one version of the fold decides for a partition',
 }

@@ -36,6 +36,8 @@ export class Incarnation {
   readonly #waiting: (() => void)[] = []
   #phase: 'alive' | 'frozen' | 'dead' = 'alive'
   #trap: Trap | undefined
+  readonly #onStill = new Set<(isStill: () => boolean) => void>()
+  #thaws = 0
   /** It was, at some time: what happened meanwhile it could not notice. */
   wasFrozen = false
 
@@ -80,22 +82,38 @@ export class Incarnation {
     else if (this.#phase === 'frozen') this.#waiting.push(news)
   }
 
+  /** Called whenever it falls silent, frozen or dead, with what says whether it still is. The answer takes the call back. */
+  whenStill(callback: (isStill: () => boolean) => void): () => void {
+    this.#onStill.add(callback)
+    if (!this.isAlive) callback(this.#silence())
+    return () => this.#onStill.delete(callback)
+  }
+
   freeze(): void {
     if (this.#phase !== 'alive') return
     this.#phase = 'frozen'
     this.wasFrozen = true
+    for (const each of this.#onStill) each(this.#silence())
   }
 
   thaw(): void {
     if (this.#phase !== 'frozen') return
     this.#phase = 'alive'
+    this.#thaws++
     for (const go of this.#waiting.splice(0)) go()
   }
 
   kill(): void {
+    const wasAlive = this.isAlive
     this.#phase = 'dead'
     this.#waiting.length = 0
+    if (wasAlive) for (const each of this.#onStill) each(this.#silence())
     this.#dead.abort(new Error(`${this.name} was killed`))
+  }
+
+  #silence(): () => boolean {
+    const thaws = this.#thaws
+    return () => !this.isAlive && this.#thaws === thaws
   }
 
   #pass(crossing: Crossing, isBack: boolean): Promise<void> | undefined {
@@ -127,7 +145,7 @@ export interface Wall {
 
 export function clockOf(time: Clock, incarnation: Incarnation, wall: Wall): Clock {
   return {
-    now: () => wall.standsAt ?? time.now() + wall.skewMs,
+    now: () => Math.floor(wall.standsAt ?? time.now() + wall.skewMs),
     monotonicMs: () => time.monotonicMs(),
     sleep: (ms, signal) => incarnation.call('sleep', () => time.sleep(ms, signal)),
   }

@@ -178,6 +178,27 @@ export const logFaults: readonly Fault[] = [
     },
   },
   {
+    row: 'F95',
+    what: 'the archive takes nothing, takes its time, or has taken what it says it has not',
+    lastsMs: [MINUTE, 20 * MINUTE],
+    most: 4,
+    suits: ({ archive }) => archive !== 'off',
+    begin({ world, fault }) {
+      const chance = seeded(fault.seed)
+      return world.broker.hinder(async ({ call, topic }) => {
+        if (call !== 'append' || topic !== 'archive' || chance.next() >= 0.7) return undefined
+        world.reached('F95')
+        const how = chance.pick(['full', 'away', 'unknown', 'slow'] as const)
+        if (how === 'full') throw new LogError('FULL', 'there is no room for it')
+        if (how === 'away') throw new LogError('UNAVAILABLE', AWAY)
+        if (how === 'slow') await world.time.sleep(chance.below(20 * SECOND))
+        return () => {
+          if (how === 'unknown') throw new LogError('UNKNOWN_OUTCOME', 'the answer was lost')
+        }
+      })
+    },
+  },
+  {
     row: 'F97',
     what: 'somebody tells of a deletion that was none, in the name of a watcher that is no more',
     lastsMs: [30 * SECOND, 2 * MINUTE],
@@ -258,7 +279,7 @@ function beginAnew(world: WholeWorld): void {
   const starts = world.slots.map((slot) => slot.holdDown())
   world.broker.replace()
   world.isLogHurt = false
-  for (const site of world.sites) world.truthOf(site).forgetTheUnseen()
+  world.begunAnewMs = world.time.now()
   for (const { disk } of world.slots) disk.lose()
   for (const cluster of world.pausedMs.keys()) void direct(world, 'pause', cluster, '')
   for (const key of world.protectedMs.keys()) {

@@ -10,16 +10,23 @@ import { runSeeds } from './crowd.ts'
 import { FAULTS } from './faults.ts'
 import { draw, type SimOptions } from './options.ts'
 import { shrink } from './shrink.ts'
+import { Tally } from './tally.ts'
 import { stamp } from './trace.ts'
 import { type Report, report } from './worker.ts'
 
 const HELP = `npm run sim -- [options]
   --seed N        one world, and a digest of all that happened
-  --seeds COUNT   many, from --from N (1)
+  --seeds COUNT   many, from --from N (1); told one by one up to a hundred, beyond that those that went wrong and, each minute, how far it is
   --processes N   at once (2)
   --trace         print what happens
   --only F5,F9    of one seed: leave out all other faults
   --no-shrink     do not look for the faults that a failing seed needs`
+
+/** More than that say nothing one by one, unless they go wrong. */
+const MOST_TOLD = 100
+const PROGRESS_MS = 60_000
+/** As shells have it. */
+const INTERRUPTED = 130
 
 const { values } = parseArgs({
   options: {
@@ -59,25 +66,21 @@ function kept(options: SimOptions, only: string | undefined): SimOptions {
   return { ...options, faults: options.faults.filter(({ row }) => rows.includes(row)) }
 }
 
+/** Until it is done or interrupted; what is known by then is told. */
 async function many(count: number, from: number): Promise<void> {
   const seeds = Array.from({ length: count }, (_, index) => from + index)
-  const totals = { hits: 0, cpuMs: 0, elapsedMs: 0, wrong: 0 }
-  const fired = new Map<string, number>()
-  await runSeeds(seeds, Number(values.processes ?? 2), (each) => {
-    tell(each)
-    totals.cpuMs += each.cpuMs
-    totals.elapsedMs += each.elapsedMs
-    totals.wrong += each.wrongs.length > 0 ? 1 : 0
-    for (const [row, times] of each.fired) {
-      fired.set(row, (fired.get(row) ?? 0) + 1)
-      totals.hits += times
-    }
-  })
-  const never = FAULTS.filter(({ row }) => !fired.has(row)).map(({ row }) => row)
-  const hours = Math.round(totals.elapsedMs / 3_600_000)
-  const cpu = (totals.cpuMs / 1_000 / count).toFixed(1)
-  console.log(`${count} seeds, ${hours} virtual hours, ${totals.hits} faults, ${cpu} s of CPU each`)
-  console.log(`${totals.wrong} went wrong; never reached: ${never.join(' ') || 'none'}`)
+  const tally = new Tally(count)
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  const progress = setInterval(() => console.log(tally.progress()), PROGRESS_MS)
+  const onReport = (each: Report): void => {
+    tally.add(each)
+    if (count <= MOST_TOLD || each.wrongs.length > 0) tell(each)
+  }
+  await runSeeds(seeds, Number(values.processes ?? 2), onReport, stop.signal)
+  clearInterval(progress)
+  for (const line of tally.lines()) console.log(line)
+  if (stop.signal.aborted) process.exitCode = INTERRUPTED
 }
 
 function tell({ seed, wrongs, reaped, fired, cpuMs, digest }: Report): void {

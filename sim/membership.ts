@@ -13,7 +13,6 @@ import type { Incarnation } from './incarnation.ts'
 
 /** As Kafka's session timeout. */
 const SESSION_MS = 20_000
-const LOOK_MS = 1_000
 /** Until a process that slept hears of what it lost. */
 const NEWS_MS = 1_500
 
@@ -24,11 +23,16 @@ export function membership(group: MemoryCoordinator, by: Incarnation, time: Time
     async *assignments(url, signal) {
       while (!signal.aborted) {
         const out = new AbortController()
-        void watchOver(by, time, out, signal)
-        for await (const placed of inner.assignments(url, AbortSignal.any([signal, out.signal]))) {
-          const known = heard(placed, by, time)
-          await by.call('ask', () => undefined)
-          yield known
+        const end = watchOver(by, time, out)
+        try {
+          const either = AbortSignal.any([signal, out.signal])
+          for await (const placed of inner.assignments(url, either)) {
+            const known = heard(placed, by, time)
+            await by.call('ask', () => undefined)
+            yield known
+          }
+        } finally {
+          end()
         }
         await by.call('ask', () => time.sleep(NEWS_MS, signal))
       }
@@ -37,19 +41,13 @@ export function membership(group: MemoryCoordinator, by: Incarnation, time: Time
   }
 }
 
-/** Puts it out once nothing was heard of it for a session. */
-async function watchOver(
-  by: Incarnation,
-  time: Timeline,
-  out: AbortController,
-  signal: AbortSignal,
-): Promise<void> {
-  let heardMs = time.monotonicMs()
-  while (!signal.aborted && !out.signal.aborted) {
-    await time.sleep(LOOK_MS, signal)
-    if (by.isAlive) heardMs = time.monotonicMs()
-    else if (time.monotonicMs() - heardMs >= SESSION_MS) out.abort(new Error('not heard of'))
-  }
+/** Puts it out once nothing was heard of it for a session. Returns what ends that. */
+function watchOver(by: Incarnation, time: Timeline, out: AbortController): () => void {
+  return by.whenStill((isStill) => {
+    time.at(time.monotonicMs() + SESSION_MS, () => {
+      if (isStill()) out.abort(new Error('not heard of'))
+    })
+  })
 }
 
 function heard({ partition, role, revoked }: Placed, by: Incarnation, time: Timeline): Placed {

@@ -87,10 +87,15 @@ export class Network {
       request: (request, signal) => {
         const sentMs = this.#time.monotonicMs()
         return by.call('request', async () => {
-          const until = AbortSignal.any([signal, connection.broken.signal])
-          until.throwIfAborted()
-          const answer = await this.#pass(name, by, request, until, sentMs)
-          return { ...answer, body: crossing(untilAborted(answer.body, until), by) }
+          const line = new Line(signal, connection.broken.signal, request.purpose === 'watch')
+          try {
+            line.until.throwIfAborted()
+            const answer = await this.#pass(name, by, request, line.until, sentMs)
+            return { ...answer, body: new Body(answer.body, line, by) }
+          } catch (error) {
+            line.hangUp()
+            throw error
+          }
         })
       },
       [Symbol.asyncDispose]: async () => {
@@ -141,40 +146,87 @@ export class Network {
   }
 }
 
-async function* crossing(
-  chunks: AsyncIterable<Uint8Array>,
-  by: Incarnation,
-): AsyncGenerator<Uint8Array> {
-  const each = chunks[Symbol.asyncIterator]()
-  try {
-    for (;;) {
-      const next = await by.call('chunk', () => each.next())
-      if (next.done === true) return
-      yield next.value
-    }
-  } finally {
-    await each.return?.()
+/** Under one request: it goes when the request is given up or its connection breaks. */
+class Line {
+  readonly #either = new AbortController()
+  readonly #given: AbortSignal
+  readonly #broken: AbortSignal
+  readonly #isForLong: boolean
+
+  /** `isForLong`: the server may go on with it by itself, as with a watch. */
+  constructor(given: AbortSignal, broken: AbortSignal, isForLong: boolean) {
+    this.#isForLong = isForLong
+    this.#given = given
+    this.#broken = broken
+    if (given.aborted) this.#onGiven()
+    else if (broken.aborted) this.#onBroken()
+    // `AbortSignal.any` costs as much as the rest of a request.
+    given.addEventListener('abort', this.#onGiven)
+    broken.addEventListener('abort', this.#onBroken)
   }
+
+  get until(): AbortSignal {
+    return this.#either.signal
+  }
+
+  /** Connections and loops live on, so nothing of a request that is over may hang on to them. */
+  hangUp(): void {
+    this.#given.removeEventListener('abort', this.#onGiven)
+    this.#broken.removeEventListener('abort', this.#onBroken)
+    if (this.#isForLong) this.#either.abort(HUNG_UP)
+  }
+
+  readonly #onGiven = (): void => this.#either.abort(this.#given.reason)
+  readonly #onBroken = (): void => this.#either.abort(this.#broken.reason)
 }
 
 /** As a connection does it: an abort ends the body at once, whatever the server is about. */
-async function* untilAborted(
-  body: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const aborted = Promise.withResolvers<never>()
-  aborted.promise.catch(() => undefined)
-  const onAbort = (): void => aborted.reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (signal.aborted) onAbort()
-  const chunks = body[Symbol.asyncIterator]()
-  try {
-    for (;;) {
-      const next = await Promise.race([chunks.next(), aborted.promise])
-      if (next.done === true) return
-      yield next.value
+class Body implements AsyncIterableIterator<Uint8Array> {
+  readonly #chunks: AsyncIterator<Uint8Array>
+  readonly #line: Line
+  readonly #by: Incarnation
+  #isOver = false
+  #fail: (reason: unknown) => void = () => {}
+
+  constructor(chunks: AsyncIterable<Uint8Array>, line: Line, by: Incarnation) {
+    this.#chunks = chunks[Symbol.asyncIterator]()
+    this.#line = line
+    this.#by = by
+    line.until.addEventListener('abort', () => this.#fail(line.until.reason), { once: true })
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    if (this.#isOver) return NO_MORE
+    try {
+      const next = await this.#by.call('chunk', () => this.#take())
+      if (next.done !== true) return next
+    } catch (error) {
+      void this.return()
+      throw error
     }
-  } finally {
-    signal.removeEventListener('abort', onAbort)
+    return await this.return()
+  }
+
+  /** However it ended for its reader: what goes on behind it, as a watch that a fault has cut short, is told. */
+  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.#isOver = true
+    this.#line.hangUp()
+    this.#chunks.return?.().catch(() => undefined)
+    return NO_MORE
+  }
+
+  #take(): Promise<IteratorResult<Uint8Array>> {
+    return new Promise((resolve, reject) => {
+      this.#fail = reject
+      if (this.#line.until.aborted) reject(this.#line.until.reason)
+      this.#chunks.next().then(resolve, reject)
+    })
   }
 }
+
+const HUNG_UP = new ExchangeError('CUT', 'nobody reads on')
+const NO_MORE: IteratorReturnResult<undefined> = { done: true, value: undefined }

@@ -26,6 +26,8 @@ export interface SimOptions {
   /** The reapers share partitions; else each carries out everything. */
   readonly isReapingShared: boolean
   readonly policy: Policy
+  /** Whether objects are put away before they are deleted; `secrets`: Secrets, too. */
+  readonly archive: 'off' | 'on' | 'secrets'
   readonly watcher: Partial<WatcherConfig>
   readonly retention: { readonly keepEvents: number; readonly snapshotEvents: number }
   /** The time with faults. */
@@ -81,7 +83,8 @@ export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
     ...{ seed, clusters, partitions, shape, safetyMs },
     ...{ watchers: two(), graphs: two(), reapers: two(), standbys: chance.below(2) },
     isReapingShared: chance.next() < 0.6,
-    policy: policy(chance),
+    policy: budgeted(seed, policy(chance)),
+    archive: ofOwn(seed, 'archive').pick(['off', 'off', 'off', 'on', 'secrets'] as const),
     watcher: watcherConfig(chance, clusters * (partitions + 2)),
     retention: chance.pick([KEEP_ALL, KEEP_ALL, { keepEvents: 1_500, snapshotEvents: 500 }]),
     bursts: bursts(chance, safetyMs),
@@ -94,6 +97,18 @@ const KEEP_ALL = { keepEvents: 10_000_000, snapshotEvents: 10_000_000 }
 function policy(chance: Chance): Policy {
   const mode = chance.next() < 0.9 ? 'enforce' : chance.pick(['dry-run', 'observe'] as const)
   return policyFor(mode, chance.next() < 0.75 ? 'parity' : 'guarded')
+}
+
+/** Half of those that have budgets have such as a world of this size comes up to. */
+function budgeted(seed: number, drawn: Policy): Policy {
+  const chance = ofOwn(seed, 'budgets')
+  const few = { e1: 1 + chance.below(3), e2: 1 + chance.below(2), e3: 1 + chance.below(2) }
+  return drawn.budgets === null || chance.next() < 0.5 ? drawn : { ...drawn, budgets: few }
+}
+
+/** What is drawn of it changes nothing else. */
+function ofOwn(seed: number, name: string): Chance {
+  return seeded(seed * 31 + hashOf(name))
 }
 
 /** Virtual time is cheap, not free: what only ticks ticks slowly, the more so the more partitions hear of it. */
@@ -129,7 +144,7 @@ function faults(
   const drawn: ScheduledFault[] = []
   for (const { row, lastsMs, most, suits } of drawable) {
     // Numbers are drawn whether it is on or not, so a new fault changes no world beyond itself.
-    const own = seeded(world.seed * 31 + hashOf(row))
+    const own = ofOwn(world.seed, row)
     const isOn = own.next() < SWARM && (suits?.(world) ?? true)
     const count = 1 + own.below(most)
     if (!isOn) continue

@@ -145,6 +145,9 @@ function reaperOf(parts: Parts, connected: readonly ConnectedCluster[]): Reaper 
     clusters: (id) => connected.find((each) => each.id === id),
     config: { mode: world.policy.mode, saveEveryMs: SAVE_MS, controlPollMs: CONTROL_MS },
     observe: (note: ReaperNote) => world.reaperSays(incarnation, note),
+    ...(options.archive !== 'off' && {
+      archive: { secrets: options.archive === 'secrets', key: undefined },
+    }),
     placement: group && { of: membership(group, incarnation, time), url: incarnation.name },
     ...(options.shape === 'embedded' && { placement: undefined }),
   })

@@ -73,6 +73,11 @@ export class Site {
     return this.#replayedMs !== undefined
   }
 
+  /** Wall time of what is happening, or happened when it is told again. */
+  get nowMs(): number {
+    return this.#replayedMs ?? this.#time.now()
+  }
+
   /** Writes so far. */
   get writes(): number {
     return this.#journal.length

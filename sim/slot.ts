@@ -30,7 +30,8 @@ export class Slot {
   readonly #world: WholeWorld
   readonly #time: Timeline
   readonly #chance: Chance
-  #lives = 0
+  /** Processes so far. */
+  lives = 0
   /** Holds it down; nobody starts it until it is zero. */
   #holds = 0
 
@@ -48,7 +49,7 @@ export class Slot {
 
   start(): void {
     if (this.process !== undefined || this.#holds > 0) return
-    const incarnation = new Incarnation(`${this.name}.${++this.#lives}`)
+    const incarnation = new Incarnation(`${this.name}.${++this.lives}`)
     const process = startProcess(this.#world, this, incarnation)
     this.process = process
     this.#world.trace.note('start', incarnation.name)

@@ -8,6 +8,10 @@ import type { Clock } from '../ports/clock.ts'
 import type { Judged } from './oracle.ts'
 import type { Acting, Site } from './site.ts'
 
+type Reference = NonNullable<ApiObject['metadata']['ownerReferences']>[number]
+
+/** What went with a namespace may be told, and go, for so long afterwards. */
+const ENDED_MS = 40 * 60_000
 /** A waiting owner is looked at again by commands older than that. */
 const LOOK_MS = 2_000
 
@@ -19,16 +23,28 @@ export class Truth implements Judged {
   /** When one that waited became orphaning. */
   readonly #turnedMs: Map<string, number> = new Map()
   readonly #time: Clock
+  readonly #begunAnewMs: () => number
+  #forgotMs = Number.NEGATIVE_INFINITY
   /** Of the request that is judged. */
   #sentMs = 0
   /** Deletes of ours that took effect, by uid. */
   readonly deleted: Map<string, number> = new Map()
   /** Effects of ours, by uid. */
   readonly effects: Map<string, number> = new Map()
+  /** Of what we deleted, since when it could have gone; by uid. */
+  readonly heldSinceMs: Map<string, number> = new Map()
+  /** What is no more, and since when; by uid. */
+  readonly #removed: Map<string, { readonly object: ApiObject; readonly ms: number }> = new Map()
+  /** Since when each uid first named just these owners, by what it named. */
+  readonly #named: Map<string, Map<string, number>> = new Map()
+  /** Namespaces, and when they were deleted last. */
+  readonly #endedMs: Map<string, number> = new Map()
 
-  constructor(site: Site, time: Clock) {
+  /** `begunAnewMs`: wall time at which somebody last began with an empty log. */
+  constructor(site: Site, time: Clock, begunAnewMs: () => number) {
     this.#site = site
     this.#time = time
+    this.#begunAnewMs = begunAnewMs
   }
 
   get server(): Judged['server'] {
@@ -46,8 +62,11 @@ export class Truth implements Judged {
     for (const uid of this.orphaned.keys()) if (!uids.has(uid)) this.orphaned.delete(uid)
   }
 
-  /** Somebody begins with an empty log: what is known from then on is what can be seen. */
-  forgetTheUnseen(): void {
+  /** Once somebody began with an empty log, what is known is what can be seen: also of a server that is set back and tells its life again. */
+  #forgetTheUnseen(): void {
+    const begunAnewMs = this.#begunAnewMs()
+    if (this.#forgotMs >= begunAnewMs || this.#site.nowMs < begunAnewMs) return
+    this.#forgotMs = begunAnewMs
     const orphaning = this.#site.all().filter(({ metadata }) => {
       const { deletionTimestamp, finalizers = [] } = metadata
       return deletionTimestamp !== undefined && finalizers.includes('orphan')
@@ -56,7 +75,46 @@ export class Truth implements Judged {
     for (const uid of this.orphaned.keys()) if (!uids.has(uid)) this.orphaned.delete(uid)
   }
 
-  see({ before, after }: Effect, acting: Acting | undefined): void {
+  /** Since when it has named the owners that it names now. */
+  namesSinceMs({ metadata }: ApiObject): number {
+    return this.#named.get(metadata.uid)?.get(namesOf(metadata)) ?? 0
+  }
+
+  /** Since when the very owner that is named is no more; 0 if it never was. */
+  goneSinceMs({ metadata }: ApiObject, { kind, name, uid }: Reference): number {
+    const gone = this.#removed.get(uid)
+    if (gone === undefined) return 0
+    const { object, ms } = gone
+    const { namespace = metadata.namespace } = object.metadata
+    const isIt = object.kind === kind && object.metadata.name === name
+    return isIt && namespace === metadata.namespace ? ms : 0
+  }
+
+  /** Whether its namespace was deleted a while ago at most. */
+  hasEnded(namespace: string): boolean {
+    const endedMs = this.#endedMs.get(namespace)
+    return endedMs !== undefined && this.#site.nowMs - endedMs < ENDED_MS
+  }
+
+  #remember({ before, after, kind }: Effect): void {
+    const { nowMs } = this.#site
+    if (after === null && before !== null)
+      this.#removed.set(before.metadata.uid, { object: before, ms: nowMs })
+    if (after !== null) {
+      const named = this.#named.get(after.metadata.uid) ?? new Map<string, number>()
+      this.#named.set(after.metadata.uid, named)
+      const names = namesOf(after.metadata)
+      if (!named.has(names)) named.set(names, nowMs)
+    }
+    const isEnding = after === null || after.metadata.deletionTimestamp !== undefined
+    const { name = '' } = (after ?? before)?.metadata ?? {}
+    if (kind.resource === 'namespaces' && isEnding) this.#endedMs.set(name, nowMs)
+  }
+
+  see(effect: Effect, acting: Acting | undefined): void {
+    this.#forgetTheUnseen()
+    this.#remember(effect)
+    const { before, after } = effect
     const { finalizers = [], uid = '' } = after?.metadata ?? {}
     this.#sentMs = acting?.sentMs ?? this.#time.monotonicMs()
     const isTurned = finalizers.includes('orphan') && this.waited.has(uid)
@@ -71,6 +129,12 @@ export class Truth implements Judged {
       this.orphaned.delete(before.metadata.uid)
     }
   }
+}
+
+function namesOf({ ownerReferences = [] }: ApiObject['metadata']): string {
+  return JSON.stringify(
+    ownerReferences.map(({ apiVersion, kind, name, uid }) => [apiVersion, kind, name, uid]),
+  )
 }
 
 /** Whether the effect is the one that was asked for: what goes with it, such as a namespace's content, is the server's doing. */

@@ -29,11 +29,20 @@ export async function report(options: SimOptions, print?: (line: string) => void
     return { ...rest, fired: [...fired], cpuMs: cpuMs() }
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    const nothing = { reaped: 0, fired: [], elapsedMs: 0, digest: '' }
-    return { seed, wrongs: [`it threw ${text}`], ...nothing, cpuMs: cpuMs() }
+    return { ...unfinished(seed, `it threw ${text}`), cpuMs: cpuMs() }
   }
 }
 
-process.on('message', (seed: number) => {
-  void report(draw(seed, FAULTS)).then((each) => process.send?.(each))
-})
+/** Of a run that came to no end. */
+export function unfinished(seed: number, why: string): Report {
+  return { seed, wrongs: [why], reaped: 0, fired: [], elapsedMs: 0, cpuMs: 0, digest: '' }
+}
+
+if (import.meta.main) {
+  process.on('message', (seed: number) => {
+    void report(draw(seed, FAULTS)).then((each) => process.send?.(each))
+  })
+  // A terminal interrupts all that it started; this one ends with who started it.
+  process.on('SIGINT', () => undefined)
+  process.on('disconnect', () => process.exit())
+}

@@ -33,10 +33,13 @@ import { statesOf } from './states.ts'
 import { Trace } from './trace.ts'
 import { isAskedFor, Truth } from './truth.ts'
 
+/** It makes code of the schemas, and that code becomes fast with use: once for all worlds of a process. */
+const CODEC: Codec = avroCodec()
+
 export class WholeWorld {
   readonly options: SimOptions
   readonly time: Timeline = new Timeline()
-  readonly codec: Codec = avroCodec()
+  readonly codec: Codec = CODEC
   /** What users draw from. */
   readonly chance: Chance
   /** What processes draw from. */
@@ -73,6 +76,8 @@ export class WholeWorld {
   isOver = false
   /** Acknowledged records were lost, and nobody has begun anew: what is there need not add up. */
   isLogHurt = false
+  /** Wall time at which a person last began with an empty log. */
+  begunAnewMs: number = Number.NEGATIVE_INFINITY
   /** The time with faults. */
   isTroubled = false
   requests = 0
@@ -190,7 +195,8 @@ export class WholeWorld {
   }
 
   truthOf(site: Site): Truth {
-    const known = this.#truths.get(site.server) ?? new Truth(site, this.time)
+    const known =
+      this.#truths.get(site.server) ?? new Truth(site, this.time, () => this.begunAnewMs)
     this.#truths.set(site.server, known)
     return known
   }

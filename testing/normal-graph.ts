@@ -36,8 +36,6 @@ function normalValue(value: StateValue, options: NormalOptions): unknown {
     }
     case 'Seen':
       return value.resourceVersion
-    case 'Edge':
-      return value.blocking
     case 'Count':
       return [...value.places].sort((a, b) => (a.coordinates < b.coordinates ? -1 : 1))
     case 'Owner':

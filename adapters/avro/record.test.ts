@@ -539,7 +539,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     attempt: maybe(attempt),
   },
   Seen: { resourceVersion: text, sync: number, clusterEpoch: number },
-  Edge: { blocking: truth },
+  Edge: {},
   Count: {
     places: list(
       record({ coordinates: text, dependents: number, blocking: number, waiting: number }),

@@ -139,7 +139,7 @@ export class LeaseObject {
       if (limit.signal.aborted) return
       const text = `${method} ${this.#path} took longer than ${callMs} ms`
       over.reject(new ClusterError('UNREACHABLE', text))
-      limit.abort()
+      limit.abort(OVER)
     })
     try {
       signal.throwIfAborted()
@@ -149,10 +149,12 @@ export class LeaseObject {
       throw failed(error, this.#path)
     } finally {
       signal.removeEventListener('abort', giveUp)
-      limit.abort()
+      limit.abort(OVER)
     }
   }
 }
+
+const OVER = new DOMException('The call is over.', 'AbortError')
 
 function isEpoch(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_EPOCH

@@ -97,21 +97,16 @@ export class ApiServer {
 
   /** The present state of one object, without a request. */
   object(group: string, resource: string, namespace: string, name: string): ApiObject | undefined {
-    const kind = this.#kind(group, resource)
+    const kind = this.#registry.kind(group, resource)
     return kind && this.#storage.get(kind, namespace, name)?.object
   }
 
   /** The present state of all objects of a resource, in order, without a request. */
   *objects(group: string, resource: string): Generator<ApiObject, void, undefined> {
-    const kind = this.#kind(group, resource)
+    const kind = this.#registry.kind(group, resource)
     if (kind === undefined) return
     const all = this.#storage.collection(kind).snapshot().range('', '\uffff')
     for (const { object } of all) yield object
-  }
-
-  #kind(group: string, resource: string): Kind | undefined {
-    const kinds = [...this.#registry.kinds()]
-    return kinds.find((kind) => kind.group === group && kind.resource === resource)
   }
 
   #answer(request: ApiRequest, signal: AbortSignal): ApiResponse {

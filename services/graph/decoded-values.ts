@@ -37,14 +37,14 @@ export class DecodedValues implements StateReader {
     if (awaited !== undefined) return awaited ?? undefined
     const old = this.#old.get(key)
     const value = old === undefined ? this.#read(key) : old
-    this.#keep(key, value)
+    if (isReadAgain(key)) this.#keep(key, value)
     return value ?? undefined
   }
 
   /** These are stored now. */
   stored(changes: ReadonlyMap<string, StateValue | null>): void {
     for (const [key, value] of changes) {
-      this.#keep(key, value)
+      if (isReadAgain(key)) this.#keep(key, value)
       if (!isAwaited(value)) this.#awaited.delete(key)
       else if (this.#awaited.size < AWAITED_NODES || this.#awaited.has(key)) {
         this.#awaited.set(key, value)
@@ -64,6 +64,11 @@ export class DecodedValues implements StateReader {
     }
     this.#young.set(key, value)
   }
+}
+
+/** These are read in pages, or once: a third of all that changes would only drive out what is read by its key. */
+function isReadAgain(key: string): boolean {
+  return !(key.startsWith('edge/') || key.startsWith('due/') || key.startsWith('waits/'))
 }
 
 /** Its command, or the watch that confirms it, will tell more of it soon. */

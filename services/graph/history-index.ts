@@ -99,11 +99,16 @@ export function createHistoryIndex(
     return true
   }
 
+  function lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined {
+    const bytes = store.get(`uid/${part(uid)}/${part(cluster)}`)
+    return bytes === undefined ? undefined : named(bytes)
+  }
+
   /** An object that has been gone for longer than is remembered: its names and its history go. */
   async function forgetting(key: string): Promise<StoreChange[]> {
     const [cluster = '', uid = ''] = key.split('/')
-    const bytes = store.get(`uid/${part(uid)}/${part(cluster)}`)
-    const names = bytes === undefined ? [] : keysOf(named(bytes))
+    const last = lastOf(cluster, uid)
+    const names = last === undefined ? [] : keysOf(last)
     const history = await store.page(prefixRange(`entry/${part(key)}/`, HISTORY_LIMIT))
     const dependents = await store.page(prefixRange(dependentsPrefix(cluster, uid), HISTORY_LIMIT))
     const others = [...history, ...dependents].map(([entry]) => entry)
@@ -176,16 +181,13 @@ export function createHistoryIndex(
     async named(namespace, name) {
       const prefix = `name/${part(namespace)}/${part(name)}/`
       const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return page.map(([, value]) => named(value))
+      return page.flatMap(([key]) => lastOf(...identityIn(key)) ?? [])
     },
     async withUid(uid) {
       const page = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
       return page.map(([, value]) => named(value))
     },
-    lastOf(cluster, uid) {
-      const bytes = store.get(`uid/${part(uid)}/${part(cluster)}`)
-      return bytes === undefined ? undefined : named(bytes)
-    },
+    lastOf,
     async *dependentPages(cluster, owner) {
       for (let range = prefixRange(dependentsPrefix(cluster, owner), PAGE_LIMIT); ; ) {
         const page = await store.page(range)
@@ -226,9 +228,10 @@ function nameChanges(codec: Codec, value: Uint8Array): StoreChange[] {
   const owners = [...new Set(lineage.owners.map((owner) => owner.uid))]
   const last: Indexed = { cluster, uid, group, kind, namespace, name, at, isGone, owners }
   const bytes = Buffer.from(JSON.stringify(last))
-  return keysOf(last).map((key) => [key, key.startsWith('dependent/') ? NO_BYTES : bytes])
+  return keysOf(last).map((key) => [key, key.startsWith('uid/') ? bytes : NO_BYTES])
 }
 
+/** What else there is to say of an object stands under its uid alone. */
 const NO_BYTES = new Uint8Array()
 
 function keysOf({ cluster, uid, group, kind, namespace, name, owners }: Indexed): string[] {
@@ -238,6 +241,12 @@ function keysOf({ cluster, uid, group, kind, namespace, name, owners }: Indexed)
     `uid/${part(uid)}/${part(cluster)}`,
     ...owners.map((owner) => dependentsPrefix(cluster, owner) + part(uid)),
   ]
+}
+
+/** Out of a key under `name/`. */
+function identityIn(key: string): [ClusterId, Uid] {
+  const [cluster = '', , uid = ''] = key.split('/').slice(-3).map(decodeURIComponent)
+  return [cluster, uid]
 }
 
 function dependentsPrefix(cluster: ClusterId, owner: Uid): string {

@@ -9,13 +9,21 @@ export async function within<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limit = new AbortController()
+  const giveUp = (): void => limit.abort(signal.reason)
+  if (signal.aborted) giveUp()
+  else signal.addEventListener('abort', giveUp, { once: true })
   void clock.sleep(limitMs, limit.signal).then(() => {
+    if (limit.signal.aborted) return
     limit.abort(new DOMException(`It took longer than ${limitMs} ms.`, 'TimeoutError'))
   })
   try {
-    return await work(AbortSignal.any([signal, limit.signal]))
+    return await work(limit.signal)
   } finally {
     // Ends the sleep, and lets go of whatever listens: `signal` may live as long as the process.
-    limit.abort()
+    signal.removeEventListener('abort', giveUp)
+    limit.abort(DONE)
   }
 }
+
+/** Made once: an abort without a reason makes one each time, stack and all, and this is done at every beat. */
+const DONE = new DOMException('The work is done.', 'AbortError')

@@ -6,6 +6,9 @@
 import type { TouchedEntry } from '../../core/event.ts'
 import type { Uid } from '../../core/object.ts'
 
+/** Asked of every kind every second or so, nearly always in vain. */
+const NONE: readonly number[] = []
+
 export class TouchedBatch {
   readonly #byPartition = new Map<number, Map<Uid, TouchedEntry>>()
 
@@ -31,6 +34,7 @@ export class TouchedBatch {
   }
 
   get partitions(): readonly number[] {
+    if (this.#byPartition.size === 0) return NONE
     return [...this.#byPartition.keys()]
   }
 }

@@ -14,6 +14,7 @@ const DEFAULT_TIMEOUT_MS = 30 * 60_000
 const FAREWELL_MS = 2_000
 
 const OVERDUE_MS = 1_000
+const CLOSED = new Error('The watch is closed.')
 
 export interface BellContext {
   readonly clock: Clock
@@ -73,7 +74,7 @@ export class Bell implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     this.#signal.removeEventListener('abort', this.#onAbort)
-    this.#closing.abort()
+    this.#closing.abort(CLOSED)
     return Promise.resolve()
   }
 

@@ -17,9 +17,9 @@ import {
   type Address,
   type ApiRequest,
   type ApiResponse,
-  addressOf,
   type Call,
   parsed,
+  targetOf,
   verbOf,
 } from './request.ts'
 import { scaleOf } from './scale.ts'
@@ -33,6 +33,14 @@ const TEXT_TYPE = { 'content-type': 'text/plain; charset=utf-8' }
 const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
 const REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
 
+/** Discovery documents that are kept; there are a few for each group. */
+const MOST_TOLD = 200
+
+interface Told {
+  readonly type: { readonly 'content-type': string }
+  readonly text: string
+}
+
 export interface HandlerContext extends WriteContext {
   readonly bookmarkMs: number
 }
@@ -41,6 +49,9 @@ export class Handler {
   /** By `VERB resource`. */
   readonly counts: Map<string, number> = new Map()
   readonly #context: HandlerContext
+  /** Discovery as it was last told, by path and Accept, and of which state of the registry. */
+  readonly #told = new Map<string, Told>()
+  #toldAt = 0
 
   constructor(context: HandlerContext) {
     this.#context = context
@@ -48,8 +59,7 @@ export class Handler {
 
   /** A refusal is thrown. */
   route(request: ApiRequest, signal: AbortSignal): ApiResponse {
-    const { pathname, searchParams: query } = new URL(request.path, 'http://localhost')
-    const address = addressOf(pathname)
+    const { pathname, query, address } = targetOf(request.path)
     if (address === undefined) return this.#document(request, pathname)
     const verb = verbOf(request.method, address, query)
     const counted = `${verb} ${address.resource}`
@@ -168,17 +178,29 @@ export class Handler {
     if (HEALTH.has(pathname)) return this.#respond(200, bytes('ok'), TEXT_TYPE)
     if (pathname === '/version') return this.#respond(200, bytes(JSON.stringify(versionInfo())))
     const { registry } = this.#context
-    const document = discoveryAt(pathname, headers['accept'] ?? '', registry)
-    if (document !== undefined) {
-      const type = { 'content-type': document.contentType }
-      return this.#respond(200, bytes(JSON.stringify(document.body)), type)
-    }
+    const document = this.#discovery(pathname, headers['accept'] ?? '')
+    if (document !== undefined) return this.#respond(200, bytes(document.text), document.type)
     const schemas = openApiAt(pathname, registry)
     if (schemas !== undefined) return this.#respond(200, bytes(JSON.stringify(schemas)))
     const [root, group = ''] = pathname.split('/').slice(1)
     throw root === 'api' || root === 'apis'
       ? registry.refusal(root === 'api' ? '' : group)
       : noSuchPath()
+  }
+
+  #discovery(pathname: string, accept: string): Told | undefined {
+    const { registry } = this.#context
+    if (this.#toldAt !== registry.changes || this.#told.size >= MOST_TOLD) this.#told.clear()
+    this.#toldAt = registry.changes
+    const asked = `${pathname} ${accept}`
+    const known = this.#told.get(asked)
+    if (known !== undefined) return known
+    const document = discoveryAt(pathname, accept, registry)
+    if (document === undefined) return undefined
+    const type = { 'content-type': document.contentType }
+    const told = { type, text: JSON.stringify(document.body) }
+    this.#told.set(asked, told)
+    return told
   }
 
   /** Everybody may do everything. */

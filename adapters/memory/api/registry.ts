@@ -15,13 +15,21 @@ const BUILT_IN_GROUPS: ReadonlySet<string> = new Set(BUILT_IN.map(({ group }) =>
 
 export class Registry {
   readonly #custom = new Map<string, Kind>()
+  /** How often what is served has changed. */
+  changes = 0
 
   /** Undefined when this version of it is not served. */
   find(group: string, version: string, resource: string): Kind | undefined {
-    for (const kind of this.kinds()) {
-      if (kind.resource !== resource || kind.group !== group) continue
-      return kind.versions.includes(version) ? kind : undefined
-    }
+    const kind = this.kind(group, resource)
+    return kind?.versions.includes(version) === true ? kind : undefined
+  }
+
+  /** In any version. */
+  kind(group: string, resource: string): Kind | undefined {
+    const isIt = (kind: Kind): boolean => kind.resource === resource && kind.group === group
+    const builtIn = BUILT_IN.find(isIt)
+    if (builtIn !== undefined) return builtIn
+    for (const kind of this.#custom.values()) if (isIt(kind)) return kind
     return undefined
   }
 
@@ -38,10 +46,12 @@ export class Registry {
   serve(definition: ApiObject): void {
     const kind = kindOf(definition)
     this.#custom.set(kind.store, kind)
+    this.changes++
   }
 
   unserve(definition: ApiObject): void {
     this.#custom.delete(kindOf(definition).store)
+    this.changes++
   }
 }
 

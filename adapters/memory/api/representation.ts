@@ -27,7 +27,20 @@ export interface MediaRange {
   readonly parameters: Readonly<Record<string, string>>
 }
 
+/** A client asks for the same few types with every request. */
+const MOST_ACCEPTS = 100
+const rangesOf = new Map<string, readonly MediaRange[]>()
+
 export function mediaRanges(accept: string): readonly MediaRange[] {
+  const known = rangesOf.get(accept)
+  if (known !== undefined) return known
+  const ranges = rangesIn(accept)
+  if (rangesOf.size >= MOST_ACCEPTS) rangesOf.clear()
+  rangesOf.set(accept, ranges)
+  return ranges
+}
+
+function rangesIn(accept: string): readonly MediaRange[] {
   return accept.split(',').map((clause) => {
     const [type = '', ...parameters] = clause.split(';').map((part) => part.trim())
     return {

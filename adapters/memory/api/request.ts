@@ -46,8 +46,30 @@ export interface Call {
 /** Subresources of namespaces: anything else below a namespace is a resource in it. */
 const OF_NAMESPACES: ReadonlySet<string> = new Set(['status', 'finalize'])
 
+/** A request's path, taken apart. */
+export interface RequestTarget {
+  readonly pathname: string
+  readonly query: URLSearchParams
+  /** Undefined for a path that is not below `/api/VERSION/` or `/apis/GROUP/VERSION/`. */
+  readonly address: Address | undefined
+}
+
+/** The same few are asked for again and again: identity, leases, discovery. */
+const MOST_TARGETS = 500
+const targets = new Map<string, RequestTarget>()
+
+export function targetOf(path: string): RequestTarget {
+  const known = targets.get(path)
+  if (known !== undefined) return known
+  const { pathname, searchParams: query } = new URL(path, 'http://localhost')
+  const target = { pathname, query, address: addressOf(pathname) }
+  if (targets.size >= MOST_TARGETS) targets.clear()
+  targets.set(path, target)
+  return target
+}
+
 /** Undefined for a path that is not below `/api/VERSION/` or `/apis/GROUP/VERSION/`. */
-export function addressOf(pathname: string): Address | undefined {
+function addressOf(pathname: string): Address | undefined {
   const parts = pathname.split('/').slice(1).map(decoded)
   const prefix = parts.shift()
   if (prefix !== 'api' && prefix !== 'apis') return undefined

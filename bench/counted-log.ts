@@ -1,0 +1,101 @@
+/**
+ * The log that a measured fold reads and writes: events lie in memory, what it writes is counted and then forgotten.
+ *
+ * What must stay true: it costs next to nothing, so what is measured is the fold; a read gives the same number of events however fast they are folded, so
+ * what a commit holds does not depend on the machine.
+ *
+ * Not here: what a log is like in earnest (adapters).
+ */
+import { MemoryLog } from '../adapters/memory/log.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Bounds, Entry, Page, Produced, TaskCommit, TaskLog, Topic } from '../ports/log.ts'
+
+export interface Counted {
+  puts: number
+  removals: number
+  bytes: number
+}
+
+export class CountedLog extends MemoryLog {
+  /** By topic; in the changelog by the first part of the key, too. */
+  readonly written: Map<string, Counted> = new Map()
+  readonly #events: Entry[] = []
+  readonly #clock: Clock
+  readonly #perCommit: number
+  #more: PromiseWithResolvers<void> = Promise.withResolvers()
+
+  constructor(clock: Clock, perCommit: number) {
+    super({ partitions: 1, clock })
+    this.#clock = clock
+    this.#perCommit = perCommit
+  }
+
+  override async append(
+    topic: Topic,
+    partition: number,
+    records: readonly Produced[],
+  ): Promise<bigint> {
+    if (topic !== 'events') return await super.append(topic, partition, records)
+    const first = this.#events.length
+    const timestamp = this.#clock.now()
+    for (const { key, value } of records) {
+      this.#events.push({ offset: BigInt(this.#events.length), timestamp, key, value })
+    }
+    this.#more.resolve()
+    this.#more = Promise.withResolvers()
+    return BigInt(first)
+  }
+
+  override async read(
+    topic: Topic,
+    partition: number,
+    from: bigint,
+    options: { readonly limit: number; readonly waitMs: number },
+    signal?: AbortSignal,
+  ): Promise<Page> {
+    if (topic !== 'events') return await super.read(topic, partition, from, options, signal)
+    const at = Number(from)
+    const ended = Promise.withResolvers<void>()
+    signal?.addEventListener('abort', () => ended.resolve(), { once: true })
+    if (at === this.#events.length) await Promise.race([this.#more.promise, ended.promise])
+    const entries = this.#events.slice(at, at + Math.min(options.limit, this.#perCommit))
+    return { entries, next: from + BigInt(entries.length) }
+  }
+
+  override async bounds(topic: Topic, partition: number): Promise<Bounds> {
+    if (topic !== 'events') return await super.bounds(topic, partition)
+    return { start: 0n, end: BigInt(this.#events.length) }
+  }
+
+  override async openTask(partition: number): Promise<TaskLog> {
+    const { fence } = await super.openTask(partition)
+    let end = fence + 1n
+    return {
+      partition,
+      fence,
+      commit: async ({ outputs, changelog }: TaskCommit) => {
+        for (const { topic, records } of outputs) {
+          this.#count(topic, records)
+          if (topic === 'events') await this.append(topic, partition, records)
+        }
+        for (const record of changelog) {
+          this.#count(`changelog ${record.key.split('/', 1)[0]}`, [record])
+        }
+        this.#count('changelog', changelog)
+        end += BigInt(changelog.length)
+        return end
+      },
+      [Symbol.asyncDispose]: async () => undefined,
+    }
+  }
+
+  #count(what: string, records: readonly Produced[]): void {
+    const counted = this.written.get(what) ?? { puts: 0, removals: 0, bytes: 0 }
+    this.written.set(what, counted)
+    for (const { key, value } of records) {
+      if (value === null) counted.removals += 1
+      else counted.puts += 1
+      counted.bytes += key.length + (value?.length ?? 0)
+    }
+  }
+}

@@ -1,0 +1,232 @@
+/**
+ * The fold alone, of a real task over a real store and a log in memory: what an event costs in CPU, and how many records and reads it brings about.
+ *
+ * What must stay true: nothing else is measured; the same options give the same events in the same commits, so counts of two versions compare exactly,
+ * and their CPU in pairs of runs.
+ *
+ * Not here: logs, watchers, reapers (cascade.ts, fold.ts).
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { avroCodec } from '../adapters/avro/codec.ts'
+import { openLevelStore } from '../adapters/level/store.ts'
+import { becomeLean } from '../cli/lean-process.ts'
+import type { Command } from '../core/command.ts'
+import type { LoggedEvent } from '../core/event.ts'
+import type { Produced } from '../ports/log.ts'
+import type { Store } from '../ports/store.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { Task } from '../services/graph/task.ts'
+import { settled } from '../services/reaper/result.ts'
+import { CountedLog } from './counted-log.ts'
+import { beginning, CLUSTER, condemnation, Ownership, pulse, type Told } from './ownership.ts'
+import type { Report, Table } from './report.ts'
+import { machine, median, rounded } from './report.ts'
+
+export interface FoldingOptions extends Readonly<Record<string, number>> {
+  /** Of ownership, and objects that live at once. */
+  readonly events: number
+  readonly living: number
+  /** Of one owner that goes. */
+  readonly dependents: number
+  readonly rounds: number
+  /** Events that one commit holds at most. */
+  readonly commit: number
+}
+
+interface Reads {
+  gets: number
+  missed: number
+  pages: number
+}
+
+interface Folded extends Reads {
+  readonly stream: 'ownership' | 'cascade'
+  /** What is measured: the second half of all events, or the dependents. */
+  readonly units: number
+  readonly cpuMs: number
+  /** Puts, removals and bytes. */
+  readonly written: Readonly<Record<string, readonly number[]>>
+}
+
+const codec = avroCodec()
+const clock = systemClock()
+/** Of a whole cluster's pulse. */
+const PULSE_EVERY = 4_000
+
+export async function benchFolding(options: FoldingOptions): Promise<Report> {
+  becomeLean()
+  const all: Folded[] = []
+  for (let round = 0; round < options.rounds; round++) {
+    all.push(await ownership(options), await cascade(options))
+  }
+  const of = (stream: Folded['stream']): Folded[] => all.filter((each) => each.stream === stream)
+  return {
+    bench: 'folding',
+    options,
+    machine: machine(),
+    tables: [
+      costs('An event of ownership, in the second half of all', of('ownership')),
+      costs('A dependent of an owner that goes, until its deletion is told', of('cascade')),
+    ],
+    measured: all,
+  }
+}
+
+async function ownership({ events, living, commit }: FoldingOptions): Promise<Folded> {
+  const told = new Ownership(0, 1, living)
+  const records = Array.from({ length: events }, (_, index) => {
+    if (index % PULSE_EVERY === 0) return record(CLUSTER, pulse())
+    const { home, event } = told.next()
+    return record(home, event)
+  })
+  await using field = await Field.open(commit)
+  const half = records.length >> 1
+  await field.fold(records.slice(0, half))
+  return await field.measure('ownership', records.length - half, async () => {
+    await field.fold(records.slice(half))
+  })
+}
+
+async function cascade({ dependents, commit }: FoldingOptions): Promise<Folded> {
+  const { added, owner, gone } = condemnation(dependents)
+  await using field = await Field.open(commit)
+  await field.fold(added.map(recordOf))
+  return await field.measure('cascade', dependents, async () => {
+    field.answer = (commands) => [
+      ...commands.map((command) => record(command.cluster, result(command))),
+      ...commands.map(({ target }) => recordOf(gone(target.uid))),
+    ]
+    await field.fold([recordOf(owner)])
+  })
+}
+
+function result(command: Command): LoggedEvent {
+  const how = { outcome: 'done', reason: '', code: 200, object: null } as const
+  return settled(command, { type: 'Settle', ...how }, 1)
+}
+
+function record(home: string, event: LoggedEvent): Produced {
+  return { key: home, value: codec.encode(event) }
+}
+
+function recordOf({ home, event }: Told): Produced {
+  return record(home, event)
+}
+
+/** A task with its store and its log. */
+class Field implements AsyncDisposable {
+  answer: (commands: readonly Command[]) => readonly Produced[] = () => []
+  readonly #log: CountedLog
+  readonly #reads: Reads = { gets: 0, missed: 0, pages: 0 }
+  readonly #ended = new AbortController()
+  readonly #closing = new AsyncDisposableStack()
+  #running: Promise<void> | undefined
+  #issued: Command[] = []
+  #caughtUp: PromiseWithResolvers<void> = Promise.withResolvers()
+
+  private constructor(perCommit: number) {
+    this.#log = new CountedLog(clock, perCommit)
+  }
+
+  static async open(perCommit: number): Promise<Field> {
+    const field = new Field(perCommit)
+    const directory = await mkdtemp(join(tmpdir(), 'kinfold-bench-'))
+    field.#closing.defer(async () => await rm(directory, { recursive: true, force: true }))
+    const store = await openLevelStore({ directory: join(directory, 'store'), identity: 'bench' })
+    field.#closing.use(store)
+    const task = new Task({
+      ...{ log: field.#log, codec, clock, partition: 0 },
+      store: counted(store, field.#reads),
+      pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 },
+      observe: {
+        folded: (_event, _at, { commands }) => void field.#issued.push(...commands),
+        committed: (_records, position) => void field.#committed(position),
+      },
+    })
+    field.#running = task.run(field.#ended.signal)
+    await field.fold(beginning(1).map((event) => record(CLUSTER, event)))
+    return field
+  }
+
+  /** Resolves once these are folded, and what came of them. */
+  async fold(records: readonly Produced[]): Promise<void> {
+    this.#caughtUp = Promise.withResolvers()
+    await this.#log.append('events', 0, records)
+    await this.#caughtUp.promise
+  }
+
+  async measure(
+    stream: Folded['stream'],
+    units: number,
+    work: () => Promise<void>,
+  ): Promise<Folded> {
+    Object.assign(this.#reads, { gets: 0, missed: 0, pages: 0 })
+    this.#log.written.clear()
+    const before = process.cpuUsage()
+    await work()
+    const { user, system } = process.cpuUsage(before)
+    const written = [...this.#log.written].map(([what, { puts, removals, bytes }]) => {
+      return [what, [puts, removals, bytes]] as const
+    })
+    return {
+      ...{ stream, units, cpuMs: (user + system) / 1_000 },
+      ...this.#reads,
+      written: Object.fromEntries(written.toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    }
+  }
+
+  async #committed(position: bigint): Promise<void> {
+    const commands = this.#issued
+    this.#issued = []
+    const answers = this.answer(commands)
+    if (answers.length > 0) await this.#log.append('events', 0, answers)
+    if ((await this.#log.bounds('events', 0)).end === position) this.#caughtUp.resolve()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort()
+    await this.#running
+    await this.#closing.disposeAsync()
+  }
+}
+
+function counted(store: Store, reads: Reads): Store {
+  return {
+    checkpoint: () => store.checkpoint(),
+    get(key) {
+      const value = store.get(key)
+      reads.gets += 1
+      if (value === undefined) reads.missed += 1
+      return value
+    },
+    page: async (range) => {
+      reads.pages += 1
+      return await store.page(range)
+    },
+    view: () => store.view(),
+    write: async (changes, checkpoint) => await store.write(changes, checkpoint),
+    wipe: async () => await store.wipe(),
+    verify: async (signal) => await store.verify(signal),
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+function costs(title: string, all: readonly Folded[]): Table {
+  const [first] = all
+  if (first === undefined) return { title, columns: [], rows: [] }
+  const each = (count: number): number => rounded(count / first.units, 3)
+  const micros = all.map(({ cpuMs, units }) => (cpuMs * 1_000) / units)
+  const rows: (string | number)[][] = [
+    ['CPU µs, each round', micros.map((one) => rounded(one, 1)).join(' '), '', ''],
+    ['CPU µs, median', rounded(median(micros), 1), '', ''],
+    ['reads of the store', each(first.gets), '', ''],
+    ['of them of what is not there', each(first.missed), '', ''],
+    ['pages of the store', each(first.pages), '', ''],
+  ]
+  for (const [what, [puts = 0, removals = 0, bytes = 0]] of Object.entries(first.written)) {
+    rows.push([what, each(puts), each(removals), rounded(bytes / first.units)])
+  }
+  return { title, columns: ['', 'of each', 'removed', 'bytes'], rows }
+}

@@ -1,0 +1,174 @@
+/**
+ * Checkers of the safeguards: budgets, holds, the archive (I10, I11, I14, and of I31 what the archive may hold).
+ *
+ * What must stay true: they know from servers and log alone what was decided and what was true then. Where only the graph can know how an owner's
+ * absence was learnt, the least that any way of learning it asks for is asked for.
+ */
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { ApiObject } from '../adapters/memory/api-server.ts'
+import type { DeleteObject } from '../core/command.ts'
+import type { Archived } from '../core/record.ts'
+import type { Checker, EffectSeen } from './checkers.ts'
+import { CANARY } from './effect-checkers.ts'
+import type { WholeWorld } from './world.ts'
+
+const WINDOW_MS = 600_000
+
+export const safeguardCheckers: readonly Checker[] = [
+  {
+    invariant: 'I10: no ten minutes see more begin than the budget, over restarts and partitions',
+    appended: (world, { topic, records }) => {
+      const { mode, budgets } = world.policy
+      if (topic !== 'commands' || mode !== 'enforce' || budgets === null) return ''
+      for (const { value } of records) {
+        const record = value === null ? undefined : world.codec.decode(value)
+        if (record?.type !== 'DeleteObject' || record.mode !== 'enforce') continue
+        const begun = begunBy(world, record)
+        if (begun === undefined) continue
+        const { budget, limit, what } = begun
+        const seen = sizeOf(world, `${record.cluster} ${budget}`, what)
+        if (seen === limit && isFoldingAgain(world)) world.reached('F92')
+        if (seen > limit) return `${budget} number ${seen} of ${limit} in ten minutes (I10)`
+      }
+      return ''
+    },
+  },
+  {
+    invariant: 'I11: nothing goes before its hold, counted from the last change of what it names',
+    effect: (seen) => {
+      const { world, truth, acting, before } = seen
+      if (acting.request.method !== 'DELETE') return ''
+      const { sinceMs, holdMs } = holdOf(seen)
+      truth.heldSinceMs.set(before.metadata.uid, sinceMs)
+      const forMs = world.time.now() - sinceMs
+      return forMs < holdMs ? `without an owner for ${forMs} ms of ${holdMs} (I11)` : ''
+    },
+  },
+  {
+    invariant: 'I14: what is deleted was put away before, as it was',
+    appended: (world, { topic, records }) => {
+      for (const { value } of topic === 'archive' ? records : []) {
+        const record = value === null ? undefined : world.codec.decode(value)
+        if (record?.type !== 'Archived') return 'no object in the archive (I14)'
+        const isSecret = record.group === '' && record.resource === 'secrets'
+        const isBare = isSecret && world.options.archive !== 'secrets'
+        if (isBare && (record.content === 'whole' || textOf(record).includes(CANARY)))
+          return `the Secret ${record.name} is in the archive, and nobody asked for it (I31)`
+        recordsOf(world, record.cluster, record.uid).push(record)
+      }
+      return ''
+    },
+    effect: ({ world, site, acting, before }) => {
+      if (world.options.archive === 'off' || acting.request.method !== 'DELETE') return ''
+      const { uid, resourceVersion } = before.metadata
+      const kept = recordsOf(world, site.id, uid).findLast(
+        (record) => record.resourceVersion === resourceVersion,
+      )
+      if (kept === undefined) return 'it is not in the archive (I14)'
+      return isWhole(kept, before) ? '' : `the archive has it otherwise: ${textOf(kept)} (I14)`
+    },
+  },
+]
+
+interface Begun {
+  readonly budget: string
+  readonly limit: number
+  /** What is paid for: each once. */
+  readonly what: string
+}
+
+/** Undefined: it costs nothing, or nobody here can say what. */
+function begunBy(world: WholeWorld, command: DeleteObject): Begun | undefined {
+  const { budgets } = world.policy
+  const { cluster, evidence, references, target } = command
+  const site = world.sites.find(({ id }) => id === cluster)
+  if (budgets === null || site === undefined) return undefined
+  const truth = world.truthOf(site)
+  if (truth.hasEnded(target.namespace)) return undefined
+  if (evidence === 'E3') return { budget: 'E3', limit: budgets.e3, what: target.uid }
+  const [reference, ...others] = references
+  if ((evidence !== 'E1' && evidence !== 'E2') || reference === undefined) return undefined
+  // Of several owners the last one that went is paid for; what went by ourselves was.
+  if (others.length > 0 || truth.deleted.has(reference.uid)) return undefined
+  const { e1, e2 } = budgets
+  // Of an owner that a relist missed each dependent is paid for, of one that was seen to go the owner.
+  return { budget: 'E1 or E2', limit: e1 + e2, what: reference.uid }
+}
+
+/** By a process that is not the first of its place. */
+function isFoldingAgain(world: WholeWorld): boolean {
+  return world.slots.some(({ roles, lives }) => roles.folds && lives > 1)
+}
+
+/** Per log: who begins with another has begun anew. */
+const windows = new WeakMap<object, Map<string, Map<string, number>>>()
+
+/** How many different things the last ten minutes saw for the first time, this one included. */
+function sizeOf(world: WholeWorld, window: string, what: string): number {
+  const { log } = world.broker
+  const all = windows.get(log) ?? new Map<string, Map<string, number>>()
+  windows.set(log, all)
+  const firstMs = all.get(window) ?? new Map<string, number>()
+  all.set(window, firstMs)
+  const nowMs = world.time.now()
+  if (firstMs.has(what)) return 0
+  firstMs.set(what, nowMs)
+  let size = 0
+  for (const ms of firstMs.values()) if (ms > nowMs - WINDOW_MS) size++
+  return size
+}
+
+interface Hold {
+  readonly sinceMs: number
+  readonly holdMs: number
+}
+
+/** The least that the policy has for it, and the earliest since when. What named an owner that we deleted has waited with it. */
+function holdOf({ world, truth, before }: EffectSeen): Hold {
+  const { e1Ms, e3Ms } = world.policy.holds
+  const { ownerReferences = [] } = before.metadata
+  const namedMs = truth.namesSinceMs(before)
+  let [sinceMs, holdMs] = [0, 0]
+  let [isAskedFor, hasWaited] = [false, true]
+  for (const owner of ownerReferences) {
+    const goneMs = truth.goneSinceMs(before, owner)
+    const waitedMs = namedMs <= goneMs ? truth.heldSinceMs.get(owner.uid) : undefined
+    hasWaited &&= waitedMs !== undefined
+    sinceMs = Math.max(sinceMs, waitedMs ?? goneMs)
+    // Somebody asked for its dependents to go before it.
+    if (truth.waited.has(owner.uid)) isAskedFor = true
+    if (!world.homes.has(owner.uid)) holdMs = e3Ms
+  }
+  return {
+    sinceMs: hasWaited ? sinceMs : Math.max(sinceMs, namedMs),
+    holdMs: isAskedFor ? holdMs : Math.max(holdMs, e1Ms),
+  }
+}
+
+const archives = new WeakMap<object, Map<string, Archived[]>>()
+
+function recordsOf({ broker }: WholeWorld, cluster: string, uid: string): Archived[] {
+  const all = archives.get(broker.log) ?? new Map<string, Archived[]>()
+  archives.set(broker.log, all)
+  const records = all.get(`${cluster}/${uid}`) ?? []
+  all.set(`${cluster}/${uid}`, records)
+  return records
+}
+
+function textOf({ piece }: Archived): string {
+  return Buffer.from(piece).toString()
+}
+
+/** No object of a world needs a second piece. */
+function isWhole(kept: Archived, before: ApiObject): boolean {
+  const { piece, digest, chunk, last, content } = kept
+  if (chunk !== 0 || !last) return false
+  if (createHash('sha256').update(piece).digest('hex') !== digest) return false
+  const told = JSON.parse(textOf(kept)) as ApiObject
+  if (content === 'metadata') return told.metadata.uid === before.metadata.uid
+  const { managedFields: _, ...metadata } = before.metadata as ApiObject['metadata'] & {
+    readonly managedFields?: unknown
+  }
+  return isDeepStrictEqual(told, JSON.parse(JSON.stringify({ ...before, metadata })))
+}
