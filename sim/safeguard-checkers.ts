@@ -89,6 +89,8 @@ function begunBy(world: WholeWorld, command: DeleteObject): Begun | undefined {
   if (evidence === 'E3') return { budget: 'E3', limit: budgets.e3, what: target.uid }
   const [reference, ...others] = references
   if ((evidence !== 'E1' && evidence !== 'E2') || reference === undefined) return undefined
+  // Its owner waits for it: somebody asked for that, whatever the command rests on once it is given again.
+  if (truth.waited.has(reference.uid)) return undefined
   // Of several owners the last one that went is paid for; what went by ourselves was.
   if (others.length > 0 || truth.deleted.has(reference.uid)) return undefined
   const { e1, e2 } = budgets
