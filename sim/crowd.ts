@@ -13,8 +13,8 @@ import { type Report, unfinished } from './worker.ts'
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
 /** A world that takes longer hangs. */
 const MOST_MS = 10 * 60_000
-/** A process is warm after a few; a new one now and then keeps its memory small. */
-const SEEDS_OF_A_PROCESS = 250
+/** A process is warm after a few; its heap keeps what the largest worlds needed, so a new one now and then keeps memory small. */
+const SEEDS_OF_A_PROCESS = 50
 
 /** Each report as it comes; order is nobody's. Once stopped, it resolves at once, and what runs is forgotten. */
 export async function runSeeds(
