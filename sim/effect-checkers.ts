@@ -95,8 +95,7 @@ export const effectCheckers: readonly Checker[] = [
     invariant: 'I31: nothing secret is told',
     appended: (_, { topic, records }) =>
       // What is put away is put away whole; of whom it may be is looked at there (safeguard-checkers.ts).
-      topic !== 'archive' &&
-      records.some(({ value }) => value !== null && holds(value, CANARY))
+      topic !== 'archive' && records.some(({ value }) => value !== null && holds(value, CANARY))
         ? `a canary is in ${topic} (I31)`
         : '',
   },
