@@ -6,18 +6,11 @@
  * Not here: what a page of work does (work.ts).
  */
 import { agendaOf, clusterOf } from './graph.ts'
-import {
-  AGENDA_KEY,
-  clusterKey,
-  coordinatesPart,
-  dueKey,
-  ringKey,
-  ringVisitKey,
-  workKey,
-} from './key.ts'
+import type { Timer } from './key.ts'
+import { AGENDA_KEY, clusterKey, dueKey, ringKey, ringVisitKey, workKey } from './key.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
-import type { Due, RingVisit, Work } from './state.ts'
+import type { RingVisit, Work } from './state.ts'
 
 export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Partial<Work>): void {
   const agenda = agendaOf(step.graph)
@@ -57,15 +50,8 @@ export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
 const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }
 
 /** Sets a timer in the log time of a cluster. Timers are never cancelled: what they find decides. */
-export function setTimer(
-  step: Step,
-  cluster: ClusterId,
-  timeMs: number,
-  due: Omit<Due, 'type'>,
-): void {
-  const subject =
-    due.coordinates === null ? due.uid : `${due.uid}/${coordinatesPart(due.coordinates)}`
-  step.graph.put(dueKey(cluster, timeMs, due.what, subject), { type: 'Due', ...due })
+export function setTimer(step: Step, cluster: ClusterId, timeMs: number, timer: Timer): void {
+  step.graph.put(dueKey(cluster, timeMs, timer), { type: 'Due' })
   const state = clusterOf(step.graph, cluster)
   if (state !== undefined && timeMs < state.nextDue) {
     step.graph.put(clusterKey(cluster), { ...state, nextDue: timeMs })
@@ -83,12 +69,7 @@ export function ownerTimer(
   uid: Uid,
   coordinates: Coordinates,
 ): void {
-  const { group, kind, namespace, name } = coordinates
-  setTimer(step, cluster, timeMs, {
-    what: 'owner',
-    uid,
-    coordinates: { group, kind, namespace, name },
-  })
+  setTimer(step, cluster, timeMs, { what: 'owner', uid, coordinates })
 }
 
 export function kindTimer(step: Step, cluster: ClusterId, timeMs: number, kind: GroupKind): void {

@@ -12,7 +12,9 @@ import type { SetHash } from './hash.ts'
 import { EMPTY_SET, isSameSet, withMember } from './hash.ts'
 import { memberOf } from './held-plan.ts'
 import { relistsAwaited } from './judge.ts'
+import type { Timer } from './key.ts'
 import {
+  coordinatesIn,
   coordinatesPart,
   dueKey,
   heldKey,
@@ -25,8 +27,8 @@ import {
   waitKey,
 } from './key.ts'
 import { linksOf } from './link.ts'
-import type { Node } from './node.ts'
-import type { ClusterId } from './object.ts'
+import type { Node, Verdict } from './node.ts'
+import type { ClusterId, Coordinates, Uid } from './object.ts'
 import { projectionHash } from './object.ts'
 import { kindOfReference, placeOf } from './standing.ts'
 import type { StateValue } from './state.ts'
@@ -93,8 +95,14 @@ function timersOf(entries: Entries): Timers {
 }
 
 /** Whether a timer of any time looks after the subject. */
-function hasTimer(timers: Timers, cluster: ClusterId, what: string, subject: string): boolean {
-  const key = dueKey(cluster, 0, what, subject)
+function hasTimer(
+  timers: Timers,
+  cluster: ClusterId,
+  what: Timer['what'],
+  uid: Uid,
+  coordinates: Coordinates | null = null,
+): boolean {
+  const key = dueKey(cluster, 0, { what, uid, coordinates })
   const [, encoded = '', , , part = ''] = key.split('/')
   return timers.subjects.has(`${encoded}/${what}/${part}`)
 }
@@ -126,7 +134,7 @@ function checkOne(
       }
       // What another partition told of is told again when it changes.
       const isTold = value.seq > 0
-      if (!isTold && !hasTimer(timers, cluster, 'owner', `${owner}/${place}`)) {
+      if (!isTold && !hasTimer(timers, cluster, 'owner', owner, coordinatesIn(place))) {
         complaints.push('no timer')
       }
       return complaints
@@ -186,7 +194,7 @@ function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): strin
   const wasStrong = verdict?.evidence === 'E1' || verdict?.evidence === 'W'
   const isWeakened = wasStrong && now?.evidence === 'E2'
   if (isWeakened || (verdict?.type === now?.type && verdict?.evidence === now?.evidence)) return []
-  return [`its verdict is ${verdict?.type ?? 'none'}, judged now ${now?.type ?? 'none'}`]
+  return [`its verdict is ${textOf(verdict)}, judged now ${textOf(now)}`]
 }
 
 function expect(
@@ -251,4 +259,8 @@ function checkAll(entries: Entries, expected: Expected): string[] {
 
 function clusterInKey(key: string): ClusterId {
   return decodeURIComponent(key.split('/')[1] ?? '')
+}
+
+function textOf(verdict: Verdict | null): string {
+  return verdict === null ? 'none' : `${verdict.type} ${verdict.evidence}: ${verdict.because}`
 }

@@ -233,9 +233,12 @@ export function ownerState(step: Step, event: OwnerState): void {
     if (former !== undefined) step.graph.remove(ownerKey(cluster, uid, place))
     return drop(step, 'it has no dependents here')
   }
-  const replica = { ...replicaOf(step, event), pass: former?.pass ?? 'none' }
-  step.graph.put(ownerKey(cluster, uid, place), replica)
   const wasVoid = (former?.position ?? -1n) < (clusterOf(step.graph, cluster)?.epochAt ?? 0n)
+  const replica = {
+    ...replicaOf(step, event, wasVoid ? undefined : former),
+    pass: former?.pass ?? 'none',
+  }
+  step.graph.put(ownerKey(cluster, uid, place), replica)
   const isNews = wasVoid || former?.state !== replica.state || former.phase !== replica.phase
   if (count !== undefined && (isNews || former?.orphanedAt !== replica.orphanedAt)) {
     judgeDependents(step, cluster, uid)
@@ -243,8 +246,14 @@ export function ownerState(step: Step, event: OwnerState): void {
   if (isAwaited) answerHome(step, about)
 }
 
-function replicaOf(step: Step, { state, proof, orphanedAt, seq }: OwnerState): Owner {
-  const { position } = step.at
+/** What is told once more is as old as it was: as news it would outdo what came in between, such as a relist of its dependents. */
+function replicaOf(
+  step: Step,
+  { state, proof, orphanedAt, seq }: OwnerState,
+  former: Owner | undefined,
+): Owner {
+  const isRepeated = former?.seq === seq && former.proof?.class === proof?.class
+  const { position } = isRepeated ? former : step.at
   const known = { ...UNKNOWN_OWNER, position, seq, orphanedAt }
   switch (state) {
     case 'unknown':

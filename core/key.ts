@@ -175,9 +175,33 @@ export function waitsPrefix(cluster: ClusterId, kind: GroupKind): string {
 /** Stands for all kinds: what waits for it is looked at when any kind gets in sync. */
 export const ANY_KIND: GroupKind = { group: '', kind: '' }
 
+/** What a timer looks at again: a node or an owner by its uid, a kind or a share by its coordinates, a budget or a namespace by its name. */
+export interface Timer {
+  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending' | 'share'
+  readonly uid: Uid
+  readonly coordinates: Coordinates | null
+}
+
 /** `timeMs` in 15 digits sorts as time does until the year 33658. */
-export function dueKey(cluster: ClusterId, timeMs: number, what: string, subject: string): string {
+export function dueKey(cluster: ClusterId, timeMs: number, timer: Timer): string {
+  const { what, uid, coordinates } = timer
+  const subject = coordinates === null ? uid : `${uid}/${coordinatesPart(coordinates)}`
   return `${duePrefix(cluster)}${padded(timeMs, 15)}/${what}/${part(subject)}`
+}
+
+export function timerOf(key: string): Timer {
+  const what = key.split('/')[3] as Timer['what']
+  const subject = lastPart(key)
+  if (what === 'node' || what === 'budget' || what === 'ending') {
+    return { what, uid: subject, coordinates: null }
+  }
+  // A uid may hold any text, coordinates no bare slash.
+  const slash = subject.lastIndexOf('/')
+  return {
+    what,
+    uid: subject.slice(0, slash),
+    coordinates: coordinatesIn(subject.slice(slash + 1)),
+  }
 }
 
 export function duePrefix(cluster: ClusterId): string {
@@ -215,6 +239,12 @@ export function lastPart(key: string): string {
 
 export function coordinatesPart(at: Coordinates): string {
   return `${part(at.group)},${part(at.kind)},${part(at.namespace)},${part(at.name)}`
+}
+
+/** What `coordinatesPart` made its text of. */
+export function coordinatesIn(text: string): Coordinates {
+  const [group = '', kind = '', namespace = '', name = ''] = text.split(',').map(decodeURIComponent)
+  return { group, kind, namespace, name }
 }
 
 function kindPart(kind: GroupKind): string {

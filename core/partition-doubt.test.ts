@@ -12,7 +12,7 @@ import { show } from '../testing/story.ts'
 import type { Event } from './event.ts'
 import { EMPTY_SET, withMember } from './hash.ts'
 import { partitionOfObject } from './partition.ts'
-import { policyFor } from './policy.ts'
+import { type Mode, policyFor } from './policy.ts'
 
 const CLUSTER = 'c'
 const PARTITIONS = [2, 3, 4, 5].find(
@@ -169,4 +169,24 @@ test('an unwatched owner that waited once, and is named again, is told of as soo
     shown.filter((command) => command.startsWith('DeleteObject pod/b')),
     ['DeleteObject pod/b Background E2: PersistentVolume "x" is being deleted in the foreground'],
   )
+})
+
+test('what is told once more is as old as it was: what went before enforce was entered is held for as long as before', () => {
+  const world = new World()
+  const enter = (mode: Mode): void =>
+    world.tell({ type: 'PolicyChanged', policy: policyFor(mode, 'guarded'), who: '', why: '' })
+  enter('dry-run')
+  world.put('pv/x')
+  world.put('pod/a <- pv/x')
+  world.remove('pv/x')
+  enter('enforce')
+  // One more of them has the home say it again.
+  world.put('pod/b <- pv/x!')
+  world.put('pod/c <- pv/x')
+  // Half as long as what nobody saw go is held.
+  for (let beats = 0; beats < 60; beats++) world.beat(5)
+  const deleted = commandsOf(world.folders).filter(
+    (command) => command.type === 'DeleteObject' && command.mode === 'enforce',
+  )
+  deepEqual(deleted.map(show), [])
 })

@@ -208,12 +208,9 @@ export interface Wait {
   readonly type: 'Wait'
 }
 
-/** `due/<cluster>/<time>/<what>`: something to look at again once that time is reached. */
+/** `due/<cluster>/<time>/<what>/<of what>`: something to look at again once that time is reached; what, its key says (`timerOf`). */
 export interface Due {
   readonly type: 'Due'
-  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending' | 'share'
-  readonly uid: Uid
-  readonly coordinates: Coordinates | null
 }
 
 export type WorkType =

@@ -29,6 +29,7 @@ import {
 import { look, replicaDue } from './interest.ts'
 import { invariant } from './invariant.ts'
 import { judge } from './judge.ts'
+import type { Timer } from './key.ts'
 import {
   AGENDA_KEY,
   ALL_NODES_PREFIX,
@@ -45,6 +46,7 @@ import {
   seenPrefix,
   ticketsPrefix,
   timeOfDueKey,
+  timerOf,
   waitsPrefix,
   workKey,
 } from './key.ts'
@@ -60,7 +62,7 @@ import { endWalk, ringPage, walk } from './ring.ts'
 import { ruleOn } from './ruling.ts'
 import { shareDue } from './share.ts'
 import { suspectOfGoneKind } from './sighting.ts'
-import type { BudgetClass, ClusterState, Due, Work } from './state.ts'
+import type { BudgetClass, ClusterState, Work } from './state.ts'
 import { tokensDue, useTickets } from './token.ts'
 import { verifyOwner } from './verification.ts'
 
@@ -248,9 +250,8 @@ function fire(step: Step, work: Work, keys: readonly string[]): boolean {
   invariant(state !== undefined, 'timers of a cluster that is not known')
   const due = keys.filter((key) => timeOfDueKey(key) <= state.now)
   for (const key of due) {
-    const timer = step.graph.get(key)
     step.graph.remove(key)
-    if (timer?.type === 'Due') fireOne(step, work.cluster, timer)
+    fireOne(step, work.cluster, timerOf(key))
   }
   if (due.length === KEYS_PER_PAGE) return false
   const next = keys[due.length]
@@ -276,7 +277,7 @@ function earliestSet(graph: Graph, cluster: ClusterId, state: ClusterState): num
   return earliest
 }
 
-function fireOne(step: Step, cluster: ClusterId, timer: Due): void {
+function fireOne(step: Step, cluster: ClusterId, timer: Timer): void {
   const state = clusterOf(step.graph, cluster)
   invariant(state !== undefined, 'a timer of a cluster that is not known')
   switch (timer.what) {
@@ -318,7 +319,7 @@ function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid):
   judge(step, cluster, uid)
 }
 
-function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Due): void {
+function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Timer): void {
   const place = timer.coordinates
   if (place === null) return
   const owner = ownerOf(step.graph, cluster, timer.uid, place)

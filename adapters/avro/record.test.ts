@@ -40,7 +40,6 @@ import type {
   BudgetMinute,
   BudgetPlace,
   DefinitionSpan,
-  Due,
   KindPhase,
   MissedPlace,
   Owner,
@@ -603,11 +602,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ),
   },
   Wait: {},
-  Due: {
-    what: word<Due['what']>({ node: 1, owner: 1, kind: 1, budget: 1, ending: 1, share: 1 }),
-    uid: text,
-    coordinates: maybe(coordinates),
-  },
+  Due: {},
   Work: {
     work: word<Work['work']>({
       dependents: 1,
