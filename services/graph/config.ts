@@ -22,7 +22,7 @@ export const NEAR: Pace = { batchMs: 40, gatherMs: 0 }
  * A log on other machines: a commit is three requests and a marker in every partition that it wrote to, which is most of its cost. Only who is
  * behind gathers for so long, and tasks share the time: eight of a process fold for an eighth of it each.
  */
-export const FAR: Pace = { batchMs: 1_000, gatherMs: 50 }
+export const FAR: Pace = { batchMs: 500, gatherMs: 50 }
 /** After folding for so long the event loop gets a turn: calls under way are answered and new ones sent meanwhile. */
 export const TURN_MS = 4
 /** Changelog entries of one write to the store while restoring: all tasks do at once, and what each has in hand is what the collector copies. */
