@@ -7,6 +7,7 @@
  * Not here: what the API means by ownership (oracle.ts).
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
+import { approvalCheckers } from './approvals.ts'
 import type { Appended } from './broker.ts'
 import { effectCheckers } from './effect-checkers.ts'
 import type { Passage } from './network.ts'
@@ -43,5 +44,6 @@ export interface Checker {
 export const CHECKERS: readonly Checker[] = [
   ...effectCheckers,
   ...safeguardCheckers,
+  ...approvalCheckers,
   ...restCheckers,
 ]

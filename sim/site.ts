@@ -89,7 +89,9 @@ export class Site {
     const request = { method, path, headers, body: body === null ? null : JSON.stringify(body) }
     this.#write(request, undefined)
     // The server carries it out before it returns the promise of its answer.
-    void this.#server.handle(request, NOBODY)
+    void this.#server.handle(request, NOBODY).then(({ status }) => {
+      if (status === 400) throw new Error(`a user's ${method} ${path} makes no sense: ${body}`)
+    })
   }
 
   /** Everything that the server holds of kinds that users own and depend with. */

@@ -111,7 +111,16 @@ export class Users {
   /** Somebody adopts what is about to change there; false when it is not there any more. */
   adoptAt(path: string): boolean {
     const [where = ''] = path.split('?')
-    const object = this.#all().find((each) => pathOf(each) === where)
+    return this.#adoptOne((each) => pathOf(each) === where)
+  }
+
+  /** Somebody adopts one of these; false when none of them is there any more. */
+  adoptOneOf(uids: ReadonlyMap<string, unknown>): boolean {
+    return this.#adoptOne(({ metadata }) => uids.has(metadata.uid))
+  }
+
+  #adoptOne(isIt: (object: ApiObject) => boolean): boolean {
+    const object = this.#all().find(isIt)
     if (object === undefined) return false
     const { namespace = '' } = object.metadata
     const near = this.#all().find(({ metadata }) => {
@@ -120,6 +129,27 @@ export class Users {
     })
     this.#own(object, near)
     return near !== undefined
+  }
+
+  /** Widgets are a kind from soon on, if they are none. */
+  haveWidgets(): void {
+    if (widgetScope(this.site.server) === undefined) this.define()
+  }
+
+  /** Some depend on a widget. */
+  dependOnWidget(): void {
+    const isScoped = widgetScope(this.site.server) === 'Namespaced'
+    const [namespace, name] = [isScoped ? 'blue' : '', `w${++this.#count}`]
+    const within = isScoped ? `/namespaces/${namespace}` : ''
+    this.#create(`/apis/example.com/v1${within}/widgets`, { name })
+    const widget = this.site.server.object('example.com', 'widgets', namespace, name)
+    if (widget === undefined) return
+    for (let i = 0; i < 4; i++) this.#make('configmaps', 'blue', [widget])
+  }
+
+  /** The kind goes with all its objects, if it is there. */
+  undefine(): void {
+    if (widgetScope(this.site.server) !== undefined) this.define()
   }
 
   holdDeleted(): void {
@@ -329,8 +359,10 @@ export class Users {
   #create(path: string, metadata: object): void {
     const kept = this.#chance.next() < 0.04 ? { [KEEP]: 'keep' } : {}
     const annotations = { 'example.com/note': CANARY, ...kept }
-    const body = { metadata: { annotations, ...metadata }, data: { key: CANARY } }
-    this.site.user('POST', path, path.endsWith('s') ? body : { metadata })
+    // Of custom resources the server wants to be told the kind.
+    const type = path.endsWith('/widgets') ? { apiVersion: 'example.com/v1', kind: 'Widget' } : {}
+    const body = { ...type, metadata: { annotations, ...metadata }, data: { key: CANARY } }
+    this.site.user('POST', path, body)
   }
 }
 

@@ -19,6 +19,7 @@ import type { Task } from '../services/graph/task.ts'
 import type { ReaperNote } from '../services/reaper/reaper.ts'
 import type { Chance } from '../testing/seeded.ts'
 import { seeded } from '../testing/seeded.ts'
+import type { Approval } from './approvals.ts'
 import { type Appended, Broker } from './broker.ts'
 import { CHECKERS } from './checkers.ts'
 import { Timeline } from './clock.ts'
@@ -73,6 +74,8 @@ export class WholeWorld {
   readonly protectedMs: Map<string, number> = new Map()
   /** On which cluster each uid was made. */
   readonly homes: Map<string, string> = new Map()
+  /** What a person approved. */
+  readonly approvals: Approval[] = []
   isOver = false
   /** Acknowledged records were lost, and nobody has begun anew: what is there need not add up. */
   isLogHurt = false

@@ -1,0 +1,195 @@
+/**
+ * A person who approves what was shown a while ago (F93), and who notices when something else went by that.
+ *
+ * What must stay true: the person sees what the graph holds and acts on nothing else. What is held against a command is what was shown and when
+ * the approval was told, both remembered here.
+ */
+import type { CommandId, DeleteObject, OrphanDependent } from '../core/command.ts'
+import { EMPTY_SET, isSameSet, type SetHash } from '../core/hash.ts'
+import { heldPrefix, lastPart, nodeKey, planKey } from '../core/key.ts'
+import type { OwnerReference } from '../core/object.ts'
+import type { StateValue } from '../core/state.ts'
+import type { Codec } from '../ports/codec.ts'
+import type { Entry, Log, Topic } from '../ports/log.ts'
+import { prefixRange } from '../ports/store.ts'
+import { seeded } from '../testing/seeded.ts'
+import type { Checker } from './checkers.ts'
+import type { Fault } from './faults.ts'
+import { siteOf } from './network-faults.ts'
+import type { WholeWorld } from './world.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+/** An approval is good for so long. */
+const LASTS_MS = 60 * MINUTE
+const LOOK_MS = 10 * SECOND
+/** Until a definition is served. */
+const SERVED_MS = 10 * SECOND
+/** Until watchers have seen what is about to go. */
+const SEEN_MS = 3 * MINUTE
+const MOST_HELD = 10_000
+const WHO = 'anna'
+
+/** What a plan showed, and when that was approved. */
+export interface Approval {
+  readonly cluster: string
+  /** What each object named as its owners, by uid. */
+  readonly shown: ReadonlyMap<string, string>
+  /** Wall time. */
+  readonly saidMs: number
+}
+
+export const approvalFaults: readonly Fault[] = [
+  {
+    row: 'F93',
+    what: 'a person approves a plan that was shown a while ago',
+    lastsMs: [20 * MINUTE, 100 * MINUTE],
+    most: 3,
+    suits: ({ policy }) => policy.mode === 'enforce',
+    begin(context) {
+      const { world, users, fault } = context
+      const site = siteOf(context)
+      const those = users[fault.target % users.length]!
+      const chance = seeded(fault.seed)
+      // Some have it before their eyes, some were at lunch.
+      const thinksMs = chance.below(chance.pick([SECOND, MINUTE, 30 * MINUTE]))
+      const isChanged = chance.next() < 0.5
+      let isOver = false
+      const after = (ms: number, act: () => void): void =>
+        world.time.at(world.time.monotonicMs() + ms, () => {
+          if (!isOver) act()
+        })
+      const look = (): void => {
+        const plan = planOf(world, site.id)
+        if (plan.shown.size === 0) return after(LOOK_MS, look)
+        if (isChanged) after(thinksMs / 2, () => those.adoptOneOf(plan.shown))
+        after(thinksMs, () => void approve(world, site.id, plan))
+      }
+      those.haveWidgets()
+      after(SERVED_MS, () => those.dependOnWidget())
+      after(SEEN_MS, () => those.undefine())
+      look()
+      return () => {
+        isOver = true
+      }
+    },
+  },
+]
+
+export const approvalCheckers: readonly Checker[] = [
+  {
+    invariant: 'I10 I11: what is approved is what was shown (F93)',
+    appended: (world, { topic, records }) => {
+      for (const { value } of topic === 'commands' ? records : []) {
+        const command = approvedIn(world.codec, value)
+        if (command === undefined) continue
+        const { name } = command.target
+        if (command.approvedBy !== WHO) return `${name}: nobody approved a mass cause (E4)`
+        if (!world.approvals.some((each) => isOf(each, command)))
+          return `${name} is approved, and was not shown like that (F93)`
+      }
+      return ''
+    },
+  },
+  {
+    invariant: 'I11: an approval ends after an hour, by log time',
+    rest: async (world) => (world.approvals.length === 0 ? [] : await lateOnes(world)),
+  },
+]
+
+interface Plan {
+  readonly sets: readonly SetHash[]
+  readonly shown: ReadonlyMap<string, string>
+}
+
+function planOf(world: WholeWorld, cluster: string): Plan {
+  const shown = new Map<string, string>()
+  const sets = Array.from({ length: world.broker.partitions }, (_, partition) => {
+    const { entries } = world.contentOf(partition)
+    const stateOf = (key: string): StateValue | undefined => {
+      const bytes = entries.get(key)
+      return bytes === undefined ? undefined : (world.codec.decode(bytes) as StateValue)
+    }
+    const plan = stateOf(planKey(cluster))
+    if (plan?.type !== 'HeldPlan') return EMPTY_SET
+    const { gte, lt } = prefixRange(heldPrefix(cluster), MOST_HELD)
+    for (const [key] of entries.page(gte, lt, MOST_HELD)) {
+      const node = stateOf(nodeKey(cluster, lastPart(key)))
+      if (node?.type === 'Node' && node.hold?.by === 'approval')
+        shown.set(node.object.uid, namesOf(node.object.ownerReferences))
+    }
+    return plan.set
+  })
+  return { sets, shown }
+}
+
+/** As the endpoint does it once the digest was found to be right, which may be long ago when the fold is behind. */
+async function approve(world: WholeWorld, cluster: string, { sets, shown }: Plan): Promise<void> {
+  const { broker, codec } = world
+  const { log } = broker
+  const now = planOf(world, cluster).sets
+  if (sets.some((set, partition) => !isSameSet(set, now[partition] ?? EMPTY_SET)))
+    world.reached('F93')
+  world.trace.note('approves', `${shown.size} objects of ${cluster}`)
+  world.approvals.push({ cluster, shown, saidMs: world.time.now() })
+  const value = codec.encode({
+    ...{ type: 'Directive', verb: 'approve', cluster, subject: '' },
+    ...{ digest: null, listed: [...sets], who: WHO, why: 'a fault' },
+  })
+  for (let partition = 0; partition < broker.partitions; partition++)
+    await log.append('events', partition, [{ key: 'directive', value }])
+}
+
+/** Commands on the log that was there at the end, by the time of the event that decided them. */
+async function lateOnes({ broker, codec, approvals }: WholeWorld): Promise<readonly string[]> {
+  const late: string[] = []
+  for (let partition = 0; partition < broker.partitions; partition++) {
+    for (const { value } of await allOf(broker.log, 'commands', partition)) {
+      const command = approvedIn(codec, value)
+      if (command === undefined) continue
+      const decidedMs = await timeOf(broker.log, command.id)
+      const isInTime = ({ saidMs }: Approval): boolean =>
+        decidedMs === undefined || decidedMs <= saidMs + LASTS_MS
+      if (!approvals.some((each) => isOf(each, command) && isInTime(each)))
+        late.push(`${command.target.name} goes by an approval of more than an hour ago (I11)`)
+    }
+  }
+  return late
+}
+
+/** Undefined when its event is trimmed. */
+async function timeOf(log: Log, id: CommandId): Promise<number | undefined> {
+  const [partition = 0, offset = 0] = id.split('-').map(Number)
+  const { start } = await log.bounds('events', partition)
+  if (BigInt(offset) < start) return undefined
+  const { entries } = await log.read('events', partition, BigInt(offset), { limit: 1, waitMs: 0 })
+  return entries[0]?.timestamp
+}
+
+async function allOf(log: Log, topic: Topic, partition: number): Promise<readonly Entry[]> {
+  const { start, end } = await log.bounds(topic, partition)
+  if (start === end) return []
+  return (await log.read(topic, partition, start, { limit: Number(end - start), waitMs: 0 }))
+    .entries
+}
+
+/** A command about a mass cause that is to be carried out; undefined for any other record. */
+function approvedIn(codec: Codec, value: Uint8Array | null): Approved | undefined {
+  const record = value === null ? undefined : codec.decode(value)
+  if (record?.type !== 'DeleteObject' && record?.type !== 'OrphanDependent') return undefined
+  return record.mode === 'enforce' && record.evidence === 'E4' ? record : undefined
+}
+
+type Approved = DeleteObject | OrphanDependent
+
+function isOf({ cluster, shown }: Approval, command: Approved): boolean {
+  return (
+    cluster === command.cluster && shown.get(command.target.uid) === namesOf(command.references)
+  )
+}
+
+function namesOf(references: readonly OwnerReference[]): string {
+  return JSON.stringify(
+    references.map(({ apiVersion, kind, name, uid }) => [apiVersion, kind, name, uid]),
+  )
+}
