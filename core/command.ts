@@ -70,6 +70,8 @@ export interface DeleteObject extends CommandBase {
   readonly owners: readonly OwnerClaim[]
   /** Who approved it, for E4; empty for nobody. */
   readonly approvedBy: string
+  /** Log time up to which it is decided; 0 for nobody knows. Who folds late decides by what was then, whenever the command comes. */
+  readonly decidedAt: number
 }
 
 /** Drop references from a dependent: when orphaning, and those that count for nothing beside a solid one. */
@@ -80,6 +82,7 @@ export interface OrphanDependent extends CommandBase {
   readonly drop: readonly number[]
   readonly owners: readonly OwnerClaim[]
   readonly approvedBy: string
+  readonly decidedAt: number
 }
 
 export interface RemoveFinalizer extends CommandBase {

@@ -123,6 +123,7 @@ function commandFor(
     basis: verdict.basis,
   }
   const references = object.ownerReferences
+  const decidedAt = step.at.timestamp
   const approvedBy = verdict.evidence === 'E4' ? (hold?.ruling?.who ?? '') : ''
   switch (action.type) {
     case 'delete': {
@@ -136,13 +137,14 @@ function commandFor(
         finalizers,
         owners,
         approvedBy,
+        decidedAt,
       }
     }
     case 'drop': {
       const dropped = stands.filter((_, index) => action.indexes.includes(index))
       const owners = dropped.flatMap((stand) => claimOf(step, cluster, stand))
-      const { indexes } = action
-      return { ...base, type: 'OrphanDependent', references, drop: indexes, owners, approvedBy }
+      const { indexes: drop } = action
+      return { ...base, type: 'OrphanDependent', references, drop, owners, approvedBy, decidedAt }
     }
     case 'finish': {
       const { finalizer } = action

@@ -112,7 +112,7 @@ class Loop {
     command: Exclude<Command, { type: 'VerifyOwner' | 'WarnObject' }>,
     at: number,
   ): CommandSettled {
-    const facts = { ageMs: this.#now - at, isUnbroken: true }
+    const facts = { newsMs: this.#now - at, isUnbroken: true }
     for (const claim of claimsToProve(command, facts, BOUNDS)) {
       const found = this.cluster.at(claim)
       const isSame = found?.uid === claim.uid

@@ -138,11 +138,27 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/gate.ts',
-        from: 'if (ageMs <= bounds.waitingProofAfterMs) return NONE',
-        to: 'if (ageMs >= 0) return NONE',
+        from: 'if (newsMs <= bounds.waitingProofAfterMs) return NONE',
+        to: 'if (newsMs >= 0) return NONE',
       },
     ],
     by: { file: 'services/reaper/gate.test.ts', test: 'looks at the owners that W asks for' },
+  },
+  {
+    name: 'news is as young as its command',
+    mistake:
+      'what a fold that lags decided of an owner that waits counts from when the command came',
+    changes: [
+      {
+        file: 'services/reaper/site.ts',
+        from: 'Math.min(command.decidedAt, appendedAt)',
+        to: 'Math.max(command.decidedAt, appendedAt)',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reap.test.ts',
+      test: 'looks at a waiting owner again when a young command was decided by old news',
+    },
   },
   {
     name: 'a look is good for ever',

@@ -70,6 +70,9 @@ const BASE: CommandBase = {
   basis: [1n],
 }
 
+/** The reaper takes what is decided for as old as its command is, at least. */
+const JUST_NOW = Number.MAX_SAFE_INTEGER
+
 export function deleteObject(more: Partial<DeleteObject> = {}): DeleteObject {
   return {
     ...BASE,
@@ -79,6 +82,7 @@ export function deleteObject(more: Partial<DeleteObject> = {}): DeleteObject {
     finalizers: [],
     owners: [CLAIM],
     approvedBy: '',
+    decidedAt: JUST_NOW,
     ...more,
   }
 }
@@ -91,6 +95,7 @@ export function orphanDependent(more: Partial<OrphanDependent> = {}): OrphanDepe
     drop: [1],
     owners: [CLAIM],
     approvedBy: '',
+    decidedAt: JUST_NOW,
     ...more,
   }
 }

@@ -396,6 +396,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     finalizers: list(text),
     owners: claims,
     approvedBy: text,
+    decidedAt: number,
   },
   OrphanDependent: {
     ...command,
@@ -403,6 +404,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     drop: list(number),
     owners: claims,
     approvedBy: text,
+    decidedAt: number,
   },
   RemoveFinalizer: { ...command, finalizer: text, finalizers: list(text) },
   VerifyOwner: command,

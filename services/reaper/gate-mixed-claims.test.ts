@@ -10,5 +10,5 @@ const waits = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
 
 test('looks at an owner that was seen to go, beside one that waits, when the cluster may have been restored unseen', () => {
   const command = deleteObject({ evidence: 'W', owners: [gone, waits] })
-  deepEqual(claimsToProve(command, { ageMs: 0, isUnbroken: false }, BOUNDS), [gone, waits])
+  deepEqual(claimsToProve(command, { newsMs: 0, isUnbroken: false }, BOUNDS), [gone, waits])
 })

@@ -18,6 +18,7 @@ import { claimsToProve, disproof, type Facts, judge } from './gate.ts'
 
 const FINE: Facts = {
   ageMs: 0,
+  newsMs: 0,
   isReachable: true,
   clusterEpoch: 1,
   isConnected: true,
@@ -150,8 +151,8 @@ for (const [evidence, young, old, broken] of proofs) {
       deleteObject({ evidence, owners: [absent, waiting] }),
       orphanDependent({ evidence, owners: [absent, waiting] }),
     ]) {
-      const names = (ageMs: number, isUnbroken = true) =>
-        claimsToProve(command, { ageMs, isUnbroken }, BOUNDS)
+      const names = (newsMs: number, isUnbroken = true) =>
+        claimsToProve(command, { newsMs, isUnbroken }, BOUNDS)
           .map(({ name }) => name)
           .join(' ')
       equal(names(2_000), young)

@@ -16,6 +16,8 @@ import type { GetAnswer } from '../../ports/cluster.ts'
 export interface Facts {
   /** Since the command was appended. */
   readonly ageMs: number
+  /** Since what it was decided by was on the log. Never less than its age: whoever folds late decides by what was long ago. */
+  readonly newsMs: number
   /** This process has a connection to the command's cluster. */
   readonly isReachable: boolean
   /** The cluster's epoch now; undefined while no watcher has told any. */
@@ -26,7 +28,7 @@ export interface Facts {
   readonly pausedBecause: string
   /** What must not be deleted. */
   readonly guarding: Guarding
-  /** Since the command was appended this reaper has run, and no call to the cluster has failed: nobody can have restored it unseen. */
+  /** Since what it was decided by was on the log this reaper has run, and no call to the cluster has failed: nobody can have restored it unseen. */
   readonly isUnbroken: boolean
   /** The strictest that this reaper may do. */
   readonly mode: Mode
@@ -137,7 +139,7 @@ function dropsListed({ drop, references }: OrphanDependent): boolean {
  */
 export function claimsToProve(
   command: Command,
-  { ageMs, isUnbroken }: Pick<Facts, 'ageMs' | 'isUnbroken'>,
+  { newsMs, isUnbroken }: Pick<Facts, 'newsMs' | 'isUnbroken'>,
   bounds: GateBounds,
 ): readonly OwnerClaim[] {
   if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return NONE
@@ -149,7 +151,7 @@ export function claimsToProve(
     case 'W':
       // One that was seen to go beside it is looked at where it would be by itself.
       if (!isUnbroken) return command.owners
-      if (ageMs <= bounds.waitingProofAfterMs) return NONE
+      if (newsMs <= bounds.waitingProofAfterMs) return NONE
       return command.owners.filter((owner) => owner.claim === 'waiting')
     case 'E2':
     case 'E3':

@@ -297,18 +297,51 @@ test('blocks when an owner that was never seen turns out to be there', async () 
   equal(world.exists('pod'), true)
 })
 
-test('looks at a waiting owner again when the command is old', async () => {
+/** A dependent of an owner that waits no more: it orphans by now. */
+async function turned(): Promise<{ world: World; of: (decidedAt: number) => Command }> {
   const world = await World.open()
   const owner = await world.create('gone', { finalizers: ['example.com/keep'] })
   await world.delete('gone', { propagationPolicy: 'Orphan' })
   const pod = await world.dependent('pod')
   const claim: OwnerClaim = { ...GONE_CLAIM, uid: owner.uid, claim: 'waiting' }
-  await world.command(world.deleteOf(pod, { evidence: 'W', owners: [claim] }))
+  const rest = { evidence: 'W', owners: [claim] } as const
+  return { world, of: (decidedAt) => world.deleteOf(pod, { ...rest, decidedAt }) }
+}
+
+test('looks at a waiting owner again when the command is old', async () => {
+  const { world, of } = await turned()
+  await world.command(of(world.clock.now()))
   await world.clock.advance(2_001)
   const running = world.start()
   const [result] = await world.settled(1)
   await running.stop()
   equal(show(result), 'blocked null owner ConfigMap/gone does not wait for its dependents')
+})
+
+test('looks at a waiting owner again when a young command was decided by old news', async () => {
+  const { world, of } = await turned()
+  const running = world.start()
+  const decidedAt = world.clock.now()
+  await world.clock.advance(2_001)
+  await world.command(of(decidedAt))
+  const [result] = await world.settled(1)
+  await running.stop()
+  equal(show(result), 'blocked null owner ConfigMap/gone does not wait for its dependents')
+})
+
+test('looks at an owner that was seen to go when it was decided before this reaper ran', async () => {
+  const world = await World.open()
+  const owner = await world.create('gone')
+  const pod = await world.dependent('pod')
+  const claim: OwnerClaim = { ...GONE_CLAIM, uid: owner.uid, claim: 'absent' }
+  const decidedAt = world.clock.now()
+  await world.clock.advance(10)
+  const running = world.start()
+  await world.clock.advance(10)
+  await world.command(world.deleteOf(pod, { evidence: 'E1', owners: [claim], decidedAt }))
+  const [result] = await world.settled(1)
+  await running.stop()
+  equal(show(result), 'blocked null owner ConfigMap/gone exists')
 })
 
 test('looks before it deletes behind an aggregated server', async () => {

@@ -43,7 +43,7 @@ export interface Reaping {
   /** What is to be deleted goes there first; undefined: it is deleted at once. */
   readonly archive: Archive | undefined
   /** As they are now. */
-  facts(appendedAt: number): Facts
+  facts(command: Command, appendedAt: number): Facts
 }
 
 /** One command on its way. */
@@ -114,18 +114,18 @@ const FRESH: Tried = { dryRun: false, retries: 0, conflicts: 0 }
 
 /** Facts, then proofs, then the facts as they are after the proofs: a pause may have been pressed meanwhile. */
 async function gate(command: Command, { appendedAt, site, signal, onCall }: Life): Promise<Pass> {
-  const pass = judge(command, site.facts(appendedAt), site.config)
+  const pass = judge(command, site.facts(command, appendedAt), site.config)
   if (pass.type === 'Blocked') return pass
   const impostor = await site.proofs.identity(onCall, signal)
   if (impostor !== undefined) return { type: 'Blocked', reason: impostor }
   // What went wrong meanwhile may have been a restore: then more has to be proven than before.
-  const claims = claimsToProve(command, site.facts(appendedAt), site.config)
+  const claims = claimsToProve(command, site.facts(command, appendedAt), site.config)
   const looks = await Promise.all(claims.map((one) => site.proofs.owner(one, onCall, signal)))
   for (const [i, claim] of claims.entries()) {
     const reason = disproof(claim, looks[i] as (typeof looks)[number])
     if (reason !== undefined) return { type: 'Blocked', reason }
   }
-  return judge(command, site.facts(appendedAt), site.config)
+  return judge(command, site.facts(command, appendedAt), site.config)
 }
 
 /** Undefined: its DELETE may be sent now. That is straight from the gate: looks at owners are shared for a moment, so mostly it costs no call. */
@@ -137,7 +137,8 @@ async function archive(
 ): Promise<Settle | Again | undefined> {
   const { appendedAt, site, signal, onCall } = life
   const { archive, caller, config } = site
-  const spared = (read: GetAnswer): string => sparedBecause(command, read, site.facts(appendedAt))
+  const spared = (read: GetAnswer): string =>
+    sparedBecause(command, read, site.facts(command, appendedAt))
   if (archive === undefined || command.type !== 'DeleteObject' || tried.dryRun) return undefined
   const keeping = await archive.keep({ command, resourceVersion, caller, onCall }, signal)
   switch (keeping.type) {
@@ -171,7 +172,7 @@ async function attempt(
   const step = onAnswer(command, answer, tried, site.config)
   if (step.type !== 'ReadBack') return step
   const read = await site.caller.look(command.target, onCall, signal)
-  const spared = sparedBecause(command, read, site.facts(appendedAt))
+  const spared = sparedBecause(command, read, site.facts(command, appendedAt))
   if (spared !== '') return seenSpared(spared, read)
   return readBack(command, answer, read, tried, site.config)
 }
@@ -194,14 +195,14 @@ async function call(
     case 'DeleteObject': {
       // What was archived was looked at for it.
       const isLookedAt = !dryRun && site.archive !== undefined
-      if (isReadFirst(command, site.facts(appendedAt)) && !isLookedAt) {
+      if (isReadFirst(command, site.facts(command, appendedAt)) && !isLookedAt) {
         const read = await site.caller.look(target, onCall, signal)
-        const spared = sparedBecause(command, read, site.facts(appendedAt))
+        const spared = sparedBecause(command, read, site.facts(command, appendedAt))
         if (spared !== '') return seenSpared(spared, read)
         const answer = beforeDelete(command, resourceVersion, read)
         if (answer !== undefined) return answer
         // The look may have taken long: a pause pressed meanwhile counts.
-        const pass = judge(command, site.facts(appendedAt), site.config)
+        const pass = judge(command, site.facts(command, appendedAt), site.config)
         if (pass.type === 'Blocked') return blocked(pass.reason)
         if (pass.dryRun && !dryRun) return blocked('became a dry run while it was looked at')
       }

@@ -94,9 +94,9 @@ class OneCluster implements Site {
     const rest = { clock, random, bounds: config, onAnswer, onBroken }
     const caller = createCaller({ cluster, throttle, ...rest })
     const proofs = createProofs({ id, cluster, caller, clock, bounds: config, onTrouble })
-    const facts = (appendedAt: number): Facts => ({
-      ...factsOf(id, appendedAt, true, parts),
-      isUnbroken: appendedAt > this.#troubledAt,
+    const facts: Reaping['facts'] = (command, appendedAt) => ({
+      ...factsOf(command, appendedAt, true, parts),
+      isUnbroken: knownAt(command, appendedAt) > this.#troubledAt,
     })
     this.#troubledAt = parts.startedAt - 1
     this.#parts = parts
@@ -141,7 +141,7 @@ class OneCluster implements Site {
     while (!this.#isStopped && this.#throttle.hasRoom()) {
       const job = this.#backlog.next()
       if (job === undefined) return
-      const facts = this.#reaping.facts(job.appendedAt)
+      const facts = this.#reaping.facts(job.command, job.appendedAt)
       const pass = judge(job.command, facts, this.#parts.config)
       if (pass.type === 'Go') {
         this.#begin(job)
@@ -184,20 +184,27 @@ class OneCluster implements Site {
 
 /** For a command to a cluster that this reaper has no connection to. */
 export function withoutSite(command: Command, appendedAt: number, parts: FactSources): Result {
-  const facts = factsOf(command.cluster, appendedAt, false, parts)
+  const facts = factsOf(command, appendedAt, false, parts)
   const pass = judge(command, facts, parts.config)
   return unsent(command, 'blocked', pass.type === 'Blocked' ? pass.reason : 'unreachable')
 }
 
+/** Whoever gives the times of events and commands need not have one clock. */
+function knownAt(command: Command, appendedAt: number): number {
+  return 'decidedAt' in command ? Math.min(command.decidedAt, appendedAt) : appendedAt
+}
+
 function factsOf(
-  id: ClusterId,
+  command: Command,
   appendedAt: number,
   isReachable: boolean,
   { control, locks, clock, config }: FactSources,
 ): Facts {
+  const id = command.cluster
   return {
     isReachable,
     ageMs: clock.now() - appendedAt,
+    newsMs: clock.now() - knownAt(command, appendedAt),
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
     pausedBecause: control.pausedBecause(id),
