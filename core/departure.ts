@@ -80,6 +80,7 @@ export function depart(
     seq: 0,
     answered: false,
     pass: 'none',
+    passAt: 0n,
     attempt: null,
   })
   ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, object.uid, object)

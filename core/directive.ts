@@ -38,6 +38,7 @@ export function directive(step: Step, event: Directive): void {
     case 'reject':
       return rule(step, event, 'rejected')
     case 'close-breaker':
+      noteResumed(step)
       return closeBreaker(step, event)
     default:
       return drop(step, `this version does not know the directive ${event.verb}`)
@@ -56,6 +57,7 @@ function resume(step: Step, { cluster }: Directive): void {
   const others = pauses.filter((each) => each.cluster !== cluster)
   if (others.length === pauses.length) return drop(step, 'it was not paused')
   putPauses(step, others)
+  noteResumed(step)
   judgeAll(step, cluster)
 }
 
@@ -96,6 +98,10 @@ function putProtections(step: Step, protections: readonly ProtectedSubject[]): v
 
 function putPauses(step: Step, pauses: readonly Pause[]): void {
   step.graph.put(DIRECTIVES_KEY, { ...directivesOf(step.graph), pauses })
+}
+
+function noteResumed(step: Step): void {
+  step.graph.put(DIRECTIVES_KEY, { ...directivesOf(step.graph), resumedAt: step.at.position })
 }
 
 /** Why nothing is to be done in this cluster now; empty when it may. */

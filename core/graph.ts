@@ -255,7 +255,12 @@ const NO_POLICY: PolicyState = {
   enforcedAt: -1n,
 }
 
-const NO_DIRECTIVES: Directives = { type: 'Directives', pauses: [], protections: [] }
+const NO_DIRECTIVES: Directives = {
+  type: 'Directives',
+  pauses: [],
+  protections: [],
+  resumedAt: 0n,
+}
 
 const EMPTY_AGENDA: Agenda = { type: 'Agenda', head: 0, tail: 0 }
 

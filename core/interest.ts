@@ -237,6 +237,7 @@ export function ownerState(step: Step, event: OwnerState): void {
   const replica = {
     ...replicaOf(step, event, wasVoid ? undefined : former),
     pass: former?.pass ?? 'none',
+    passAt: former?.passAt ?? 0n,
   }
   step.graph.put(ownerKey(cluster, uid, place), replica)
   const isNews = wasVoid || former?.state !== replica.state || former.phase !== replica.phase

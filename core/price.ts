@@ -7,13 +7,13 @@
  * Not here: asking for a token (ticket.ts), granting it (budget.ts).
  */
 import type { StateReader } from './graph.ts'
-import { ownerOf, policyOf } from './graph.ts'
+import { directivesOf, ownerOf, policyOf } from './graph.ts'
 import { endingKey } from './key.ts'
 import type { Node } from './node.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import type { Stand } from './standing.ts'
-import type { BudgetClass } from './state.ts'
+import type { BudgetClass, Owner } from './state.ts'
 
 export interface Price {
   readonly class: BudgetClass
@@ -58,5 +58,11 @@ function isEnding(graph: StateReader, cluster: ClusterId, namespace: string): bo
 
 /** What it costs has been granted. */
 export function isGranted(graph: StateReader, cluster: ClusterId, { root }: Price): boolean {
-  return root !== null && ownerOf(graph, cluster, root.uid, root.place)?.pass === 'granted'
+  const owner = root === null ? undefined : ownerOf(graph, cluster, root.uid, root.place)
+  return owner?.pass === 'granted' && isStanding(graph, owner)
+}
+
+/** While nothing went, for a pause or another mode, others had their turn: what was granted before is not saved up. */
+export function isStanding(graph: StateReader, { passAt }: Owner): boolean {
+  return passAt >= policyOf(graph).enforcedAt && passAt >= directivesOf(graph).resumedAt
 }

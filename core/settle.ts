@@ -161,6 +161,7 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     seq: 0,
     answered: false,
     pass: 'none',
+    passAt: 0n,
     attempt: null,
   }
   step.graph.put(ownerKey(cluster, uid, place), found)
@@ -197,6 +198,7 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     seq: 0,
     answered: false,
     pass: 'none',
+    passAt: 0n,
     attempt: null,
   })
   ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, uid, place)

@@ -100,6 +100,8 @@ export interface Owner {
   readonly answered: boolean
   /** Of one that went: whether what hangs on it may go within the budget. */
   readonly pass: Pass
+  /** Of the grant; one of before everything was let go again is void (price.ts). */
+  readonly passAt: bigint
   readonly attempt: Attempt | null
 }
 
@@ -183,6 +185,8 @@ export interface Directives {
   readonly type: 'Directives'
   readonly pauses: readonly Pause[]
   readonly protections: readonly ProtectedSubject[]
+  /** When a pause or an open breaker last ended, in any cluster. */
+  readonly resumedAt: bigint
 }
 
 export interface Pause {

@@ -16,6 +16,7 @@ import type { ClusterId, Coordinates, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
 import { homeOf, partitionOf } from './partition.ts'
 import type { Price } from './price.ts'
+import { isStanding } from './price.ts'
 import type { BudgetClass, TokenCount } from './state.ts'
 
 /** The pass of an object that is held, once what it costs is asked for. An owner's deletion is paid for while the hold lasts, an object when it is over. */
@@ -34,7 +35,8 @@ export function askFor(
     return 'asked'
   }
   const owner = ownerOf(step.graph, cluster, root.uid, root.place)
-  if (owner?.pass !== 'none') return pass
+  if (owner === undefined || owner.pass === 'asked') return pass
+  if (owner.pass === 'granted' && isStanding(step.graph, owner)) return pass
   step.graph.put(ownerKey(cluster, root.uid, root.place), { ...owner, pass: 'asked' })
   takeTicket(step, cluster, price.class, root.uid, root.place, about)
   return pass

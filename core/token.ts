@@ -51,7 +51,7 @@ function useTicket(step: Step, cluster: ClusterId, ticket: Ticket, isFresh: bool
   const owner = ownerOf(step.graph, cluster, uid, coordinates)
   if (owner?.pass !== 'asked') return
   const pass = isFresh ? 'granted' : 'none'
-  step.graph.put(ownerKey(cluster, uid, coordinates), { ...owner, pass })
+  step.graph.put(ownerKey(cluster, uid, coordinates), { ...owner, pass, passAt: step.at.position })
   judgeDependents(step, cluster, uid)
 }
 

@@ -108,6 +108,7 @@ export const UNKNOWN_OWNER: Owner = {
   seq: 0,
   answered: false,
   pass: 'none',
+  passAt: 0n,
   attempt: null,
 }
 

@@ -556,6 +556,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     seq: number,
     answered: truth,
     pass,
+    passAt: offset,
     attempt: maybe(attempt),
   },
   Kind: {
@@ -602,6 +603,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
         liftedAt: maybe(number),
       }),
     ),
+    resumedAt: offset,
   },
   Wait: {},
   Due: {},
