@@ -92,9 +92,15 @@ export function kindServed(step: Step, event: KindServed): void {
     former.scope !== scope ||
     former.versions.join() !== versions.join()
   if (isNews) judgeWaiters(step, event.cluster, event)
+  if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)
   if (isMonitored(former) && phase === 'unmonitored') {
     enqueue(step, { work: 'forget', cluster: event.cluster, kind: groupKind(event) })
   }
+}
+
+/** Whoever stands on it waits for nothing, and may stand on nothing now: in another scope, or by a version that is served no more. */
+function isOtherGround(former: Kind, { scope, versions }: KindServed): boolean {
+  return former.scope !== scope || former.versions.some((each) => !versions.includes(each))
 }
 
 function servedPhase(former: Kind | undefined, monitored: boolean): KindPhase {

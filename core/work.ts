@@ -202,7 +202,7 @@ function lookAtOne(step: Step, work: Work, key: string): void {
       const node = nodeOf(step.graph, cluster, last)
       if (node === undefined) return
       const { ownerReferences, deletedAt } = node.object
-      if (ownerReferences.length > 0 || deletedAt !== null) judge(step, cluster, last)
+      if (ownerReferences.length > 0 || deletedAt !== null) relinkAndJudge(step, cluster, last)
       return
     }
     case 'rulings':

@@ -240,6 +240,38 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     by: { file: 'core/scenario.test.ts', test: 'story adopted again and again' },
   },
   {
+    name: 'what stands on a kind is not looked at again',
+    mistake:
+      'a kind in another scope, or without a version that it had, judges only who waits for it',
+    changes: [
+      {
+        file: 'core/sync.ts',
+        from: 'if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)',
+        to: 'void isOtherGround',
+      },
+    ],
+    by: {
+      file: 'core/served.test.ts',
+      test: 'blocks a dependent that it kept by a version that is served no more',
+    },
+  },
+  {
+    name: 'only who waits is led elsewhere',
+    mistake:
+      'a kind changes its scope, and who named an owner that went has its edge where that was for longer',
+    changes: [
+      {
+        file: 'core/work.ts',
+        from: 'deletedAt !== null) relinkAndJudge(step, cluster, last)',
+        to: 'deletedAt !== null) judge(step, cluster, last)',
+      },
+    ],
+    by: {
+      file: 'core/served.test.ts',
+      test: 'leads an edge elsewhere at once when its kind has another scope',
+    },
+  },
+  {
     name: 'a relist takes out what is newer than it',
     mistake: 'what was made while a list was under way counts as gone',
     changes: [

@@ -7,12 +7,18 @@
  */
 import type { Command } from '../core/command.ts'
 import { CATCH_UP_MS } from '../core/constant.ts'
-import type { Event, ObjectAdded, ObjectUpdated, Outcome as Result } from '../core/event.ts'
+import type {
+  Event,
+  KindServed,
+  ObjectAdded,
+  ObjectUpdated,
+  Outcome as Result,
+} from '../core/event.ts'
 import { nodeOf } from '../core/graph.ts'
 import type { SetHash } from '../core/hash.ts'
 import { EMPTY_SET, withMember } from '../core/hash.ts'
 import { planOf } from '../core/held-plan.ts'
-import type { ObjectMeta } from '../core/object.ts'
+import type { ObjectMeta, Scope } from '../core/object.ts'
 import { projectionHash } from '../core/object.ts'
 import type { Mode, Preset } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
@@ -80,7 +86,7 @@ export class World {
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
   }
 
-  served(short: string, monitored: boolean, versions?: readonly string[]): Event {
+  served(short: string, monitored: boolean, versions?: readonly string[]): KindServed {
     const { group, kind, resource, scope, version } = kindNotation(short)
     return {
       type: 'KindServed',
@@ -364,6 +370,8 @@ export class World {
         return [this.#budgets(rest.split(' ').map(Number))]
       case 'serve':
         return [this.served(first, second !== 'unmonitored')]
+      case 'scope':
+        return [{ ...this.served(first, true), scope: second as Scope }]
       case 'versions':
         return [this.served(first, true, second.split(','))]
       case 'unserve':

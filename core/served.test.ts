@@ -1,0 +1,45 @@
+/** A kind is served otherwise than before: whoever stands on it is looked at again, though it waits for nothing. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { World } from '../testing/story.ts'
+import { check } from './check.ts'
+import { nodeOf } from './graph.ts'
+
+const cases = [
+  ['by a version that is served no more', 'put rs/web; put pod/a <- rs/web', 'versions rs v2'],
+  [
+    'of a kind that has another scope, its owner gone',
+    'policy dry-run parity; put rs/web; put pod/a <- rs/web; delete rs/web',
+    'scope rs Cluster',
+  ],
+  [
+    'of a kind that no cluster-scoped object may name now',
+    'put node/n; put pv/a <- node/n',
+    'scope node Namespaced',
+  ],
+] as const
+
+for (const [what, before, steps] of cases) {
+  test(`looks again at a reference ${what}`, () => {
+    const world = new World()
+    world.begin()
+    for (const line of [...before.split('; '), ...steps.split('; ')]) world.step(line)
+    world.folder.commit()
+    deepEqual(check(world.folder.state), [])
+  })
+}
+
+test('blocks a dependent that it kept by a version that is served no more', () => {
+  const world = new World()
+  world.begin()
+  for (const line of ['put rs/web', 'put pod/a <- rs/web', 'versions rs v2']) world.step(line)
+  equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type, 'blocked')
+})
+
+test('leads an edge elsewhere at once when its kind has another scope', () => {
+  const world = new World()
+  world.begin()
+  const lines = ['policy dry-run parity', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
+  for (const line of [...lines, 'scope rs Cluster']) world.step(line)
+  deepEqual(nodeOf(world.folder.graph, 'c', 'pod-a')?.places, [''])
+})
