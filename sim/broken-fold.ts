@@ -406,4 +406,16 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       test: 'a relist that misses 5,000 takes them out in slices',
     },
   },
+  {
+    name: 'what a kind leaves behind stays as it was',
+    mistake: 'of objects that nobody can ask for any more it is said that they are there',
+    changes: [
+      {
+        file: 'core/sync.ts',
+        from: "enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })",
+        to: '',
+      },
+    ],
+    by: 'sim',
+  },
 ]
