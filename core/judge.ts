@@ -9,6 +9,7 @@ import { beginWalk, nodeTimer } from './agenda.ts'
 import type { CommandBase } from './command.ts'
 import { targetOf } from './command.ts'
 import { completionOf, mayBeRing } from './completion.ts'
+import { GRANT_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, kindOf, nodeOf, seenOf } from './graph.ts'
 import { mayIssue } from './hold.ts'
@@ -154,6 +155,9 @@ function paying(
 ): Hold | null {
   if (hold === null || verdict?.evidence == null) return hold
   if (hold.by !== 'hold' && hold.by !== 'budget') return hold
+  // A grant that waited out a long hold would be one that is saved up.
+  const now = clusterOf(step.graph, cluster)?.now ?? 0
+  if (hold.by === 'hold' && (hold.until ?? 0) - now > GRANT_MS) return hold
   const isDelete = hold.what === 'delete'
   const price = priceOf(step.graph, cluster, node, verdict.evidence, isDelete, stands)
   if (price === null) return hold
