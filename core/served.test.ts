@@ -43,3 +43,19 @@ test('leads an edge elsewhere at once when its kind has another scope', () => {
   for (const line of [...lines, 'scope rs Cluster']) world.step(line)
   deepEqual(nodeOf(world.folder.graph, 'c', 'pod-a')?.places, [''])
 })
+
+for (const [when, createdAt, evidence] of [
+  ['before', 0, 'E4'],
+  ['after', 60_000, 'E3'],
+] as const) {
+  test(`holds what a GET did not find for ${evidence} when a reference came ${when} another scope`, () => {
+    const world = new World()
+    world.begin()
+    for (const line of ['serve widget', 'scope widget Cluster']) world.step(line)
+    const put = world.put('pod/a <- widget/x')
+    if (put.type !== 'ObjectAdded') throw new Error('a put adds')
+    world.tell({ ...put, object: { ...put.object, createdAt } })
+    for (const line of ['relist widget', 'absent widget/x']) world.step(line)
+    equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.evidence, evidence)
+  })
+}

@@ -272,6 +272,19 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'a look elsewhere proves an owner absent',
+    mistake:
+      'of a kind made again in another scope, whoever is named from before counts as never seen',
+    changes: [
+      {
+        file: 'core/verdict.ts',
+        from: "if (proof.class === 'E3' && isOlderThanScope(graph, cluster, node, place)) return 'E4'",
+        to: 'void isOlderThanScope',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story scope changed' },
+  },
+  {
     name: 'a relist takes out what is newer than it',
     mistake: 'what was made while a list was under way counts as gone',
     changes: [

@@ -574,6 +574,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     goneAt: list(number),
     massSyncs: list(number),
     listed: number,
+    scopedAt: number,
   },
   ClusterState: {
     name: text,
