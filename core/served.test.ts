@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../testing/story.ts'
 import { check } from './check.ts'
-import { nodeOf } from './graph.ts'
+import { agendaOf, nodeOf } from './graph.ts'
 
 const cases = [
   ['by a version that is served no more', 'put rs/web; put pod/a <- rs/web', 'versions rs v2'],
@@ -59,3 +59,13 @@ for (const [when, createdAt, evidence] of [
     equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.evidence, evidence)
   })
 }
+
+test('walks over all once more, not for each, when many kinds lose a version together', () => {
+  const world = new World()
+  world.begin()
+  for (const line of ['put rs/web', 'many 600 pod/a# <- rs/web']) world.step(line)
+  const kinds = ['rs', 'job', 'deploy', 'cm']
+  for (const short of kinds) world.folder.foldOne(world.served(short, true, ['v2']))
+  const { head, tail } = agendaOf(world.folder.graph)
+  equal(tail - head, 2)
+})

@@ -92,8 +92,9 @@ export function kindServed(step: Step, event: KindServed): void {
     former.ambiguous !== ambiguous ||
     former.scope !== scope ||
     former.versions.join() !== versions.join()
-  if (isNews) judgeWaiters(step, event.cluster, event)
+  // Who waits is among all: with nothing in between, kinds that change together are one walk over all.
   if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)
+  else if (isNews) judgeWaiters(step, event.cluster, event)
   if (isMonitored(former) && phase === 'unmonitored') {
     enqueue(step, { work: 'forget', cluster: event.cluster, kind: groupKind(event) })
   }

@@ -246,8 +246,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/sync.ts',
-        from: 'if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)',
-        to: 'void isOtherGround',
+        from: 'if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)\n  else if (isNews)',
+        to: 'void isOtherGround\n  if (isNews)',
       },
     ],
     by: {
