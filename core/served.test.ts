@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../testing/story.ts'
 import { check } from './check.ts'
-import { nodeOf } from './graph.ts'
+import { agendaOf, nodeOf } from './graph.ts'
 
 const cases = [
   ['by a version that is served no more', 'put rs/web; put pod/a <- rs/web', 'versions rs v2'],
@@ -42,4 +42,30 @@ test('leads an edge elsewhere at once when its kind has another scope', () => {
   const lines = ['policy dry-run parity', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
   for (const line of [...lines, 'scope rs Cluster']) world.step(line)
   deepEqual(nodeOf(world.folder.graph, 'c', 'pod-a')?.places, [''])
+})
+
+for (const [when, createdAt, evidence] of [
+  ['before', 0, 'E4'],
+  ['after', 60_000, 'E3'],
+] as const) {
+  test(`holds what a GET did not find for ${evidence} when a reference came ${when} another scope`, () => {
+    const world = new World()
+    world.begin()
+    for (const line of ['serve widget', 'scope widget Cluster']) world.step(line)
+    const put = world.put('pod/a <- widget/x')
+    if (put.type !== 'ObjectAdded') throw new Error('a put adds')
+    world.tell({ ...put, object: { ...put.object, createdAt } })
+    for (const line of ['relist widget', 'absent widget/x']) world.step(line)
+    equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.evidence, evidence)
+  })
+}
+
+test('walks over all once more, not for each, when many kinds lose a version together', () => {
+  const world = new World()
+  world.begin()
+  for (const line of ['put rs/web', 'many 600 pod/a# <- rs/web']) world.step(line)
+  const kinds = ['rs', 'job', 'deploy', 'cm']
+  for (const short of kinds) world.folder.foldOne(world.served(short, true, ['v2']))
+  const { head, tail } = agendaOf(world.folder.graph)
+  equal(tail - head, 2)
 })

@@ -141,6 +141,8 @@ export interface Kind {
   readonly massSyncs: readonly SyncId[]
   /** How many the last relist that finished listed, in all partitions. */
   readonly listed: number
+  /** Append time since when its scope is another; 0 for one that never changed. */
+  readonly scopedAt: number
 }
 
 /** `cluster/<cluster>`. */

@@ -20,7 +20,7 @@ import { clusterOf, kindOf, policyOf } from './graph.ts'
 import { EMPTY_SET, isSameSet } from './hash.ts'
 import { invariant } from './invariant.ts'
 import { ANY_KIND, clusterKey, kindKey, POLICY_KEY, unreadableKey } from './key.ts'
-import type { ClusterId, GroupKind } from './object.ts'
+import type { ClusterId, GroupKind, Scope } from './object.ts'
 import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
 import { clusterOfHome } from './partition.ts'
@@ -81,6 +81,7 @@ export function kindServed(step: Step, event: KindServed): void {
     aggregated,
     reason,
     since: former?.phase === phase ? former.since : state.now,
+    scopedAt: hasOtherScope(former, scope) ? step.at.timestamp : (former?.scopedAt ?? 0),
   }
   putKind(step, state, event, former, kind)
   if (phase === 'unsynced' && kind.since === state.now) {
@@ -91,8 +92,9 @@ export function kindServed(step: Step, event: KindServed): void {
     former.ambiguous !== ambiguous ||
     former.scope !== scope ||
     former.versions.join() !== versions.join()
-  if (isNews) judgeWaiters(step, event.cluster, event)
+  // Who waits is among all: with nothing in between, kinds that change together are one walk over all.
   if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)
+  else if (isNews) judgeWaiters(step, event.cluster, event)
   if (isMonitored(former) && phase === 'unmonitored') {
     enqueue(step, { work: 'forget', cluster: event.cluster, kind: groupKind(event) })
   }
@@ -100,7 +102,11 @@ export function kindServed(step: Step, event: KindServed): void {
 
 /** Whoever stands on it waits for nothing, and may stand on nothing now: in another scope, or by a version that is served no more. */
 function isOtherGround(former: Kind, { scope, versions }: KindServed): boolean {
-  return former.scope !== scope || former.versions.some((each) => !versions.includes(each))
+  return hasOtherScope(former, scope) || former.versions.some((each) => !versions.includes(each))
+}
+
+function hasOtherScope(former: Kind | undefined, scope: Scope): boolean {
+  return former !== undefined && former.scope !== scope
 }
 
 function servedPhase(former: Kind | undefined, monitored: boolean): KindPhase {
@@ -249,4 +255,5 @@ const NEW_KIND: Kind = {
   goneAt: [],
   massSyncs: [],
   listed: 0,
+  scopedAt: 0,
 }

@@ -177,9 +177,24 @@ function classOf(
   const { enforcedAt, policy } = policyOf(graph)
   if (policy.preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
   if (isMassMissed(graph, cluster, proof, place)) return 'E4'
+  if (proof.class === 'E3' && isOlderThanScope(graph, cluster, node, place)) return 'E4'
   if (proof.class !== 'E1') return proof.class
   const relistedAt = kindOf(graph, cluster, node.object)?.relistedAt ?? -1n
   return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'
+}
+
+/**
+ * What names an owner since before its kind had this scope means one that was elsewhere: that nobody is found where the kind's objects are now says little of
+ * it. All of its kind went then, a mass cause.
+ */
+function isOlderThanScope(
+  graph: StateReader,
+  cluster: ClusterId,
+  { object }: Node,
+  place: Coordinates | null,
+): boolean {
+  const scopedAt = place === null ? 0 : (kindOf(graph, cluster, place)?.scopedAt ?? 0)
+  return (object.createdAt ?? 0) < scopedAt
 }
 
 /** Whoever deletes the definition of a kind has its objects deleted one by one first, each as if somebody meant it. */

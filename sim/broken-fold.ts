@@ -246,8 +246,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/sync.ts',
-        from: 'if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)',
-        to: 'void isOtherGround',
+        from: 'if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)\n  else if (isNews)',
+        to: 'void isOtherGround\n  if (isNews)',
       },
     ],
     by: {
@@ -270,6 +270,19 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       file: 'core/served.test.ts',
       test: 'leads an edge elsewhere at once when its kind has another scope',
     },
+  },
+  {
+    name: 'a look elsewhere proves an owner absent',
+    mistake:
+      'of a kind made again in another scope, whoever is named from before counts as never seen',
+    changes: [
+      {
+        file: 'core/verdict.ts',
+        from: "if (proof.class === 'E3' && isOlderThanScope(graph, cluster, node, place)) return 'E4'",
+        to: 'void isOlderThanScope',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story scope changed' },
   },
   {
     name: 'a relist takes out what is newer than it',

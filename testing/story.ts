@@ -37,6 +37,8 @@ class Told {
   epoch = 1
   clusterEpoch = 1
   syncs = 0
+  /** Kinds that the notation has in namespaces. */
+  readonly clusterScoped: Set<string> = new Set()
   /** What a relist that has begun has still to tell. */
   open: Event[] = []
 
@@ -213,7 +215,9 @@ export class World {
       type: 'OwnerAbsent',
       cluster: this.#at.cluster,
       clusterEpoch: this.#at.clusterEpoch,
-      owner: place(seen),
+      owner: this.#at.clusterScoped.has(seen.kind)
+        ? { ...place(seen), namespace: '' }
+        : place(seen),
       uid,
       how: 'NotFound',
       otherUid: null,
@@ -309,6 +313,12 @@ export class World {
     return Array.from({ length: count }, (_, index) => this.put(text.replaceAll('#', `${index}`)))
   }
 
+  #scoped(short: string, scope: Scope): Event {
+    const served = this.served(short, true)
+    if (scope === 'Cluster') this.#at.clusterScoped.add(served.kind)
+    return { ...served, scope }
+  }
+
   #finish(): Event[] {
     const { open } = this.#at
     this.#at.open = []
@@ -371,7 +381,7 @@ export class World {
       case 'serve':
         return [this.served(first, second !== 'unmonitored')]
       case 'scope':
-        return [{ ...this.served(first, true), scope: second as Scope }]
+        return [this.#scoped(first, second as Scope)]
       case 'versions':
         return [this.served(first, true, second.split(','))]
       case 'unserve':

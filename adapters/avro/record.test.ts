@@ -577,6 +577,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     goneAt: list(number),
     massSyncs: list(number),
     listed: number,
+    scopedAt: number,
   },
   ClusterState: {
     name: text,
