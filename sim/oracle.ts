@@ -32,6 +32,19 @@ export function widgetScope(server: ApiServer): string | undefined {
 }
 
 export function groundOf(server: ApiServer, dependent: ApiObject, reference: Reference): Ground {
+  const owner = ownerOf(server, dependent, reference)
+  if (typeof owner === 'string') return owner
+  const { deletionTimestamp, finalizers = [] } = owner.metadata
+  if (deletionTimestamp === undefined) return 'live'
+  if (finalizers.includes('orphan')) return 'orphaning'
+  return finalizers.includes('foregroundDeletion') ? 'waiting' : 'live'
+}
+
+function ownerOf(
+  server: ApiServer,
+  dependent: ApiObject,
+  reference: Reference,
+): ApiObject | 'absent' | 'unresolvable' {
   const { apiVersion, kind, name, uid } = reference
   const served = KINDS[`${apiVersion}/${kind}`]
   if (served === undefined) return 'unresolvable'
@@ -42,11 +55,12 @@ export function groundOf(server: ApiServer, dependent: ApiObject, reference: Ref
   const { namespace = '' } = dependent.metadata
   if (scope === 'Namespaced' && namespace === '') return 'unresolvable'
   const owner = server.object(group, resource, scope === 'Namespaced' ? namespace : '', name)
-  if (owner === undefined || owner.metadata.uid !== uid) return 'absent'
-  const { deletionTimestamp, finalizers = [] } = owner.metadata
-  if (deletionTimestamp === undefined) return 'live'
-  if (finalizers.includes('orphan')) return 'orphaning'
-  return finalizers.includes('foregroundDeletion') ? 'waiting' : 'live'
+  return owner?.metadata.uid === uid ? owner : 'absent'
+}
+
+function isGoing(server: ApiServer, dependent: ApiObject, reference: Reference): boolean {
+  const owner = ownerOf(server, dependent, reference)
+  return typeof owner === 'object' && owner.metadata.deletionTimestamp !== undefined
 }
 
 /** Why this effect of Kinfold's is wrong; empty when it is right. */
@@ -75,6 +89,8 @@ export interface Judged {
   hasJustTurned(uid: string): boolean
   /** The same, and those of whom somebody has asked something else since: a patch may have been on its way. */
   readonly onceOrphaned: ReadonlyMap<string, ApiObject>
+  /** The same, before the server was set back: of one that is on its way out nobody can say whether that request was lost with what came after. */
+  readonly orphanedBefore: ReadonlyMap<string, ApiObject>
 }
 
 function liveness(
@@ -144,6 +160,8 @@ function objectionToPatch(
     const ground = liveness(judged, before, reference)
     // Its finalizer went, by us, and something else holds it: it is as good as gone.
     if (isOrphaned(judged.onceOrphaned, before, reference)) continue
+    const mayHaveAsked = isOrphaned(judged.orphanedBefore, before, reference)
+    if (mayHaveAsked && isGoing(judged.server, before, reference)) continue
     if (ground === 'live') return `it drops ${reference.name}, which lives`
     if (ground === 'unresolvable') return `it drops ${reference.name}, which cannot be resolved`
   }

@@ -177,7 +177,8 @@ class SmallCluster {
     const request = this.#acting
     if (before === null || request === undefined) return
     if (request.method !== 'DELETE' && request.method !== 'PATCH') return
-    const judged = { hasJustTurned: () => false, server: this.#server, ...this.#truth }
+    const never = { hasJustTurned: () => false, orphanedBefore: new Map() }
+    const judged = { ...never, server: this.#server, ...this.#truth }
     const objection = objectionTo(judged, request, before, after)
     if (objection !== '')
       this.wrongs.push(`${request.method} ${before.metadata.name}: ${objection}`)

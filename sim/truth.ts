@@ -20,6 +20,7 @@ export class Truth implements Judged {
   readonly waited: Set<string> = new Set()
   readonly orphaned: Map<string, ApiObject> = new Map()
   readonly onceOrphaned: Map<string, ApiObject> = new Map()
+  readonly orphanedBefore: ReadonlyMap<string, ApiObject>
   /** When one that waited became orphaning. */
   readonly #turnedMs: Map<string, number> = new Map()
   readonly #time: Clock
@@ -40,8 +41,12 @@ export class Truth implements Judged {
   /** Namespaces, and when they were deleted last. */
   readonly #endedMs: Map<string, number> = new Map()
 
-  /** `begunAnewMs`: wall time at which somebody last began with an empty log. */
-  constructor(site: Site, time: Clock, begunAnewMs: () => number) {
+  /** `begunAnewMs`: wall time at which somebody last began with an empty log. `former`: of the server that was set back. */
+  constructor(site: Site, time: Clock, begunAnewMs: () => number, former?: Truth) {
+    this.orphanedBefore = new Map([
+      ...(former?.orphanedBefore ?? []),
+      ...(former?.onceOrphaned ?? []),
+    ])
     this.#site = site
     this.#time = time
     this.#begunAnewMs = begunAnewMs

@@ -85,6 +85,7 @@ export class WholeWorld {
   isTroubled = false
   requests = 0
   readonly #truths = new WeakMap<object, Truth>()
+  readonly #lastTruths = new Map<Site, Truth>()
 
   constructor(options: SimOptions, print?: (line: string) => void) {
     const { seed, clusters, partitions, standbys, isReapingShared } = options
@@ -198,10 +199,13 @@ export class WholeWorld {
   }
 
   truthOf(site: Site): Truth {
-    const known =
-      this.#truths.get(site.server) ?? new Truth(site, this.time, () => this.begunAnewMs)
-    this.#truths.set(site.server, known)
-    return known
+    const known = this.#truths.get(site.server)
+    if (known !== undefined) return known
+    const former = this.#lastTruths.get(site)
+    const truth = new Truth(site, this.time, () => this.begunAnewMs, former)
+    this.#truths.set(site.server, truth)
+    this.#lastTruths.set(site, truth)
+    return truth
   }
 
   /** A fault came about. */
