@@ -172,5 +172,15 @@ function isWhole(kept: Archived, before: ApiObject): boolean {
   const { managedFields: _, ...metadata } = before.metadata as ApiObject['metadata'] & {
     readonly managedFields?: unknown
   }
-  return isDeepStrictEqual(told, JSON.parse(JSON.stringify({ ...before, metadata })))
+  // Of several versions that are served any is the whole of it.
+  const isOfGroup = groupOf(told) === groupOf(before)
+  const { apiVersion } = told
+  return (
+    isOfGroup &&
+    isDeepStrictEqual(told, JSON.parse(JSON.stringify({ ...before, apiVersion, metadata })))
+  )
+}
+
+function groupOf({ apiVersion }: ApiObject): string {
+  return apiVersion.slice(0, apiVersion.lastIndexOf('/') + 1)
 }
