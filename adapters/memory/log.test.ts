@@ -56,3 +56,12 @@ test('a commit left open by a process that ended blocks readers until the task i
     [1n],
   )
 })
+
+test('a hold that was told how to end before there was a commit holds up none', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: new ManualClock() })
+  const task = await log.openTask(0)
+  log.holdNextCommit().release()
+  await task.commit({ outputs: [], changelog: [record] })
+  log.holdNextCommit().abort()
+  await rejects(task.commit({ outputs: [], changelog: [record] }), { code: 'UNKNOWN_OUTCOME' })
+})

@@ -164,7 +164,13 @@ export class MemoryLog implements Log {
 
   /** The next commit stays open until it is told how to end; several calls queue up. */
   holdNextCommit(): HeldCommit {
-    const fate: HeldFate = { type: 'held', end: () => {} }
+    const fate: HeldFate = {
+      type: 'held',
+      told: null,
+      end: (phase) => {
+        fate.told ??= phase
+      },
+    }
     this.#content.fates.push(fate)
     return { release: () => fate.end('committed'), abort: () => fate.end('aborted') }
   }

@@ -22,6 +22,8 @@ export interface LostFate {
 
 export interface HeldFate {
   readonly type: 'held'
+  /** Told before there was a commit to hold: it ends so as soon as it is there. */
+  told: 'committed' | 'aborted' | null
   /** Replaced by the commit it holds. */
   end: (phase: 'committed' | 'aborted') => void
 }
@@ -88,6 +90,7 @@ export class MemoryTaskLog implements TaskLog {
   async #settle(transaction: Transaction, fate: Fate | undefined): Promise<void> {
     if (fate?.type === 'held') {
       fate.end = (phase) => transaction.end(phase)
+      if (fate.told !== null) transaction.end(fate.told)
       await Promise.race([transaction.ended, aborted(this.#access.closed)])
       this.#check()
     } else {
