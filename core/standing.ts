@@ -154,18 +154,23 @@ export function ownerAt(
   if (owner === undefined) return NOTHING_KNOWN
   const { proof, position: basis } = owner
   const state = clusterOf(graph, cluster)
-  // A restore brings owners back, and what they asked for may have been undone with them.
-  const isOfEpoch =
-    owner.state === 'absent'
-      ? proof?.clusterEpoch === state?.clusterEpoch
-      : basis >= (state?.epochAt ?? 0n)
-  const orphanedAt = isOfEpoch ? owner.orphanedAt : null
   switch (owner.state) {
-    case 'absent':
-      return { phase: 'absent', proof, orphanedAt, basis, isHearsay: owner.seq > 0 }
+    case 'absent': {
+      // A restore brings owners back, and what they asked for may have been undone with them. Of one that stays away nobody took it back: its mark lasts,
+      // and it is looked at once more before anything is dropped by it.
+      const isOfEpoch = proof?.clusterEpoch === state?.clusterEpoch
+      const isHearsay = owner.seq > 0 || (owner.orphanedAt !== null && !isOfEpoch)
+      return { phase: 'absent', proof, orphanedAt: owner.orphanedAt, basis, isHearsay }
+    }
     case 'found':
-      if (!isOfEpoch) return NOTHING_KNOWN
-      return { phase: owner.phase ?? 'observed', proof: null, orphanedAt, basis, isHearsay: true }
+      if (basis < (state?.epochAt ?? 0n)) return NOTHING_KNOWN
+      return {
+        phase: owner.phase ?? 'observed',
+        proof: null,
+        orphanedAt: owner.orphanedAt,
+        basis,
+        isHearsay: true,
+      }
     case 'unknown':
       return NOTHING_KNOWN
   }
