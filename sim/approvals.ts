@@ -53,7 +53,7 @@ export const approvalFaults: readonly Fault[] = [
       const chance = seeded(fault.seed)
       // Some have it before their eyes, some were at lunch.
       const thinksMs = chance.below(chance.pick([SECOND, MINUTE, 30 * MINUTE]))
-      const isChanged = chance.next() < 0.5
+      const change = chance.pick(['none', 'kept', 'other'] as const)
       let isOver = false
       const after = (ms: number, act: () => void): void =>
         world.time.at(world.time.monotonicMs() + ms, () => {
@@ -62,7 +62,8 @@ export const approvalFaults: readonly Fault[] = [
       const look = (): void => {
         const plan = planOf(world, site.id)
         if (plan.shown.size === 0) return after(LOOK_MS, look)
-        if (isChanged) after(thinksMs / 2, () => those.adoptOneOf(plan.shown))
+        if (change === 'kept') after(thinksMs / 2, () => those.adoptOneOf(plan.shown))
+        if (change === 'other') after(thinksMs / 2, () => those.nameGoneToo(plan.shown))
         after(thinksMs, () => void approve(world, site.id, plan))
       }
       those.haveWidgets()

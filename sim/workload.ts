@@ -119,6 +119,15 @@ export class Users {
     return this.#adoptOne(({ metadata }) => uids.has(metadata.uid))
   }
 
+  /** One of these names one owner more, which was deleted. */
+  nameGoneToo(uids: ReadonlyMap<string, unknown>): void {
+    const object = this.#all().find(({ metadata }) => uids.has(metadata.uid))
+    const gone = this.#remembered.findLast(
+      ({ metadata }) => metadata.namespace === object?.metadata.namespace,
+    )
+    this.#own(object, gone)
+  }
+
   #adoptOne(isIt: (object: ApiObject) => boolean): boolean {
     const object = this.#all().find(isIt)
     if (object === undefined) return false
