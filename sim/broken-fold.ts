@@ -120,6 +120,34 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     by: { file: 'core/scenario.test.ts', test: 'story orphan by own finalizer' },
   },
   {
+    name: 'a restore ends every mark',
+    mistake:
+      'an owner that orphaned its dependents and stays away is after a restore any other that is gone',
+    changes: [
+      {
+        file: 'core/standing.ts',
+        from: "return { phase: 'absent', proof, orphanedAt: owner.orphanedAt, basis, isHearsay }",
+        to: "return { phase: 'absent', proof, orphanedAt: isOfEpoch ? owner.orphanedAt : null, basis, isHearsay }",
+      },
+    ],
+    by: {
+      file: 'core/scenario.test.ts',
+      test: 'story orphaned and gone before restore',
+    },
+  },
+  {
+    name: 'a mark of before a restore drops without a look',
+    mistake: 'an owner that comes back with a restore loses dependents that are told before it',
+    changes: [
+      {
+        file: 'core/standing.ts',
+        from: 'const isHearsay = owner.seq > 0 || (owner.orphanedAt !== null && !isOfEpoch)',
+        to: 'const isHearsay = owner.seq > 0',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story orphaned and gone before restore' },
+  },
+  {
     name: 'older versions count',
     mistake: 'a sighting that comes late undoes what was seen since',
     changes: [
