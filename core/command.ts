@@ -70,7 +70,10 @@ export interface DeleteObject extends CommandBase {
   readonly owners: readonly OwnerClaim[]
   /** Who approved it, for E4; empty for nobody. */
   readonly approvedBy: string
-  /** Log time up to which it is decided; 0 for nobody knows. Who folds late decides by what was then, whenever the command comes. */
+  /**
+   * Log time up to which it is decided; 0 for nobody knows. Who folds late decides by what was then, whenever the command comes. Where an owner waits it
+   * is no later than when that owner's deletion was asked for: who watches late tells what was then.
+   */
   readonly decidedAt: number
 }
 

@@ -16,12 +16,12 @@ import {
   COMMAND_MARGIN_MS,
   CONFIRM_MS,
 } from './constant.ts'
-import { kindOf, policyOf, seenOf } from './graph.ts'
+import { kindOf, nodeOf, policyOf, seenOf } from './graph.ts'
 import { invariant } from './invariant.ts'
 import type { Attempt, Node, Verdict } from './node.ts'
 import { isFinishing } from './node.ts'
 import type { ClusterId } from './object.ts'
-import { versionOf } from './object.ts'
+import { deletionAskedAt, versionOf } from './object.ts'
 import type { Step } from './outcome.ts'
 import { nextCommandId, tell } from './outcome.ts'
 import type { EvidenceClass } from './proof.ts'
@@ -123,12 +123,12 @@ function commandFor(
     basis: verdict.basis,
   }
   const references = object.ownerReferences
-  const decidedAt = step.at.timestamp
   const approvedBy = verdict.evidence === 'E4' ? (hold?.ruling?.who ?? '') : ''
   switch (action.type) {
     case 'delete': {
       const owners = stands.flatMap((stand) => claimOf(step, cluster, stand))
       const { finalizers } = object
+      const decidedAt = decidedUpTo(step, cluster, stands)
       return {
         ...base,
         type: 'DeleteObject',
@@ -144,6 +144,7 @@ function commandFor(
       const dropped = stands.filter((_, index) => action.indexes.includes(index))
       const owners = dropped.flatMap((stand) => claimOf(step, cluster, stand))
       const { indexes: drop } = action
+      const decidedAt = decidedUpTo(step, cluster, dropped)
       return { ...base, type: 'OrphanDependent', references, drop, owners, approvedBy, decidedAt }
     }
     case 'finish': {
@@ -154,6 +155,19 @@ function commandFor(
     case 'none':
       return invariant(false, `no command carries out ${action.type}`) as never
   }
+}
+
+/**
+ * A watcher that is behind tells now what was long ago, so a record's time says nothing of an owner that waits: since then it may have been turned to
+ * orphan. That cannot be longer ago than its deletion, whose time comes from its server, whoever tells it how late.
+ */
+function decidedUpTo(step: Step, cluster: ClusterId, stands: readonly Stand[]): number {
+  const waiting = stands.filter(({ standing }) => standing === 'waiting')
+  const times = waiting.flatMap(({ reference }) => {
+    const owner = nodeOf(step.graph, cluster, reference.uid)
+    return owner === undefined ? [] : (deletionAskedAt(owner.object) ?? [])
+  })
+  return Math.min(step.at.timestamp, ...times)
 }
 
 /**

@@ -86,6 +86,11 @@ export function apiVersionOf(group: string, version: string): string {
   return group === '' ? version : `${group}/${version}`
 }
 
+/** No state in which it is being deleted is older. Milliseconds since 1970, by its server's clock; null while it lives. */
+export function deletionAskedAt({ deletedAt, graceSeconds }: ObjectMeta): number | null {
+  return deletedAt === null ? null : Math.max(0, deletedAt - (graceSeconds ?? 0) * 1_000)
+}
+
 export function isSamePlace(a: Coordinates, b: Coordinates): boolean {
   return (
     a.name === b.name && a.kind === b.kind && a.namespace === b.namespace && a.group === b.group

@@ -161,6 +161,22 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'news is as young as its record',
+    mistake:
+      'what a watcher that is behind tells of an owner that waits counts from when it tells it',
+    changes: [
+      {
+        file: 'core/issue.ts',
+        from: 'return Math.min(step.at.timestamp, ...times)',
+        to: 'return Math.max(step.at.timestamp, ...times)',
+      },
+    ],
+    by: {
+      file: 'core/decided-at.test.ts',
+      test: 'what a watcher tells late of an owner that waits is as old as its deletion',
+    },
+  },
+  {
     name: 'a look is good for ever',
     mistake: 'an owner that was made since is still absent',
     changes: [

@@ -17,7 +17,7 @@ export interface ReaperConfig {
    * twice as long each time.
    */
   readonly firstContactMs: number
-  /** An owner that waits is looked up again for commands that were decided by older news than this: it may have been turned to orphan since. */
+  /** An owner that waits is looked up again when its deletion, or the news that decided the command, is older than this: it may have been turned to orphan since. */
   readonly waitingProofAfterMs: number
   /** One look at an owner serves all commands within this time, counted from when the GET was sent. */
   readonly ownerProofMs: number
