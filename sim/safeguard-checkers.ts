@@ -36,6 +36,18 @@ export const safeguardCheckers: readonly Checker[] = [
   },
   {
     invariant: 'I11: nothing goes before its hold, counted from the last change of what it names',
+    appended: (world, { topic, records }) => {
+      for (const { value } of topic === 'commands' ? records : []) {
+        const record = value === null ? undefined : world.codec.decode(value)
+        if (record?.type !== 'DeleteObject' || record.mode !== 'enforce') continue
+        const site = world.sites.find(({ id }) => id === record.cluster)
+        const before = site?.all().find(({ metadata }) => metadata.uid === record.target.uid)
+        if (site === undefined || before === undefined) continue
+        const truth = world.truthOf(site)
+        truth.commanded(before, holdOf({ world, truth, before }).sinceMs)
+      }
+      return ''
+    },
     effect: (seen) => {
       const { world, truth, acting, before } = seen
       if (acting.request.method !== 'DELETE') return ''
@@ -127,7 +139,7 @@ interface Hold {
 }
 
 /** The least that the policy has for it, and the earliest since when. What named an owner that we deleted has waited with it. */
-function holdOf({ world, truth, before }: EffectSeen): Hold {
+function holdOf({ world, truth, before }: Pick<EffectSeen, 'world' | 'truth' | 'before'>): Hold {
   const { e1Ms, e3Ms } = world.policy.holds
   const { ownerReferences = [] } = before.metadata
   const namedMs = truth.namesSinceMs(before)

@@ -34,6 +34,8 @@ export class Truth implements Judged {
   readonly effects: Map<string, number> = new Map()
   /** Of what we deleted, since when it could have gone; by uid. */
   readonly heldSinceMs: Map<string, number> = new Map()
+  /** What we asked to delete, by uid: since when it could have gone, and what it named then. */
+  readonly #commanded: Map<string, { readonly sinceMs: number; readonly names: string }> = new Map()
   /** What is no more, and since when; by uid. */
   readonly #removed: Map<string, { readonly object: ApiObject; readonly ms: number }> = new Map()
   /** Since when each uid first named just these owners, by what it named. */
@@ -95,6 +97,11 @@ export class Truth implements Judged {
     return isIt && namespace === metadata.namespace ? ms : 0
   }
 
+  /** From now on it goes by us, also when somebody else is quicker. */
+  commanded({ metadata }: ApiObject, sinceMs: number): void {
+    this.#commanded.set(metadata.uid, { sinceMs, names: namesOf(metadata) })
+  }
+
   /** Whether its namespace was deleted a while ago at most. */
   hasEnded(namespace: string): boolean {
     const endedMs = this.#endedMs.get(namespace)
@@ -103,8 +110,13 @@ export class Truth implements Judged {
 
   #remember({ before, after, kind }: Effect): void {
     const { nowMs } = this.#site
-    if (after === null && before !== null)
-      this.#removed.set(before.metadata.uid, { object: before, ms: nowMs })
+    if (after === null && before !== null) {
+      const { uid } = before.metadata
+      this.#removed.set(uid, { object: before, ms: nowMs })
+      const commanded = this.#commanded.get(uid)
+      if (commanded?.names === namesOf(before.metadata))
+        this.heldSinceMs.set(uid, commanded.sinceMs)
+    }
     if (after !== null) {
       const named = this.#named.get(after.metadata.uid) ?? new Map<string, number>()
       this.#named.set(after.metadata.uid, named)
