@@ -22,7 +22,6 @@ import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from './object.
 import { compareVersions, isSamePlace, projectionHash } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist, drop, tell, touch } from './outcome.ts'
-import type { Proof } from './proof.ts'
 import { protectedUntilAfter } from './protection.ts'
 import type { ClusterState, Owner, Seen } from './state.ts'
 import { stopWaiting } from './wait.ts'
@@ -63,7 +62,7 @@ export function sight(
   // What a GET could not find (E3) may have been created since; what a watch or a relist saw go never comes back under its uid.
   const isFinal = owner?.proof != null && owner.proof.class !== 'E3'
   const isGone = isFinal && owner.proof.clusterEpoch === state.clusterEpoch
-  if (isGone && !isListedSince(step, cluster, object, sync, owner.proof)) {
+  if (isGone && !isListedSince(step, cluster, object, sync, owner.proof.position)) {
     drop(step, 'it was seen deleted in this epoch of the cluster')
     return
   }
@@ -72,12 +71,14 @@ export function sight(
     return
   }
   const seen = isHere ? seenOf(step.graph, cluster, object, object.uid) : undefined
-  const isCurrent = seen?.clusterEpoch === state.clusterEpoch
-  const order =
-    seen === undefined || !isCurrent
+  const isOfEpoch = seen?.clusterEpoch === state.clusterEpoch
+  const compared =
+    seen === undefined || !isOfEpoch
       ? 1
       : (compareVersions(object.resourceVersion, seen.resourceVersion) ?? 1)
-  if (order < 0) {
+  const isSetBack =
+    compared < 0 && isHere && isListedSince(step, cluster, object, sync, node.position)
+  if (compared < 0 && !isSetBack) {
     // It is listed all the same, at a version older than one we have seen since.
     if (seen !== undefined && sync !== null) putSeen(step, cluster, object, { ...seen, sync })
     return
@@ -90,23 +91,23 @@ export function sight(
   })
   if (node === undefined) return appeared(step, cluster, object, owner)
   const isListed = sync !== null
-  const how = { isNewer: order > 0, wasCurrent: isCurrent, isListed, isOurs }
+  const how = { isNewer: compared !== 0, wasCurrent: isOfEpoch && !isSetBack, isListed, isOurs }
   changed(step, cluster, node, object, how)
 }
 
 /**
- * A relist that began after it was seen to go holds it: it came back with a restore that no version tells of, or the list that missed it
- * lied. What is there counts; at worst something is kept.
+ * A relist that began after the object was seen last, to go or at a later version, holds it: a restore that no version of the cluster tells of brought it back
+ * as it was, or an earlier list lied. What is there counts, for lists are never older than their beginning; a DELETE names its version.
  */
 function isListedSince(
   step: Step,
   cluster: ClusterId,
   kind: GroupKind,
   sync: SyncId | null,
-  proof: Proof,
+  position: bigint,
 ): boolean {
   const known = kindOf(step.graph, cluster, kind)
-  return sync !== null && known?.openSync === sync && known.relistedAt > proof.position
+  return sync !== null && known?.openSync === sync && known.relistedAt > position
 }
 
 /** What is told of a kind before it is served, or after it went, is vouched for by nobody. */
@@ -284,7 +285,9 @@ export function touched(step: Step, event: Touched): void {
       ? (compareVersions(entry.resourceVersion, seen.resourceVersion) ?? 1)
       : 1
     const sync = event.sync ?? seen.sync
-    if (order < 0) {
+    const isSetBack =
+      order < 0 && isListedSince(step, event.cluster, node.object, event.sync, node.position)
+    if (order < 0 && !isSetBack) {
       if (sync !== seen.sync) putSeen(step, event.cluster, node.object, { ...seen, sync })
     } else if (entry.hash === node.hash) {
       const { resourceVersion } = entry
@@ -295,9 +298,9 @@ export function touched(step: Step, event: Touched): void {
         sync,
         clusterEpoch,
       })
-      if (node.phase === 'suspect' || !isCurrent) vouch(step, event.cluster, node)
+      if (node.phase === 'suspect' || !isCurrent || isSetBack) vouch(step, event.cluster, node)
       else if (event.sync !== null && isConfirming(node)) listedStill(step, event.cluster, node)
-    } else if (order > 0) {
+    } else if (order > 0 || isSetBack) {
       if (sync !== seen.sync) putSeen(step, event.cluster, node.object, { ...seen, sync })
       suspect(step, event.cluster, node, 'its content is not what the watcher vouched for')
     }

@@ -153,8 +153,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/sighting.ts',
-        from: 'if (order < 0) {\n    // It is listed',
-        to: 'if (order < -1e9) {\n    // It is listed',
+        from: 'if (compared < 0 && !isSetBack) {\n    // It is listed',
+        to: 'if (compared < -1e9) {\n    // It is listed',
       },
     ],
     by: 'small',
