@@ -4,6 +4,8 @@
  * What must stay true: where acknowledged records are lost, somebody notices: the process that does ends with a sentence, and a person begins
  * with an empty log and empty disks, as that sentence says. What `control` loses is said again without a person.
  */
+
+import { protectingOf } from '../core/control-key.ts'
 import { LogError } from '../ports/log.ts'
 import { seeded } from '../testing/seeded.ts'
 import { type LogCall, SWALLOWED } from './broker.ts'
@@ -244,9 +246,27 @@ function loseEnd(
     log.cutOff(topic, partition, from)
     world.trace.note('cut off', `${topic}/${partition} from ${from}, it ended at ${end}`)
     world.reached('F39')
-    // What `control` lost is said again by whoever said it, so nobody needs a person.
+    // What `control` lost is said again by whoever said it; what it lost of what lets go, by persons.
     if (topic !== 'control') expectDamage(world)
+    else world.time.at(world.time.monotonicMs() + MINUTE, () => void letGo(world))
   })
+}
+
+/** A person sees that something is held back which nobody wants held back any more, and says so once more. */
+async function letGo(world: WholeWorld): Promise<void> {
+  for (const { key, value } of await world.broker.log.latest('control', 0)) {
+    const control = value === null ? undefined : world.codec.decode(value)
+    if (control?.type !== 'Control') continue
+    if (control.verb === 'pause' && !world.pausedMs.has(control.cluster)) {
+      await direct(world, 'resume', control.cluster, '')
+    }
+    const about = protectingOf(key, control)
+    if (about?.type !== 'subject' || about.isLifted) continue
+    const { cluster, subject } = about
+    const site = world.sites.find(({ id }) => id === cluster)
+    const isWanted = world.protectedMs.has(`${site?.name}/${subject.replace('namespace/', '')}`)
+    if (!isWanted) await direct(world, 'unprotect', cluster, subject)
+  }
 }
 
 async function overtake(world: WholeWorld, topic: 'events' | 'commands'): Promise<void> {

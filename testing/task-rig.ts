@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
 import type { Event } from '../core/event.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Log } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
@@ -52,9 +53,9 @@ export function runTask(
   store: Store,
   observe?: TaskObserver,
   partition = 0,
+  clock: Clock = systemClock(),
 ): RunningTask {
   const stop = new AbortController()
-  const clock = systemClock()
   const task = new Task({ log, codec, store, partition, clock, ...(observe && { observe }) })
   const ended = task.run(stop.signal)
   // Tests that expect a failure await `ended` themselves.

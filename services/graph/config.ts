@@ -36,7 +36,7 @@ export const TAKE_OVER_WAIT_MOST_MS = 10_000
 /** Wait before a task that another process has taken is taken back, if it is still given to this one; doubled to the longest each time. */
 export const RESIGNED_WAIT_MS = 1_000
 export const RESIGNED_WAIT_MOST_MS = 30_000
-/** Attempts in a row without a single commit; then the process ends and says why. */
+/** Attempts in a row without a single commit, of a log that can be reached; then the process ends and says why. */
 export const TAKE_OVER_ATTEMPTS = 20
 /** Decoded values that are remembered, twice as many at most: some 5 MB, and nearly all that a fold reads again soon. */
 export const DECODED_VALUES = 1_500

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { openSqliteLog } from '../../adapters/sqlite/log.ts'
 import type { Command } from '../../core/command.ts'
@@ -24,7 +25,7 @@ import {
   runTask,
 } from '../../testing/task-rig.ts'
 import { auditPartition } from './audit.ts'
-import { READ_LIMIT } from './config.ts'
+import { READ_LIMIT, TAKE_OVER_ATTEMPTS } from './config.ts'
 import { takeSnapshot } from './retention.ts'
 
 const CASCADE = [
@@ -177,6 +178,36 @@ for (const took of [true, false]) {
     deepEqual(await contentOf(store), await changelogContent(log))
   })
 }
+
+test('a log that was away for long leaves as many attempts as before (F49)', async () => {
+  const log = memoryLog()
+  await appendAll(log, eventsOf(CASCADE))
+  let left = 2 * TAKE_OVER_ATTEMPTS
+  const openTask = log.openTask.bind(log)
+  log.openTask = async (partition) => {
+    if (left-- > 0) throw new LogError('UNAVAILABLE', 'the log is away')
+    return await openTask(partition)
+  }
+  log.loseNextCommitAnswer(false)
+  const clock = { ...systemClock(), sleep: async () => await setImmediate() }
+  await using running = runTask(log, emptyStore(), undefined, 0, clock)
+  await running.caughtUp()
+  deepEqual(names(await commandsOn(log)), EXPECTED)
+})
+
+test('a log that can be reached and takes no commit ends the task, which says why', async () => {
+  const log = memoryLog()
+  await appendAll(log, eventsOf(CASCADE))
+  let opened = 0
+  log.openTask = async () => {
+    opened += 1
+    throw new LogError('UNKNOWN_OUTCOME', 'the answer was lost')
+  }
+  const clock = { ...systemClock(), sleep: async () => await setImmediate() }
+  await using running = runTask(log, emptyStore(), undefined, 0, clock)
+  await rejects(running.ended, { message: 'the answer was lost' })
+  equal(opened, TAKE_OVER_ATTEMPTS)
+})
 
 test('a crash between commit and store is caught up from the changelog (F58)', async () => {
   const log = memoryLog()

@@ -90,14 +90,19 @@ export class Task {
   /** Folds until the signal aborts or the task is somebody else's; may be run again then. Rejects when only a person can help. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
+    // Of them, those that came from a log that can be reached.
+    let attempts = 0
     while (!signal.aborted) {
       const before = this.#commits
       try {
         await this.#own(signal)
       } catch (error) {
         if (signal.aborted) break
-        failures = this.#commits > before ? 1 : failures + 1
-        if (!(await this.#mayGoOn(error, failures))) break
+        if (this.#commits > before) failures = attempts = 0
+        failures += 1
+        // A log that cannot be reached is waited for, however long: nothing is lost meanwhile.
+        if (!(error instanceof LogError && error.remedy === 'retry')) attempts += 1
+        if (!(await this.#mayGoOn(error, attempts))) break
         const waitMs = Math.min(TAKE_OVER_WAIT_MS * failures, TAKE_OVER_WAIT_MOST_MS)
         await this.#options.clock.sleep(waitMs, signal)
       }
@@ -106,14 +111,12 @@ export class Task {
   }
 
   /** False when the task is somebody else's now; throws what only a person can mend. */
-  async #mayGoOn(error: unknown, failures: number): Promise<boolean> {
+  async #mayGoOn(error: unknown, attempts: number): Promise<boolean> {
     if (error instanceof LogError && error.remedy === 'resign') return false
     const isPassing =
       (error instanceof LogError && (error.remedy === 'take-over' || error.remedy === 'retry')) ||
       (error instanceof StoreError && error.remedy === 'rebuild')
-    // A log that cannot be reached is waited for, however long: nothing is lost meanwhile.
-    const isAway = error instanceof LogError && error.remedy === 'retry'
-    if (!isPassing || (failures >= TAKE_OVER_ATTEMPTS && !isAway)) throw error
+    if (!isPassing || attempts >= TAKE_OVER_ATTEMPTS) throw error
     if (error instanceof StoreError) await this.#options.store.wipe()
     this.#options.observe?.takenOver?.(error.message)
     return true
