@@ -165,7 +165,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/sighting.ts',
-        from: 'if (isGone && !isListedSince(step, cluster, object, sync, owner.proof)) {',
+        from: 'if (isGone && !isListedSince(step, cluster, object, sync, owner.proof.position)) {',
         to: 'if (isGone && step.at.position < 0n) {',
       },
     ],
