@@ -17,6 +17,7 @@ import type {
 } from './object.ts'
 import type { Mode } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
+import type { Kind } from './state.ts'
 
 /** `partition-offset-index`: the place in the log that decided it. */
 export type CommandId = string
@@ -106,7 +107,16 @@ export interface WarnObject extends CommandBase {
   readonly message: string
 }
 
-export function targetOf(object: ObjectMeta, aggregated: boolean): Target {
-  const { group, kind, namespace, name, version, resource, uid, resourceVersion } = object
-  return { group, kind, namespace, name, version, resource, uid, resourceVersion, aggregated }
+/** By a version that is served, which may be another than the one it was told in. Of a kind that nobody knows, an aggregated server may be the one that answers. */
+export function targetOf(object: ObjectMeta, kind: Kind | undefined): Target {
+  const { group, namespace, name, uid, resourceVersion } = object
+  const { aggregated = true, resource = object.resource } = kind ?? {}
+  const version = kind === undefined ? object.version : servedVersion(kind, object.version)
+  const place = { group, kind: object.kind, namespace, name }
+  return { ...place, version, resource, uid, resourceVersion, aggregated }
+}
+
+/** The one that is asked for where it is served, else the preferred one. */
+export function servedVersion({ versions }: Pick<Kind, 'versions'>, version: string): string {
+  return versions.includes(version) ? version : (versions[0] ?? version)
 }

@@ -8,7 +8,7 @@
  */
 import { nodeTimer } from './agenda.ts'
 import type { Command, CommandBase, OwnerClaim, Target } from './command.ts'
-import { targetOf } from './command.ts'
+import { servedVersion, targetOf } from './command.ts'
 import {
   backoffMs,
   CATCH_UP_MS,
@@ -27,7 +27,7 @@ import { nextCommandId, tell } from './outcome.ts'
 import type { EvidenceClass } from './proof.ts'
 import { weaker } from './proof.ts'
 import type { Stand, Standing } from './standing.ts'
-import type { ClusterState, Kind } from './state.ts'
+import type { ClusterState } from './state.ts'
 import type { Action, Decision } from './verdict.ts'
 
 /** What is under way for a node by its verdict: what was, or a new command. Null for nothing. */
@@ -112,8 +112,8 @@ function commandFor(
   const { object } = node
   const seen = seenOf(step.graph, cluster, object, object.uid)
   invariant(seen !== undefined, 'a node without its version')
-  const aggregated = kindOf(step.graph, cluster, object)?.aggregated ?? true
-  const target = { ...targetOf(object, aggregated), resourceVersion: seen.resourceVersion }
+  const kind = kindOf(step.graph, cluster, object)
+  const target = { ...targetOf(object, kind), resourceVersion: seen.resourceVersion }
   const acted =
     action.type === 'drop' ? (_: Stand, i: number) => action.indexes.includes(i) : () => true
   const base: CommandBase = {
@@ -230,8 +230,4 @@ function claimedOf(stand: Stand): OwnerClaim['claim'] | undefined {
   if (stand.standing === 'dangling') return 'absent'
   if (stand.standing === 'waiting') return 'waiting'
   return stand.standing === 'orphaned' ? 'orphaning' : undefined
-}
-
-export function servedVersion(kind: Kind, version: string): string {
-  return kind.versions.includes(version) ? version : (kind.versions[0] ?? version)
 }

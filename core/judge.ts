@@ -80,10 +80,10 @@ function warn(
 ): void {
   if (verdict === null || !mayIssue(step.graph, cluster)) return
   const { object } = node
-  const aggregated = kindOf(step.graph, cluster, object)?.aggregated ?? true
+  const target = targetOf(object, kindOf(step.graph, cluster, object))
   const { because, basis } = verdict
   const base = (): CommandBase => ({
-    ...baseOf(step, state, cluster, targetOf(object, aggregated)),
+    ...baseOf(step, state, cluster, target),
     evidence: 'O',
     because,
     basis,

@@ -54,7 +54,7 @@ export interface Protection {
   readonly othersMarks: boolean
 }
 
-export const FOLD_VERSION = 6
+export const FOLD_VERSION = 7
 
 const MINUTE_MS = 60_000
 

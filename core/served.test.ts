@@ -69,3 +69,14 @@ test('walks over all once more, not for each, when many kinds lose a version tog
   const { head, tail } = agendaOf(world.folder.graph)
   equal(tail - head, 2)
 })
+
+test('acts at a version that is served, when the one an object was told in is served no more', () => {
+  const world = new World()
+  world.begin()
+  for (const line of ['serve pod', 'put rs/web', 'put pod/a <- rs/web', 'versions pod v2']) {
+    world.step(line)
+  }
+  world.step('delete rs/web')
+  const command = world.folder.commands.find(({ target }) => target.name === 'a')
+  equal(command?.target.version, 'v2')
+})

@@ -7,10 +7,11 @@
  */
 import { ownerTimer } from './agenda.ts'
 import type { Target } from './command.ts'
+import { servedVersion } from './command.ts'
 import { COMMAND_LIFE_MS, COMMAND_MARGIN_MS, KIND_PATIENCE_MS } from './constant.ts'
 import { kindOf, nodeOf, ownerOf, policyOf } from './graph.ts'
 import { mayIssue } from './hold.ts'
-import { baseOf, isUnderWay, servedVersion } from './issue.ts'
+import { baseOf, isUnderWay } from './issue.ts'
 import { ownerKey } from './key.ts'
 import type { Attempt } from './node.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'

@@ -191,7 +191,8 @@ export class World {
 
   #about(object: ObjectMeta): Pick<DeleteObject, 'id' | 'cluster' | 'target'> {
     const id = `0-${++this.#commands}-0`
-    return { id, cluster: this.id, target: targetOf(object, false) }
+    const target = { ...targetOf(object, undefined), aggregated: false }
+    return { id, cluster: this.id, target }
   }
 
   /** What was appended to `events`, in order. */
