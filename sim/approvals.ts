@@ -4,6 +4,7 @@
  * What must stay true: the person sees what the graph holds and acts on nothing else. What is held against a command is what was shown and when
  * the approval was told, both remembered here.
  */
+import type { ApiObject } from '../adapters/memory/api-server.ts'
 import type { CommandId, DeleteObject, OrphanDependent } from '../core/command.ts'
 import { EMPTY_SET, isSameSet, type SetHash } from '../core/hash.ts'
 import { heldPrefix, lastPart, nodeKey, planKey } from '../core/key.ts'
@@ -183,13 +184,27 @@ function approvedIn(codec: Codec, value: Uint8Array | null): Approved | undefine
 
 type Approved = DeleteObject | OrphanDependent
 
+/** A mass cause waits for a person and for nothing else. */
+export function isApproved(
+  { approvals }: WholeWorld,
+  cluster: string,
+  { metadata }: ApiObject,
+): boolean {
+  const names = namesOf(metadata.ownerReferences ?? [])
+  return approvals.some(
+    (each) => each.cluster === cluster && each.shown.get(metadata.uid) === names,
+  )
+}
+
 function isOf({ cluster, shown }: Approval, command: Approved): boolean {
   return (
     cluster === command.cluster && shown.get(command.target.uid) === namesOf(command.references)
   )
 }
 
-function namesOf(references: readonly OwnerReference[]): string {
+type Named = Pick<OwnerReference, 'apiVersion' | 'kind' | 'name' | 'uid'>
+
+function namesOf(references: readonly Named[]): string {
   return JSON.stringify(
     references.map(({ apiVersion, kind, name, uid }) => [apiVersion, kind, name, uid]),
   )

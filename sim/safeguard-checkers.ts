@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import type { DeleteObject } from '../core/command.ts'
 import type { Archived } from '../core/record.ts'
+import { isApproved } from './approvals.ts'
 import type { Checker, EffectSeen } from './checkers.ts'
 import { CANARY } from './effect-checkers.ts'
 import type { WholeWorld } from './world.ts'
@@ -49,10 +50,11 @@ export const safeguardCheckers: readonly Checker[] = [
       return ''
     },
     effect: (seen) => {
-      const { world, truth, acting, before } = seen
+      const { world, truth, site, acting, before } = seen
       if (acting.request.method !== 'DELETE') return ''
       const { sinceMs, holdMs } = holdOf(seen)
       truth.heldSinceMs.set(before.metadata.uid, sinceMs)
+      if (isApproved(world, site.id, before)) return ''
       const forMs = world.time.now() - sinceMs
       return forMs < holdMs ? `without an owner for ${forMs} ms of ${holdMs} (I11)` : ''
     },

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { avroCodec } from '../../adapters/avro/codec.ts'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
+import { LogError } from '../../ports/log.ts'
 import { DEFAULT_CONFIG } from './config.ts'
 import { ControlReader } from './control-reader.ts'
 
@@ -63,4 +64,20 @@ test('a place that is no longer on the log is given up for the latest requests',
   equal(reader.position, 1n)
   await ask(log, 'c', 'Pod')
   deepEqual(await asked(reader), ['Pod'])
+})
+
+test('the end of control may be lost while the log is away: it is begun anew once it is back (F38, F39)', async () => {
+  const log = newLog()
+  const reader = await ControlReader.open(log, codec, 'c')
+  for (const kind of ['Pod', 'Job']) await ask(log, 'c', kind)
+  deepEqual(await asked(reader), ['Pod', 'Job'])
+  log.cutOff('control', 0, 1n)
+  const bounds = log.bounds.bind(log)
+  log.bounds = async () => {
+    throw new LogError('UNAVAILABLE', 'the log is away')
+  }
+  deepEqual(await asked(reader), [])
+  log.bounds = bounds
+  deepEqual(await asked(reader), ['Pod'])
+  equal(reader.position, 1n)
 })

@@ -48,16 +48,24 @@ export class ControlReader {
     return opened
   }
 
+  /** Nothing while the log is away. */
   async poll(config: WatcherConfig, signal: AbortSignal): Promise<readonly RelistAsked[]> {
+    try {
+      return await this.#read(config, signal)
+    } catch (error) {
+      if (error instanceof LogError && error.remedy === 'retry') return []
+      throw error
+    }
+  }
+
+  async #read(config: WatcherConfig, signal: AbortSignal): Promise<readonly RelistAsked[]> {
     try {
       const options = { limit: config.controlPage, waitMs: 0 }
       const page = await this.#log.read('control', 0, this.#next, options, signal)
       this.#next = page.next
       return page.entries.flatMap((entry) => this.#relistIn(entry))
     } catch (error) {
-      if (!(error instanceof LogError)) throw error
-      if (error.remedy === 'retry') return []
-      if (error.code !== 'OUT_OF_RANGE') throw error
+      if (!(error instanceof LogError && error.code === 'OUT_OF_RANGE')) throw error
       return await this.#startOver()
     }
   }
