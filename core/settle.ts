@@ -66,8 +66,11 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
     touch(step, event.cluster, event.uid)
   }
   const settled: Attempt = { ...attempt, outcome: event.outcome, reason: event.reason }
+  // Carried out twice, by a reaper that died or is in another mode: what it did the first time is what awaits confirmation.
+  const isDone = attempt.state === 'confirming'
   switch (event.outcome) {
     case 'would-go':
+      if (isDone) return
       return put({ attempt: { ...settled, state: 'would-go' } })
     case 'done':
     case 'absent': {
@@ -85,8 +88,7 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
     }
     case 'stale':
     case 'blocked': {
-      // Carried out twice, by a reaper that died: what it did the first time is what awaits confirmation.
-      if (attempt.state === 'confirming') return
+      if (isDone) return
       const next = backedOff(settled, state.now, event.reason)
       nodeTimer(step, event.cluster, next.until, event.uid)
       return put({ attempt: next })
