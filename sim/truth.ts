@@ -40,8 +40,8 @@ export class Truth implements Judged {
   readonly #removed: Map<string, { readonly object: ApiObject; readonly ms: number }> = new Map()
   /** Since when each uid first named just these owners, by what it named. */
   readonly #named: Map<string, Map<string, number>> = new Map()
-  /** Namespaces, and when they were deleted last. */
-  readonly #endedMs: Map<string, number> = new Map()
+  /** Namespaces, and when they were deleted last, also where a restore took that back: their home knows it for ten minutes more. */
+  readonly #endedMs: Map<string, number>
 
   /** `begunAnewMs`: wall time at which somebody last began with an empty log. `former`: of the server that was set back. */
   constructor(site: Site, time: Clock, begunAnewMs: () => number, former?: Truth) {
@@ -49,6 +49,7 @@ export class Truth implements Judged {
       ...(former?.orphanedBefore ?? []),
       ...(former?.onceOrphaned ?? []),
     ])
+    this.#endedMs = new Map(former === undefined ? [] : former.#endedMs)
     this.#site = site
     this.#time = time
     this.#begunAnewMs = begunAnewMs
