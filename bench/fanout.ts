@@ -149,14 +149,16 @@ function tenthsOf(
   return Array.from({ length: 10 }, (_, tenth) => {
     const [from, to] = [atMs(tenth), atMs(tenth + 1)]
     // The probe writes once a second, so a short tenth has the line that ends after it.
-    const ends = stalls.find((each) => each.atMs >= to)?.atMs ?? to
+    const ends = stalls.find((each) => each.atMs >= to)?.atMs ?? Number.POSITIVE_INFINITY
     const within = stalls.filter((each) => each.atMs > from && each.atMs <= ends)
+    const most = (of: (line: StallLine) => number): number =>
+      rounded(Math.max(0, ...within.map(of)))
     return [
       tenth + 1,
       rounded((to - from) / 1_000, 1),
-      rounded(Math.max(...within.map(({ longestMs }) => longestMs))),
-      rounded(Math.max(...within.map(({ longestCpuMs }) => longestCpuMs))),
-      rounded(Math.max(...within.map(({ residentMb }) => residentMb))),
+      most(({ longestMs }) => longestMs),
+      most(({ longestCpuMs }) => longestCpuMs),
+      most(({ residentMb }) => residentMb),
     ]
   })
 }

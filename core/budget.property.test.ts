@@ -2,20 +2,13 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Folders } from '../testing/folders.ts'
-import { folders } from '../testing/folders.ts'
-import { object } from '../testing/notation.ts'
-import { World } from '../testing/story.ts'
-import { check } from './check.ts'
+import { CLUSTER } from '../testing/model-cluster.ts'
+import { ToldFolders } from '../testing/told-folders.ts'
 import type { DeleteObject } from './command.ts'
-import type { Event } from './event.ts'
-import { EMPTY_SET, withMember } from './hash.ts'
 import type { ObjectMeta } from './object.ts'
-import { partitionOfObject } from './partition.ts'
 import { policyFor } from './policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 200)
-const CLUSTER = 'c'
 const BUDGETS = { e1: 3, e2: 4, e3: 2 }
 const TEN_MINUTES_MS = 600_000
 /** A budget comes again after it: tokens are counted by the minute, and have a minute to be used. */
@@ -37,67 +30,17 @@ interface Issue {
   readonly at: number
 }
 
-class Rig {
-  readonly folders: Folders
+class Rig extends ToldFolders {
   readonly issues: Issue[] = []
   readonly goneAt = new Map<string, number>()
-  readonly #partitions: number
-  #version = 0
-  #now = 0
-  #sync = 0
 
   constructor(partitions: number) {
-    this.#partitions = partitions
-    this.folders = folders(partitions, () => '')
-    const about = { cluster: CLUSTER, epoch: 1 }
-    this.tell({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 })
-    const policy = { ...policyFor('enforce', 'guarded'), budgets: BUDGETS }
-    this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
-    const world = new World()
-    for (const short of ['rs', 'pod']) {
-      this.tell(world.served(short, true))
-      this.relist(short, [])
-    }
+    super(partitions, { ...policyFor('enforce', 'guarded'), budgets: BUDGETS })
   }
 
-  tell(event: Event): void {
-    this.folders.append(event, this.#now)
-  }
-
-  put(text: string): ObjectMeta {
-    const seen = object(text, String(++this.#version))
-    this.tell({ type: 'ObjectAdded', cluster: CLUSTER, epoch: 1, sync: null, object: seen })
-    return seen
-  }
-
-  gone(owner: ObjectMeta): void {
-    this.goneAt.set(owner.uid, this.#now)
-    const last = { ...owner, resourceVersion: String(++this.#version) }
-    this.tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last })
-  }
-
-  /** What of a kind is still there. */
-  relist(short: string, left: readonly ObjectMeta[]): void {
-    const { group, kind } = object(`${short}/x`, '0')
-    const about = { cluster: CLUSTER, epoch: 1, group, kind, sync: ++this.#sync }
-    this.tell({ type: 'SyncStarted', ...about })
-    for (const each of left) {
-      const { cluster, epoch, sync } = about
-      this.tell({ type: 'ObjectUpdated', cluster, epoch, sync, object: each })
-    }
-    const listed = Array.from({ length: this.#partitions }, (_, partition) =>
-      left
-        .filter(({ namespace }) => {
-          return partitionOfObject(CLUSTER, namespace, this.#partitions) === partition
-        })
-        .reduce((set, { uid }) => withMember(set, uid), EMPTY_SET),
-    )
-    this.tell({ type: 'SyncFinished', ...about, resourceVersion: String(this.#version), listed })
-  }
-
-  beat(ms: number): void {
-    this.#now += ms
-    this.tell({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] })
+  override remove(owner: ObjectMeta): void {
+    this.goneAt.set(owner.uid, this.now)
+    super.remove(owner)
   }
 
   fold(partition: number): void {
@@ -112,7 +55,7 @@ class Rig {
 
   foldAll(): void {
     while (this.folders.waiting > 0) {
-      for (let partition = 0; partition < this.#partitions; partition++) this.fold(partition)
+      for (let partition = 0; partition < this.partitions; partition++) this.fold(partition)
     }
   }
 }
@@ -143,7 +86,7 @@ test('nothing goes before its hold, nor more than the budget within ten minutes,
         for (const [index, { isSeen, afterMs }] of families.entries()) {
           const owner = owners[index] as ObjectMeta
           left = left.filter((each) => each !== owner)
-          if (isSeen) rig.gone(owner)
+          if (isSeen) rig.remove(owner)
           else {
             rig.goneAt.set(owner.uid, 0)
             rig.relist('rs', left)
@@ -166,10 +109,7 @@ test('nothing goes before its hold, nor more than the budget within ten minutes,
         }
         const e2 = rig.issues.filter(({ command }) => command.evidence === 'E2')
         ok(most(e2.map(({ at }) => at)) <= BUDGETS.e2, 'more than the budget of E2')
-        for (const each of rig.folders.all) {
-          each.commit()
-          deepEqual(check(each.state), [])
-        }
+        rig.assertWhole()
       },
     ),
     { numRuns: RUNS },

@@ -2,113 +2,43 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { folders } from '../testing/folders.ts'
-import { object } from '../testing/notation.ts'
-import { World } from '../testing/story.ts'
+import { CLUSTER } from '../testing/model-cluster.ts'
+import { ToldFolders } from '../testing/told-folders.ts'
 import { openBreakerOf } from './breaker.ts'
-import { check } from './check.ts'
-import type { Event } from './event.ts'
 import { nodeOf } from './graph.ts'
-import { EMPTY_SET, withMember } from './hash.ts'
 import type { ObjectMeta } from './object.ts'
-import { partitionOfObject } from './partition.ts'
 import type { Policy } from './policy.ts'
 import { policyFor } from './policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 25)
-const CLUSTER = 'c'
 const NAMESPACES = 24
 const GUARDED = policyFor('enforce', 'guarded')
 
-class Rig {
-  readonly all
-  readonly #partitions: number
+class Rig extends ToldFolders {
   readonly #turns: readonly number[]
-  #now = 0
-  #version = 0
-  #sync = 0
 
   constructor(partitions: number, policy: Policy, turns: readonly number[]) {
-    this.#partitions = partitions
+    super(partitions, policy)
     this.#turns = turns
-    this.all = folders(partitions, () => '')
-    this.tell({ type: 'WatcherStarted', cluster: CLUSTER, epoch: 1, name: 'test', clusterEpoch: 1 })
-    this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
-    const world = new World()
-    for (const short of ['rs', 'pod']) {
-      this.tell(world.served(short, true))
-      this.relist(short, [])
-    }
-  }
-
-  tell(event: Event): void {
-    this.all.append(event, this.#now)
-  }
-
-  put(text: string): ObjectMeta {
-    const seen = object(text, String(++this.#version))
-    this.tell({ type: 'ObjectAdded', cluster: CLUSTER, epoch: 1, sync: null, object: seen })
-    return seen
-  }
-
-  remove(owner: ObjectMeta): void {
-    const last = { ...owner, resourceVersion: String(++this.#version) }
-    this.tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last })
-  }
-
-  relist(short: string, left: readonly ObjectMeta[]): void {
-    const { group, kind } = object(`${short}/x`, '0')
-    const about = { cluster: CLUSTER, epoch: 1, group, kind, sync: ++this.#sync }
-    this.tell({ type: 'SyncStarted', ...about })
-    for (const each of left) {
-      const { cluster, epoch, sync } = about
-      this.tell({ type: 'ObjectUpdated', cluster, epoch, sync, object: each })
-    }
-    const listed = Array.from({ length: this.#partitions }, (_, partition) =>
-      left
-        .filter(({ namespace }) => this.#homeOf(namespace) === partition)
-        .reduce((set, { uid }) => withMember(set, uid), EMPTY_SET),
-    )
-    this.tell({ type: 'SyncFinished', ...about, resourceVersion: String(this.#version), listed })
-  }
-
-  beat(ms: number): void {
-    this.#now += ms
-    this.tell({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] })
   }
 
   foldAll(): void {
-    for (const turn of this.#turns) this.all.foldNext(turn % this.#partitions)
-    while (this.all.waiting > 0) {
-      for (let each = 0; each < this.#partitions; each++) this.all.foldNext(each)
+    for (const turn of this.#turns) this.folders.foldNext(turn % this.partitions)
+    while (this.folders.waiting > 0) {
+      for (let each = 0; each < this.partitions; each++) this.folders.foldNext(each)
     }
   }
 
   /** Its verdict and evidence. */
   verdictOf({ uid, namespace }: ObjectMeta): string {
-    const verdict = nodeOf(this.#at(namespace), CLUSTER, uid)?.verdict
+    const found = this.folders.all[this.homeOf(namespace)]
+    if (found === undefined) throw new Error(`nobody has ${namespace}`)
+    const verdict = nodeOf(found.graph, CLUSTER, uid)?.verdict
     return `${verdict?.type} ${verdict?.evidence}`
   }
 
   breakers(): readonly (string | undefined)[] {
-    return this.all.all.map(({ graph }) => openBreakerOf(graph, CLUSTER)?.because)
-  }
-
-  assertWhole(): void {
-    for (const each of this.all.all) {
-      each.commit()
-      deepEqual(check(each.state), [])
-    }
-  }
-
-  #at(namespace: string) {
-    const found = this.all.all[this.#homeOf(namespace)]
-    if (found === undefined) throw new Error(`nobody has ${namespace}`)
-    return found.graph
-  }
-
-  #homeOf(namespace: string): number {
-    return partitionOfObject(CLUSTER, namespace, this.#partitions)
+    return this.folders.all.map(({ graph }) => openBreakerOf(graph, CLUSTER)?.because)
   }
 }
 
