@@ -148,10 +148,11 @@ export const logFaults: readonly Fault[] = [
       const again = ({ topic, partition, records }: Parameters<Observer>[0]): void => {
         if (topic !== 'commands' || chance.next() >= fault.rate) return
         const times = 1 + chance.below(9)
+        const { log } = world.broker
         world.reached('F83')
         for (let time = 0; time < times; time++)
           world.time.at(world.time.monotonicMs() + chance.below(2 * SECOND), () => {
-            void world.broker.log.append('commands', partition, [...records])
+            void log.append('commands', partition, [...records])
           })
       }
       world.onAppended.add(again)
@@ -217,8 +218,9 @@ export const logFaults: readonly Fault[] = [
           const { cluster, object } = event
           const forged = { type: 'ObjectDeleted', cluster, epoch: 0, object } as const
           const record = { key, value: world.codec.encode(forged) }
+          const { log } = world.broker
           world.time.at(world.time.monotonicMs() + SECOND, () => {
-            void world.broker.log.append('events', partition, [record])
+            void log.append('events', partition, [record])
           })
         }
       }
