@@ -177,7 +177,11 @@ class SmallCluster {
     const request = this.#acting
     if (before === null || request === undefined) return
     if (request.method !== 'DELETE' && request.method !== 'PATCH') return
-    const never = { hasJustTurned: () => false, orphanedBefore: new Map() }
+    const never = {
+      hasJustTurned: () => false,
+      isGoneElsewhere: () => false,
+      orphanedBefore: new Map(),
+    }
     const judged = { ...never, server: this.#server, ...this.#truth }
     const objection = objectionTo(judged, request, before, after)
     if (objection !== '')
