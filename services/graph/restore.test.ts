@@ -1,5 +1,5 @@
 /** A store goes on from its checkpoint only where the log still tells all that was deleted since. */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
@@ -39,4 +39,19 @@ test('what was deleted and forgotten while a store was away is not in it', async
 
 test('a store that the log tells all since is kept', async () => {
   deepEqual(await storeAfter(1n), { keys: ['a/gone', 'a/stays'], entries: 0 })
+})
+
+test('a changelog that lost its end and grew beyond it since is refused (F39)', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const store = new MemoryStore()
+  const batch = (...keys: string[]) => keys.map((key) => ({ key, value: VALUE }))
+  await log.append('changelog', 0, batch('a/one', 'a/two', 'a/three'))
+  const changes = ['a/one', 'a/two', 'a/three'].map((key) => [key, VALUE] as const)
+  await store.write(changes, { changelog: 3n, position: 0n })
+  log.cutOff('changelog', 0, 1n)
+  await log.append('changelog', 0, batch('a/other', 'a/more', 'a/still'))
+  await using task = await log.openTask(0)
+  const restored = restore(log, codec, store, 0, task.fence, new AbortController().signal)
+  await rejects(restored, { code: 'DAMAGED', message: /before offset 3 .* lost its end/ })
+  equal(store.checkpoint()?.changelog, 3n)
 })

@@ -1,7 +1,7 @@
 /**
  * Brings a store up to its changelog, page by page from its checkpoint on: a task's up to the fence.
  *
- * What must stay true: each page is one write with its checkpoint; a store that has seen more than the log holds means that the log
+ * What must stay true: each page is one write with its checkpoint; a store that has seen more than the log holds, or something else, means that the log
  * lost what it had acknowledged, and that is never passed over.
  */
 import { POSITION_KEY } from '../../core/key.ts'
@@ -11,6 +11,9 @@ import type { Log, Page } from '../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import type { Store, StoreChange } from '../../ports/store.ts'
 import { RESTORE_LIMIT } from './config.ts'
+
+/** Changelog entries before a store's checkpoint that are compared with what it holds. */
+const COMPARED = 64n
 
 export interface Restored {
   readonly position: Position | undefined
@@ -54,6 +57,7 @@ export async function beginReplay(
   most: bigint,
 ): Promise<Replay> {
   let next = await startOf(log, store, partition, most)
+  await checkLast(log, store, partition, next)
   let position = positionIn(codec, store)
   return {
     get next() {
@@ -92,6 +96,37 @@ async function startOf(log: Log, store: Store, partition: number, most: bigint):
   return start
 }
 
+/**
+ * Offsets that were lost and given again since hold what the store does not. Who committed to them notices at once, unless it dies between the commit and
+ * its answer.
+ */
+async function checkLast(log: Log, store: Store, partition: number, next: bigint): Promise<void> {
+  const { start } = await log.bounds('changelog', partition)
+  const said = new Map<string, Uint8Array | null>()
+  let at = next - start > COMPARED ? next - COMPARED : start
+  while (at < next) {
+    const options = { limit: Number(next - at), waitMs: 1_000 }
+    const page = await log.read('changelog', partition, at, options)
+    for (const { key, value, offset } of page.entries) {
+      if (offset < next && key !== FENCE_KEY) said.set(key, value)
+    }
+    // Markers, of commits that readers may not see yet.
+    if (page.next === at) break
+    at = page.next
+  }
+  for (const [key, value] of said) {
+    if (isSame(store.get(key), value)) continue
+    throw damaged(
+      `partition ${partition} of changelog says otherwise before offset ${next} than was acknowledged`,
+    )
+  }
+}
+
+function isSame(held: Uint8Array | undefined, said: Uint8Array | null): boolean {
+  if (held === undefined || said === null) return held === undefined && said === null
+  return Buffer.compare(held, said) === 0
+}
+
 async function readPage(
   log: Log,
   partition: number,
@@ -118,9 +153,15 @@ function positionIn(codec: Codec, store: Store): Position | undefined {
 }
 
 export function lost(topic: string, partition: number, seen: bigint, end: bigint): LogError {
+  return damaged(
+    `partition ${partition} of ${topic} ends at offset ${end}, but entries up to ${seen} were acknowledged`,
+  )
+}
+
+function damaged(what: string): LogError {
   return new LogError(
     'DAMAGED',
-    `partition ${partition} of ${topic} ends at offset ${end}, but entries up to ${seen} were acknowledged: the log lost its end; ` +
+    `${what}: the log lost its end; ` +
       'restore it from a backup, or start with an empty data directory and --mode dry-run (the clusters are then listed anew; ' +
       'what was paused, protected or orphaned is forgotten, so say it again and look at "kinfold held" before you enforce)',
   )
