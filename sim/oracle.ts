@@ -24,11 +24,19 @@ export const RESOURCES: readonly (readonly [string, string])[] = Object.values(K
 
 const WIDGETS = 'example.com'
 
+interface Definition {
+  readonly scope?: string
+  readonly versions?: readonly { readonly name: string; readonly served: boolean }[]
+}
+
 /** Undefined while they are not served. */
 export function widgetScope(server: ApiServer): string | undefined {
-  const definitions = ['apiextensions.k8s.io', 'customresourcedefinitions', ''] as const
-  const spec: unknown = server.object(...definitions, 'widgets.example.com')?.['spec']
-  return (spec as { readonly scope?: string } | undefined)?.scope
+  return definitionOf(server)?.scope
+}
+
+function definitionOf(server: ApiServer): Definition | undefined {
+  const place = ['apiextensions.k8s.io', 'customresourcedefinitions', ''] as const
+  return server.object(...place, 'widgets.example.com')?.['spec'] as Definition | undefined
 }
 
 export function groundOf(server: ApiServer, dependent: ApiObject, reference: Reference): Ground {
@@ -46,12 +54,18 @@ function ownerOf(
   reference: Reference,
 ): ApiObject | 'absent' | 'unresolvable' {
   const { apiVersion, kind, name, uid } = reference
-  const served = KINDS[`${apiVersion}/${kind}`]
-  if (served === undefined) return 'unresolvable'
-  const [group, resource] = served
-  const scope = group === WIDGETS ? widgetScope(server) : served[2]
+  const [asked = '', version] = apiVersion.split('/')
+  // A widget may be named by any version that is served.
+  const isWidget = asked === WIDGETS && kind === 'Widget'
+  const known = KINDS[`${isWidget ? `${WIDGETS}/v1` : apiVersion}/${kind}`]
+  if (known === undefined) return 'unresolvable'
+  const [group, resource] = known
+  const definition = isWidget ? definitionOf(server) : undefined
   // What a definition took along is gone, and in no scope.
-  if (scope === undefined) return 'absent'
+  if (isWidget && definition === undefined) return 'absent'
+  const isServed = definition?.versions?.some((each) => each.name === version && each.served)
+  if (isServed === false) return 'unresolvable'
+  const scope = isWidget ? definition?.scope : known[2]
   const { namespace = '' } = dependent.metadata
   if (scope === 'Namespaced' && namespace === '') return 'unresolvable'
   const owner = server.object(group, resource, scope === 'Namespaced' ? namespace : '', name)

@@ -44,7 +44,7 @@ export class Truth implements Judged {
   readonly #named: Map<string, Map<string, number>> = new Map()
   /** Namespaces, and when they were deleted last, also where a restore took that back: their home knows it for ten minutes more. */
   readonly #endedMs: Map<string, number>
-  /** When a definition was made last. */
+  /** When a definition was made or changed last. */
   #definedMs = Number.NEGATIVE_INFINITY
 
   /** `begunAnewMs`: wall time at which somebody last began with an empty log. `former`: of the server that was set back. */
@@ -135,7 +135,7 @@ export class Truth implements Judged {
     }
     const isEnding = after === null || after.metadata.deletionTimestamp !== undefined
     const { name = '' } = (after ?? before)?.metadata ?? {}
-    if (kind.resource === 'customresourcedefinitions' && before === null) this.#definedMs = nowMs
+    if (kind.resource === 'customresourcedefinitions' && after !== null) this.#definedMs = nowMs
     if (kind.resource === 'namespaces' && isEnding) this.#endedMs.set(name, nowMs)
   }
 
