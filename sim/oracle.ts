@@ -101,8 +101,8 @@ export interface Judged {
   readonly orphaned: ReadonlyMap<string, ApiObject>
   /** It was waiting a moment ago, and somebody then asked for its dependents to be orphaned: the look at it may be two seconds old. */
   hasJustTurned(uid: string): boolean
-  /** It is no more, and until a moment ago its kind was not served, or in another scope: whoever decides has yet to hear of that. */
-  isGoneElsewhere(dependent: ApiObject, reference: Reference): boolean
+  /** The very owner that is named was there and went. How its kind is served since then, or not, brings no uid back. */
+  isGone(dependent: ApiObject, reference: Reference): boolean
   /** The same, and those of whom somebody has asked something else since: a patch may have been on its way. */
   readonly onceOrphaned: ReadonlyMap<string, ApiObject>
   /** The same, before the server was set back: of one that is on its way out nobody can say whether that request was lost with what came after. */
@@ -110,12 +110,12 @@ export interface Judged {
 }
 
 function liveness(
-  { server, waited, hasJustTurned, isGoneElsewhere }: Judged,
+  { server, waited, hasJustTurned, isGone }: Judged,
   dependent: ApiObject,
   reference: Reference,
 ): Ground {
   const ground = groundOf(server, dependent, reference)
-  if (ground === 'unresolvable' && isGoneElsewhere(dependent, reference)) return 'absent'
+  if (ground === 'unresolvable' && isGone(dependent, reference)) return 'absent'
   if (ground === 'orphaning' && hasJustTurned(reference.uid)) return 'waiting'
   return ground === 'live' && waited.has(reference.uid) ? 'waiting' : ground
 }

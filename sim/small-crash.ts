@@ -179,7 +179,7 @@ class SmallCluster {
     if (request.method !== 'DELETE' && request.method !== 'PATCH') return
     const never = {
       hasJustTurned: () => false,
-      isGoneElsewhere: () => false,
+      isGone: () => false,
       orphanedBefore: new Map(),
     }
     const judged = { ...never, server: this.#server, ...this.#truth }

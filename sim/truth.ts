@@ -12,8 +12,6 @@ type Reference = NonNullable<ApiObject['metadata']['ownerReferences']>[number]
 
 /** What went with a namespace may be told, and go, for so long afterwards. */
 const ENDED_MS = 40 * 60_000
-/** Until whoever decides knows how a kind is served now. */
-const DEFINED_MS = 30_000
 /** A waiting owner is looked at again by commands older than that. */
 const LOOK_MS = 2_000
 
@@ -44,8 +42,6 @@ export class Truth implements Judged {
   readonly #named: Map<string, Map<string, number>> = new Map()
   /** Namespaces, and when they were deleted last, also where a restore took that back: their home knows it for ten minutes more. */
   readonly #endedMs: Map<string, number>
-  /** When a definition was made or changed last. */
-  #definedMs = Number.NEGATIVE_INFINITY
 
   /** `begunAnewMs`: wall time at which somebody last began with an empty log. `former`: of the server that was set back. */
   constructor(site: Site, time: Clock, begunAnewMs: () => number, former?: Truth) {
@@ -68,10 +64,8 @@ export class Truth implements Judged {
     return turnedMs !== undefined && this.#sentMs - turnedMs <= LOOK_MS
   }
 
-  readonly isGoneElsewhere: Judged['isGoneElsewhere'] = (dependent, reference) => {
-    const isLate = this.#site.nowMs - this.#definedMs < DEFINED_MS
-    return isLate && this.goneSinceMs(dependent, reference) > 0
-  }
+  readonly isGone: Judged['isGone'] = (dependent, reference) =>
+    this.goneSinceMs(dependent, reference) > 0
 
   /** Whoever could know how owners went that are no more has lost its memory. */
   forgetTheGone(): void {
@@ -135,7 +129,6 @@ export class Truth implements Judged {
     }
     const isEnding = after === null || after.metadata.deletionTimestamp !== undefined
     const { name = '' } = (after ?? before)?.metadata ?? {}
-    if (kind.resource === 'customresourcedefinitions' && after !== null) this.#definedMs = nowMs
     if (kind.resource === 'namespaces' && isEnding) this.#endedMs.set(name, nowMs)
   }
 
