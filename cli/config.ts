@@ -152,10 +152,13 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
   }
 }
 
-export function addClusterOptions(command: Command): Command {
+export function addClusterOptions(
+  command: Command,
+  contexts = 'context to use; repeat it for several clusters',
+): Command {
   return command
     .option('--kubeconfig <file>', 'kubeconfig (default: $KUBECONFIG, ~/.kube/config, or this pod)')
-    .option('--context <name>', 'context to use; repeat it for several clusters', collect)
+    .option('--context <name>', contexts, collect)
 }
 
 export function addPolicyOptions(command: Command): Command {

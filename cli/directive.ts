@@ -12,10 +12,10 @@ interface DirectiveFlags extends ClientFlags {
 const WHY = '--why <text>'
 
 export function addDirectives(program: Command): void {
-  const about = (name: string, description: string): Command =>
+  const about = (name: string, description: string, otherwise = 'all'): Command =>
     withServer(program.command(name).description(description)).option(
       '--cluster <c>',
-      'name or id of the one cluster that it is about (default: all)',
+      `name or id of the one cluster that it is about (default: ${otherwise})`,
     )
   about('pause', 'stop everything at once: no reaper begins a call from 2 s later on')
     .option(WHY, 'reason, for whoever looks later')
@@ -43,7 +43,7 @@ export function addDirectives(program: Command): void {
       verb === 'approve'
         ? 'let go what is held for approval, exactly as it was shown'
         : 'keep what is held for approval, exactly as it was shown'
-    about(verb, description)
+    about(verb, description, 'the only one')
       .argument('<digest>', 'of what is held, as it was shown')
       .requiredOption(WHY, 'reason, for whoever looks later')
       .action(async (digest: string, flags: DirectiveFlags) => await give(flags, { verb, digest }))

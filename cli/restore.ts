@@ -62,7 +62,9 @@ export function addRestore(program: Command): void {
     .option('--yes', 'make it; without this the plan is shown and nothing is done')
     .option('--data <dir>', `data directory of the log (default: ${defaultDataDirectory()})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
-  addKafkaOptions(addClusterOptions(command)).action(restore)
+  addKafkaOptions(addClusterOptions(command, 'context of the cluster to make it in')).action(
+    restore,
+  )
 }
 
 async function restore(words: string[], flags: RestoreFlags): Promise<void> {

@@ -39,6 +39,30 @@ test('stays closed where our own gate holds back, and where servers take what is
   equal(after(30, 'absent', 404), '')
 })
 
+test('lets a Deployment of 5,000 pods go that one person deletes, and the next one as well', () => {
+  const world = new World()
+  world.begin()
+  const goneOf = (kind: string): number =>
+    new Set(
+      world.folder.commands
+        .filter((each) => each.type === 'DeleteObject' && each.target.kind === kind)
+        .map(({ target }) => target.uid),
+    ).size
+  for (const line of [
+    'policy enforce guarded',
+    ...['put deploy/web', 'put rs/a <- deploy/web', 'many 5000 pod/p# <- rs/a'],
+    ...['put deploy/other', 'put rs/b <- deploy/other'],
+    ...['delete deploy/web', 'beat 25'],
+  ])
+    world.step(line)
+  equal(goneOf('ReplicaSet'), 0)
+  for (const line of ['beat 5', 'settle rs/a absent', 'delete rs/a']) world.step(line)
+  deepEqual([goneOf('ReplicaSet'), goneOf('Pod')], [1, 5000])
+  for (const line of ['delete deploy/other', 'beat 30']) world.step(line)
+  equal(goneOf('ReplicaSet'), 2)
+  equal(openBreakerOf(world.folder.graph, 'c'), undefined)
+})
+
 test('is opened by a burst at the home of the cluster, and that tells all others', () => {
   const partitions = 4
   const home = partitionOfObject('c', '', partitions)

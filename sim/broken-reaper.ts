@@ -364,4 +364,46 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
       test: 'stays paused, and spares what was protected, when control loses its end (F39)',
     },
   },
+  {
+    name: 'a namesake is the owner',
+    mistake: 'an owner made again under its name keeps what hung on the one before',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: 'if (look.object.uid !== claim.uid) return undefined',
+        to: 'if (look.object.name !== claim.name) return undefined',
+      },
+    ],
+    by: { file: 'services/reaper/gate.test.ts', test: 'is told by another uid' },
+  },
+  {
+    name: 'who lost its place begins at the end',
+    mistake: 'commands that stand between what was trimmed away and the end are never carried out',
+    changes: [
+      {
+        file: 'services/reaper/lane.ts',
+        from: 'from = await this.#start(signal)',
+        to: "from = { offset: (await log.bounds('commands', partition)).end, detail: '' }",
+      },
+    ],
+    by: {
+      file: 'services/reaper/reaper.test.ts',
+      test: 'reads on where the log begins when its position was trimmed away',
+    },
+  },
+  {
+    name: 'what is protected is read once',
+    mistake: 'what a person protects while the reaper runs goes',
+    changes: [
+      {
+        file: 'services/reaper/control.ts',
+        from: 'for (const entry of page.entries) apply(entry)',
+        to: 'for (const entry of page.entries) if (!entry.key.startsWith(PROTECT_PREFIX)) apply(entry)',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reaper.test.ts',
+      test: 'stays paused, and spares what was protected, when control loses its end (F39)',
+    },
+  },
 ]

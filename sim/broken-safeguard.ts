@@ -216,4 +216,28 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     ],
     by: 'sim',
   },
+  {
+    name: 'budgets are kept in memory',
+    mistake: 'whoever begins anew has ten minutes of tokens again',
+    changes: [
+      {
+        file: 'services/graph/task.ts',
+        from: "this.#state = 'folding'\n    while",
+        to: "for (const [key] of await store.page({ gte: 'budget/', lt: 'budget0', limit: 100 })) await store.write([[key, null]], store.checkpoint()!)\n    this.#state = 'folding'\n    while",
+      },
+    ],
+    by: 'sim',
+  },
+  {
+    name: 'a hold goes by the clock on the wall',
+    mistake: 'who folds decides by its own time, and nobody can fold the same again',
+    changes: [
+      {
+        file: 'services/graph/task.ts',
+        from: 'timestamp: entry.timestamp,',
+        to: 'timestamp: clock.now(),',
+      },
+    ],
+    by: 'sim',
+  },
 ]

@@ -161,4 +161,51 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
       test: 'damage that comes while the log is open is named at the read that meets it',
     },
   },
+  {
+    name: 'a position of the group counts for more than its own',
+    mistake: 'what was told before it was committed is folded by nobody after a kill',
+    changes: [
+      {
+        file: 'services/graph/task.ts',
+        from: 'from: position,',
+        to: "from: position && { ...position, position: (await log.loadPosition('graph', 'events', partition))?.offset ?? position.position },",
+      },
+      {
+        file: 'services/graph/task.ts',
+        from: 'const end = await owned.commit({ changelog, outputs: all })',
+        to: "await this.#options.log.savePosition('graph', 'events', this.partition, { offset: position.position, detail: '' })\n    const end = await owned.commit({ changelog, outputs: all })",
+      },
+    ],
+    by: 'sim',
+  },
+  {
+    name: 'a fence is not asked for',
+    mistake: 'who was succeeded commits beside its successor',
+    changes: [
+      {
+        file: 'adapters/sqlite/task-log.ts',
+        from: 'if (this.#access.isOwner()) return\n        throw',
+        to: 'if (this.#access.isOwner() || this.#access.fence >= 0n) return\n        throw',
+      },
+    ],
+    by: {
+      file: 'adapters/sqlite/log.test.ts',
+      test: 'sqlite log: a second owner fences the first, whose commit then leaves nothing',
+    },
+  },
+  {
+    name: 'what hangs on an object is found by recursion',
+    mistake: 'a chain that somebody made long enough ends the process',
+    changes: [
+      {
+        file: 'services/restore/selection.ts',
+        from: 'for (const uid of found) for (const each of dependents.get(uid) ?? []) found.add(each.uid)',
+        to: 'const reach = (uid: Uid): void => {\n    for (const each of dependents.get(uid) ?? []) if (!found.has(each.uid)) reach((found.add(each.uid), each.uid))\n  }\n  reach(root)',
+      },
+    ],
+    by: {
+      file: 'services/restore/restore-plan.test.ts',
+      test: 'a chain as long as anybody may make it is found and planned without a stack that grows',
+    },
+  },
 ]

@@ -1,12 +1,24 @@
-/** Checkers of single effects, requests and records (I1 to I8, I12, I13, I18, I27, I31). Not here: what is looked at when all is quiet (rest-checkers.ts). */
+/**
+ * Checkers of single effects, requests and records (I1 to I9, I12, I13, I18, I27, I31).
+ *
+ * What must stay true: I5 has none of its own. What a server did not say is never taken for an absence where nothing goes that has an owner (I1), whatever
+ * it answers.
+ *
+ * Not here: what is looked at when all is quiet (rest-checkers.ts).
+ */
+import type { OrphanDependent, RemoveFinalizer } from '../core/command.ts'
+import type { Codec } from '../ports/codec.ts'
 import type { Checker } from './checkers.ts'
 import { objectionTo } from './oracle.ts'
 import { stamp } from './trace.ts'
+import type { WholeWorld } from './world.ts'
 
 /** Requests of ours that took effect on one object: references dropped, finalizers taken off, one delete. More is a loop. */
 const EFFECTS_OF_ONE = 40
 /** From when a pause is on the log until nothing more is sent. */
 const PAUSE_MS = 2_000
+/** From when a new epoch of a cluster is on the log until nothing of an older one is sent. */
+const EPOCH_MS = 2_000
 /** From when a name leads to another cluster until nobody may believe otherwise. */
 const IDENTITY_MS = 30_000
 /** Planted in Secrets' data and in what is not told of metadata. */
@@ -41,6 +53,25 @@ export const effectCheckers: readonly Checker[] = [
       const forMs = world.time.monotonicMs() - world.network.routedMs
       return home !== undefined && home !== site.name && forMs > IDENTITY_MS
         ? `it is about ${home} and was sent to ${site.name} (I7)`
+        : ''
+    },
+  },
+  {
+    invariant: 'I8: nothing is sent that was decided in an epoch of the cluster that is over',
+    appended: (world, { topic, records }) => {
+      for (const { value } of topic === 'commands' || topic === 'control' ? records : []) {
+        const record = value === null ? undefined : world.codec.decode(value)
+        if (record !== undefined) noteEpoch(world, record)
+      }
+      return ''
+    },
+    effect: ({ world, site, acting, before }) => {
+      const { begunMs, decided } = epochsOf(world)
+      const epoch = decided.get(`${site.id}/${before.metadata.uid}`)
+      const begun = begunMs.get(site.id)
+      if (epoch === undefined || begun === undefined || epoch >= begun.epoch) return ''
+      return acting.sentMs - begun.ms > EPOCH_MS
+        ? `decided in epoch ${epoch}, and ${begun.epoch} began at ${stamp(begun.ms)} (I8)`
         : ''
     },
   },
@@ -100,6 +131,40 @@ export const effectCheckers: readonly Checker[] = [
         : '',
   },
 ]
+
+interface Epochs {
+  /** Of each cluster the last one, and since when it is on the log. */
+  readonly begunMs: Map<string, { readonly epoch: number; readonly ms: number }>
+  /** Of each object the last one in which anything was asked of it. */
+  readonly decided: Map<string, number>
+}
+
+/** Per log: who begins with another has begun anew. */
+const epochs = new WeakMap<object, Epochs>()
+
+function epochsOf({ broker }: WholeWorld): Epochs {
+  const known = epochs.get(broker.log) ?? { begunMs: new Map(), decided: new Map() }
+  epochs.set(broker.log, known)
+  return known
+}
+
+function noteEpoch(world: WholeWorld, record: ReturnType<Codec['decode']>): void {
+  const { begunMs, decided } = epochsOf(world)
+  if (record.type === 'Control' && record.verb === 'epoch') {
+    const { cluster, number: epoch } = record
+    if (epoch > (begunMs.get(cluster)?.epoch ?? 0))
+      begunMs.set(cluster, { epoch, ms: world.time.monotonicMs() })
+  }
+  if (record.type !== 'DeleteObject' && !isOnPatches(record)) return
+  const key = `${record.cluster}/${record.target.uid}`
+  decided.set(key, Math.max(decided.get(key) ?? 0, record.clusterEpoch))
+}
+
+function isOnPatches(
+  record: ReturnType<Codec['decode']>,
+): record is OrphanDependent | RemoveFinalizer {
+  return record.type === 'OrphanDependent' || record.type === 'RemoveFinalizer'
+}
 
 function holds({ buffer, byteOffset, byteLength }: Uint8Array, text: string): boolean {
   return Buffer.from(buffer, byteOffset, byteLength).includes(text)

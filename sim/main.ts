@@ -1,5 +1,6 @@
 /**
- * `npm run sim -- --seed N` runs one world, `--seeds COUNT --from N` many: exit code 0 when all is well, 1 when a world went wrong.
+ * `npm run sim -- --seed N` runs one world, `--seeds COUNT --from N` many: exit code 0 when all is well, 1 when a
+ * world went wrong, or when of many no world brought a fault about, 2 for bad input.
  *
  * What must stay true: whatever failed can be run again by the line that is printed.
  *
@@ -16,7 +17,8 @@ import { type Report, report } from './worker.ts'
 
 const HELP = `npm run sim -- [options]
   --seed N        one world, and a digest of all that happened
-  --seeds COUNT   many, from --from N (1); told one by one up to a hundred, beyond that those that went wrong and, each minute, how far it is
+  --seeds COUNT   many, from --from N (1); told one by one up to a hundred, beyond that those that went wrong and, each minute, how far it is;
+                  of 300 and more every fault must come about
   --processes N   at once (2)
   --trace         print what happens
   --only F5,F9    of one seed: leave out all other faults
@@ -25,6 +27,7 @@ const HELP = `npm run sim -- [options]
 /** More than that say nothing one by one, unless they go wrong. */
 const MOST_TOLD = 100
 const PROGRESS_MS = 60_000
+const BAD_INPUT = 2
 /** As shells have it. */
 const INTERRUPTED = 130
 
@@ -42,8 +45,17 @@ const { values } = parseArgs({
 })
 
 if (values.help === true) console.log(HELP)
-else if (values.seed !== undefined) await one(Number(values.seed))
-else await many(Number(values.seeds ?? 20), Number(values.from ?? 1))
+else if (values.seed !== undefined) await one(numberOf('seed', 0))
+else await many(numberOf('seeds', 20), numberOf('from', 1), numberOf('processes', 2))
+
+/** A word that is none would run nothing, and all would be well. */
+function numberOf(name: 'seed' | 'seeds' | 'from' | 'processes', otherwise: number): number {
+  const text = values[name] ?? String(otherwise)
+  if (/^\d{1,15}$/.test(text) && (name === 'seed' || name === 'from' || Number(text) > 0))
+    return Number(text)
+  console.error(`--${name} must be a whole number, and is "${text}"`)
+  process.exit(BAD_INPUT)
+}
 
 async function one(seed: number): Promise<void> {
   const print = values.trace === true ? (line: string): void => console.log(line) : undefined
@@ -67,7 +79,7 @@ function kept(options: SimOptions, only: string | undefined): SimOptions {
 }
 
 /** Until it is done or interrupted; what is known by then is told. */
-async function many(count: number, from: number): Promise<void> {
+async function many(count: number, from: number, processes: number): Promise<void> {
   const seeds = Array.from({ length: count }, (_, index) => from + index)
   const tally = new Tally(count)
   const stop = new AbortController()
@@ -77,9 +89,10 @@ async function many(count: number, from: number): Promise<void> {
     tally.add(each)
     if (count <= MOST_TOLD || each.wrongs.length > 0) tell(each)
   }
-  await runSeeds(seeds, Number(values.processes ?? 2), onReport, stop.signal)
+  await runSeeds(seeds, processes, onReport, stop.signal)
   clearInterval(progress)
   for (const line of tally.lines()) console.log(line)
+  if (tally.lacksFaults) process.exitCode = 1
   if (stop.signal.aborted) process.exitCode = INTERRUPTED
 }
 

@@ -20,10 +20,10 @@ export const restCheckers: readonly Checker[] = [
     invariant: 'I19: the graph is what the servers hold, and agrees with itself',
     rest: async (world) => {
       const complaints: string[] = []
-      const held = new Map<string, number>()
+      const held = new Map<string, string>()
       for (const site of world.sites) {
         for (const { metadata } of site.all())
-          held.set(`${site.id}/${metadata.uid}`, metadata.ownerReferences?.length ?? 0)
+          held.set(`${site.id}/${metadata.uid}`, whatOf(metadata))
       }
       for (const entries of await statesOf(world)) {
         complaints.push(...check(entries))
@@ -84,19 +84,40 @@ export const restCheckers: readonly Checker[] = [
 
 const EMPTY = new Uint8Array()
 
+interface What {
+  readonly ownerReferences?: readonly {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly name: string
+    readonly uid: string
+    readonly blockOwnerDeletion?: boolean | null
+  }[]
+  readonly finalizers?: readonly string[]
+  readonly deletionTimestamp?: string | undefined
+}
+
+/** All that a verdict rests on. */
+function whatOf({ ownerReferences = [], finalizers = [], deletionTimestamp }: What): string {
+  const owners = ownerReferences.map(({ apiVersion, kind, name, uid, blockOwnerDeletion }) => {
+    return [apiVersion, kind, name, uid, blockOwnerDeletion === true]
+  })
+  return JSON.stringify([owners, finalizers, deletionTimestamp !== undefined])
+}
+
 /** Takes what it finds out of `held`. */
 function differences(
   sites: readonly Site[],
   entries: ReadonlyMap<string, StateValue>,
-  held: Map<string, number>,
+  held: Map<string, string>,
 ): readonly string[] {
   const found: string[] = []
   for (const [key, value] of entries) {
     if (value.type !== 'Node') continue
-    const { group, resource, name, ownerReferences } = value.object
+    const { group, resource, name, deletedAt, ...rest } = value.object
+    const deletionTimestamp = deletedAt === null ? undefined : ''
     if (!RESOURCES.some((each) => each[0] === group && each[1] === resource)) continue
     const at = key.slice('node/'.length)
-    const isSame = held.get(at) === ownerReferences.length
+    const isSame = held.get(at) === whatOf({ ...rest, deletionTimestamp })
     if (!isSame && !isLeftInDoubt(sites, entries, at, value))
       found.push(`${at} (${name}, ${value.phase}) is not as the server has it (I19)`)
     held.delete(at)

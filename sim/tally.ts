@@ -5,8 +5,11 @@
  *
  * Not here: what is said of one seed (main.ts).
  */
-import { FAULTS } from './faults.ts'
+import { BY_THEMSELVES, FAULTS } from './faults.ts'
 import type { Report } from './worker.ts'
+
+/** So many worlds bring about every fault; of fewer not all are to be expected. */
+const WHOLE = 300
 
 export class Tally {
   readonly #count: number
@@ -34,6 +37,16 @@ export class Tally {
     }
   }
 
+  /** That a fault never came about is a fault of such a run: whatever it would have shown was not looked at. */
+  get lacksFaults(): boolean {
+    return this.#seeds >= WHOLE && this.#never.length > 0
+  }
+
+  get #never(): readonly string[] {
+    const rows = [...FAULTS.map(({ row }) => row), ...Object.keys(BY_THEMSELVES)]
+    return rows.filter((row) => !this.#fired.has(row))
+  }
+
   progress(): string {
     const leftMinutes = Math.ceil((this.#count - this.#seeds) / Math.max(this.#rate, 1e-6) / 60)
     const left = this.#seeds === 0 ? '' : `; ${leftMinutes} minutes left`
@@ -41,14 +54,13 @@ export class Tally {
   }
 
   lines(): readonly string[] {
-    const never = FAULTS.filter(({ row }) => !this.#fired.has(row)).map(({ row }) => row)
     const hours = Math.round(this.#elapsedMs / 3_600_000)
     const cpu = (this.#cpuMs / 1_000 / Math.max(1, this.#seeds)).toFixed(1)
     const done = this.#seeds === this.#count ? `${this.#seeds}` : `${this.#seeds} of ${this.#count}`
     const which = this.#wrong.length === 0 ? '' : ` (${this.#wrong.join(' ')})`
     return [
       `${done} seeds, ${hours} virtual hours, ${this.#hits} faults, ${cpu} s of CPU each, ${this.#rate.toFixed(2)} seeds a second`,
-      `${this.#wrong.length} went wrong${which}; never reached: ${never.join(' ') || 'none'}`,
+      `${this.#wrong.length} went wrong${which}; never reached: ${this.#never.join(' ') || 'none'}`,
     ]
   }
 

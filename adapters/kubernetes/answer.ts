@@ -18,6 +18,9 @@ import type {
 import type { ExchangeError } from '../../ports/exchange.ts'
 import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
 
+/** What a server says to a path that it does not know; so does one that is starting. */
+const UNSERVED = ', as for a kind that is not served'
+
 /** An answer whose body came whole. */
 export interface Reply {
   readonly status: number
@@ -112,7 +115,7 @@ export function parsed(reply: Reply): unknown {
 
 /** One line for people: status, reason and message. */
 export function reasonOf({ status }: Pick<Reply, 'status'>, body: unknown): string {
-  if (!isStatus(body)) return `${status} without a Status`
+  if (!isStatus(body)) return `${status} without a Status${status === 404 ? UNSERVED : ''}`
   const { reason, message } = body
   const text = [reason, message].filter((it) => typeof it === 'string' && it !== '').join(': ')
   return `${status} ${text}`.trim().slice(0, MAX_REASON_LENGTH)

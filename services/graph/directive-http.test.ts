@@ -24,6 +24,7 @@ const STORY = ['put rs/web', 'put pod/a <- rs/web']
 interface Rig {
   order(body: object, headers?: Record<string, string>): Promise<Response>
   tell(lines: readonly string[]): Promise<void>
+  openBreaker(): Promise<void>
   verdict(uid: string): string
   readonly appended: Topic[]
   readonly holdings: Holdings
@@ -102,6 +103,11 @@ async function rigFor(t: TestContext, isHeld = false): Promise<Rig> {
       told = all.length
       await running.caughtUp()
     },
+    async openBreaker() {
+      const [cluster, openedAt] = ['c', clock.now()]
+      await appendAll(log, [{ type: 'BreakerOpened', cluster, openedAt, because: 'a test' }])
+      await running.caughtUp()
+    },
     verdict: (uid) => nodeOf(readerOf(running.task.store, codec), 'c', uid)?.verdict?.because ?? '',
     async directives() {
       const { entries } = await log.read('events', 0, 0n, { limit: 10_000, waitMs: 0 })
@@ -143,6 +149,31 @@ test('a resume says what stays paused by another order', async (t) => {
   match(all.effective, /; paused by orders of their own are still: test$/)
   const one = { verb: 'resume', cluster: 'test', why: 'it is over' }
   const { effective } = (await (await rig.order(one)).json()) as DirectiveAnswer
+  match(effective, /partitions so far$/)
+})
+
+test('who takes back what does not stand is told so, and what stands by another order', async (t) => {
+  const rig = await rigFor(t)
+  const effectOf = async (body: object): Promise<string> =>
+    ((await (await rig.order({ why: 'it is over', ...body })).json()) as DirectiveAnswer).effective
+  match(await effectOf({ verb: 'resume' }), /partitions so far; no such pause was known$/)
+  match(await effectOf({ verb: 'close-breaker' }), /; no breaker was known to be open$/)
+  const subject = 'namespace/ns'
+  match(await effectOf({ verb: 'unprotect', subject }), /; no such protection was known$/)
+  equal((await rig.order({ verb: 'protect', subject, cluster: 'test' })).status, 200)
+  match(
+    await effectOf({ verb: 'unprotect', subject }),
+    /; no such protection was known; protected by orders of their own it still is in: test$/,
+  )
+  match(await effectOf({ verb: 'unprotect', subject, cluster: 'test' }), /partitions so far$/)
+  match(await effectOf({ verb: 'unprotect', subject, cluster: 'test' }), /; no such protection/)
+})
+
+test('who closes an open breaker is told nothing beside', async (t) => {
+  const rig = await rigFor(t)
+  await rig.openBreaker()
+  const order = { verb: 'close-breaker', cluster: 'test', why: 'it was me' }
+  const { effective } = (await (await rig.order(order)).json()) as DirectiveAnswer
   match(effective, /partitions so far$/)
 })
 
@@ -209,9 +240,10 @@ const refused: readonly (readonly [string, object, RegExp])[] = [
   ['a reason of two lines', { verb: 'pause', why: 'a\nb' }, /why must be one line/],
   ['a reason too long', { verb: 'pause', why: 'x'.repeat(501) }, /why must be one line of 500/],
   ['a subject of a pause', { verb: 'pause', subject: 'namespace/a' }, /subject belongs to/],
-  ['nothing to protect', { verb: 'protect' }, /subject belongs to/],
+  ['nothing to protect', { verb: 'protect' }, /protect takes a subject, one of namespace/],
   ['nonsense to protect', { verb: 'protect', subject: 'a' }, /a is none of namespace/],
-  ['no digest', { verb: 'approve', why: 'x' }, /digest belongs to/],
+  ['no digest', { verb: 'approve', why: 'x' }, /approve takes a digest, the one that/],
+  ['a digest of a pause', { verb: 'pause', digest: DIGEST }, /digest belongs to approve/],
   ['half a digest', { verb: 'approve', digest: 'abc', why: 'x' }, /64 hexadecimal digits/],
 ]
 

@@ -21,6 +21,7 @@ import type { Log } from '../../ports/log.ts'
 import { principalOf, whoIs } from '../../runtime/principal.ts'
 import { Problem } from '../../runtime/problem.ts'
 import type { Access } from './access.ts'
+import { asideOf } from './directive-aside.ts'
 import { type Order, readOrder } from './directive-order.ts'
 import type { Holdings } from './held.ts'
 import type { Views } from './view.ts'
@@ -87,7 +88,7 @@ async function give(
 ): Promise<DirectiveAnswer> {
   await checkRoom(parts, order)
   const held = await heldFor(parts, order, cluster)
-  const others = await otherPauses(parts, order, cluster)
+  const aside = await asideOf(parts.views, order, cluster)
   const isFirst = await isFirstOfTwo(parts, order, cluster, who)
   const event: Directive = {
     type: 'Directive',
@@ -115,29 +116,10 @@ async function give(
     verb,
     cluster,
     who,
-    effective: `${isFirst ? FIRST_OF_TWO : effectOf(order, folded, offsets.length)}${others}`,
+    effective: `${isFirst ? FIRST_OF_TWO : effectOf(order, folded, offsets.length)}${aside}`,
     partitions: offsets.length,
     folded,
   }
-}
-
-/** Of a resume: what stays paused all the same. The order is carried out in any case, should reapers know of a pause that the fold does not. */
-async function otherPauses(
-  { views }: DirectiveParts,
-  { verb }: Order,
-  cluster: ClusterId,
-): Promise<string> {
-  if (verb !== 'resume') return ''
-  const view = await views.open()
-  const paused = await view.read(() =>
-    view.readers.flatMap((reader) => directivesOf(reader).pauses.map((each) => each.cluster)),
-  )
-  const left = [...new Set(paused)].filter((each) => each !== cluster)
-  if (left.length === 0) return ''
-  const names = await view.read(() =>
-    left.map((each) => (each === '' ? 'all clusters' : view.clusterName(each))),
-  )
-  return `; paused by orders of their own are still: ${names.join(', ')}`
 }
 
 /** Empty for all. A name is that of a cluster that was ever watched. */

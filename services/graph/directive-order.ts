@@ -36,6 +36,7 @@ export interface Order {
 const NEEDS_WHY: ReadonlySet<Verb> = new Set(['resume', 'approve', 'reject', 'close-breaker'])
 const NEEDS_DIGEST: ReadonlySet<Verb> = new Set(['approve', 'reject'])
 const NEEDS_SUBJECT: ReadonlySet<Verb> = new Set(['protect', 'unprotect'])
+const SUBJECTS = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE], annotation/KEY[=VALUE]'
 const FIELDS = ['verb', 'cluster', 'subject', 'digest', 'why', 'claimed']
 
 /** Characters of a reason, and of a name. */
@@ -75,25 +76,27 @@ function lineOf(key: string, value: unknown, most: number): string {
 }
 
 function check({ verb, subject, digest, why }: Order): void {
-  if (NEEDS_SUBJECT.has(verb) !== (subject !== '')) {
-    throw new Problem(
-      400,
-      `subject belongs to ${[...NEEDS_SUBJECT].join(' and ')}, and to them only`,
-    )
-  }
+  checkBelongs('subject', NEEDS_SUBJECT, verb, subject, `one of ${SUBJECTS}`)
   if (subject !== '' && readSubject(subject) === undefined) {
-    throw new Problem(
-      400,
-      `${subject} is none of namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE], annotation/KEY[=VALUE]`,
-    )
+    throw new Problem(400, `${subject} is none of ${SUBJECTS}`)
   }
-  if (NEEDS_DIGEST.has(verb) !== (digest !== '')) {
-    throw new Problem(400, `digest belongs to ${[...NEEDS_DIGEST].join(' and ')}, and to them only`)
-  }
+  checkBelongs('digest', NEEDS_DIGEST, verb, digest, 'the one that "kinfold plan held" shows')
   if (digest !== '' && !DIGEST.test(digest)) {
     throw new Problem(400, 'digest must be the 64 hexadecimal digits that the plan shows')
   }
   if (why === '' && NEEDS_WHY.has(verb)) {
     throw new Problem(400, `say why: ${verb} lets things go, and whoever looks later wants to know`)
   }
+}
+
+function checkBelongs(
+  field: string,
+  verbs: ReadonlySet<Verb>,
+  verb: Verb,
+  value: string,
+  which: string,
+): void {
+  if (verbs.has(verb) === (value !== '')) return
+  if (value === '') throw new Problem(400, `${verb} takes a ${field}, ${which}`)
+  throw new Problem(400, `${field} belongs to ${[...verbs].join(' and ')}, and to them only`)
 }

@@ -175,7 +175,7 @@ const found = (more: Parameters<typeof object>[0]) =>
 // A look, then whether it bears out that the owner is absent, that it waits, and that it orphans; in doubt dependents live on.
 const looks = [
   ['nothing', { type: 'Absent', code: 404 }, true, true, true],
-  ['another uid', found({ uid: 'u-2' }), true, true, true],
+  ['another uid', found({ uid: 'u-2', name: CLAIM.name }), true, true, true],
   ['no uid', found({ uid: '' }), false, false, false],
   ['no answer', unknown, false, false, false],
   ['the owner', found({}), false, false, false],

@@ -1,7 +1,7 @@
 /**
  * The life of one command, each verb end to end: over the Kubernetes adapter, on an API server in memory.
  */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command, OwnerClaim } from '../../core/command.ts'
 import type { CommandSettled } from '../../core/event.ts'
@@ -294,6 +294,20 @@ test('blocks when an owner that was never seen turns out to be there', async () 
     world.deleteOf(pod, { evidence: 'E3', owners: [claim] }),
   ])
   equal(show(results[0]), 'blocked null owner ConfigMap/gone exists')
+  equal(world.exists('pod'), true)
+})
+
+test('keeps what a person approved for as long as its owner cannot be looked at, and says what that may be for', async () => {
+  const world = await World.open()
+  const pod = await world.dependent('pod')
+  // As after its definition went: no server answers for such a kind.
+  const claim: OwnerClaim = { ...GONE_CLAIM, group: 'example.com', resource: 'widgets' }
+  const approved = { evidence: 'E4', approvedBy: 'anna', owners: [claim] } as const
+  const { results } = await reapAll(world, [world.deleteOf(pod, approved)])
+  match(
+    show(results[0]),
+    /^blocked null owner ConfigMap\/gone could not be looked up: 404 without a Status, as for a kind that is not served$/,
+  )
   equal(world.exists('pod'), true)
 })
 

@@ -1,5 +1,5 @@
 /** What a restore plans: owners first, references that hold, and nothing that would be collected again. */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ObjectMeta, OwnerReference } from '../../core/object.ts'
 import { RESTORED_FROM } from '../../ports/restorer.ts'
@@ -8,6 +8,8 @@ import { type Look, type LostOwners, planRestore, type Step } from './restore-pl
 import { rootsOf, subtreeOf } from './selection.ts'
 
 const ABSENT: Look = { type: 'Absent' }
+/** More frames than a stack holds. */
+const CHAIN = 50_000
 
 /** `rs <- deploy` reads "rs names deploy as its owner"; uids are `u-` and the name. */
 function archived(line: string, more: Partial<ArchivedObject> = {}): ArchivedObject {
@@ -194,6 +196,24 @@ test('a subtree is all that hung on an object, itself included if it is there', 
   const objects = new Map(lines.map((line) => [archived(line).uid, archived(line)]))
   const names = (uid: string): string[] => subtreeOf(objects, uid).map(({ name }) => name)
   deepEqual([names('u-deploy'), names('u-job'), names('u-nobody')], [['rs', 'pod'], ['job'], []])
+})
+
+test('a chain as long as anybody may make it is found and planned without a stack that grows', () => {
+  const names = Array.from({ length: CHAIN }, (_, index) => `c${index}`)
+  const chain = names.map((name, index) =>
+    archived(index === 0 ? name : `${name} <- c${index - 1}`),
+  )
+  // The last one first, as an archive may have them.
+  const objects = new Map(chain.toReversed().map((each) => [each.uid, each]))
+  const chosen = subtreeOf(objects, 'u-c0')
+  equal(chosen.length, CHAIN)
+  const survey = { at: () => ABSENT, owner: () => ABSENT }
+  const steps = planRestore(chosen.toReversed(), survey, 'refuse')
+  deepEqual(
+    steps.map(({ object }) => object.name),
+    names,
+  )
+  ok(steps.every(({ type }) => type === 'create'))
 })
 
 test('a name that several objects had is every one of them, the last first', () => {

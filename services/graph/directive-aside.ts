@@ -1,0 +1,83 @@
+/**
+ * What somebody who takes an order back may not expect: that there was nothing to take back, and what stands all the same by orders of their own.
+ *
+ * What must stay true: it is said beside the order, which is carried out in any case: reapers may know of what the fold here does not.
+ *
+ * Not here: carrying it out (directive-http.ts).
+ */
+import { openBreakerOf } from '../../core/breaker.ts'
+import { directivesOf, type StateReader } from '../../core/graph.ts'
+import type { ClusterId } from '../../core/object.ts'
+import type { Order } from './directive-order.ts'
+import type { View, Views } from './view.ts'
+
+/** To be put behind what follows from the order; empty where all is as one expects. */
+export async function asideOf(views: Views, order: Order, cluster: ClusterId): Promise<string> {
+  switch (order.verb) {
+    case 'resume':
+      return await takenBack(views, cluster, pausesOf, {
+        none: 'no such pause was known',
+        others: 'paused by orders of their own are still',
+      })
+    case 'unprotect':
+      return await takenBack(views, cluster, protectionsOf(order.subject), {
+        none: 'no such protection was known',
+        others: 'protected by orders of their own it still is in',
+      })
+    case 'close-breaker':
+      return await closed(views, cluster)
+    case 'pause':
+    case 'protect':
+    case 'approve':
+    case 'reject':
+      return ''
+  }
+}
+
+/** The clusters, empty for all, for which such an order stands. */
+type Standing = (reader: StateReader) => readonly ClusterId[]
+
+function pausesOf(reader: StateReader): readonly ClusterId[] {
+  return directivesOf(reader).pauses.map((each) => each.cluster)
+}
+
+function protectionsOf(subject: string): Standing {
+  return (reader) =>
+    directivesOf(reader)
+      .protections.filter((each) => each.subject === subject && each.liftedAt === null)
+      .map((each) => each.cluster)
+}
+
+interface Words {
+  readonly none: string
+  readonly others: string
+}
+
+async function takenBack(
+  views: Views,
+  cluster: ClusterId,
+  standing: Standing,
+  { none, others }: Words,
+): Promise<string> {
+  const view = await views.open()
+  const all = new Set(await view.read(() => view.readers.flatMap(standing)))
+  const left = [...all].filter((each) => each !== cluster)
+  const names = await namesOf(view, left)
+  return `${all.has(cluster) ? '' : `; ${none}`}${left.length === 0 ? '' : `; ${others}: ${names}`}`
+}
+
+async function namesOf(view: View, clusters: readonly ClusterId[]): Promise<string> {
+  const names = await view.read(() =>
+    clusters.map((each) => (each === '' ? 'all clusters' : view.clusterName(each))),
+  )
+  return names.join(', ')
+}
+
+async function closed(views: Views, cluster: ClusterId): Promise<string> {
+  const view = await views.open()
+  const asked = cluster === '' ? await view.clusters() : [cluster]
+  const isAnyOpen = await view.read(() =>
+    view.readers.some((reader) => asked.some((each) => openBreakerOf(reader, each) !== undefined)),
+  )
+  return isAnyOpen ? '' : '; no breaker was known to be open'
+}
