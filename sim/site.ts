@@ -90,7 +90,8 @@ export class Site {
     this.#write(request, undefined)
     // The server carries it out before it returns the promise of its answer.
     void this.#server.handle(request, NOBODY).then(({ status }) => {
-      if (status === 400) throw new Error(`a user's ${method} ${path} makes no sense: ${body}`)
+      if (status !== 400) return
+      throw new Error(`a user's ${method} ${path} makes no sense: ${request.body}`)
     })
   }
 

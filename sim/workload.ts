@@ -369,7 +369,8 @@ export class Users {
     const kept = this.#chance.next() < 0.04 ? { [KEEP]: 'keep' } : {}
     const annotations = { 'example.com/note': CANARY, ...kept }
     // Of custom resources the server wants to be told the kind.
-    const type = path.endsWith('/widgets') ? { apiVersion: 'example.com/v1', kind: 'Widget' } : {}
+    const version = /^\/apis\/(example\.com\/v\d)\/.*widgets$/.exec(path)?.[1]
+    const type = version === undefined ? {} : { apiVersion: version, kind: 'Widget' }
     const body = { ...type, metadata: { annotations, ...metadata }, data: { key: CANARY } }
     this.site.user('POST', path, body)
   }
