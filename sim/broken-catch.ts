@@ -32,6 +32,7 @@ const HOOK = new URL('broken-hook.ts', import.meta.url).href
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** Five hundred seeds, one after the other. */
 const MOST_MS = 3_600_000
+const MOST_HEAP_MIB = 2_048
 const MOST_BYTES = 64 * 1024 * 1024
 
 /** Looks for what notices it; undefined when nothing does. */
@@ -97,8 +98,8 @@ function broken(build: BrokenBuild, args: readonly string[]): Promise<Ended> {
     ...process.env,
     KINFOLD_BROKEN_BUILD: build.name,
     KINFOLD_BROKEN_ROOT: '1',
-    // Processes that it starts are broken as well.
-    NODE_OPTIONS: `--import=${HOOK}`,
+    // Processes that it starts are broken as well. A mistake that never comes to an end must not take the machine along.
+    NODE_OPTIONS: `--import=${HOOK} --max-old-space-size=${MOST_HEAP_MIB}`,
   }
   // Of the runner that runs this: it would make the process speak to that.
   Reflect.deleteProperty(env, 'NODE_TEST_CONTEXT')

@@ -75,6 +75,11 @@ async function one(seed: number): Promise<void> {
 function kept(options: SimOptions, only: string | undefined): SimOptions {
   if (only === undefined) return options
   const rows = only.split(',')
+  const unknown = rows.find((row) => !FAULTS.some((fault) => fault.row === row))
+  if (unknown !== undefined) {
+    console.error(`--only names "${unknown}", and there is no such fault`)
+    process.exit(BAD_INPUT)
+  }
   return { ...options, faults: options.faults.filter(({ row }) => rows.includes(row)) }
 }
 

@@ -67,8 +67,12 @@ export function runTask(
       for (;;) {
         await Promise.race([setImmediate(), ended])
         const { end } = await log.bounds('events', partition)
-        if (task.status().position >= end) return
-        if (task.status().state === 'stopped') return await ended
+        const { position, state } = task.status()
+        if (position >= end) return
+        // What lies ahead may be no record but the end of a transaction.
+        const ahead = await log.read('events', partition, position, { limit: 1, waitMs: 0 })
+        if (ahead.entries.length === 0 && task.status().position === position) return
+        if (state === 'stopped') return await ended
       }
     },
     async [Symbol.asyncDispose]() {

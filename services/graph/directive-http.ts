@@ -271,10 +271,12 @@ function effectOf({ verb }: Order, folded: number, partitions: number): string {
       return `no reaper begins a call from 2 s after this on; ${fold}`
     case 'protect':
       return `no reaper deletes it from 2 s after this on; ${fold}`
+    case 'approve':
+      return `what it lets go is judged again now, and goes once its owners were looked at again; ${fold}`
+    case 'reject':
+      return `it is kept; ${fold}`
     case 'resume':
     case 'unprotect':
-    case 'approve':
-    case 'reject':
     case 'close-breaker':
       return `what it lets go is judged again now; ${fold}`
   }
