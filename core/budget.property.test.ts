@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { CLUSTER } from '../testing/model-cluster.ts'
 import { ToldFolders } from '../testing/told-folders.ts'
 import type { DeleteObject } from './command.ts'
+import { budgetKey } from './key.ts'
 import type { ObjectMeta } from './object.ts'
 import { policyFor } from './policy.ts'
 
@@ -145,4 +146,21 @@ test('what nobody takes is not saved up, and a note told twice grants nothing', 
   }
   rig.foldAll()
   deepEqual(rig.issues.length, BUDGETS.e2)
+})
+
+test('a home that is in another mode than who asks grants nothing until it is told as well', () => {
+  const rig = new Rig(1)
+  const asked = { type: 'TokensAsked', cluster: CLUSTER, partition: 0, budget: 'E1' } as const
+  const granted = (): number | undefined => {
+    rig.foldAll()
+    const budget = rig.folders.all[0]?.graph.get(budgetKey(CLUSTER, 'E1'))
+    return budget?.type === 'Budget' ? budget.places[0]?.granted : undefined
+  }
+  const told = { type: 'PolicyChanged', who: 'test', why: 'test' } as const
+  rig.tell({ ...told, policy: policyFor('dry-run', 'guarded') })
+  rig.tell({ ...asked, asked: 9, about: '' })
+  deepEqual(granted(), 0)
+  rig.tell({ ...told, policy: { ...policyFor('enforce', 'guarded'), budgets: BUDGETS } })
+  rig.tell({ ...asked, asked: 9, about: '' })
+  deepEqual(granted(), BUDGETS.e1)
 })

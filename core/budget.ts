@@ -34,9 +34,10 @@ export function tokensAsked(step: Step, event: TokensAsked): void {
   const places = [...others, { ...known, asked: Math.max(asked, known.asked) }]
   const minutes = withMinute(former.minutes, now, { asked: news, granted: 0 })
   if (news > 0) noteDemand(step, state, cluster, budget, minutes, event.about)
-  // What is granted while the breaker is open could only lapse.
+  // What is granted while the breaker is open could only lapse. Who asks while we are in another mode has folded another policy than we have, with other budgets perhaps.
+  const { mode, budgets } = policyOf(step.graph).policy
   const isOpen = openBreakerOf(step.graph, cluster) !== undefined
-  const limit = isOpen ? 0 : limitOf(policyOf(step.graph).policy.budgets, budget)
+  const limit = isOpen || mode !== 'enforce' ? 0 : limitOf(budgets, budget)
   const used = minutes.reduce((sum, { granted }) => sum + granted, 0)
   const shared = share(places, Math.max(0, limit - used))
   const granted = sumOf(shared) - sumOf(places)
