@@ -36,6 +36,23 @@ test('blocks a dependent that it kept by a version that is served no more', () =
   equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type, 'blocked')
 })
 
+for (const [what, steps, verdict] of [
+  ['that a look did not find', 'put pod/a <- rs/web; absent rs/web', 'blocked'],
+  ['that was seen to go', 'put rs/web; put pod/a <- rs/web; delete rs/web', 'reap'],
+] as const) {
+  test(`of an owner ${what} a version that is served no more says ${verdict}`, () => {
+    const world = new World()
+    world.begin()
+    for (const line of ['policy dry-run parity', 'relist rs', ...steps.split('; ')])
+      world.step(line)
+    equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type, 'reap')
+    world.step('versions rs v2')
+    world.folder.commit()
+    equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type, verdict)
+    deepEqual(check(world.folder.state), [])
+  })
+}
+
 test('leads an edge elsewhere at once when its kind has another scope', () => {
   const world = new World()
   world.begin()

@@ -101,8 +101,10 @@ export function standingOf(
   // Whatever it is called by, it is let go of: that deletes nothing.
   if (owner.orphanedAt !== null)
     return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
-  const version = versionOf(reference.apiVersion)
-  if (!(owner.proof?.versions ?? kind.versions).includes(version)) {
+  // What was seen to go is gone by whatever it was called then. Of what was never there only a look says so, by a version that can still be asked.
+  const { proof } = owner
+  const versions = proof === null || proof.class === 'E3' ? kind.versions : proof.versions
+  if (!versions.includes(versionOf(reference.apiVersion))) {
     return stand('unresolvable', `${reference.apiVersion} of ${name} is not served`)
   }
   switch (owner.phase) {
