@@ -107,6 +107,21 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'versions are compared only after a break',
+    mistake: 'a restore behind a watch that hangs on to what is no more is not noticed',
+    changes: [
+      {
+        file: 'services/watcher/connection.ts',
+        from: 'const askedMs = clock.monotonicMs()\n    for',
+        to: 'const askedMs = clock.monotonicMs()\n    if (brokenMs <= comparedMs) return true\n    for',
+      },
+    ],
+    by: {
+      file: 'services/watcher/resume.test.ts',
+      test: 'a restore behind watches that hang on to what is no more is noticed within two beats',
+    },
+  },
+  {
     name: 'an epoch is used twice',
     mistake: 'a watcher that was succeeded is heard as the one that succeeded it',
     changes: [

@@ -138,7 +138,7 @@ const orphaning = { ...CLAIM, name: 'orphans', claim: 'orphaning' } as const
 
 // Evidence, what is looked at for a young command, for one older than two seconds, and for one from before the connection broke.
 const proofs = [
-  ['O', '', '', ''],
+  ['O', '', '', 'rs waits'],
   ['E1', '', '', 'rs waits'],
   ['W', '', 'waits', 'rs waits'],
   ['E2', 'rs waits', 'rs waits', 'rs waits'],

@@ -134,8 +134,8 @@ function dropsListed({ drop, references }: OrphanDependent): boolean {
 }
 
 /**
- * Owners to be looked at before the call. A deletion that was seen (E1) needs no look, unless the cluster may have been restored in between:
- * a restore brings owner and dependent back with their uids and versions, so the guard inside the call would not notice.
+ * Owners to be looked at before the call. A deletion that was seen (E1), with orphaning or not (O), needs no look, unless the cluster may have been
+ * restored in between: a restore brings owner and dependent back with their uids and versions, so the guard inside the call would not notice.
  */
 export function claimsToProve(
   command: Command,
@@ -145,7 +145,6 @@ export function claimsToProve(
   if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return NONE
   switch (command.evidence) {
     case 'O':
-      return NONE
     case 'E1':
       return isUnbroken ? NONE : command.owners
     case 'W':

@@ -2,8 +2,8 @@
  * Whether the cluster can be seen, and its heartbeat on the log while it can.
  *
  * What must stay true: no contact, no heartbeat: time of this cluster stands still in the fold. After any loss of sight there is none either, and no
- * connection, before the server's version has been compared with where a watch stood: until then it may be one that was restored. What
- * `control` says of the connection is what is known here.
+ * connection, before the server's version has been compared with where a watch stood: until then it may be one that was restored. It is compared at
+ * every beat, too: a watch may hang on to a server that is no more and never break. What `control` says of the connection is what is known here.
  */
 import { compareVersions } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -108,14 +108,16 @@ export class Connection {
     this.#tellBeat()
   }
 
-  /** Whether it is known to be no earlier one: asked of one kind, the one furthest on, since all share one count of versions. */
+  /**
+   * Whether it is known to be no earlier one: asked of one kind, the one furthest on, since all share one count of versions. Where none can be asked
+   * just now, what was known before counts, unless sight was lost since.
+   */
   async #isSame(signal: AbortSignal): Promise<boolean> {
     const { clock, config, monitors, onRewound } = this.#deps
     const all = monitors()
     const brokenMs = Math.max(this.#lostMs, ...all.map((monitor) => monitor.brokenMs))
     const furthest = furthestOn(all)
     const comparedMs = Math.max(this.#comparedMs, furthest[0]?.comparedMs ?? this.#comparedMs)
-    if (brokenMs <= comparedMs) return true
     const askedMs = clock.monotonicMs()
     for (const monitor of furthest.slice(0, COMPARED_KINDS)) {
       try {
@@ -133,7 +135,7 @@ export class Connection {
         this.#reason = error.message
       }
     }
-    return false
+    return brokenMs <= comparedMs
   }
 
   #tellBeat(): void {
@@ -170,7 +172,10 @@ export class Connection {
   }
 }
 
+/** Of those that the cluster itself answers for, as long as there are any: another server counts its own versions. */
 function furthestOn(monitors: readonly KindMonitor[]): readonly KindMonitor[] {
   const standing = monitors.filter(({ position }) => position !== null)
-  return standing.sort((a, b) => compareVersions(b.position ?? '', a.position ?? '') ?? 0)
+  const own = standing.filter(({ kind }) => !kind.aggregated)
+  const asked = own.length > 0 ? own : standing
+  return asked.sort((a, b) => compareVersions(b.position ?? '', a.position ?? '') ?? 0)
 }

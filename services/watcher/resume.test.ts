@@ -3,8 +3,9 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { protectKey } from '../../core/control-key.ts'
 import type { WatcherStarted } from '../../core/event.ts'
-import { ExchangeError } from '../../ports/exchange.ts'
-import { WatcherRig } from '../../testing/watcher-rig.ts'
+import { ExchangeError, type ExchangeResponse } from '../../ports/exchange.ts'
+import { answered, WatcherRig } from '../../testing/watcher-rig.ts'
+import { DEFAULT_CONFIG } from './config.ts'
 import { WatcherError } from './identity.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
@@ -41,8 +42,11 @@ test('a restart in quiet makes no list', async () => {
   await rig.stop()
   await restarted()
   deepEqual(lists(), [])
-  const kinds = rig.watcher.status().kinds.length
-  equal(rig.requests.filter((request) => request.startsWith('CHECK ')).length, kinds)
+  const { kinds, counters } = rig.watcher.status()
+  const checks = rig.requests.filter((request) => request.startsWith('CHECK '))
+  equal(new Set(checks).size, kinds.length)
+  // And one with each beat.
+  ok(checks.length <= kinds.length + counters.heartbeats, `${checks.length} checks`)
 })
 
 for (const how of ['stop', 'crash'] as const) {
@@ -270,6 +274,63 @@ test('a restore under a running watcher is noticed when its watches break', asyn
   ])
 })
 
+test('a restore behind watches that hang on to what is no more is noticed within two beats', async () => {
+  await started()
+  for (const name of ['b', 'c', 'd']) await rig.create(CONFIG_MAPS, name)
+  await rig.clock.advance(10_000)
+  await restored(['a'])
+  await rig.clock.advance(2 * DEFAULT_CONFIG.heartbeatMs)
+  equal(rig.watcher.status().clusterEpoch, 2)
+  await rig.synced()
+  deepEqual((await rig.told('ConfigMap')).slice(-3), [
+    'SyncStarted',
+    'ObjectAdded a',
+    'SyncFinished',
+  ])
+})
+
+test('another server that counts its own versions hides no restore', async () => {
+  const api = 'apiregistration.k8s.io/v1'
+  const spec = { group: 'apps', version: 'v1', service: { name: 'other' } }
+  const services = { kind: 'APIServiceList', apiVersion: api, items: [{ spec }] }
+  const far = { metadata: { resourceVersion: '999999' }, items: [] }
+  const elsewhere = (path: string): ExchangeResponse | undefined => {
+    if (path.endsWith('/apiservices')) return answered(200, services)
+    const { pathname, searchParams } = new URL(path, 'http://rig')
+    const [, resource] = /^\/apis\/apps\/v1\/(\w+)$/.exec(pathname) ?? []
+    if (resource === undefined) return undefined
+    if (searchParams.has('watch')) return { ...answered(200, ''), body: silent() }
+    const kind = resource === 'deployments' ? 'PartialObjectMetadataList' : ''
+    return kind === '' ? undefined : answered(200, { kind, apiVersion: 'meta.k8s.io/v1', ...far })
+  }
+  rig = new WatcherRig()
+  rig.broken = ({ path }) => elsewhere(path)
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.create(CONFIG_MAPS, 'b')
+  rig.start()
+  await rig.synced()
+  equal(rig.kind('Deployment')?.resourceVersion, '999999')
+  await restored([])
+  await rig.clock.advance(2 * DEFAULT_CONFIG.heartbeatMs)
+  equal(rig.watcher.status().clusterEpoch, 2)
+})
+
+test('a server that is too busy to say its version keeps its heartbeat while its watches hold', async () => {
+  await started()
+  const checks = () => rig.requests.filter((request) => request.startsWith('CHECK ')).length
+  rig.broken = ({ path }) => (/limit=1(&|$)/.test(path) ? answered(429, {}) : undefined)
+  const { heartbeats } = rig.watcher.status().counters
+  const before = checks()
+  await rig.clock.advance(6 * DEFAULT_CONFIG.heartbeatMs)
+  ok(checks() > before)
+  ok(rig.watcher.status().counters.heartbeats >= heartbeats + 5)
+  ok(rig.watcher.status().connected)
+  // Once its watches broke it may be another one.
+  rig.cut()
+  await rig.clock.advance(6 * DEFAULT_CONFIG.heartbeatMs)
+  ok(!rig.watcher.status().connected)
+})
+
 test('a list that holds a uid whose deletion was seen is a restore, however far its version is', async () => {
   await started()
   await rig.remove(`${CONFIG_MAPS}/a`)
@@ -347,3 +408,7 @@ test('the connection is told again within a minute when control loses its end (F
   const last = (await rig.control()).at(-1)
   deepEqual([last?.verb, last?.connected, last?.number], ['epoch', true, 1])
 })
+
+async function* silent(): AsyncGenerator<Uint8Array> {
+  await new Promise(() => undefined)
+}
