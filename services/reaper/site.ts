@@ -94,10 +94,8 @@ class OneCluster implements Site {
     const rest = { clock, random, bounds: config, onAnswer, onBroken }
     const caller = createCaller({ cluster, throttle, ...rest })
     const proofs = createProofs({ id, cluster, caller, clock, bounds: config, onTrouble })
-    const facts: Reaping['facts'] = (command, appendedAt) => ({
-      ...factsOf(command, appendedAt, true, parts),
-      isUnbroken: knownAt(command, appendedAt) > this.#troubledAt,
-    })
+    const facts: Reaping['facts'] = (command, appendedAt) =>
+      factsOf(command, appendedAt, this.#troubledAt, parts)
     this.#troubledAt = parts.startedAt - 1
     this.#parts = parts
     this.#throttle = throttle
@@ -184,32 +182,30 @@ class OneCluster implements Site {
 
 /** For a command to a cluster that this reaper has no connection to. */
 export function withoutSite(command: Command, appendedAt: number, parts: FactSources): Result {
-  const facts = factsOf(command, appendedAt, false, parts)
+  const facts = factsOf(command, appendedAt, undefined, parts)
   const pass = judge(command, facts, parts.config)
   return unsent(command, 'blocked', pass.type === 'Blocked' ? pass.reason : 'unreachable')
 }
 
-/** Whoever gives the times of events and commands need not have one clock. */
-function knownAt(command: Command, appendedAt: number): number {
-  return 'decidedAt' in command ? Math.min(command.decidedAt, appendedAt) : appendedAt
-}
-
+/** `troubledAt`: when the connection was last in trouble; undefined where there is none. */
 function factsOf(
   command: Command,
   appendedAt: number,
-  isReachable: boolean,
+  troubledAt: number | undefined,
   { control, locks, clock, config }: FactSources,
 ): Facts {
   const id = command.cluster
+  // Whoever gives the times of events and commands need not have one clock.
+  const knownAt = 'decidedAt' in command ? Math.min(command.decidedAt, appendedAt) : appendedAt
   return {
-    isReachable,
+    isReachable: troubledAt !== undefined,
     ageMs: clock.now() - appendedAt,
-    newsMs: clock.now() - knownAt(command, appendedAt),
+    newsMs: clock.now() - knownAt,
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
     pausedBecause: control.pausedBecause(id),
     guarding: control.guarding(id),
-    isUnbroken: false,
+    isUnbroken: troubledAt !== undefined && knownAt > troubledAt,
     mode: config.mode,
     unlocked: locks?.lacking(id),
   }
