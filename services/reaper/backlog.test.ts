@@ -13,7 +13,7 @@ import {
 import { type Backlog, createBacklog, type Job } from './backlog.ts'
 
 function job(command: Command, onSettled: () => void = () => {}): Job {
-  return { command, appendedAt: 0, onSettled: [onSettled] }
+  return { command, moments: { appendedMs: 0, knownMs: 0 }, onSettled: [onSettled] }
 }
 
 function of(uid: string, id: string): Job {

@@ -6,11 +6,12 @@
  * Not here: how many go at once (throttle.ts), what is written about the superseded (reaper.ts).
  */
 import type { Command, CommandId } from '../../core/command.ts'
+import type { Moments } from './moment.ts'
 
 /** `onSettled` is called for each time it was read. */
 export interface Job {
   readonly command: Command
-  readonly appendedAt: number
+  readonly moments: Moments
   readonly onSettled: (() => void)[]
 }
 

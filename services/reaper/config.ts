@@ -19,6 +19,8 @@ export interface ReaperConfig {
   readonly firstContactMs: number
   /** An owner that waits is looked up again when its deletion, or the news that decided the command, is older than this: it may have been turned to orphan since. */
   readonly waitingProofAfterMs: number
+  /** So is any other owner when the news that decided is older than this: no cluster is restored within it, not even one that nobody called meanwhile. */
+  readonly goneProofAfterMs: number
   /** One look at an owner serves all commands within this time, counted from when the GET was sent. */
   readonly ownerProofMs: number
   /** Looks at owners that are remembered; the oldest are forgotten. */
@@ -77,6 +79,7 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   commandLifeMs: 600_000,
   firstContactMs: 30_000,
   waitingProofAfterMs: 2_000,
+  goneProofAfterMs: 5_000,
   ownerProofMs: 2_000,
   ownerProofs: 10_000,
   identityProofMs: 25_000,

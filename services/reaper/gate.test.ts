@@ -136,16 +136,16 @@ const absent = CLAIM
 const waiting = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
 const orphaning = { ...CLAIM, name: 'orphans', claim: 'orphaning' } as const
 
-// Evidence, what is looked at for a young command, for one older than two seconds, and for one from before the connection broke.
+// Evidence, what is looked at for news of a moment ago, older than two seconds, than five, and from before the connection broke.
 const proofs = [
-  ['O', '', '', 'rs waits'],
-  ['E1', '', '', 'rs waits'],
-  ['W', '', 'waits', 'rs waits'],
-  ['E2', 'rs waits', 'rs waits', 'rs waits'],
-  ['E3', 'rs waits', 'rs waits', 'rs waits'],
+  ['O', '', 'waits', 'rs waits', 'rs waits'],
+  ['E1', '', 'waits', 'rs waits', 'rs waits'],
+  ['W', '', 'waits', 'rs waits', 'rs waits'],
+  ['E2', 'rs waits', 'rs waits', 'rs waits', 'rs waits'],
+  ['E3', 'rs waits', 'rs waits', 'rs waits', 'rs waits'],
 ] as const
 
-for (const [evidence, young, old, broken] of proofs) {
+for (const [evidence, young, older, old, broken] of proofs) {
   test(`looks at the owners that ${evidence} asks for`, () => {
     for (const command of [
       deleteObject({ evidence, owners: [absent, waiting] }),
@@ -156,7 +156,9 @@ for (const [evidence, young, old, broken] of proofs) {
           .map(({ name }) => name)
           .join(' ')
       equal(names(2_000), young)
-      equal(names(2_001), old)
+      equal(names(2_001), older)
+      equal(names(5_000), older)
+      equal(names(5_001), old)
       equal(names(1, false), broken)
     }
   })

@@ -39,6 +39,7 @@ export interface Facts {
 export interface GateBounds {
   readonly commandLifeMs: number
   readonly waitingProofAfterMs: number
+  readonly goneProofAfterMs: number
 }
 
 export type Pass =
@@ -134,8 +135,8 @@ function dropsListed({ drop, references }: OrphanDependent): boolean {
 }
 
 /**
- * Owners to be looked at before the call. A deletion that was seen (E1), with orphaning or not (O), needs no look, unless the cluster may have been
- * restored in between: a restore brings owner and dependent back with their uids and versions, so the guard inside the call would not notice.
+ * Owners to be looked at before the call. What was seen a moment ago (E1, O, W) needs no look, unless the cluster may have been restored since: that
+ * brings owner and dependent back with their uids and versions, so the guard inside the call would not notice. A restore takes longer than a moment.
  */
 export function claimsToProve(
   command: Command,
@@ -146,10 +147,8 @@ export function claimsToProve(
   switch (command.evidence) {
     case 'O':
     case 'E1':
-      return isUnbroken ? NONE : command.owners
     case 'W':
-      // One that was seen to go beside it is looked at where it would be by itself.
-      if (!isUnbroken) return command.owners
+      if (!isUnbroken || newsMs > bounds.goneProofAfterMs) return command.owners
       if (newsMs <= bounds.waitingProofAfterMs) return NONE
       return command.owners.filter((owner) => owner.claim === 'waiting')
     case 'E2':

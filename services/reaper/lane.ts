@@ -7,10 +7,12 @@
  */
 import { createHash } from 'node:crypto'
 import type { Command } from '../../core/command.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { type Entry, type Log, LogError, type SavedPosition } from '../../ports/log.ts'
 import type { Job } from './backlog.ts'
 import type { LogRetry } from './log-retry.ts'
+import { createLogTime, type LogTime, unwitnessed } from './moment.ts'
 import { openWindow, type Window } from './window.ts'
 
 /** Name under which positions are saved. */
@@ -27,6 +29,7 @@ export interface LaneParts {
   readonly partition: number
   readonly log: Log
   readonly codec: Codec
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>
   readonly retry: LogRetry
   readonly bounds: {
     readonly window: number
@@ -46,6 +49,9 @@ export function createLane(parts: LaneParts): Lane {
 
 class OnePartition implements Lane {
   readonly #parts: LaneParts
+  readonly #time: LogTime
+  /** What is before it was there when this partition began to be read. */
+  #end = 0n
   /** How far the window may be filled before the next read: a page must fit, so it is not read on one command at a time. */
   readonly #fill: number
   readonly #page: number
@@ -56,6 +62,7 @@ class OnePartition implements Lane {
   constructor(parts: LaneParts) {
     const { page, window } = parts.bounds
     this.#parts = parts
+    this.#time = createLogTime(parts.clock)
     this.#page = Math.min(page, window)
     this.#fill = window - this.#page
   }
@@ -66,6 +73,7 @@ class OnePartition implements Lane {
     let from = this.#saved ?? (await this.#start(signal))
     while (!signal.aborted) {
       this.#window = openWindow(from, bounds.detailBytes)
+      this.#end = (await retry(() => log.bounds('commands', partition), signal)).end
       const lost = await this.#readOn(this.#window, from.offset, signal)
       from = await this.#start(signal)
       this.#parts.onPositionLost(lost, from.offset)
@@ -125,6 +133,7 @@ class OnePartition implements Lane {
 
   async #take(window: Window, entry: Entry, signal: AbortSignal): Promise<void> {
     const { partition, log, codec, retry, submit, onUnreadable } = this.#parts
+    this.#time.saw(entry.timestamp)
     const ticket = window.take(entry.offset)
     if (ticket === undefined) return
     const settle = (): void => {
@@ -133,7 +142,13 @@ class OnePartition implements Lane {
     }
     const command = readCommand(codec, entry, log.partitions('events'))
     if (typeof command !== 'string') {
-      submit({ command, appendedAt: entry.timestamp, onSettled: [settle] })
+      const moments = this.#time.momentsOf(command, entry.timestamp)
+      const isLate = entry.offset < this.#end
+      submit({
+        command,
+        moments: isLate ? unwitnessed(moments) : moments,
+        onSettled: [settle],
+      })
       return
     }
     const record = deadLetter(codec, partition, entry, command)

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { Command, OwnerClaim } from '../../core/command.ts'
 import type { CommandSettled } from '../../core/event.ts'
 import { verifyOwner, warnObject } from '../../testing/reaper.ts'
-import { configMap, GONE, GONE_CLAIM, World } from '../../testing/reaper-world.ts'
+import { configMap, GONE, GONE_CLAIM, type Running, World } from '../../testing/reaper-world.ts'
 import type { ReaperConfig } from './config.ts'
 import { DEFAULT_REAPER_CONFIG } from './config.ts'
 import type { Result } from './result.ts'
@@ -18,11 +18,18 @@ async function reapAll(
   config: Partial<ReaperConfig> = {},
 ): Promise<{ results: readonly Result[]; calls: Readonly<Record<string, number>> }> {
   world.calls()
+  const running = await begun(world, config)
   await world.command(...commands)
-  const running = world.start(config)
   const results = await world.settled(commands.length)
   await running.stop()
   return { results, calls: world.calls() }
+}
+
+/** What is appended from now on, it sees come. */
+async function begun(world: World, config: Partial<ReaperConfig> = {}): Promise<Running> {
+  const running = world.start(config)
+  await world.clock.advance(10)
+  return running
 }
 
 function show(result: Result | undefined): string {
@@ -37,9 +44,9 @@ function show(result: Result | undefined): string {
 test('deletes a dependent with one call', async () => {
   const world = await World.open(2)
   const pod = await world.dependent('pod')
-  await world.command(world.deleteOf(pod, { partition: 1 }))
-  const running = world.start()
+  const running = await begun(world)
   world.calls()
+  await world.command(world.deleteOf(pod, { partition: 1 }))
   const [result] = await world.settled(1, 1)
   await running.stop()
 

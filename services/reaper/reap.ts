@@ -21,6 +21,7 @@ import {
   sparedBecause,
 } from './gate.ts'
 import { deleteGuard, patchGuard } from './guard.ts'
+import type { Moments } from './moment.ts'
 import type { Proofs } from './proof.ts'
 import { type Result, settled, verified } from './result.ts'
 import {
@@ -43,12 +44,12 @@ export interface Reaping {
   /** What is to be deleted goes there first; undefined: it is deleted at once. */
   readonly archive: Archive | undefined
   /** As they are now. */
-  facts(command: Command, appendedAt: number): Facts
+  facts(command: Command, moments: Moments): Facts
 }
 
 /** One command on its way. */
 interface Life {
-  readonly appendedAt: number
+  readonly moments: Moments
   readonly site: Reaping
   readonly signal: AbortSignal
   readonly onCall: () => void
@@ -57,7 +58,7 @@ interface Life {
 /** Rejects with the signal's reason when it aborts; then the command is not settled. */
 export async function reap(
   command: Command,
-  appendedAt: number,
+  moments: Moments,
   site: Reaping,
   signal: AbortSignal,
 ): Promise<Result> {
@@ -65,7 +66,7 @@ export async function reap(
   const onCall = (): void => {
     calls++
   }
-  const life = { appendedAt, site, signal, onCall }
+  const life = { moments, site, signal, onCall }
   const end =
     command.type === 'VerifyOwner' ? await verify(command, life) : await effect(command, life)
   return end.type === 'Settle' ? settled(command, end, calls) : end
@@ -113,19 +114,19 @@ async function effect(command: Effect, life: Life): Promise<Settle> {
 const FRESH: Tried = { dryRun: false, retries: 0, conflicts: 0 }
 
 /** Facts, then proofs, then the facts as they are after the proofs: a pause may have been pressed meanwhile. */
-async function gate(command: Command, { appendedAt, site, signal, onCall }: Life): Promise<Pass> {
-  const pass = judge(command, site.facts(command, appendedAt), site.config)
+async function gate(command: Command, { moments, site, signal, onCall }: Life): Promise<Pass> {
+  const pass = judge(command, site.facts(command, moments), site.config)
   if (pass.type === 'Blocked') return pass
   const impostor = await site.proofs.identity(onCall, signal)
   if (impostor !== undefined) return { type: 'Blocked', reason: impostor }
   // What went wrong meanwhile may have been a restore: then more has to be proven than before.
-  const claims = claimsToProve(command, site.facts(command, appendedAt), site.config)
+  const claims = claimsToProve(command, site.facts(command, moments), site.config)
   const looks = await Promise.all(claims.map((one) => site.proofs.owner(one, onCall, signal)))
   for (const [i, claim] of claims.entries()) {
     const reason = disproof(claim, looks[i] as (typeof looks)[number])
     if (reason !== undefined) return { type: 'Blocked', reason }
   }
-  return judge(command, site.facts(command, appendedAt), site.config)
+  return judge(command, site.facts(command, moments), site.config)
 }
 
 /** Undefined: its DELETE may be sent now. That is straight from the gate: looks at owners are shared for a moment, so mostly it costs no call. */
@@ -135,10 +136,10 @@ async function archive(
   tried: Tried,
   life: Life,
 ): Promise<Settle | Again | undefined> {
-  const { appendedAt, site, signal, onCall } = life
+  const { moments, site, signal, onCall } = life
   const { archive, caller, config } = site
   const spared = (read: GetAnswer): string =>
-    sparedBecause(command, read, site.facts(command, appendedAt))
+    sparedBecause(command, read, site.facts(command, moments))
   if (archive === undefined || command.type !== 'DeleteObject' || tried.dryRun) return undefined
   const keeping = await archive.keep({ command, resourceVersion, caller, onCall }, signal)
   switch (keeping.type) {
@@ -166,13 +167,13 @@ async function attempt(
   tried: Tried,
   life: Life,
 ): Promise<Settle | Retry | Again> {
-  const { appendedAt, site, signal, onCall } = life
+  const { moments, site, signal, onCall } = life
   const answer = await call(command, resourceVersion, tried.dryRun, life)
   if (answer.type === 'Settle') return answer
   const step = onAnswer(command, answer, tried, site.config)
   if (step.type !== 'ReadBack') return step
   const read = await site.caller.look(command.target, onCall, signal)
-  const spared = sparedBecause(command, read, site.facts(command, appendedAt))
+  const spared = sparedBecause(command, read, site.facts(command, moments))
   if (spared !== '') return seenSpared(spared, read)
   return readBack(command, answer, read, tried, site.config)
 }
@@ -181,8 +182,9 @@ async function call(
   command: Effect,
   resourceVersion: string,
   dryRun: boolean,
-  { appendedAt, site, signal, onCall }: Life,
+  life: Life,
 ): Promise<ReapAnswer | Settle> {
+  const { moments, site, signal, onCall } = life
   const { target } = command
   const send = (
     verb: CallVerb,
@@ -195,14 +197,14 @@ async function call(
     case 'DeleteObject': {
       // What was archived was looked at for it.
       const isLookedAt = !dryRun && site.archive !== undefined
-      if (isReadFirst(command, site.facts(command, appendedAt)) && !isLookedAt) {
+      if (isReadFirst(command, site.facts(command, moments)) && !isLookedAt) {
         const read = await site.caller.look(target, onCall, signal)
-        const spared = sparedBecause(command, read, site.facts(command, appendedAt))
+        const spared = sparedBecause(command, read, site.facts(command, moments))
         if (spared !== '') return seenSpared(spared, read)
         const answer = beforeDelete(command, resourceVersion, read)
         if (answer !== undefined) return answer
-        // The look may have taken long: a pause pressed meanwhile counts.
-        const pass = judge(command, site.facts(command, appendedAt), site.config)
+        // The look may have taken long: a pause, an owner that orphans by now, or what was in trouble meanwhile, counts.
+        const pass = await gate(command, life)
         if (pass.type === 'Blocked') return blocked(pass.reason)
         if (pass.dryRun && !dryRun) return blocked('became a dry run while it was looked at')
       }

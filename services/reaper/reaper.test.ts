@@ -677,8 +677,9 @@ test('counts what it did', async () => {
   const [first, second] = (await dependents(world, 2)) as [Command, Command]
   await world.delete('pod-1')
   const proven = { ...first, evidence: 'E2', owners: [GONE_CLAIM] } as Command
-  await world.command(proven, second)
   const running = world.start()
+  await world.clock.advance(10)
+  await world.command(proven, second)
   await world.settled(2)
   await running.stop()
   const { settled, calls } = running.reaper.status()

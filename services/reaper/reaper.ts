@@ -110,7 +110,8 @@ class Loop implements Reaper {
   readonly #archive: Archive | undefined
   readonly #sites = new Map<ClusterId, Site>()
   readonly #tally = createTally()
-  readonly #startedAt: number
+  /** Monotonic. */
+  readonly #startedMs: number
   /** No new work. */
   readonly #stop = new AbortController()
   /** No waiting for work under way either. */
@@ -124,7 +125,7 @@ class Loop implements Reaper {
     const signal = this.#cut.signal
     const onFailed = (error: unknown): void => this.#fail(error)
     this.#parts = parts
-    this.#startedAt = clock.now()
+    this.#startedMs = clock.monotonicMs()
     this.#config = bounds
     this.#control = createControl(log, codec, retry, clock, bounds, () => {
       for (const site of this.#sites.values()) site.project()
@@ -183,9 +184,9 @@ class Loop implements Reaper {
 
   /** What was read of a partition that goes to another process is still carried out: both may do so, and the guards make that harmless. */
   async #runLane({ partition, revoked }: Placed, signal: AbortSignal): Promise<void> {
-    const { log, codec } = this.#parts
+    const { log, codec, clock } = this.#parts
     const lane = createLane({
-      ...{ partition, log, codec, retry: this.#retry, bounds: this.#config },
+      ...{ partition, log, codec, clock, retry: this.#retry, bounds: this.#config },
       submit: (job) => this.#submit(job),
       onUnreadable: (position, reason) => this.#unreadable(partition, position, reason),
       onPositionLost: (from, to) => this.#note({ type: 'PositionLost', partition, from, to }),
@@ -225,7 +226,8 @@ class Loop implements Reaper {
   /** Until the first contact is overdue: then what still waits for it is refused. */
   async #lookForWatchers(signal: AbortSignal): Promise<void> {
     const { clock } = this.#parts
-    const isEarly = (): boolean => clock.now() - this.#startedAt < this.#config.firstContactMs
+    const isEarly = (): boolean =>
+      clock.monotonicMs() - this.#startedMs < this.#config.firstContactMs
     while (!signal.aborted && isEarly()) {
       await clock.sleep(LOOK_EVERY_MS, signal)
       for (const site of this.#sites.values()) site.look()
@@ -252,7 +254,7 @@ class Loop implements Reaper {
   #submit(job: Job): void {
     const site = this.#siteOf(job.command.cluster)
     if (site !== undefined) site.add(job)
-    else this.#settle(job, withoutSite(job.command, job.appendedAt, this.#facts()))
+    else this.#settle(job, withoutSite(job.command, job.moments, this.#facts()))
   }
 
   #siteOf(id: ClusterId): Site | undefined {
@@ -276,15 +278,15 @@ class Loop implements Reaper {
   }
 
   #facts(): FactSources {
-    const startedAt = this.#startedAt
+    const startedMs = this.#startedMs
     const { locks, clock } = this.#parts
-    return { control: this.#control, locks, startedAt, clock, config: this.#config }
+    return { control: this.#control, locks, startedMs, clock, config: this.#config }
   }
 
   #settle(job: Job, result: Result): void {
-    const { command, appendedAt, onSettled } = job
+    const { command, moments, onSettled } = job
     this.#tally.settled(command, result)
-    const ageMs = this.#parts.clock.now() - appendedAt
+    const ageMs = this.#parts.clock.monotonicMs() - moments.appendedMs
     this.#note({ type: 'Settled', command, result, ageMs })
     const key = homeOf(command.cluster, command.target.namespace)
     this.#outbox.put(command.partition, {

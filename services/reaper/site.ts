@@ -17,6 +17,7 @@ import type { ReaperConfig } from './config.ts'
 import type { Control } from './control.ts'
 import { type Facts, judge } from './gate.ts'
 import type { Locks } from './lock.ts'
+import type { Moments } from './moment.ts'
 import { createProofs } from './proof.ts'
 import { type Reaping, reap } from './reap.ts'
 import { type Result, unsent } from './result.ts'
@@ -45,8 +46,8 @@ export interface FactSources {
   readonly control: Control
   /** Undefined: none is wanted. */
   readonly locks: Pick<Locks, 'lacking' | 'isAwaited'> | undefined
-  /** Of the reaper, in wall time: what was appended before lived through a time that nobody here saw. */
-  readonly startedAt: number
+  /** Of the reaper, monotonic: what was appended before lived through a time that nobody here saw. */
+  readonly startedMs: number
   readonly clock: Clock
   readonly config: ReaperConfig
 }
@@ -74,14 +75,14 @@ class OneCluster implements Site {
   readonly #reaping: Reaping
   readonly #underWay = new Set<Promise<void>>()
   #isStopped = false
-  /** When a call last went without an answer, or the server said that something is wrong with it. Wall time. */
-  #troubledAt: number
+  /** When a call last went without an answer, or the server said that something is wrong with it. Monotonic. */
+  #troubledMs: number
 
   constructor(parts: SiteParts) {
     const { id, cluster, clock, random, config, archive } = parts
     const throttle = createThrottle(config)
     const onTrouble = (): void => {
-      this.#troubledAt = clock.now()
+      this.#troubledMs = clock.monotonicMs()
     }
     const onBroken = (): void => {
       onTrouble()
@@ -94,9 +95,9 @@ class OneCluster implements Site {
     const rest = { clock, random, bounds: config, onAnswer, onBroken }
     const caller = createCaller({ cluster, throttle, ...rest })
     const proofs = createProofs({ id, cluster, caller, clock, bounds: config, onTrouble })
-    const facts: Reaping['facts'] = (command, appendedAt) =>
-      factsOf(command, appendedAt, this.#troubledAt, parts)
-    this.#troubledAt = parts.startedAt - 1
+    const facts: Reaping['facts'] = (command, moments) =>
+      factsOf(command, moments, this.#troubledMs, parts)
+    this.#troubledMs = parts.startedMs
     this.#parts = parts
     this.#throttle = throttle
     this.#reaping = { caller, proofs, config, archive, facts }
@@ -139,7 +140,7 @@ class OneCluster implements Site {
     while (!this.#isStopped && this.#throttle.hasRoom()) {
       const job = this.#backlog.next()
       if (job === undefined) return
-      const facts = this.#reaping.facts(job.command, job.appendedAt)
+      const facts = this.#reaping.facts(job.command, job.moments)
       const pass = judge(job.command, facts, this.#parts.config)
       if (pass.type === 'Go') {
         this.#begin(job)
@@ -152,9 +153,9 @@ class OneCluster implements Site {
 
   /** Its watcher starts as well, and has not connected yet; or the lock that it needs was not tried yet. */
   #isEarly(): boolean {
-    const { id, control, locks, clock, config, startedAt } = this.#parts
+    const { id, control, locks, clock, config, startedMs } = this.#parts
     const isAwaited = !control.isConnected(id) || locks?.isAwaited(id) === true
-    return isAwaited && clock.now() - startedAt < config.firstContactMs
+    return isAwaited && clock.monotonicMs() - startedMs < config.firstContactMs
   }
 
   #begin(job: Job): void {
@@ -169,7 +170,7 @@ class OneCluster implements Site {
   async #carryOut(job: Job): Promise<void> {
     const { signal, onResult, onFailed } = this.#parts
     try {
-      onResult(job, await reap(job.command, job.appendedAt, this.#reaping, signal))
+      onResult(job, await reap(job.command, job.moments, this.#reaping, signal))
     } catch (error) {
       // Cut: it is not settled, so it is carried out again after the next start.
       if (!signal.aborted) onFailed(error)
@@ -181,31 +182,30 @@ class OneCluster implements Site {
 }
 
 /** For a command to a cluster that this reaper has no connection to. */
-export function withoutSite(command: Command, appendedAt: number, parts: FactSources): Result {
-  const facts = factsOf(command, appendedAt, undefined, parts)
+export function withoutSite(command: Command, moments: Moments, parts: FactSources): Result {
+  const facts = factsOf(command, moments, undefined, parts)
   const pass = judge(command, facts, parts.config)
   return unsent(command, 'blocked', pass.type === 'Blocked' ? pass.reason : 'unreachable')
 }
 
-/** `troubledAt`: when the connection was last in trouble; undefined where there is none. */
+/** `troubledMs`: when the connection was last in trouble; undefined where there is none. */
 function factsOf(
   command: Command,
-  appendedAt: number,
-  troubledAt: number | undefined,
+  { appendedMs, knownMs }: Moments,
+  troubledMs: number | undefined,
   { control, locks, clock, config }: FactSources,
 ): Facts {
   const id = command.cluster
-  // Whoever gives the times of events and commands need not have one clock.
-  const knownAt = 'decidedAt' in command ? Math.min(command.decidedAt, appendedAt) : appendedAt
+  const nowMs = clock.monotonicMs()
   return {
-    isReachable: troubledAt !== undefined,
-    ageMs: clock.now() - appendedAt,
-    newsMs: clock.now() - knownAt,
+    isReachable: troubledMs !== undefined,
+    ageMs: nowMs - appendedMs,
+    newsMs: nowMs - knownMs,
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
     pausedBecause: control.pausedBecause(id),
     guarding: control.guarding(id),
-    isUnbroken: troubledAt !== undefined && knownAt > troubledAt,
+    isUnbroken: troubledMs !== undefined && knownMs > troubledMs,
     mode: config.mode,
     unlocked: locks?.lacking(id),
   }

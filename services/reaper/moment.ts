@@ -1,0 +1,44 @@
+/**
+ * When a command came about, by this process' monotonic clock.
+ *
+ * What must stay true: of what is old nobody here says that it is young. The clock on the wall may be behind the log's, or be set back, so both it and what was read of
+ * the log say how late it is there, and the later counts.
+ */
+import type { Command } from '../../core/command.ts'
+import type { Clock } from '../../ports/clock.ts'
+
+export interface Moments {
+  /** When it was appended. Monotonic, as is the other. */
+  readonly appendedMs: number
+  /** When what it was decided by came to be known; never later than it was appended. */
+  readonly knownMs: number
+}
+
+/** The log's time, of one partition. */
+export interface LogTime {
+  /** An entry with this timestamp was read just now. */
+  saw(timestamp: number): void
+  /** Of a command that was appended then. */
+  momentsOf(command: Command, appendedAt: number): Moments
+}
+
+export function createLogTime(clock: Pick<Clock, 'now' | 'monotonicMs'>): LogTime {
+  /** What to take off a time of the log, at least. */
+  let aheadMs = Number.NEGATIVE_INFINITY
+  return {
+    saw(timestamp) {
+      aheadMs = Math.max(aheadMs, timestamp - clock.monotonicMs())
+    },
+    momentsOf(command, appendedAt) {
+      const takenOffMs = Math.max(aheadMs, clock.now() - clock.monotonicMs())
+      // Whoever gives the times of events and commands need not have one clock.
+      const knownAt = 'decidedAt' in command ? Math.min(command.decidedAt, appendedAt) : appendedAt
+      return { appendedMs: appendedAt - takenOffMs, knownMs: knownAt - takenOffMs }
+    },
+  }
+}
+
+/** Of a command that was there before it could be read: nobody here saw the time since. */
+export function unwitnessed(moments: Moments): Moments {
+  return { ...moments, knownMs: Number.NEGATIVE_INFINITY }
+}
