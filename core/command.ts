@@ -72,8 +72,8 @@ export interface DeleteObject extends CommandBase {
   /** Who approved it, for E4; empty for nobody. */
   readonly approvedBy: string
   /**
-   * Log time up to which it is decided; 0 for nobody knows. Who folds late decides by what was then, whenever the command comes. Where an owner waits it
-   * is no later than when that owner's deletion was asked for: who watches late tells what was then.
+   * Log time of the oldest of what decided: what was seen then need not be so now, whenever the command comes. 0 for nobody knows. Where an owner waits or
+   * orphans it is no later than when that owner's deletion was asked for: who watches late tells what was then.
    */
   readonly decidedAt: number
 }
@@ -93,6 +93,8 @@ export interface RemoveFinalizer extends CommandBase {
   readonly type: 'RemoveFinalizer'
   readonly finalizer: string
   readonly finalizers: readonly string[]
+  /** Its deletionTimestamp: after a restore one lives again under the same uid with the same finalizers. 0 for nobody knows. */
+  readonly deletedAt: number
 }
 
 /** Ask the server whether `target.uid` is at the target's coordinates. */

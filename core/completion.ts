@@ -35,9 +35,9 @@ export function completionOf(
   if (!isAnswered(graph, cluster, object.uid, object, phase)) {
     return wait('dependents in other partitions have to go first')
   }
-  // Once all have spoken, a kind that falls silent afterwards changes nothing.
+  // Once all have spoken, a kind that falls silent afterwards changes nothing. But another watcher has to tell first what came while nobody watched.
   const hasSpoken = verdict?.type === 'finish'
-  const unfit = hasSpoken ? undefined : unfitness(graph, cluster, object)
+  const unfit = hasSpoken ? catchingUp(graph, cluster) : unfitness(graph, cluster, object)
   if (unfit !== undefined) return { type: 'wait', ...unfit }
   if (phase === 'orphaning') {
     return { type: 'finish', because: 'no dependent names it', finalizer: FINALIZER_ORPHAN }
@@ -89,6 +89,13 @@ export interface Unfitness {
   readonly until: number
 }
 
+function catchingUp(graph: StateReader, cluster: ClusterId): Unfitness | undefined {
+  const state = clusterOf(graph, cluster)
+  const caughtUpAt = (state?.startedTime ?? 0) + CATCH_UP_MS
+  if (state === undefined || state.now >= caughtUpAt) return undefined
+  return { because: 'the watches are catching up since their start', until: caughtUpAt }
+}
+
 /**
  * Why a partition cannot say yet that it has no dependents of an owner of this kind: kinds that may hold some are not in sync. It says so for so
  * long only: one that stays out of sync is waited for no longer.
@@ -100,10 +107,8 @@ export function unfitness(
 ): Unfitness | undefined {
   const state = clusterOf(graph, cluster)
   if (state === undefined) return undefined
-  const caughtUpAt = state.startedTime + CATCH_UP_MS
-  if (state.now < caughtUpAt) {
-    return { because: 'the watches are catching up since their start', until: caughtUpAt }
-  }
+  const behind = catchingUp(graph, cluster)
+  if (behind !== undefined) return behind
   const startUntil = state.startedTime + KIND_PATIENCE_MS
   if (state.synced < state.monitored && state.now < startUntil) {
     return { because: 'not every kind has been listed yet', until: startUntil }

@@ -1,10 +1,10 @@
 /** A command says up to when it is decided: the reaper asks again about what may have changed since. */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../testing/story.ts'
 import type { Event } from './event.ts'
 
-test('a command is decided up to the time of the record that decided it', () => {
+test('a command is as old as the deletion that it rests on, whenever it is decided', () => {
   const world = new World()
   world.begin()
   const start = 1_000_000
@@ -18,21 +18,39 @@ test('a command is decided up to the time of the record that decided it', () => 
   at(3, world.put('pod/d <- rs/a'))
   at(4, world.put('pod/e <- rs/a, rs/b'))
   deepEqual(at(5, world.remove('rs/a')), [5_000, 5_000], 'a delete, and a reference dropped')
+  deepEqual(at(60, world.put('pod/late <- rs/a')), [5_000], 'of one that comes late')
 })
 
-/** When the command for the dependent of an owner that waits is decided, if what tells of the owner comes five seconds after the world's start. */
-function decidedOf(deletedAt: number, graceSeconds: number | null): number | undefined {
+test('what is decided again after an outage is as old as before it: the cluster may have been restored', () => {
+  const world = new World()
+  world.begin()
+  for (const line of ['put rs/a', 'put pod/d <- rs/a', 'delete rs/a', 'settle pod/d blocked'])
+    world.step(line)
+  const [first] = world.folder.commands
+  world.step('beat 60')
+  const again = world.folder.commands.at(-1)
+  if (first?.type !== 'DeleteObject' || again?.type !== 'DeleteObject') throw new Error('no DELETE')
+  notEqual(again.id, first.id)
+  equal(again.decidedAt, first.decidedAt)
+})
+
+/** When the command for the dependent of an owner that waits or orphans is decided, if what tells of the owner comes five seconds after the world's start. */
+function decidedOf(
+  deletedAt: number,
+  graceSeconds: number | null,
+  how = 'foreground',
+): number | undefined {
   const world = new World()
   world.begin()
   world.folder.fold(world.put('rs/a'), 1_000_000)
   world.folder.fold(world.put('pod/d <- rs/a!'), 1_000_000)
-  const told = world.put('rs/a [deleting foreground]')
+  const told = world.put(`rs/a [deleting ${how}]`)
   if (told.type !== 'ObjectUpdated') throw new Error(`a ${told.type} tells of it`)
   const object = { ...told.object, deletedAt, graceSeconds }
   const [command] = world.folder
     .fold({ ...told, object }, 1_005_000)
     .flatMap(({ commands }) => commands)
-  return command?.type === 'DeleteObject' ? command.decidedAt : undefined
+  return command !== undefined && 'decidedAt' in command ? command.decidedAt : undefined
 }
 
 test('what a watcher tells late of an owner that waits is as old as its deletion', () => {
@@ -44,4 +62,8 @@ test('what a watcher tells late of an owner that waits is as old as its deletion
     0,
     'of a grace beyond all measure nothing is known',
   )
+})
+
+test('what a watcher tells late of an owner that orphans is as old as its deletion, too', () => {
+  equal(decidedOf(1_004_000, null, 'orphan'), 1_004_000)
 })

@@ -149,7 +149,8 @@ function commandFor(
     }
     case 'finish': {
       const { finalizer } = action
-      return { ...base, type: 'RemoveFinalizer', finalizer, finalizers: object.finalizers }
+      const { finalizers, deletedAt } = object
+      return { ...base, type: 'RemoveFinalizer', finalizer, finalizers, deletedAt: deletedAt ?? 0 }
     }
     case 'verify':
     case 'none':
@@ -158,14 +159,19 @@ function commandFor(
 }
 
 /**
- * A watcher that is behind tells now what was long ago, so a record's time says nothing of an owner that waits: since then it may have been turned to
- * orphan. That cannot be longer ago than its deletion, whose time comes from its server, whoever tells it how late.
+ * When the oldest of what decided was seen, whenever the command comes: a cluster may have been restored since. A watcher that is behind tells now what was
+ * long ago, so a record's time says little of an owner that waits or orphans: the user may have asked for another end since. That cannot be longer ago than its deletion, whose
+ * time comes from its server, whoever tells it how late.
  */
 function decidedUpTo(step: Step, cluster: ClusterId, stands: readonly Stand[]): number {
-  const waiting = stands.filter(({ standing }) => standing === 'waiting')
-  const times = waiting.flatMap(({ reference }) => {
+  const times = stands.flatMap(({ standing, reference, proof, orphanedAt }) => {
+    if (proof !== null) return proof.at
+    if (standing !== 'waiting' && standing !== 'orphaned') return []
     const owner = nodeOf(step.graph, cluster, reference.uid)
-    return owner === undefined ? [] : (deletionAskedAt(owner.object) ?? [])
+    return [
+      orphanedAt ?? [],
+      owner === undefined ? [] : (deletionAskedAt(owner.object) ?? []),
+    ].flat()
   })
   return Math.min(step.at.timestamp, ...times)
 }

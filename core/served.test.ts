@@ -97,3 +97,32 @@ test('acts at a version that is served, when the one an object was told in is se
   const command = world.folder.commands.find(({ target }) => target.name === 'a')
   equal(command?.target.version, 'v2')
 })
+
+test('an owner of a kind that two resources share is not looked for, and what a look said of it counts no more', () => {
+  const world = new World()
+  world.begin()
+  const lines = ['serve widget unmonitored', 'put pod/a <- widget/x', 'absent widget/x']
+  for (const line of lines) world.step(line)
+  const verdictOf = (): string | undefined =>
+    nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type
+  equal(verdictOf(), 'reap')
+  const asked = world.folder.commands.length
+  world.tell({ ...world.served('widget', false), ambiguous: true, resource: 'gadgets' })
+  world.step('put pod/b <- widget/y')
+  world.step('put pod/a <- widget/x [x.io/hold]')
+  world.step('beat 3600')
+  equal(verdictOf(), 'blocked')
+  equal(world.folder.commands.length, asked)
+})
+
+test('an owner that a GET found is not looked for again while two resources share its kind', () => {
+  const world = new World()
+  world.begin()
+  for (const line of ['serve widget unmonitored', 'put pod/a <- widget/x', 'found widget/x'])
+    world.step(line)
+  const asked = world.folder.commands.length
+  world.tell({ ...world.served('widget', false), ambiguous: true, resource: 'gadgets' })
+  world.step('beat 3600')
+  equal(world.folder.commands.length, asked)
+  equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type, 'keep')
+})

@@ -16,13 +16,13 @@ import {
 } from './constant.ts'
 import { proofOf } from './departure.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
-import { clusterOf, nodeOf, ownerOf } from './graph.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf } from './graph.ts'
 import { ownerChanged } from './interest.ts'
 import { backedOff } from './issue.ts'
 import { judge } from './judge.ts'
 import { ownerKey } from './key.ts'
 import { putNode } from './link.ts'
-import type { Attempt, Node } from './node.ts'
+import type { Attempt, Node, Phase } from './node.ts'
 import { phaseOf } from './node.ts'
 import type { ClusterId } from './object.ts'
 import { isSamePlace } from './object.ts'
@@ -30,6 +30,7 @@ import type { Step } from './outcome.ts'
 import { askRelist, drop, tell, touch } from './outcome.ts'
 import { sight } from './sighting.ts'
 import type { ClusterState, Owner } from './state.ts'
+import { isMonitored } from './sync.ts'
 
 function currentEpoch(
   step: Step,
@@ -51,11 +52,16 @@ export function commandSettled(step: Step, event: CommandSettled): void {
   noteSettled(step, state, event)
   if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
   // What the server returned is a sighting like any other; of another uid it says nothing about ours.
-  if (event.object !== null && event.object.uid === event.uid) {
+  if (event.object !== null && event.object.uid === event.uid && isWatched(step, event)) {
     const isOurs = event.verb === 'RemoveFinalizer' && event.outcome === 'done'
     sight(step, state, event.cluster, event.object, null, isOurs)
   }
   judge(step, event.cluster, event.uid)
+}
+
+/** Of a kind that no monitor follows any more, nobody would tell that it goes. */
+function isWatched(step: Step, { cluster, place }: CommandSettled): boolean {
+  return isMonitored(kindOf(step.graph, cluster, place))
 }
 
 function settleAttempt(step: Step, state: ClusterState, node: Node, event: CommandSettled): void {
@@ -151,13 +157,13 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     return drop(step, 'its deletion was seen')
   }
   const checks = (former?.checks ?? 0) + 1
+  const phase = phaseOf(event.object)
   const found: Owner = {
     type: 'Owner',
     state: 'found',
     proof: null,
-    orphanedAt:
-      phaseOf(event.object) === 'orphaning' ? (former?.orphanedAt ?? step.at.timestamp) : null,
-    phase: phaseOf(event.object),
+    orphanedAt: markOfFound(phase, former, step.at.timestamp),
+    phase,
     position: step.at.position,
     checks,
     seq: 0,
@@ -178,6 +184,12 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   if (isNews) ownerChanged(step, cluster, uid, place)
 }
 
+/** Of one that is only deleted any more nobody saw who took the finalizer off: in doubt its dependents live on. */
+function markOfFound(phase: Phase, former: Owner | undefined, time: number): number | null {
+  if (phase === 'orphaning') return former?.orphanedAt ?? time
+  return phase === 'deleting' ? (former?.orphanedAt ?? null) : null
+}
+
 export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   const state = currentEpoch(step, event)
   if (state === undefined) return
@@ -188,11 +200,14 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   }
   const former = ownerOf(step.graph, cluster, uid, place)
   if (former?.state === 'absent') return
+  // It was there before the cluster was restored, and did not come back: a mass cause.
+  const isOfBefore = former?.state === 'found' && former.position < state.epochAt
+  const evidence = isOfBefore ? 'E4' : 'E3'
   const how = event.how === 'NotFound' ? 'nothing is there' : `${event.otherUid} is there instead`
   step.graph.put(ownerKey(cluster, uid, place), {
     type: 'Owner',
     state: 'absent',
-    proof: { ...proofOf(step, state, cluster, place, 'E3'), command: event.command },
+    proof: { ...proofOf(step, state, cluster, place, evidence), command: event.command },
     orphanedAt: former?.orphanedAt ?? null,
     phase: null,
     position: step.at.position,
@@ -205,7 +220,7 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   })
   ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, uid, place)
   tell(step, { ...place, cluster, uid }, 'owner', `absent by a live GET: ${how}`, {
-    evidence: 'E3',
+    evidence,
     command: event.command,
     basis: [step.at.position],
   })

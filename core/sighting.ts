@@ -189,6 +189,7 @@ function changed(
     places,
     position: step.at.position,
     letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
+    isReaped: node.isReaped && object.deletedAt !== null,
     protectedUntil: protectedUntilAfter(step.graph, cluster, node, object, step.at.timestamp),
     ...(phase === 'suspect'
       ? IN_DOUBT
@@ -313,6 +314,7 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
   putNode(step, cluster, node, {
     ...node,
     phase: phaseOf(node.object),
+    isReaped: node.isReaped && node.object.deletedAt !== null,
     orphanedAt,
     isFreed: node.isFreed && orphanedAt !== null,
     verdict: null,

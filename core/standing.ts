@@ -111,7 +111,10 @@ export function standingOf(
     case 'orphaning':
       return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
     case 'absent':
-      return stand('dangling', `${name} is gone`, owner)
+      // It is looked at once more, and that may be in the other resource.
+      return kind.ambiguous
+        ? ofUnknown(kind, stand, name)
+        : stand('dangling', `${name} is gone`, owner)
     case 'waiting':
       return stand('waiting', `${name} is being deleted in the foreground`, owner)
     case 'observed':

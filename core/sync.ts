@@ -95,7 +95,7 @@ export function kindServed(step: Step, event: KindServed): void {
   // Who waits is among all: with nothing in between, kinds that change together are one walk over all.
   if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)
   else if (isNews) judgeWaiters(step, event.cluster, event)
-  if (isMonitored(former) && phase === 'unmonitored') {
+  if (former !== undefined && former.phase !== 'unmonitored' && phase === 'unmonitored') {
     enqueue(step, { work: 'forget', cluster: event.cluster, kind: groupKind(event) })
   }
 }
@@ -195,7 +195,7 @@ function putKind(
   judgeWaiters(step, about.cluster, ANY_KIND)
 }
 
-function isMonitored(kind: Kind | undefined): boolean {
+export function isMonitored(kind: Kind | undefined): boolean {
   return kind?.phase === 'unsynced' || kind?.phase === 'synced'
 }
 

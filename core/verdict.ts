@@ -58,9 +58,11 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node, time:
     // What would be held beside it holds up no orphan: it is dropped later, and may not take the object.
     const what = whatOf(dropping(stands, dropped))
     const going: Going = { effect: 'drop', what, evidence, stands, time }
-    const isHeld = holdOf(graph, cluster, node, going).because !== ''
-    const now = isHeld ? of('orphaned') : dropped
-    return conclude('drop', of('orphaned'), isHeld ? 'O' : evidence, dropping(stands, now))
+    // Nor does what has to be looked at: an owner that nobody can look at would keep the one that orphans.
+    const isApart =
+      weaker(evidence, 'W') === evidence || holdOf(graph, cluster, node, going).because !== ''
+    const now = isApart ? of('orphaned') : dropped
+    return conclude('drop', of('orphaned'), isApart ? 'O' : evidence, dropping(stands, now))
   }
   if (deletedAt !== null) return asOwner(graph, cluster, node, conclude)
   const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
@@ -177,24 +179,24 @@ function classOf(
   const { enforcedAt, policy } = policyOf(graph)
   if (policy.preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
   if (isMassMissed(graph, cluster, proof, place)) return 'E4'
-  if (proof.class === 'E3' && isOlderThanScope(graph, cluster, node, place)) return 'E4'
+  if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, place)) return 'E4'
   if (proof.class !== 'E1') return proof.class
   const relistedAt = kindOf(graph, cluster, node.object)?.relistedAt ?? -1n
   return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'
 }
 
 /**
- * What names an owner since before its kind had this scope means one that was elsewhere: that nobody is found where the kind's objects are now says little of
- * it. All of its kind went then, a mass cause.
+ * What names an owner since before its kind had this scope, or was gone for a while, means one that was elsewhere, or went with its kind: that nobody is found
+ * where the kind's objects are now says little of it. All of its kind went then, a mass cause.
  */
-function isOlderThanScope(
+function isOlderThanKind(
   graph: StateReader,
   cluster: ClusterId,
   { object }: Node,
   place: Coordinates | null,
 ): boolean {
-  const scopedAt = place === null ? 0 : (kindOf(graph, cluster, place)?.scopedAt ?? 0)
-  return (object.createdAt ?? 0) < scopedAt
+  const { scopedAt = 0, goneAt = [] } = (place && kindOf(graph, cluster, place)) ?? {}
+  return (object.createdAt ?? 0) < Math.max(scopedAt, ...goneAt)
 }
 
 /** Whoever deletes the definition of a kind has its objects deleted one by one first, each as if somebody meant it. */

@@ -115,6 +115,8 @@ export const UNKNOWN_OWNER: Owner = {
 
 /** A watch that lives would have shown the owner; without one, only a GET can; while one is expected soon, wait for it. */
 function isReadyToAsk(kind: Kind, state: ClusterState): boolean {
+  // Its resource may be the other one, where nothing proves anything.
+  if (kind.ambiguous) return false
   switch (kind.phase) {
     case 'unserved':
       return false

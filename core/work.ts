@@ -337,7 +337,12 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Ti
       // Whoever still needs the answer asks again, in growing waits; when nobody has for a while, the question is forgotten.
       if (state.now < owner.attempt.until + BACKOFF_LAST_MS) {
         ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
-      } else step.graph.remove(ownerKey(cluster, timer.uid, place))
+      } else if (owner.orphanedAt === null) {
+        step.graph.remove(ownerKey(cluster, timer.uid, place))
+      } else {
+        step.graph.put(ownerKey(cluster, timer.uid, place), { ...owner, attempt: null })
+        ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
+      }
       if (isNamedHere) judgeDependents(step, cluster, timer.uid)
       return isNamedElsewhere ? look(step, about) : undefined
     }
@@ -351,8 +356,9 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Ti
     if (!isAsked) ownerTimer(step, cluster, again, timer.uid, place)
     return
   }
-  const forgetAt = (owner.proof?.at ?? 0) + ABSENT_MEMORY_MS
-  if (owner.state === 'absent' && (isNamed || state.now < forgetAt)) {
+  const forgetAt = (owner.proof?.at ?? owner.orphanedAt ?? 0) + ABSENT_MEMORY_MS
+  const isRemembered = owner.state === 'absent' || owner.orphanedAt !== null
+  if (isRemembered && (isNamed || state.now < forgetAt)) {
     const next = Math.max(forgetAt, state.now + ABSENT_MEMORY_MS / 30)
     return ownerTimer(step, cluster, next, timer.uid, place)
   }

@@ -133,6 +133,86 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     by: { file: 'services/reaper/gate.test.ts', test: 'looks at the owners that E2 asks for' },
   },
   {
+    name: 'what was seen long ago needs no look',
+    mistake: 'a cluster restored while nobody called it brings back owners that count as gone',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: '!isUnbroken || newsMs > bounds.goneProofAfterMs',
+        to: '!isUnbroken',
+      },
+    ],
+    by: {
+      file: 'sim/restore.test.ts',
+      test: 'a restore while the reaper slept changes nothing, 1000 ms after an outage of 90000 ms',
+    },
+  },
+  {
+    name: 'the clock on the wall says how old a command is',
+    mistake: 'a clock that is behind that of the log makes old commands young',
+    changes: [
+      {
+        file: 'services/reaper/moment.ts',
+        from: 'Math.max(aheadMs, clock.now() - clock.monotonicMs())',
+        to: 'Math.max(0, clock.now() - clock.monotonicMs())',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reap.test.ts',
+      test: 'takes no old command for a young one where its clock is behind that of the log',
+    },
+  },
+  {
+    name: 'what was there before is as young as it says',
+    mistake: 'a reaper whose clock is behind takes a backlog for news',
+    changes: [
+      {
+        file: 'services/reaper/lane.ts',
+        from: 'moments: isLate ? unwitnessed(moments) : moments',
+        to: 'moments: isLate ? moments : moments',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reap.test.ts',
+      test: 'looks at the owners of what was there before it began to read, whatever its clock says',
+    },
+  },
+  {
+    name: 'nothing is looked at after an object was read',
+    mistake: 'an owner that is turned to orphan while its dependent is read loses it',
+    changes: [
+      {
+        file: 'services/reaper/reap.ts',
+        from: 'const pass = await gate(command, life)\n        if (pass.type',
+        to: 'const pass = judge(command, site.facts(command, moments), site.config)\n        if (pass.type',
+      },
+    ],
+    by: {
+      file: 'services/reaper/reap.test.ts',
+      test: 'looks at the owners once more after it read an object that a label may protect',
+    },
+  },
+  {
+    name: 'a finalizer goes off whatever has it',
+    mistake: 'what a restore brought back to life loses its finalizer',
+    changes: [
+      {
+        file: 'services/reaper/guard.ts',
+        from: '    ...deletion(command),\n',
+        to: '',
+      },
+      {
+        file: 'services/reaper/settle.ts',
+        from: ' && isStillDeleted(object, command)',
+        to: '',
+      },
+    ],
+    by: {
+      file: 'sim/restore.test.ts',
+      test: 'a finalizer stays on what a restore of 500 ms brought back to life',
+    },
+  },
+  {
     name: 'O without a look',
     mistake: 'an owner that was seen to orphan is not looked at although it may have been restored',
     changes: [
@@ -162,7 +242,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
       'what a fold that lags decided of an owner that waits counts from when the command came',
     changes: [
       {
-        file: 'services/reaper/site.ts',
+        file: 'services/reaper/moment.ts',
         from: 'Math.min(command.decidedAt, appendedAt)',
         to: 'Math.max(command.decidedAt, appendedAt)',
       },

@@ -73,14 +73,24 @@ export class World {
   }
 
   /** A reaper process. `config` differs from the default as a test needs it. */
-  start(config: Partial<ReaperConfig> = {}, archive?: ArchiveSettings, locks?: Locks): Running {
+  /** `skewMs`: how far its clock on the wall is ahead of the log's. */
+  start(
+    config: Partial<ReaperConfig> = {},
+    archive?: ArchiveSettings,
+    locks?: Locks,
+    skewMs = 0,
+  ): Running {
     const stop = new AbortController()
     const cluster = this.connect(this.#life.signal)
     const reaper = createReaper({
       log: this.log,
       codec: this.codec,
       clusters: (id) => (id === this.id ? { id, cluster } : undefined),
-      clock: this.clock,
+      clock: {
+        now: () => this.clock.now() + skewMs,
+        monotonicMs: () => this.clock.monotonicMs(),
+        sleep: (ms, signal) => this.clock.sleep(ms, signal),
+      },
       random: { next: () => 0.5 },
       config,
       archive,
@@ -186,7 +196,11 @@ export class World {
   }
 
   releaseOf(object: ObjectMeta, finalizer: string): RemoveFinalizer {
-    return removeFinalizer({ ...this.#about(object), finalizers: object.finalizers, finalizer })
+    const { finalizers, deletedAt } = object
+    return removeFinalizer({
+      ...this.#about(object),
+      ...{ finalizers, finalizer, deletedAt: deletedAt ?? 0 },
+    })
   }
 
   #about(object: ObjectMeta): Pick<DeleteObject, 'id' | 'cluster' | 'target'> {

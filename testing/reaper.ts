@@ -107,6 +107,7 @@ export function removeFinalizer(more: Partial<RemoveFinalizer> = {}): RemoveFina
     evidence: 'O',
     finalizer: 'orphan',
     finalizers: ['keep', 'orphan'],
+    deletedAt: 0,
     ...more,
   }
 }

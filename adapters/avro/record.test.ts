@@ -406,7 +406,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     approvedBy: text,
     decidedAt: number,
   },
-  RemoveFinalizer: { ...command, finalizer: text, finalizers: list(text) },
+  RemoveFinalizer: { ...command, finalizer: text, finalizers: list(text), deletedAt: number },
   VerifyOwner: command,
   WarnObject: { ...command, reason: text, message: text },
 

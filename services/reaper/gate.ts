@@ -150,7 +150,7 @@ export function claimsToProve(
     case 'W':
       if (!isUnbroken || newsMs > bounds.goneProofAfterMs) return command.owners
       if (newsMs <= bounds.waitingProofAfterMs) return NONE
-      return command.owners.filter((owner) => owner.claim === 'waiting')
+      return command.owners.filter(({ claim }) => claim !== 'absent')
     case 'E2':
     case 'E3':
     case 'E4':

@@ -56,6 +56,18 @@ test('removes a reference that is named twice once', () => {
   deepEqual(paths, ['/metadata/ownerReferences/0'])
 })
 
+test('takes a finalizer only off what is deleted as it was then, where a server writes times as it should', () => {
+  const of = (deletedAt: number, aggregated = false): unknown => {
+    const command = removeFinalizer({ deletedAt })
+    return patchGuard({ ...command, target: { ...command.target, aggregated } })[1]
+  }
+  const path = '/metadata/deletionTimestamp'
+  deepEqual(of(1_700_000_000_000), { op: 'test', path, value: '2023-11-14T22:13:20Z' })
+  const without = { op: 'test', path: '/metadata/finalizers/1', value: 'orphan' }
+  deepEqual(of(1_700_000_000_001), without)
+  deepEqual(of(1_700_000_000_000, true), without)
+})
+
 test('tests and removes a finalizer at its place', () => {
   deepEqual(patchGuard(removeFinalizer()), [
     { op: 'test', path: '/metadata/uid', value: 'u-pod' },

@@ -2,11 +2,12 @@
  * The guard of each change: what a call must carry so that it takes effect only on the object the command was judged for.
  *
  * What must stay true: a DELETE has both preconditions and a policy; a patch tests the uid and every entry it removes, all tests before
- * the first removal (I4). The gate has refused commands that lack what is needed here. A field that the stored entry lacks is lacking in the test too: absent and false differ.
+ * the first removal, and that a finalizer goes off what is still deleted (I4). The gate has refused commands that lack what is needed here. A field that the stored entry lacks is lacking in the test too: absent and false differ.
  */
 import type { DeleteObject, OrphanDependent, RemoveFinalizer } from '../../core/command.ts'
 import { invariant } from '../../core/invariant.ts'
 import type { OwnerReference, ResourceVersion } from '../../core/object.ts'
+import { timeText } from '../../core/time-text.ts'
 import type { DeleteOptions, PatchOperation } from '../../ports/cluster.ts'
 
 /** `resourceVersion` is the command's, or that of a later look at an unchanged object. */
@@ -24,9 +25,19 @@ export function patchGuard(command: OrphanDependent | RemoveFinalizer): readonly
     command.type === 'OrphanDependent' ? droppedEntries(command) : finalizerEntry(command)
   return [
     { op: 'test', path: '/metadata/uid', value: command.target.uid },
+    ...deletion(command),
     ...entries.map(({ path, value }) => ({ op: 'test', path, value }) as const),
     ...entries.map(({ path }) => ({ op: 'remove', path }) as const),
   ]
+}
+
+/** Another server may write its times otherwise. */
+function deletion(command: OrphanDependent | RemoveFinalizer): readonly PatchOperation[] {
+  if (command.type !== 'RemoveFinalizer' || command.deletedAt === 0) return []
+  if (command.target.aggregated) return []
+  // A server's own are whole seconds.
+  if (command.deletedAt % 1_000 !== 0) return []
+  return [{ op: 'test', path: '/metadata/deletionTimestamp', value: timeText(command.deletedAt) }]
 }
 
 interface GuardedEntry {

@@ -3,10 +3,11 @@
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Command, OwnerClaim } from '../../core/command.ts'
+import type { Command, DeleteObject, OwnerClaim } from '../../core/command.ts'
 import type { CommandSettled } from '../../core/event.ts'
 import { verifyOwner, warnObject } from '../../testing/reaper.ts'
 import { configMap, GONE, GONE_CLAIM, type Running, World } from '../../testing/reaper-world.ts'
+import { answered } from '../../testing/watcher-rig.ts'
 import type { ReaperConfig } from './config.ts'
 import { DEFAULT_REAPER_CONFIG } from './config.ts'
 import type { Result } from './result.ts'
@@ -373,4 +374,69 @@ test('looks before it deletes behind an aggregated server', async () => {
   const { results, calls } = await reapAll(world, [{ ...command, target }])
   equal(show(results[0]), 'done 200')
   deepEqual(calls, { GET: 1, DELETE: 1 })
+})
+
+/** The owner of `pod` is deleted in the foreground; what to do with `pod` for that. */
+async function underWaiting(
+  world: World,
+): Promise<{ owner: string; of: (more?: object) => DeleteObject }> {
+  const { uid } = await world.create('owner')
+  const reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }
+  const pod = await world.create('pod', { owners: [reference] })
+  await world.delete('owner', { propagationPolicy: 'Foreground' })
+  const owners: readonly OwnerClaim[] = [{ ...GONE_CLAIM, name: 'owner', uid, claim: 'waiting' }]
+  return { owner: uid, of: (more = {}) => world.deleteOf(pod, { evidence: 'W', owners, ...more }) }
+}
+
+for (const what of ['behind an aggregated server', 'that a label may protect'] as const) {
+  test(`looks at the owners once more after it read an object ${what}`, async () => {
+    const world = await World.open()
+    const { of } = await underWaiting(world)
+    const command = of({ decidedAt: world.clock.now() })
+    const aggregated = what === 'behind an aggregated server'
+    if (!aggregated) await world.protectByPolicy({ labels: ['tier=gold'] })
+    let busy = 0
+    world.server.inject(({ method, path }) => {
+      const isRead = method === 'GET' && path.includes('/configmaps/pod')
+      return isRead && busy++ < 2 ? answered(429, {}, { 'retry-after': '3' }) : undefined
+    })
+    const running = await begun(world)
+    await world.command({ ...command, target: { ...command.target, aggregated } })
+    await world.clock.advance(4_000)
+    // Its user changes his mind while the server is busy.
+    await world.delete('owner', { propagationPolicy: 'Orphan' })
+    const [result] = await world.settled(1)
+    await running.stop()
+    equal(show(result), 'blocked null owner ConfigMap/owner does not wait for its dependents')
+    equal(world.exists('pod'), true)
+  })
+}
+
+test('takes no old command for a young one where its clock is behind that of the log', async () => {
+  const world = await World.open()
+  const { of } = await underWaiting(world)
+  const running = world.start({}, undefined, undefined, -600_000)
+  await world.clock.advance(10)
+  // Something tells it the time of the log; then it reads nothing for a while.
+  await world.command(world.deleteOf(await world.dependent('other')))
+  await world.settled(1)
+  const command = of({ decidedAt: world.clock.now() })
+  await world.clock.advance(3_000)
+  await world.delete('owner', { propagationPolicy: 'Orphan' })
+  await world.command(command)
+  const results = await world.settled(2)
+  await running.stop()
+  equal(show(results[1]), 'blocked null owner ConfigMap/owner does not wait for its dependents')
+})
+
+test('looks at the owners of what was there before it began to read, whatever its clock says', async () => {
+  const world = await World.open()
+  const { of } = await underWaiting(world)
+  await world.command(of({ decidedAt: world.clock.now() }))
+  await world.clock.advance(300_000)
+  await world.delete('owner', { propagationPolicy: 'Orphan' })
+  const running = world.start({}, undefined, undefined, -600_000)
+  const [result] = await world.settled(1)
+  await running.stop()
+  equal(show(result), 'blocked null owner ConfigMap/owner does not wait for its dependents')
 })

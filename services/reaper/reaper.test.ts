@@ -494,8 +494,9 @@ test('tries again shortly when the server is busy, and no sooner than it asks', 
     at.push(world.clock.monotonicMs())
     return at.length <= 2 ? refusal(429, { 'retry-after': '2' }) : undefined
   })
-  await world.command(command)
   const running = world.start()
+  await world.clock.advance(10)
+  await world.command(command)
   const [result] = (await world.settled(1)) as readonly CommandSettled[]
   await running.stop()
   deepEqual(

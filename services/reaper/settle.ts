@@ -213,10 +213,15 @@ function isAsJudged(command: Effect, object: ObjectMeta): boolean {
     case 'OrphanDependent':
       return hasReferences(object, command.references)
     case 'RemoveFinalizer':
-      return hasFinalizers(object, command.finalizers)
+      return hasFinalizers(object, command.finalizers) && isStillDeleted(object, command)
     case 'WarnObject':
       return true
   }
+}
+
+/** After a restore it may live again, or be deleted anew. */
+function isStillDeleted(object: ObjectMeta, { deletedAt }: RemoveFinalizer): boolean {
+  return deletedAt === 0 || object.deletedAt === deletedAt
 }
 
 function hasReferences(object: ObjectMeta, references: readonly OwnerReference[]): boolean {
