@@ -306,8 +306,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/verdict.ts',
-        from: "if (proof.class === 'E3' && isOlderThanScope(graph, cluster, node, place)) return 'E4'",
-        to: 'void isOlderThanScope',
+        from: "if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, place)) return 'E4'",
+        to: 'void isOlderThanKind',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story scope changed' },
