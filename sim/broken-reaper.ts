@@ -162,7 +162,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
       'what a fold that lags decided of an owner that waits counts from when the command came',
     changes: [
       {
-        file: 'services/reaper/site.ts',
+        file: 'services/reaper/moment.ts',
         from: 'Math.min(command.decidedAt, appendedAt)',
         to: 'Math.max(command.decidedAt, appendedAt)',
       },
