@@ -23,7 +23,7 @@ import { type ExchangeOptions, openUndiciExchange } from './exchange.ts'
 import type { Credentials } from './kubeconfig.ts'
 import { openRestorer } from './restorer.ts'
 
-const DEADLINE_MS = 20_000
+const DEADLINE_MS = 10_000
 const GET: ExchangeRequest = { method: 'GET', path: '/', headers: {}, body: null, purpose: 'list' }
 const DELETE: ExchangeRequest = { ...GET, method: 'DELETE', path: '/one', purpose: 'write' }
 
