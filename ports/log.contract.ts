@@ -38,6 +38,16 @@ export interface LogFixture {
   reopen?(): Promise<LogFixture>
   /** Removes what newer values of a compacted topic supersede. */
   compact?(topic: Topic, partition: number): Promise<void>
+  /** The clock that append times come from, where the log gives them by itself. It is right at first. */
+  readonly clock?: FixtureClock
+}
+
+export interface FixtureClock {
+  now(): number
+  /** Sets the wall clock so far from the right time. */
+  setWall(offMs: number): void
+  /** Lets time go by, on the wall clock and the monotonic one. */
+  pass(ms: number): void
 }
 
 type Open = (t: TestContext) => Promise<LogFixture>
@@ -209,6 +219,32 @@ function reading(name: string, open: Open): void {
       times.toSorted((a, b) => a - b),
     )
     ok(times[0]! > 1_500_000_000_000)
+  })
+
+  test(`${name}: append times go on where the clock was ahead and was set right, also after a restart`, async (t) => {
+    const { log, clock, reopen } = await open(t)
+    if (clock === undefined || reopen === undefined) return t.skip('it gives no times by itself')
+    const day = 86_400_000
+    clock.setWall(day)
+    await log.append('events', 0, [record('a')])
+    clock.setWall(0)
+    await log.append('events', 0, [record('b')])
+    clock.pass(60_000)
+    await log.append('events', 1, [record('another partition')])
+    await log.append('events', 0, [record('c')])
+    const { log: later } = await reopen()
+    clock.pass(60_000)
+    await later.append('events', 0, [record('d')])
+    clock.pass(2 * day)
+    const before = clock.now()
+    await later.append('events', 0, [record('e')])
+    const [a, b, c, d, e] = (await readAll(later, 'events', 0)).map((entry) => entry.timestamp)
+    ok(a! <= b!)
+    ok(b! + 60_000 <= c! + 1, 'it stood')
+    ok(c! + 60_000 <= d! + 1, 'it stood after the restart')
+    ok(before <= e! && e! <= clock.now(), 'it is not the clock again that has come up with it')
+    const [other] = await readAll(later, 'events', 1)
+    ok(b! < other!.timestamp && other!.timestamp <= c!, 'partitions go by different times')
   })
 }
 

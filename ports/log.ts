@@ -47,7 +47,7 @@ export interface Produced {
 
 export interface Entry extends Produced {
   readonly offset: bigint
-  /** Append time, in milliseconds since 1970, given by the log itself. */
+  /** Append time, in milliseconds since 1970, given by the log itself. In a log of this process it goes on, whatever becomes of the clock (append-time.ts). */
   readonly timestamp: number
 }
 

@@ -147,6 +147,21 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'log time stands while the clock is behind',
+    mistake: 'after one append by a clock a day ahead no hold or wait ends for a day',
+    changes: [
+      {
+        file: 'ports/append-time.ts',
+        from: 'this.#lastMs + goneMs : wallMs',
+        to: 'this.#lastMs : wallMs',
+      },
+    ],
+    by: {
+      file: 'adapters/sqlite/log.test.ts',
+      test: 'sqlite log: append times go on where the clock was ahead and was set right, also after a restart',
+    },
+  },
+  {
     name: 'records are not linked',
     mistake: 'a hole in the log is passed over',
     changes: [

@@ -1,8 +1,9 @@
 /**
  * The Exchange over undici: one server, kept-alive connections, the credentials of a kubeconfig.
  *
- * What must stay true: a request is sent once. The one exception is an answer 401, which did nothing: then credentials are read afresh, and
- * if they differ it is sent once more. Credentials never get into an error or a path.
+ * What must stay true: a request is sent once. The one exception is a read that is answered 401: then credentials are read afresh, and if they differ
+ * it is sent once more. A write was allowed a moment ago and perhaps is no longer, so it waits for credentials for a second at most and is never
+ * sent again from here: whoever wants that asks anew whether it may go. Credentials never get into an error or a path.
  *
  * Not here: the connections (connections.ts), one answer (response.ts), what a status means (answer.ts).
  */
@@ -16,8 +17,21 @@ import {
 } from '../../ports/exchange.ts'
 import { type ConnectionOptions, Connections, DEFAULT_CONNECTIONS } from './connections.ts'
 import { credentialsFailure } from './failure.ts'
-import type { ClusterContext, Credentials } from './kubeconfig.ts'
+import { type ClusterContext, type Credentials, PLUGIN_TIMEOUT_MS } from './kubeconfig.ts'
 import { Response } from './response.ts'
+
+export interface ExchangeOptions extends ConnectionOptions {
+  /** What a plugin may take: far longer than any that works, and short enough that one that hangs is found out. */
+  readonly credentialsTimeoutMs: number
+  /** What a write waits for credentials: it must be gone well within the 2 s after which a pause holds. */
+  readonly writeWaitMs: number
+}
+
+const DEFAULT_OPTIONS: ExchangeOptions = {
+  ...DEFAULT_CONNECTIONS,
+  credentialsTimeoutMs: PLUGIN_TIMEOUT_MS,
+  writeWaitMs: 1_000,
+}
 
 /** How long credentials are used before the kubeconfig's providers are asked again. */
 const CREDENTIALS_FOR_MS = 30_000
@@ -26,9 +40,9 @@ const AFRESH_EVERY_MS = 10_000
 
 export function openUndiciExchange(
   context: ClusterContext,
-  options: Partial<ConnectionOptions> = {},
+  options: Partial<ExchangeOptions> = {},
 ): Exchange {
-  return new UndiciExchange(context, { ...DEFAULT_CONNECTIONS, ...options })
+  return new UndiciExchange(context, { ...DEFAULT_OPTIONS, ...options })
 }
 
 interface Session {
@@ -40,7 +54,7 @@ interface Session {
 
 class UndiciExchange implements Exchange {
   readonly #context: ClusterContext
-  readonly #options: ConnectionOptions
+  readonly #options: ExchangeOptions
   readonly #origin: string
   /** A server URL may have a path: some gateways serve a cluster below one. */
   readonly #prefix: string
@@ -48,11 +62,11 @@ class UndiciExchange implements Exchange {
   #renewing: Promise<Session> | undefined
   #renewedAt: number = Number.NEGATIVE_INFINITY
   #afreshAt: number = Number.NEGATIVE_INFINITY
-  #isClosed = false
+  readonly #closed = new AbortController()
   /** Of earlier TLS credentials, with watches still in flight; each leaves when its last one ends. */
   readonly #retired = new Set<Connections>()
 
-  constructor(context: ClusterContext, options: ConnectionOptions) {
+  constructor(context: ClusterContext, options: ExchangeOptions) {
     const url = new URL(context.server)
     this.#context = context
     this.#options = options
@@ -62,17 +76,24 @@ class UndiciExchange implements Exchange {
 
   async request(request: ExchangeRequest, signal: AbortSignal): Promise<ExchangeResponse> {
     signal.throwIfAborted()
-    const session = this.#isFresh() ? this.#session! : await this.#renew(false)
+    const isWrite = request.purpose === 'write' && request.method !== 'GET'
+    const session = this.#isReady(isWrite) ? this.#session! : await this.#wait(isWrite, signal)
     const response = await this.#send(session, request, signal)
     if (response.status !== 401) return response
-    const renewed = await this.#renewAfter(session)
+    const renewing = this.#renewAfter(session)
+    if (isWrite) {
+      // For the next try. Whether it came to anything is for those to tell who need it.
+      renewing.catch(() => undefined)
+      return response
+    }
+    const renewed = await settledWithin(renewing, this.#options.credentialsTimeoutMs, signal)
     if (renewed === undefined) return response
     for await (const _ of response.body);
     return await this.#send(renewed, request, signal)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true
+    this.#closed.abort(closed(this.#context))
     const all = [...this.#retired]
     if (this.#session) all.push(this.#session.connections)
     await Promise.all(all.map((connections) => connections.destroy()))
@@ -84,7 +105,7 @@ class UndiciExchange implements Exchange {
     signal: AbortSignal,
   ): Promise<ExchangeResponse> {
     signal.throwIfAborted()
-    if (this.#isClosed) throw closed(this.#context)
+    this.#closed.signal.throwIfAborted()
     const response = new Response(this.#context.server, signal)
     const { method, body, purpose } = request
     const options: Dispatcher.DispatchOptions = {
@@ -104,9 +125,26 @@ class UndiciExchange implements Exchange {
     return response.head
   }
 
-  #isFresh(): boolean {
+  /** A write does not go with what was just refused, when better is on its way. */
+  #isReady(isWrite: boolean): boolean {
+    if (isWrite && this.#renewing !== undefined) return false
     const age = performance.now() - this.#renewedAt
     return this.#session !== undefined && age < CREDENTIALS_FOR_MS
+  }
+
+  /** The renewal goes on when whoever waits for it leaves: others wait as well. */
+  async #wait(isWrite: boolean, signal: AbortSignal): Promise<Session> {
+    const { credentialsTimeoutMs, writeWaitMs } = this.#options
+    const limitMs = isWrite ? writeWaitMs : credentialsTimeoutMs
+    const renewed = await settledWithin(this.#renew(false), limitMs, signal)
+    // Earlier ones are good more often than not, and the server tells if they are not.
+    const session = renewed ?? (isWrite ? this.#session : undefined)
+    if (session === undefined) throw this.#tooSlow(limitMs)
+    return session
+  }
+
+  #tooSlow(limitMs: number): ExchangeError {
+    return credentialsFailure(`they took longer than ${limitMs} ms`, this.#context.name)
   }
 
   /** What is there to be tried after a 401, if it is anything new. */
@@ -124,7 +162,7 @@ class UndiciExchange implements Exchange {
 
   /** All that need credentials meanwhile share one renewal. */
   async #renew(afresh: boolean): Promise<Session> {
-    if (this.#isClosed) throw closed(this.#context)
+    this.#closed.signal.throwIfAborted()
     this.#renewing ??= this.#renewOnce(afresh).finally(() => {
       this.#renewing = undefined
     })
@@ -132,12 +170,12 @@ class UndiciExchange implements Exchange {
   }
 
   async #renewOnce(afresh: boolean): Promise<Session> {
-    let credentials: Credentials
-    try {
-      credentials = await this.#context.credentials(afresh)
-    } catch (error) {
+    const { credentialsTimeoutMs } = this.#options
+    const asked = this.#context.credentials(afresh).catch((error: unknown) => {
       throw credentialsFailure(error, this.#context.name)
-    }
+    })
+    const credentials = await settledWithin(asked, credentialsTimeoutMs, this.#closed.signal)
+    if (credentials === undefined) throw this.#tooSlow(credentialsTimeoutMs)
     this.#renewedAt = performance.now()
     const earlier = this.#session
     if (earlier && isDeepStrictEqual(earlier.credentials, credentials)) return earlier
@@ -164,6 +202,25 @@ class UndiciExchange implements Exchange {
     this.#retired.add(connections)
     const leave = () => this.#retired.delete(connections)
     connections.retire().then(leave, leave)
+  }
+}
+
+/** Undefined after `limitMs`. Rejects with the signal's reason. The work itself goes on. */
+async function settledWithin<T>(
+  work: Promise<T>,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+  const giveUp = (): void => reject(signal.reason)
+  const timer = setTimeout(() => resolve(undefined), limitMs)
+  if (signal.aborted) giveUp()
+  else signal.addEventListener('abort', giveUp, { once: true })
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', giveUp)
   }
 }
 

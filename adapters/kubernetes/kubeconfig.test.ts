@@ -67,6 +67,14 @@ describe('a kubeconfig', () => {
     await rejects(missing!.credentials(false), /ENOENT/)
   })
 
+  test('kills a program that hangs', async () => {
+    const endless = config().replace(/args: .*/, "args: ['-e', 'setInterval(() => {}, 1e6)']")
+    const kubeconfig = await file(endless)
+    const [hanging] = loadContexts({ kubeconfig, contexts: ['exec'], pluginTimeoutMs: 50 })
+    // It tells of its end only when the program has ended.
+    await rejects(hanging!.credentials(false))
+  })
+
   test('is what $KUBECONFIG lists, the first of a name counts and missing files do not', async () => {
     const other = config()
       .replaceAll('blue.example.com', 'other.example.com')

@@ -6,6 +6,7 @@
  *
  * Not here: sockets (exchange.ts). Parsing, tokens, exec plugins and OIDC are those of @kubernetes/client-node.
  */
+import { type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
 import { homedir } from 'node:os'
@@ -60,7 +61,12 @@ export interface KubeconfigOptions {
   readonly kubeconfig?: string | undefined
   /** Empty: the current context. */
   readonly contexts: readonly string[]
+  /** A plugin that runs for longer is killed. */
+  readonly pluginTimeoutMs?: number | undefined
 }
+
+/** Plugins take seconds, and one that waits for somebody to log in waits in vain. The library lets them run for ever. */
+export const PLUGIN_TIMEOUT_MS = 20_000
 
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 const SERVER_PROTOCOLS = ['http:', 'https:']
@@ -69,10 +75,11 @@ const PROXY_PROTOCOLS = [...SERVER_PROTOCOLS, 'socks5:']
 export function loadContexts(options: KubeconfigOptions): ClusterContext[] {
   const source = sourceOf(options.kubeconfig)
   const config = load(source)
+  const timeoutMs = options.pluginTimeoutMs ?? PLUGIN_TIMEOUT_MS
   if (options.contexts.length > 0) {
-    return [...new Set(options.contexts)].map((name) => contextOf(config, source, name))
+    return [...new Set(options.contexts)].map((name) => contextOf(config, source, name, timeoutMs))
   }
-  if (config.currentContext) return [contextOf(config, source, config.currentContext)]
+  if (config.currentContext) return [contextOf(config, source, config.currentContext, timeoutMs)]
   throw new KubeconfigError(
     'NO_CONTEXT',
     `${nameOf(source)} has no current context; name one with --context (${namesIn(config)})`,
@@ -131,7 +138,12 @@ function loadFile(file: string): KubeConfig {
   return config
 }
 
-function contextOf(config: KubeConfig, source: Source, name: string): ClusterContext {
+function contextOf(
+  config: KubeConfig,
+  source: Source,
+  name: string,
+  pluginTimeoutMs: number,
+): ClusterContext {
   const context = config.getContextObject(name)
   if (!context) {
     throw new KubeconfigError(
@@ -154,20 +166,20 @@ function contextOf(config: KubeConfig, source: Source, name: string): ClusterCon
       `The context "${name}" of ${nameOf(source)} has a proxy-url that is none; it needs http://, https:// or socks5://HOST:PORT`,
     )
   }
-  let current = selected(config, name)
+  let current = selected(config, name, pluginTimeoutMs)
   return {
     name,
     server,
     proxyUrl,
     credentials: async (afresh) => {
-      if (afresh) current = selected(load(source), name)
+      if (afresh) current = selected(load(source), name, pluginTimeoutMs)
       return await credentialsOf(current)
     },
   }
 }
 
 /** A KubeConfig has one current context, so each context gets its own. */
-function selected(config: KubeConfig, name: string): KubeConfig {
+function selected(config: KubeConfig, name: string, pluginTimeoutMs: number): KubeConfig {
   const copy = new Parser()
   copy.loadFromOptions({
     // `applyToHTTPSOptions` also makes an agent that we do not use, and that refuses plain http unless TLS goes unverified anyway.
@@ -178,7 +190,22 @@ function selected(config: KubeConfig, name: string): KubeConfig {
     contexts: config.contexts,
     currentContext: name,
   })
+  limitPlugins(copy, pluginTimeoutMs)
   return copy
+}
+
+/** Whoever waited has gone by then; what hangs would stay behind, one more at each try. The library has no setting for it. */
+function limitPlugins(config: KubeConfig, timeoutMs: number): void {
+  for (const one of config['authenticators']) {
+    if (!('execFn' in one)) continue
+    one.execFn = (command: string, args: readonly string[], options: SpawnOptions) => {
+      const plugin = spawn(command, args, options)
+      // Not spawn's own `timeout`: after a command that is not there that keeps the process alive.
+      const timer = setTimeout(() => plugin.kill('SIGKILL'), timeoutMs)
+      for (const end of ['error', 'exit']) plugin.once(end, () => clearTimeout(timer))
+      return plugin
+    }
+  }
 }
 
 async function credentialsOf(config: KubeConfig): Promise<Credentials> {

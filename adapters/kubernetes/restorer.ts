@@ -1,7 +1,7 @@
 /**
  * The Restorer over an Exchange: POST to a collection, beside what the Cluster can do.
  *
- * What must stay true: an object that was perhaps made is never told as refused; nothing but a POST is sent from here.
+ * What must stay true: an object that was perhaps made is never told as refused; nothing but a POST, and a GET for new credentials, is sent from here.
  */
 import type { Target } from '../../core/command.ts'
 import type { NamedResource, UnknownAnswer } from '../../ports/cluster.ts'
@@ -41,8 +41,9 @@ async function create(
   signal: AbortSignal,
 ): Promise<CreateAnswer> {
   const target: Target = { ...place, uid: '', resourceVersion: '', aggregated: false }
-  // Only for its check of every part of the path.
-  if (objectPath(target) === null) {
+  // Also for its check of every part of the path.
+  const own = objectPath(target)
+  if (own === null) {
     return { type: 'Refused', code: 0, reason: `no object can be called ${place.name}` }
   }
   const query = `fieldManager=${FIELD_MANAGER}${dryRun ? '&dryRun=All' : ''}`
@@ -50,6 +51,10 @@ async function create(
   const headers = { accept: PLAIN, 'content-type': PLAIN }
   try {
     const request = { method: 'POST', path, headers, body, purpose: 'write' } as const
+    const reply = await call(exchange, request, signal)
+    if (reply.status !== 401) return readCreate(reply, target)
+    // Nothing was made, and no gate stands before a restore: once a read has waited for new credentials, it is sent once more.
+    await call(exchange, { ...request, method: 'GET', path: own, body: null }, signal)
     return readCreate(await call(exchange, request, signal), target)
   } catch (error) {
     if (error instanceof HalfReply) return unanswered(error.cause, error.status)

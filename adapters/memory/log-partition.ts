@@ -21,17 +21,15 @@ export class MemoryPartition {
   #entries: Stored[] = []
   #start = 0n
   #next = 0n
-  #timestamp = 0
 
-  append(records: readonly Produced[], now: number, transaction?: object): bigint {
+  append(records: readonly Produced[], timestamp: number, transaction?: object): bigint {
     const first = this.#next
-    this.#timestamp = Math.max(this.#timestamp, now)
     if (transaction !== undefined && !this.#open.has(transaction)) {
       this.#open.set(transaction, first)
     }
     for (const { key, value } of records) {
       const bytes = value === null ? null : copyOf(value)
-      const entry = { offset: this.#next++, timestamp: this.#timestamp, key, value: bytes }
+      const entry = { offset: this.#next++, timestamp, key, value: bytes }
       this.#entries.push({ entry, transaction })
     }
     this.#wake()

@@ -2,23 +2,25 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type LogFixture, logContract } from '../../ports/log.contract.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { SettableClock } from '../../testing/settable-clock.ts'
 import { ManualClock } from './clock.ts'
 import { MemoryLog } from './log.ts'
 
-function fixture(log: MemoryLog): LogFixture {
+function fixture(log: MemoryLog, clock: SettableClock): LogFixture {
   return {
     log,
+    clock,
     holdNextCommit: () => log.holdNextCommit(),
     loseNextCommitAnswer: (took) => log.loseNextCommitAnswer(took),
-    reopen: async () => fixture(log.reopen()),
+    reopen: async () => fixture(log.reopen(), clock),
     compact: async (topic, partition) => log.compact(topic, partition),
   }
 }
 
-logContract('memory log', async () =>
-  fixture(new MemoryLog({ partitions: 2, clock: systemClock() })),
-)
+logContract('memory log', async () => {
+  const clock = new SettableClock()
+  return fixture(new MemoryLog({ partitions: 2, clock }), clock)
+})
 
 const record = { key: 'k', value: new Uint8Array([1]) }
 

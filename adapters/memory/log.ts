@@ -6,6 +6,7 @@
  *
  * Not here: bytes on a disk and what becomes of them (adapters/sqlite).
  */
+import { AppendTime } from '../../ports/append-time.ts'
 import type { Clock } from '../../ports/clock.ts'
 import {
   type Bounds,
@@ -40,6 +41,7 @@ export interface HeldCommit {
 
 /** What outlives a handle. */
 interface Content {
+  readonly time: AppendTime
   readonly partitions: Map<string, MemoryPartition>
   readonly positions: Map<string, SavedPosition>
   readonly tasks: Map<number, MemoryTaskLog>
@@ -68,7 +70,7 @@ export class MemoryLog implements Log {
     checkRecords(topic, records)
     const refusal = this.#content.refusals.shift()
     if (refusal !== undefined) throw refusal
-    return at.append(records, this.#options.clock.now())
+    return at.append(records, this.#content.time.now())
   }
 
   async read(
@@ -142,7 +144,7 @@ export class MemoryLog implements Log {
   async openTask(partition: number): Promise<TaskLog> {
     const changelog = this.#partition('changelog', partition)
     this.#content.tasks.get(partition)?.supersede()
-    const now = this.#options.clock.now()
+    const now = this.#content.time.now()
     const marker = new Transaction()
     const value = new TextEncoder().encode(new Date(now).toISOString())
     const fence = marker.append(changelog, [{ key: FENCE_KEY, value }], now)
@@ -202,7 +204,7 @@ export class MemoryLog implements Log {
     return {
       changelog,
       closed: this.#closed.signal,
-      now: () => this.#options.clock.now(),
+      now: () => this.#content.time.now(),
       nextFate: () => this.#content.fates.shift(),
       writable: (topic, partition, records) => {
         const at = this.#partition(topic, partition)
@@ -242,7 +244,8 @@ function emptyContent(log: MemoryLogOptions): Content {
       partitions.set(`${topic}/${partition}`, new MemoryPartition())
     }
   }
-  return { partitions, positions: new Map(), tasks: new Map(), fates: [], refusals: [] }
+  const time = new AppendTime(log.clock, 0)
+  return { time, partitions, positions: new Map(), tasks: new Map(), fates: [], refusals: [] }
 }
 
 function positionKey(reader: string, topic: Topic, partition: number): string {

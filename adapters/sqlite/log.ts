@@ -9,6 +9,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { AppendTime } from '../../ports/append-time.ts'
 import type { Clock } from '../../ports/clock.ts'
 import {
   type Bounds,
@@ -93,14 +94,12 @@ export class SqliteLog implements Log {
     this.#file = file
     this.#lock = lock
     this.#clock = clock
-    this.#queue = new WriteQueue(file, clock, () => this.#written())
+    const time = new AppendTime(clock, newestIn(file))
+    const monotonicMs = (): number => clock.monotonicMs()
+    const queueClock = { now: () => time.now(), monotonicMs }
+    this.#queue = new WriteQueue(file, queueClock, () => this.#written())
     const compaction = new Compaction(file, clock)
-    this.#maintenance = new Maintenance(
-      file,
-      compaction,
-      () => clock.monotonicMs(),
-      () => this.#queue.isBusy,
-    )
+    this.#maintenance = new Maintenance(file, compaction, monotonicMs, () => this.#queue.isBusy)
     if (lock !== undefined) this.#maintenance.look()
   }
 
@@ -323,6 +322,13 @@ function checkPartitions({ partitions, directory }: SqliteLogOptions, file: LogF
   if (partitions === undefined || partitions === file.partitions) return
   const message = `The log in ${directory} has ${file.partitions} partitions, not ${partitions}: open it with that number or use another directory`
   throw new LogError('FORMAT', message)
+}
+
+/** The append time of the newest record, also of those that are gone by now. */
+function newestIn(file: LogFile): number {
+  let newest = 0
+  for (const { timestamp } of file.heads) newest = Math.max(newest, timestamp)
+  return newest
 }
 
 function missing(path: string): LogError {

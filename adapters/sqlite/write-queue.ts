@@ -41,7 +41,7 @@ export class WriteQueue {
   #pendingBytes = 0
   #scheduled = false
 
-  /** `written` is called after each transaction, before the callers know. */
+  /** `now` is the log's own time. `written` is called after each transaction, before the callers know. */
   constructor(file: LogFile, clock: Pick<Clock, 'now' | 'monotonicMs'>, written: () => void) {
     this.#file = file
     this.#now = () => clock.now()
