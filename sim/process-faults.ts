@@ -51,10 +51,13 @@ function isApart({ shape }: Pick<SimOptions, 'shape'>): boolean {
   return shape === 'apart'
 }
 
+/** What was seen a moment ago is not looked at: nobody restores a cluster so that no version tells in less than five seconds. */
+const SHORTEST_BUMP_MS = 6 * SECOND
+
 export const processFaults: readonly Fault[] = [
   {
     row: 'F9',
-    what: 'etcd is restored: versions go back, and watches break or stay silent',
+    what: 'etcd is restored: versions go back or are bumped, and watches break or stay silent',
     lastsMs: [500, 2 * MINUTE],
     most: 2,
     begin(context) {
@@ -65,8 +68,11 @@ export const processFaults: readonly Fault[] = [
       const down = chance.next() < 0.7
       if (down) world.network.route(site.name, undefined)
       if (down) world.network.cut(site.name)
+      const sinceMs = world.time.monotonicMs()
       return () => {
         site.restore(1 + chance.below(chance.pick([5, 60, 400])))
+        const tookMs = world.time.monotonicMs() - sinceMs
+        if (down && tookMs > SHORTEST_BUMP_MS && chance.next() < 0.4) site.bump(1_000_000)
         world.reached('F9')
         if (site.all().some(({ metadata }) => !gone.has(metadata.uid))) world.reached('F10')
         world.network.route(site.name, site)

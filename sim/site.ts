@@ -25,7 +25,10 @@ export interface Acting {
 
 export type SiteObserver = (site: Site, effect: Effect, acting: Acting | undefined) => void
 
-interface Written {
+/** A write, or a restore that bumped the versions. */
+type Written = Write | { readonly bumpedBy: number }
+
+interface Write {
   readonly request: Parameters<ApiServer['handle']>[0]
   readonly nowMs: number
   readonly stream: number
@@ -119,7 +122,12 @@ export class Site {
     this.#chance = seeded(this.#seed)
     this.#stream = 0
     this.#server = this.#newServer()
-    for (const { request, nowMs, stream, acting } of this.#journal) {
+    for (const written of this.#journal) {
+      if ('bumpedBy' in written) {
+        this.#server.bump(written.bumpedBy)
+        continue
+      }
+      const { request, nowMs, stream, acting } = written
       this.#begin(stream)
       this.#replayedMs = nowMs
       this.#acting = acting
@@ -130,13 +138,19 @@ export class Site {
     this.#begin(++this.#streams)
   }
 
+  /** As whoever restores etcd for Kubernetes is told to do: versions go on from higher ones, and nobody can tell by them. */
+  bump(by: number): void {
+    this.#server.bump(by)
+    this.#journal.push({ bumpedBy: by })
+  }
+
   #begin(stream: number): void {
     if (stream === this.#stream) return
     this.#stream = stream
     this.#chance = seeded(this.#seed + 7_919 * stream)
   }
 
-  #write(request: Written['request'], acting: Acting | undefined): void {
+  #write(request: Write['request'], acting: Acting | undefined): void {
     this.#journal.push({ request, nowMs: this.#time.now(), stream: this.#stream, acting })
   }
 

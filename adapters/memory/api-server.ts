@@ -85,6 +85,12 @@ export class ApiServer {
     this.#storage.compact()
   }
 
+  /** As a restore of etcd that bumps its versions and forgets its history: from now on versions are so much higher. */
+  bump(by: number): void {
+    this.#storage.bump(by)
+    this.#storage.compact()
+  }
+
   /** How often each was asked, by `VERB resource` such as `LIST pods`. */
   requestCounts(): ReadonlyMap<string, number> {
     return new Map(this.#handler.counts)

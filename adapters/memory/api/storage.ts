@@ -36,6 +36,10 @@ export class Storage {
     this.#historyLimit = historyLimit
   }
 
+  bump(by: number): void {
+    this.#version += by
+  }
+
   get version(): number {
     return this.#version
   }
