@@ -32,7 +32,7 @@ export interface CommandBase {
   readonly clusterEpoch: number
   /** Where its result is to be appended. */
   readonly partition: number
-  /** The reaper takes the stricter of this and `control`'s. Never `observe`: then nothing is issued. */
+  /** The reaper takes the stricter of this and its own. Never `observe`: then nothing is issued. */
   readonly mode: Exclude<Mode, 'observe'>
   /** What the command is about; for `VerifyOwner` the owner. */
   readonly target: Target
