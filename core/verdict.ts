@@ -179,7 +179,7 @@ function classOf(
   const { enforcedAt, policy } = policyOf(graph)
   if (policy.preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
   if (isMassMissed(graph, cluster, proof, place)) return 'E4'
-  if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, place)) return 'E4'
+  if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, proof, place)) return 'E4'
   if (proof.class !== 'E1') return proof.class
   const relistedAt = kindOf(graph, cluster, node.object)?.relistedAt ?? -1n
   return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'
@@ -193,10 +193,12 @@ function isOlderThanKind(
   graph: StateReader,
   cluster: ClusterId,
   { object }: Node,
+  { at }: Proof,
   place: Coordinates | null,
 ): boolean {
   const { scopedAt = 0, goneAt = [] } = (place && kindOf(graph, cluster, place)) ?? {}
-  return (object.createdAt ?? 0) < Math.max(scopedAt, ...goneAt)
+  const since = [scopedAt, ...goneAt.filter((gone) => gone < at)]
+  return (object.createdAt ?? 0) < Math.max(...since)
 }
 
 /** Whoever deletes the definition of a kind has its objects deleted one by one first, each as if somebody meant it. */

@@ -306,7 +306,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/verdict.ts',
-        from: "if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, place)) return 'E4'",
+        from: "if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, proof, place)) return 'E4'",
         to: 'void isOlderThanKind',
       },
     ],
