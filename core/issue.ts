@@ -218,6 +218,8 @@ function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
   if (place === null || claim === undefined) return []
   const kind = kindOf(step.graph, cluster, place)
   invariant(kind !== undefined, 'a place whose kind is not known')
+  // It was seen to go, and then its kind: nobody can look any more, and a restore that brought it back would bring its kind back as well.
+  if (kind.phase === 'unserved' && stand.proof?.class === 'E1') return []
   return [
     {
       group: place.group,

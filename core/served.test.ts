@@ -126,3 +126,26 @@ test('an owner that a GET found is not looked for again while two resources shar
   equal(world.folder.commands.length, asked)
   equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type, 'keep')
 })
+
+test('nobody is asked to look at an owner that was seen to go and whose kind went after it', () => {
+  const claimed = (...lines: readonly string[]): unknown => {
+    const world = new World()
+    world.begin()
+    for (const line of [
+      'serve widget',
+      'relist widget',
+      'put widget/x',
+      'put pod/a <- widget/x',
+      'delete widget/x',
+      'settle pod/a blocked',
+      ...lines,
+      'beat 600',
+    ])
+      world.step(line)
+    const last = world.folder.commands.at(-1)
+    if (last?.type !== 'DeleteObject') throw new Error('no DELETE')
+    return [last.evidence, last.owners.length]
+  }
+  deepEqual(claimed(), ['E1', 1])
+  deepEqual(claimed('unserve widget'), ['E1', 0])
+})
