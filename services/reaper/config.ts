@@ -17,7 +17,7 @@ export interface ReaperConfig {
    * twice as long each time.
    */
   readonly firstContactMs: number
-  /** An owner that waits is looked up again when its deletion, or the news that decided the command, is older than this: it may have been turned to orphan since. */
+  /** An owner that waits or orphans is looked up again when its deletion, or the news that decided the command, is older than this: another end may have been asked for since. */
   readonly waitingProofAfterMs: number
   /** So is any other owner when the news that decided is older than this: no cluster is restored within it, not even one that nobody called meanwhile. */
   readonly goneProofAfterMs: number
