@@ -245,5 +245,5 @@ function seen(type: 'ObjectAdded' | 'ObjectUpdated', object: ObjectMeta): Logged
 }
 
 function deleted(object: ObjectMeta): LoggedEvent {
-  return { type: 'ObjectDeleted', cluster: CLUSTER, epoch: EPOCH, object }
+  return { type: 'ObjectDeleted', cluster: CLUSTER, epoch: EPOCH, object, ageMs: 0 }
 }

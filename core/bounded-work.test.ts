@@ -44,7 +44,7 @@ function added(text: string, version: number): Event {
 
 function deleted(text: string, version: number): Event {
   const about = { cluster: CLUSTER, epoch: 1 }
-  return { type: 'ObjectDeleted', ...about, object: object(text, String(version)) }
+  return { type: 'ObjectDeleted', ...about, object: object(text, String(version)), ageMs: 0 }
 }
 
 /** Folds a record and every Continue after it; what each of them brought about. */

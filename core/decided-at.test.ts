@@ -67,3 +67,17 @@ test('what a watcher tells late of an owner that waits is as old as its deletion
 test('what a watcher tells late of an owner that orphans is as old as its deletion, too', () => {
   equal(decidedOf(1_004_000, null, 'orphan'), 1_004_000)
 })
+
+test('a deletion that waited for the log, or for its watcher to wake, is as old as it may have been seen', () => {
+  const world = new World()
+  world.begin()
+  world.folder.fold(world.put('rs/a'), 1_000_000)
+  world.folder.fold(world.put('pod/d <- rs/a'), 1_000_000)
+  const told = world.remove('rs/a')
+  if (told.type !== 'ObjectDeleted') throw new Error(`a ${told.type} tells of it`)
+  const ages = world.folder
+    .fold({ ...told, ageMs: 90_000 }, 1_200_000)
+    .flatMap(({ commands }) => commands)
+    .map((command) => ('decidedAt' in command ? 1_200_000 - command.decidedAt : undefined))
+  deepEqual(ages, [90_000])
+})

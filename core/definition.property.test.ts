@@ -51,6 +51,7 @@ function story(taken: readonly Taken[], lastsMs: number, how: How): readonly Tol
       cluster: CLUSTER,
       epoch: 1,
       object: object(text, `${1_000_000 + ++version}`),
+      ageMs: 0,
     },
   })
   const until = SINCE_MS + lastsMs

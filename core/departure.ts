@@ -32,7 +32,7 @@ import { stopWaiting } from './wait.ts'
 export function objectDeleted(step: Step, event: ObjectDeleted): void {
   const state = currentCluster(step, event)
   if (state === undefined) return
-  const { cluster, object } = event
+  const { cluster, object, ageMs } = event
   const node = nodeOf(step.graph, cluster, object.uid)
   const seen = node === undefined ? undefined : seenOf(step.graph, cluster, object, object.uid)
   const order =
@@ -44,7 +44,7 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
   }
   const isOurs = node !== undefined && goesByUs(node)
   const heldSince = isOurs && node.verdict?.evidence === 'E1' ? (node.hold?.since ?? null) : null
-  const proof = { ...proofOf(step, state, cluster, object, 'E1'), isOurs, heldSince }
+  const proof = { ...proofOf(step, state, cluster, object, 'E1'), ageMs, isOurs, heldSince }
   depart(step, state, cluster, object, proof, 'its deletion was seen')
 }
 
@@ -135,6 +135,7 @@ export function proofOf(
     class: evidence,
     position: step.at.position,
     at: step.at.timestamp,
+    ageMs: 0,
     clusterEpoch: state.clusterEpoch,
     versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
     command: null,

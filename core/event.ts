@@ -81,6 +81,8 @@ export interface ObjectDeleted {
   readonly epoch: number
   /** The last state, with the version of the deletion. */
   readonly object: ObjectMeta
+  /** How long before it could be told it may have been seen, where that is more than a second: the log was away, or the watcher slept. */
+  readonly ageMs: number
 }
 
 /** Versions moved, content did not: one batch for one kind and partition. In a relist it counts as listed. */

@@ -163,7 +163,7 @@ class Run {
     life.goneAt = this.#now
     life.byUs = byUs
     const last: ObjectMeta = object(life.text, String(++this.#version))
-    this.#tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last })
+    this.#tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last, ageMs: 0 })
   }
 
   #see(text: string): void {

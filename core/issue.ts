@@ -165,7 +165,7 @@ function commandFor(
  */
 function decidedUpTo(step: Step, cluster: ClusterId, stands: readonly Stand[]): number {
   const times = stands.flatMap(({ standing, reference, proof, orphanedAt }) => {
-    if (proof !== null) return proof.at
+    if (proof !== null) return proof.at - proof.ageMs
     if (standing !== 'waiting' && standing !== 'orphaned') return []
     const owner = nodeOf(step.graph, cluster, reference.uid)
     return [

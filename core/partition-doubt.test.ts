@@ -71,7 +71,13 @@ class World {
   remove(text: string): void {
     this.#version += 1
     const gone = object(text, String(this.#version))
-    this.tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: this.#epoch, object: gone })
+    this.tell({
+      type: 'ObjectDeleted',
+      cluster: CLUSTER,
+      epoch: this.#epoch,
+      object: gone,
+      ageMs: 0,
+    })
   }
 
   found(text: string): void {

@@ -54,7 +54,7 @@ export interface Protection {
   readonly othersMarks: boolean
 }
 
-export const FOLD_VERSION = 8
+export const FOLD_VERSION = 9
 
 const MINUTE_MS = 60_000
 

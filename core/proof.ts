@@ -26,6 +26,8 @@ export interface Proof {
   readonly position: bigint
   /** Append time of that event, in milliseconds. */
   readonly at: number
+  /** How long before that its watcher may have seen it, in milliseconds; 0 where it told at once. */
+  readonly ageMs: number
   readonly clusterEpoch: number
   /** Versions under which the owner's kind was served then. */
   readonly versions: readonly string[]

@@ -7,6 +7,21 @@ import type { BrokenBuild } from './broken-build.ts'
 
 export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
+    name: 'a deletion is as old as its record',
+    mistake: 'what a watcher says of its age is not counted',
+    changes: [
+      {
+        file: 'core/issue.ts',
+        from: 'return proof.at - proof.ageMs',
+        to: 'return proof.at',
+      },
+    ],
+    by: {
+      file: 'core/decided-at.test.ts',
+      test: 'a deletion that waited for the log, or for its watcher to wake, is as old as it may have been seen',
+    },
+  },
+  {
     name: 'unknown is absent',
     mistake: 'an owner that nobody has seen counts as gone',
     changes: [
@@ -453,7 +468,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/issue.ts',
-        from: 'if (proof !== null) return proof.at',
+        from: 'if (proof !== null) return proof.at - proof.ageMs',
         to: 'if (proof !== null) return []',
       },
     ],

@@ -7,6 +7,36 @@ import type { BrokenBuild } from './broken-build.ts'
 
 export const BROKEN_WATCHER: readonly BrokenBuild[] = [
   {
+    name: 'what waited for the log is news',
+    mistake: 'a deletion from before a restore counts as seen when the log had it',
+    changes: [
+      {
+        file: 'services/watcher/publisher.ts',
+        from: 'if (ageMs < AGE_TOLD_MS) return record',
+        to: 'if (ageMs >= 0) return record',
+      },
+    ],
+    by: {
+      file: 'sim/restore.test.ts',
+      test: 'a restore while the log was away for its watcher changes nothing, 1000 ms after an outage of 5000 ms',
+    },
+  },
+  {
+    name: 'what a watcher reads when it wakes is news',
+    mistake: 'what waited in a socket counts as seen when it was read',
+    changes: [
+      {
+        file: 'services/watcher/lag.ts',
+        from: 'return lostMs < this.#config.behindMs ? 0 : lostMs',
+        to: 'return lostMs < 1e12 ? 0 : lostMs',
+      },
+    ],
+    by: {
+      file: 'sim/restore.test.ts',
+      test: 'a restore while the watcher slept changes nothing, 1000 ms after an outage of 5000 ms',
+    },
+  },
+  {
     name: 'a kind that answers 404 is empty',
     mistake: 'a list that failed is finished as if nothing were there',
     changes: [
@@ -141,9 +171,9 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     mistake: 'an append whose answer was lost is given up',
     changes: [
       {
-        file: 'services/watcher/log-retry.ts',
-        from: 'return await untilDone(deps, () => deps.log.append(topic, partition, records), signal)',
-        to: "return await untilDone(deps, () => deps.log.append(topic, partition, records).catch((error) => { if (error.remedy === 'retry') return 0n; throw error }), signal)",
+        file: 'services/watcher/publisher.ts',
+        from: "return this.#deps.log.append('events', lane.partition, records)",
+        to: "return this.#deps.log.append('events', lane.partition, records).catch((error) => { if (error.remedy === 'retry') return 0n; throw error })",
       },
     ],
     by: {

@@ -216,7 +216,7 @@ export const logFaults: readonly Fault[] = [
           left--
           world.reached('F97')
           const { cluster, object } = event
-          const forged = { type: 'ObjectDeleted', cluster, epoch: 0, object } as const
+          const forged = { type: 'ObjectDeleted', cluster, epoch: 0, object, ageMs: 0 } as const
           const record = { key, value: world.codec.encode(forged) }
           const { log } = world.broker
           world.time.at(world.time.monotonicMs() + SECOND, () => {

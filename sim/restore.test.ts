@@ -3,6 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Preset, policyFor } from '../core/policy.ts'
 import { ExchangeError } from '../ports/exchange.ts'
+import { LogError } from '../ports/log.ts'
 import { draw } from './options.ts'
 import type { Site } from './site.ts'
 import { WholeWorld } from './world.ts'
@@ -75,8 +76,15 @@ for (const each of cases) {
   })
 }
 
+const WITHOUT = [
+  'the graph was down',
+  'the reaper slept',
+  'the watcher slept',
+  'the log was away for its watcher',
+] as const
+
 // Those who have nothing to do while the server is away make no call that fails.
-for (const who of ['the graph was down', 'the reaper slept'] as const) {
+for (const who of WITHOUT) {
   for (const [outageMs, laterMs] of [
     [5_000, 1_000],
     [90_000, 1_000],
@@ -154,9 +162,16 @@ async function downAtFirst(world: WholeWorld, method: string): Promise<() => voi
   return up
 }
 
-function without(world: WholeWorld, who: 'the graph was down' | 'the reaper slept'): () => void {
-  const isMeant = ({ roles }: (typeof world.slots)[number]): boolean =>
-    who === 'the graph was down' ? roles.folds : roles.reaps
+function without(world: WholeWorld, who: (typeof WITHOUT)[number]): () => void {
+  if (who === 'the log was away for its watcher')
+    return world.broker.hinder(async ({ by }) => {
+      if (by.name.startsWith('watcher')) throw new LogError('UNAVAILABLE', 'the log is away')
+      return undefined
+    })
+  const isMeant = ({ roles }: (typeof world.slots)[number]): boolean => {
+    if (who === 'the graph was down') return roles.folds
+    return who === 'the reaper slept' ? roles.reaps : roles.watches
+  }
   const slot = world.slots.find(isMeant)
   if (slot === undefined) throw new Error('Nobody has that role.')
   if (who === 'the graph was down') return slot.holdDown()

@@ -246,7 +246,13 @@ export class ModelCluster {
     const removed = { ...object, resourceVersion: String(this.#version) }
     this.objects.delete(object.uid)
     this.#departed.push(removed)
-    this.#tell(object, { type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: removed })
+    this.#tell(object, {
+      type: 'ObjectDeleted',
+      cluster: CLUSTER,
+      epoch: 1,
+      object: removed,
+      ageMs: 0,
+    })
   }
 
   #tell(object: ObjectMeta, event: Event): void {

@@ -143,6 +143,7 @@ export class World {
       cluster: this.#at.cluster,
       epoch: this.#at.epoch,
       object: removed,
+      ageMs: 0,
     }
   }
 

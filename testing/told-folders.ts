@@ -50,7 +50,7 @@ export class ToldFolders {
 
   remove(owner: ObjectMeta): void {
     const last = { ...owner, resourceVersion: String(++this.#version) }
-    this.tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last })
+    this.tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last, ageMs: 0 })
   }
 
   /** What of a kind is still there. */

@@ -148,6 +148,7 @@ const proof = record<Proof>({
   class: word<Proof['class']>({ E1: 1, E2: 1, E3: 1, E4: 1 }),
   position: offset,
   at: number,
+  ageMs: number,
   clusterEpoch: number,
   versions: list(text),
   command: maybe(text),
@@ -277,7 +278,7 @@ const sighting = { ...told, sync: maybe(number), object }
 const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   ObjectAdded: sighting,
   ObjectUpdated: sighting,
-  ObjectDeleted: { ...told, object },
+  ObjectDeleted: { ...told, object, ageMs: number },
   Touched: {
     ...groupKind,
     ...told,

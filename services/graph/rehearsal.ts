@@ -115,7 +115,7 @@ export class Rehearsal {
       partition,
       event:
         after === null
-          ? { type: 'ObjectDeleted', ...about, object: { ...before, resourceVersion } }
+          ? { type: 'ObjectDeleted', ...about, object: { ...before, resourceVersion }, ageMs: 0 }
           : { type: 'ObjectUpdated', ...about, sync: null, object: { ...after, resourceVersion } },
     })
   }

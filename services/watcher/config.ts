@@ -67,6 +67,11 @@ export interface WatcherConfig {
   /** First and longest wait before an append that did not get through is made again. */
   readonly appendRetryMinMs: number
   readonly appendRetryMaxMs: number
+  /** Between two looks at whether this process slept. */
+  readonly awakeMs: number
+  /** Who slept, or read nothing, for so long may be behind; and for how long after that it may still read what waited meanwhile. */
+  readonly behindMs: number
+  readonly catchUpMs: number
   /** Deleted uids remembered for each cluster, oldest forgotten first: some 15 MB. */
   readonly deletedUids: number
   /** What a stopping watcher takes at most to put what it holds on the log. */
@@ -119,6 +124,9 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   queuedBytes: 16 * KIB * KIB,
   appendRetryMinMs: 100,
   appendRetryMaxMs: 5 * SECOND,
+  awakeMs: SECOND,
+  behindMs: 2 * SECOND,
+  catchUpMs: MINUTE,
   deletedUids: 100_000,
   stopMs: 5 * SECOND,
 }

@@ -1,16 +1,25 @@
 /** Appends: their order, what is acknowledged, and how much may wait. */
-import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { avroCodec } from '../../adapters/avro/codec.ts'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
+import { object } from '../../testing/notation.ts'
 import { seeded } from '../../testing/watcher-rig.ts'
+import type { WatcherConfig } from './config.ts'
 import { DEFAULT_CONFIG } from './config.ts'
+import { Lag } from './lag.ts'
 import type { Tellable } from './publisher.ts'
 import { Publisher } from './publisher.ts'
 
 const codec = avroCodec()
 const clock = new ManualClock()
+
+function publisherTo(log: MemoryLog, config: WatcherConfig = DEFAULT_CONFIG): Publisher {
+  const lag = new Lag({ clock, config })
+  const deps = { log, codec, clock, random: seeded(1), config, lag }
+  return new Publisher(deps, new AbortController().signal)
+}
 
 function beat(epoch: number): Tellable {
   return { type: 'Heartbeat', cluster: 'c', epoch, kinds: [] }
@@ -26,8 +35,7 @@ async function epochs(log: MemoryLog, partition: number): Promise<readonly numbe
 
 test('records stand in the order they were told, in each partition, over refusals', async () => {
   const log = new MemoryLog({ partitions: 2, clock })
-  const deps = { log, codec, clock, random: seeded(1), config: DEFAULT_CONFIG }
-  const publisher = new Publisher(deps, new AbortController().signal)
+  const publisher = publisherTo(log)
   for (let refusals = 0; refusals < 4; refusals++) log.refuseNextAppend()
   for (let epoch = 0; epoch < 1_500; epoch++)
     publisher.tell(epoch % 3 === 0 ? 0 : 1, 'c', beat(epoch))
@@ -49,10 +57,7 @@ test('records stand in the order they were told, in each partition, over refusal
 test('there is room again only when what waits is below its bound', async () => {
   const log = new MemoryLog({ partitions: 1, clock })
   const config = { ...DEFAULT_CONFIG, queuedRecords: 10, appendRecords: 5 }
-  const publisher = new Publisher(
-    { log, codec, clock, random: seeded(1), config },
-    new AbortController().signal,
-  )
+  const publisher = publisherTo(log, config)
   for (let epoch = 0; epoch < 23; epoch++) publisher.tell(0, 'c', beat(epoch))
   await publisher.room()
   equal(publisher.queued, 8)
@@ -60,13 +65,60 @@ test('there is room again only when what waits is below its bound', async () => 
 
 test('a log that only a person can help is told to whoever waits, then and later', async () => {
   const log = new MemoryLog({ partitions: 1, clock })
-  const publisher = new Publisher(
-    { log, codec, clock, random: seeded(1), config: DEFAULT_CONFIG },
-    new AbortController().signal,
-  )
+  const publisher = publisherTo(log)
   log.reopen()
   publisher.tell(0, 'c', beat(1))
   await rejects(publisher.settled(), { code: 'CLOSED' })
   await rejects(publisher.settled(), { code: 'CLOSED' })
   await rejects(publisher.room(), { code: 'CLOSED' })
+})
+
+function deletion(): Tellable {
+  const deleted = object('rs/a', '5')
+  return { type: 'ObjectDeleted', cluster: 'c', epoch: 1, object: deleted, ageMs: 0 }
+}
+
+async function ages(log: MemoryLog): Promise<readonly (number | undefined)[]> {
+  const page = await log.read('events', 0, 0n, { limit: 100, waitMs: 0 })
+  return page.entries.map(({ value }) => {
+    const event = codec.decode(value ?? new Uint8Array())
+    return event.type === 'ObjectDeleted' ? event.ageMs : undefined
+  })
+}
+
+test('a deletion says how long it waited for the log, by the time of the try that got through', async () => {
+  const log = new MemoryLog({ partitions: 1, clock })
+  const publisher = publisherTo(log)
+  publisher.tell(0, 'c', deletion())
+  await publisher.settled()
+  for (let refusals = 0; refusals < 12; refusals++) log.refuseNextAppend()
+  const toldMs = clock.monotonicMs()
+  publisher.tell(0, 'c', deletion())
+  const settled = publisher.settled().then(() => clock.monotonicMs() - toldMs)
+  await clock.advance(120_000)
+  const waitedMs = await settled
+  ok(waitedMs > 10_000)
+  deepEqual(await ages(log), [0, Math.ceil(waitedMs)])
+})
+
+test('nor is what a process reads news when it wakes, or when there was no room for long', async () => {
+  const log = new MemoryLog({ partitions: 1, clock })
+  const config = { ...DEFAULT_CONFIG, queuedRecords: 1 }
+  const publisher = publisherTo(log, config)
+  await clock.advance(60_000)
+  publisher.tell(0, 'c', deletion())
+  await publisher.settled()
+  deepEqual(await ages(log), [60_000])
+
+  const full = publisherTo(log, config)
+  for (let refusals = 0; refusals < 12; refusals++) log.refuseNextAppend()
+  for (let epoch = 0; epoch < 3; epoch++) full.tell(0, 'c', beat(epoch))
+  const begunMs = clock.monotonicMs()
+  const room = full.room().then(() => clock.monotonicMs() - begunMs)
+  await clock.advance(120_000)
+  const fullMs = await room
+  full.tell(0, 'c', deletion())
+  await full.settled()
+  const last = (await ages(log)).at(-1) ?? 0
+  ok(last >= fullMs, `${last} of ${fullMs}`)
 })

@@ -2,26 +2,37 @@
  * Puts events on the log: gathered into appends, one append at a time for each partition.
  *
  * What must stay true: in each partition records stand in the order they were told; `settled` resolves only when all that was told before is
- * acknowledged. Callers wait for `room` between pages and batches, so what is queued stays bounded.
+ * acknowledged. Callers wait for `room` between pages and batches, so what is queued stays bounded. A deletion says how long ago it may have been seen when it is
+ * sent off, each time that it is tried: the log gives it the time of the append, and the cluster may have been restored since.
  *
  * Not here: which partition an object belongs to (core/partition.ts), what is told (telling.ts).
  */
-import type { Event, Unreadable } from '../../core/event.ts'
+import type { Event, ObjectDeleted, Unreadable } from '../../core/event.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Produced } from '../../ports/log.ts'
+import type { Lag } from './lag.ts'
 import type { LogDeps } from './log-retry.ts'
-import { appendUntilDone } from './log-retry.ts'
+import { untilDone } from './log-retry.ts'
 import { Slots } from './slots.ts'
 
 export interface PublisherDeps extends LogDeps {
   readonly codec: Codec
+  readonly lag: Lag
 }
+
+/** What is told sooner is told at once. */
+const AGE_TOLD_MS = 1_000
 
 export type Tellable = Exclude<Event, Unreadable>
 
+interface Queued {
+  readonly record: Produced
+  readonly deletion: { readonly event: ObjectDeleted; readonly seenMs: number } | null
+}
+
 interface Lane {
   readonly partition: number
-  queue: Produced[]
+  queue: Queued[]
   told: number
   acked: number
   pumping: boolean
@@ -66,24 +77,31 @@ export class Publisher {
   }
 
   tell(partition: number, key: string, event: Tellable): void {
-    this.#enqueue(partition, { key, value: this.#deps.codec.encode(event) })
+    const { codec, clock, lag } = this.#deps
+    const record: Produced = { key, value: codec.encode(event) }
+    const isDeletion = event.type === 'ObjectDeleted'
+    const deletion = isDeletion ? { event, seenMs: clock.monotonicMs() - lag.ageMs() } : null
+    this.#enqueue(partition, { record, deletion })
   }
 
   /** To every partition. */
   broadcast(key: string, event: Tellable): void {
     const record: Produced = { key, value: this.#deps.codec.encode(event) }
     for (let partition = 0; partition < this.partitions; partition++) {
-      this.#enqueue(partition, record)
+      this.#enqueue(partition, { record, deletion: null })
     }
   }
 
   /** Resolves when more may be told. Rejects when the log is lost to us. */
   async room(): Promise<void> {
-    const { queuedRecords, queuedBytes } = this.#deps.config
+    const { clock, lag, config } = this.#deps
+    const { queuedRecords, queuedBytes } = config
     this.#throwIfLost()
+    const begunMs = clock.monotonicMs()
     while (this.#queuedRecords > queuedRecords || this.#queuedBytes > queuedBytes) {
       await this.#progress.promise
     }
+    lag.stood(clock.monotonicMs() - begunMs)
   }
 
   /** Resolves when all that was told until now is acknowledged. */
@@ -95,13 +113,13 @@ export class Publisher {
     }
   }
 
-  #enqueue(partition: number, record: Produced): void {
+  #enqueue(partition: number, queued: Queued): void {
     const lane = this.#lanes[partition]
     if (lane === undefined) throw new RangeError(`The log has no partition ${partition}.`)
-    lane.queue.push(record)
+    lane.queue.push(queued)
     lane.told++
     this.#queuedRecords++
-    this.#queuedBytes += sizeOf(record)
+    this.#queuedBytes += sizeOf(queued.record)
     if (lane.pumping) return
     lane.pumping = true
     this.#pump(lane).catch((error: unknown) => this.#lose(error))
@@ -122,7 +140,11 @@ export class Publisher {
     while (lane.queue.length > 0) {
       await this.#slots.use(async () => {
         const batch = this.#take(lane)
-        await appendUntilDone(this.#deps, 'events', lane.partition, batch.records, this.#signal)
+        const append = (): Promise<bigint> => {
+          const records = batch.records.map((queued) => this.#aged(queued))
+          return this.#deps.log.append('events', lane.partition, records)
+        }
+        await untilDone(this.#deps, append, this.#signal)
         lane.acked += batch.records.length
         this.#ackedRecords += batch.records.length
         this.#queuedRecords -= batch.records.length
@@ -136,11 +158,20 @@ export class Publisher {
     lane.pumping = false
   }
 
-  #take(lane: Lane): { readonly records: readonly Produced[]; readonly bytes: number } {
+  /** As it is to be sent off now. */
+  #aged({ record, deletion }: Queued): Produced {
+    if (deletion === null) return record
+    const { clock, codec, lag } = this.#deps
+    const ageMs = Math.max(clock.monotonicMs() - deletion.seenMs, lag.ageMs())
+    if (ageMs < AGE_TOLD_MS) return record
+    return { ...record, value: codec.encode({ ...deletion.event, ageMs: Math.ceil(ageMs) }) }
+  }
+
+  #take(lane: Lane): { readonly records: readonly Queued[]; readonly bytes: number } {
     const { appendRecords, appendBytes } = this.#deps.config
     let count = 0
     let bytes = 0
-    for (const record of lane.queue) {
+    for (const { record } of lane.queue) {
       const size = sizeOf(record)
       if (count === appendRecords || (count > 0 && bytes + size > appendBytes)) break
       count++

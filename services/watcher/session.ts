@@ -17,6 +17,7 @@ import { ControlReader } from './control-reader.ts'
 import { IdentityGuard, WatcherError } from './identity.ts'
 import type { KindMonitor, MonitorEnd } from './kind-monitor.ts'
 import { KindRoster } from './kind-roster.ts'
+import { Lag } from './lag.ts'
 import type { LogDeps } from './log-retry.ts'
 import { appendUntilDone, untilDone } from './log-retry.ts'
 import { MarkWriter } from './mark-writer.ts'
@@ -49,6 +50,7 @@ export class Session {
   readonly #read: readonly KindMark[]
   readonly #signal: AbortSignal
   readonly #scope: Scope
+  readonly #lag: Lag
   /** Ends what is still on its way to the log. */
   readonly #cut = new AbortController()
   readonly #publisher: Publisher
@@ -67,7 +69,8 @@ export class Session {
     this.#read = read
     this.#signal = signal
     this.#scope = new Scope(signal)
-    const publisher = new Publisher(deps, this.#cut.signal)
+    this.#lag = new Lag(deps)
+    const publisher = new Publisher({ ...deps, lag: this.#lag }, this.#cut.signal)
     const identity = new IdentityGuard(deps.server, reign.cluster)
     const shared = { ...deps, reign, publisher, identity }
     this.#publisher = publisher
@@ -146,6 +149,7 @@ export class Session {
     return [
       (signal) => this.#beat(signal),
       (signal) => this.#roster.follow(signal),
+      this.#every(config.awakeMs, async () => this.#lag.tick()),
       this.#every(config.touchedMs, () => this.#sendTouched()),
       this.#every(config.watermarkMs, () => this.#writeMarks(control)),
       this.#every(config.controlPollMs, (signal) => this.#heed(control, signal)),

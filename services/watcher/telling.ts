@@ -179,6 +179,7 @@ export class Telling {
       cluster,
       epoch,
       object,
+      ageMs: 0,
     })
     counters.deleted++
     this.#advance(resourceVersion)

@@ -52,6 +52,25 @@ test('a live watch tells what is added, changed and deleted', async () => {
   equal(rig.kind('ConfigMap')?.objects, 0)
 })
 
+test('a deletion says how old it may be: nothing while all goes well, and all the time that the log took nothing', async () => {
+  await started()
+  for (const name of ['a', 'b']) await rig.create(CONFIG_MAPS, name)
+  await rig.clock.advance(300_000)
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(0)
+  rig.stuck = 'events'
+  await rig.remove(`${CONFIG_MAPS}/b`)
+  await rig.clock.advance(90_000)
+  rig.stuck = null
+  await rig.clock.advance(10_000)
+  const ages = (await rig.events()).flatMap((event) =>
+    event.type === 'ObjectDeleted' ? [event.ageMs] : [],
+  )
+  const [atOnce, late = 0] = ages
+  equal(atOnce, 0)
+  ok(late >= 90_000 && late <= 100_000, `${late}`)
+})
+
 test('writes that change nothing we read are told as touched, once for many', async () => {
   await started()
   await rig.create(CONFIG_MAPS, 'a')
