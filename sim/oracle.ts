@@ -135,6 +135,14 @@ function isOrphaned(
   )
 }
 
+/** Since it went its kind was made again in the other scope: what is named by it now is another place, where it never was. */
+function hasOtherScope({ server, orphaned }: Judged, { kind, uid }: Reference): boolean {
+  const owner = orphaned.get(uid)
+  if (owner === undefined || kind !== 'Widget') return false
+  const scope = owner.metadata.namespace === undefined ? 'Cluster' : 'Namespaced'
+  return scope !== (widgetScope(server) ?? scope)
+}
+
 interface DeleteBody {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string }
   readonly propagationPolicy?: string
@@ -154,8 +162,9 @@ function objectionToDelete(judged: Judged, sent: DeleteBody, object: ApiObject):
     if (ground === 'unresolvable') return `${reference.name} cannot be resolved (I6)`
     if (ground === 'live') return `${reference.name} lives (I1)`
     if (ground === 'orphaning') return `${reference.name} is orphaning (I1)`
-    if (ground !== 'waiting' && isOrphaned(judged.orphaned, object, reference))
-      return `${reference.name} orphaned its dependents (P10)`
+    const isMarked =
+      isOrphaned(judged.orphaned, object, reference) && !hasOtherScope(judged, reference)
+    if (ground !== 'waiting' && isMarked) return `${reference.name} orphaned its dependents (P10)`
   }
   return ''
 }

@@ -112,7 +112,7 @@ export class Truth implements Judged {
     return endedMs !== undefined && this.#site.nowMs - endedMs < ENDED_MS
   }
 
-  #remember({ before, after, kind }: Effect): void {
+  #remember({ before, after, kind }: Effect, isOurs: boolean): void {
     const { nowMs } = this.#site
     if (after === null && before !== null) {
       const { uid } = before.metadata
@@ -125,7 +125,9 @@ export class Truth implements Judged {
       const named = this.#named.get(after.metadata.uid) ?? new Map<string, number>()
       this.#named.set(after.metadata.uid, named)
       const names = namesOf(after.metadata)
-      if (!named.has(names)) named.set(names, nowMs)
+      // What we took off ourselves is nobody's change: what is left has been named since before.
+      const sinceMs = isOurs && before !== null ? named.get(namesOf(before.metadata)) : undefined
+      if (!named.has(names)) named.set(names, sinceMs ?? nowMs)
     }
     const isEnding = after === null || after.metadata.deletionTimestamp !== undefined
     const { name = '' } = (after ?? before)?.metadata ?? {}
@@ -134,7 +136,7 @@ export class Truth implements Judged {
 
   see(effect: Effect, acting: Acting | undefined): void {
     this.#forgetTheUnseen()
-    this.#remember(effect)
+    this.#remember(effect, acting !== undefined)
     const { before, after } = effect
     const { finalizers = [], uid = '' } = after?.metadata ?? {}
     this.#sentMs = acting?.sentMs ?? this.#time.monotonicMs()
