@@ -6,7 +6,7 @@
  * Not here: relists and connections, whose keys their services know.
  */
 import type { ClusterId } from './object.ts'
-import type { Protection } from './policy.ts'
+import type { Mode, Protection } from './policy.ts'
 import type { Control } from './record.ts'
 
 export const PAUSE_PREFIX = 'pause/'
@@ -27,7 +27,12 @@ export function protectKey(cluster: ClusterId, subject: string): string {
 
 /** What one record protects; undefined when it cannot be understood, and then nobody may act. */
 export type Protecting =
-  | { readonly type: 'policy'; readonly protection: Protection | null }
+  | {
+      readonly type: 'policy'
+      readonly protection: Protection | null
+      /** Null: none is told. */
+      readonly mode: Mode | null
+    }
   | {
       readonly type: 'subject'
       readonly cluster: ClusterId
@@ -42,7 +47,7 @@ export function protectingOf(key: string, record: Control | null): Protecting | 
   if (subject === undefined) {
     if (cluster !== POLICY) return undefined
     if (record !== null && record.protection === null) return undefined
-    return { type: 'policy', protection: record?.protection ?? null }
+    return { type: 'policy', protection: record?.protection ?? null, mode: record?.mode ?? null }
   }
   const isLifted = record === null || record.verb === 'unprotect'
   try {

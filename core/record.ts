@@ -14,7 +14,7 @@ import type {
   Scope,
   Uid,
 } from './object.ts'
-import type { Protection } from './policy.ts'
+import type { Mode, Protection } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
 import type { Standing } from './standing.ts'
 
@@ -88,6 +88,8 @@ export interface Control {
   readonly connected: boolean
   /** Of `protect/policy`: what the policy protects. */
   readonly protection: Protection | null
+  /** Beside it: the policy's mode. Null where none is told. */
+  readonly mode: Mode | null
   readonly who: string
   readonly why: string
 }

@@ -7,6 +7,21 @@ import type { BrokenBuild } from './broken-build.ts'
 
 export const BROKEN_REAPER: readonly BrokenBuild[] = [
   {
+    name: 'a command goes by the mode that it was given under',
+    mistake: 'a person asks for dry runs only, and what is on its way is carried out',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: "if (facts.policyMode === 'dry-run') return",
+        to: "if (facts.policyMode === command.mode && facts.policyMode === 'dry-run') return",
+      },
+    ],
+    by: {
+      file: 'services/reaper/gate.test.ts',
+      test: 'takes the stricter of the policy now and what it was in the command',
+    },
+  },
+  {
     name: 'a DELETE without the uid',
     mistake: 'a namesake goes instead',
     changes: [

@@ -21,7 +21,7 @@ function rig() {
       const about = { cluster: site.id, who: '', why: '' }
       const control: Control = {
         ...{ type: 'Control', verb: 'epoch', ...about },
-        ...{ kind: null, number, connected: true, protection: null },
+        ...{ kind: null, number, connected: true, protection: null, mode: null },
       }
       const records = [{ key: `cluster/${site.id}`, value: world.codec.encode(control) }]
       checker?.appended?.(world, { topic: 'control', partition: 0, records, by })

@@ -185,7 +185,7 @@ export async function direct(
   const about = { cluster, who, why }
   const control: Control = {
     ...{ type: 'Control', verb, ...about },
-    ...{ kind: null, number: 0, connected: false, protection: null },
+    ...{ kind: null, number: 0, connected: false, protection: null, mode: null },
   }
   const key = subject === '' ? pauseKey(cluster) : protectKey(cluster, subject)
   await log.append('control', 0, [{ key, value: codec.encode(control) }])

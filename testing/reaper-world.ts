@@ -22,7 +22,7 @@ import {
 import { PROTECT_POLICY_KEY, protectKey } from '../core/control-key.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import { objectKey } from '../core/partition.ts'
-import { type Protection, policyFor } from '../core/policy.ts'
+import { type Mode, type Protection, policyFor } from '../core/policy.ts'
 import type { Control } from '../core/record.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import type { Codec } from '../ports/codec.ts'
@@ -150,16 +150,17 @@ export class World {
     await this.#tellControl(protectKey('', subject), { verb, cluster: '' })
   }
 
-  async protectByPolicy(more: Partial<Protection>): Promise<void> {
-    const { protection } = policyFor('enforce', 'parity')
-    const all = { ...protection, ...more }
-    await this.#tellControl(PROTECT_POLICY_KEY, { verb: 'protect', protection: all, cluster: '' })
+  async protectByPolicy(more: Partial<Protection>, mode: Mode = 'enforce'): Promise<void> {
+    const { protection: none } = policyFor(mode, 'parity')
+    const protection = { ...none, ...more }
+    await this.#tellControl(PROTECT_POLICY_KEY, { verb: 'protect', protection, mode, cluster: '' })
   }
 
   async #tellControl(key: string, more: Partial<Control> & Pick<Control, 'verb'>): Promise<void> {
     const record: Control = {
       type: 'Control',
       protection: null,
+      mode: null,
       cluster: this.id,
       kind: null,
       number: ++this.#numbers,

@@ -189,6 +189,7 @@ export class WatcherRig {
     const value = this.codec.encode({
       type: 'Control',
       protection: null,
+      mode: null,
       verb: 'relist',
       cluster,
       kind,

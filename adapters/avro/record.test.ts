@@ -473,6 +473,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     kind: maybe(record(groupKind)),
     number,
     connected: truth,
+    mode: maybe(mode),
     protection: maybe(protection),
     who: text,
     why: text,

@@ -159,7 +159,14 @@ test('a DELETE whose credentials ran out is not sent after a pause that was pres
   const clock = systemClock()
   await using log = new MemoryLog({ partitions: 1, clock })
   const order = async (key: string, verb: 'epoch' | 'pause'): Promise<void> => {
-    const said = { protection: null, cluster: world.id, kind: null, number: 1, connected: true }
+    const said = {
+      protection: null,
+      mode: null,
+      cluster: world.id,
+      kind: null,
+      number: 1,
+      connected: true,
+    }
     const value = world.codec.encode({ type: 'Control', ...said, who: 'test', why: '', verb })
     await log.append('control', 0, [{ key: `${key}/${world.id}`, value }])
   }

@@ -137,6 +137,7 @@ export class Batch {
       const record = this.#codec.encode({
         type: 'Control',
         protection: null,
+        mode: null,
         verb: 'relist',
         cluster,
         kind,

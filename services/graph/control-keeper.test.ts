@@ -22,7 +22,15 @@ function order(verb: Directive['verb'], subject = ''): Directive {
 }
 
 async function say(log: MemoryLog, key: string, verb: Control['verb']): Promise<void> {
-  const rest = { kind: null, number: 0, connected: false, protection: null, who: 'ann', why: '' }
+  const rest = {
+    kind: null,
+    number: 0,
+    connected: false,
+    protection: null,
+    mode: null,
+    who: 'ann',
+    why: '',
+  }
   const value = codec.encode({ type: 'Control', verb, cluster: 'c', ...rest })
   await log.append('control', 0, [{ key, value }])
 }

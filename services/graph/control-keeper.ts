@@ -63,8 +63,9 @@ async function sayAgain(parts: ControlKeeperParts, signal: AbortSignal): Promise
     value: codec.encode({ ...NOTHING, ...control }),
   }))
   if (policy !== undefined && said.get(PROTECT_POLICY_KEY)?.value == null) {
-    const { protection } = policy.policy
-    const control = { ...NOTHING, verb: 'protect', protection, who: policy.who, why: WHY } as const
+    const { protection, mode } = policy.policy
+    const said = { protection, mode, who: policy.who, why: WHY }
+    const control = { ...NOTHING, verb: 'protect', ...said } as const
     records.push({ key: PROTECT_POLICY_KEY, value: codec.encode(control) })
   }
   // A resume that is given in just this moment is said over: reapers then wait for another one.
@@ -107,4 +108,5 @@ const NOTHING = {
   number: 0,
   connected: false,
   protection: null,
+  mode: null,
 } as const

@@ -217,6 +217,7 @@ function controlOf(
     number: 0,
     connected: false,
     protection: null,
+    mode: null,
     who,
     why,
   })

@@ -12,7 +12,14 @@ import { beginGeneration } from './generation.ts'
 const SIGNAL = new AbortController().signal
 
 function control(more: Partial<Control>): Uint8Array {
-  const rest = { cluster: 'c', kind: null, number: 1, connected: true, protection: null }
+  const rest = {
+    cluster: 'c',
+    kind: null,
+    number: 1,
+    connected: true,
+    protection: null,
+    mode: null,
+  }
   return codec.encode({
     type: 'Control',
     verb: 'protect',

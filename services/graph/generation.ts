@@ -48,7 +48,7 @@ async function pause({ to, codec, who }: GenerationParts): Promise<void> {
   const said = { cluster: '', who, why: WHY } as const
   const control: Control = {
     ...{ type: 'Control', verb: 'pause', kind: null, number: 1, connected: false },
-    ...{ protection: null, ...said },
+    ...{ protection: null, mode: null, ...said },
   }
   await to.append('control', 0, [{ key: pauseKey(''), value: codec.encode(control) }])
   await direct(to, codec, { verb: 'pause', subject: '', ...said })

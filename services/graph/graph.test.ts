@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryCoordinator } from '../../adapters/memory/placement.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
+import { PROTECT_POLICY_KEY } from '../../core/control-key.ts'
 import { policyOf } from '../../core/graph.ts'
 import { policyFor } from '../../core/policy.ts'
 import type { Log } from '../../ports/log.ts'
@@ -144,6 +145,10 @@ test('whoever has a partition sees to it that its policy is the one asked for, o
     const { entries } = await log.read('events', partition, 0n, { limit: 10, waitMs: 0 })
     equal(entries.length, 1)
   }
+  // Reapers know from there at once of a softer mode, whatever is still on its way to them.
+  const said = (await log.latest('control', 0)).find(({ key }) => key === PROTECT_POLICY_KEY)
+  const control = codec.decode(said?.value ?? new Uint8Array())
+  equal(control.type === 'Control' && control.mode, 'enforce')
 })
 
 test('a task that was fenced while it is still ours is taken back, and the others never stopped', async (t) => {

@@ -9,7 +9,7 @@
  */
 import { PROTECT_POLICY_KEY } from '../../core/control-key.ts'
 import { policyOf } from '../../core/graph.ts'
-import type { Policy, Protection } from '../../core/policy.ts'
+import type { Policy } from '../../core/policy.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
@@ -170,7 +170,10 @@ function statusOf({ placed: { partition, role }, work }: Seat): PartitionStatus 
   return { partition, role, ...(work?.status() ?? opening) }
 }
 
-/** Appends a `PolicyChanged` if the last one folded differs; before it tells reapers and watchers what it protects. Call it once the task is restored. */
+/**
+ * Appends a `PolicyChanged` if the last one folded differs; before it tells reapers its mode, so that a softer one stops what is on its way, and reapers and watchers what it protects.
+ * Call it once the task is restored.
+ */
 export async function ensurePolicy(
   log: Log,
   codec: Codec,
@@ -180,7 +183,7 @@ export async function ensurePolicy(
 ): Promise<void> {
   const folded = policyOf(readerOf(store, codec))
   const why = 'asked for at start'
-  await tellProtection(log, codec, policy.protection, who, why)
+  await tellControl(log, codec, policy, who, why)
   const bytesOf = (each: Policy): Uint8Array =>
     codec.encode({ type: 'PolicyChanged', policy: each, who, why })
   const value = bytesOf(policy)
@@ -188,17 +191,17 @@ export async function ensurePolicy(
   await log.append('events', partition, [{ key: 'policy', value }])
 }
 
-async function tellProtection(
+async function tellControl(
   log: Log,
   codec: Codec,
-  protection: Protection,
+  { protection, mode }: Policy,
   who: string,
   why: string,
 ): Promise<void> {
   const nothing = { cluster: '', kind: null, number: 0, connected: false }
   const value = codec.encode({
     ...{ type: 'Control', verb: 'protect', ...nothing },
-    ...{ protection, who, why },
+    ...{ protection, mode, who, why },
   })
   const latest = await log.latest('control', 0)
   const told = latest.find(({ key }) => key === PROTECT_POLICY_KEY)?.value

@@ -11,7 +11,7 @@ import { PAUSE_PREFIX, PROTECT_PREFIX, protectingOf } from '../../core/control-k
 import type { Projection } from '../../core/mark.ts'
 import { projectionOf } from '../../core/mark.ts'
 import type { ClusterId } from '../../core/object.ts'
-import type { Protection } from '../../core/policy.ts'
+import type { Mode, Protection } from '../../core/policy.ts'
 import type { GuardedSubject, Guarding } from '../../core/protection.ts'
 import type { Control as ControlRecord } from '../../core/record.ts'
 import { readSubject } from '../../core/subject.ts'
@@ -23,6 +23,8 @@ import type { LogRetry } from './log-retry.ts'
 export interface Control {
   /** Why nothing may be done in this cluster now; empty when it may. */
   pausedBecause(cluster: ClusterId): string
+  /** As the policy has it, whatever a command was given under; `enforce` where none is told. */
+  policyMode(): Mode
   /** What must not be deleted there. */
   guarding(cluster: ClusterId): Guarding
   /** Labels and annotations that objects have to be read with, so that it is seen. */
@@ -67,6 +69,7 @@ export function createControl(
   /** Keys under `protect/` that cannot be understood. */
   const unclear = new Set<string>()
   let policy: Protection | null = null
+  let mode: Mode | null = null
   let next = 0n
   /** When it was last asked what stands, by a question that was answered. Monotonic. */
   let askedAt = Number.NEGATIVE_INFINITY
@@ -97,7 +100,10 @@ export function createControl(
     const protecting = record === undefined ? undefined : protectingOf(key, record)
     if (protecting === undefined) unclear.add(key)
     else unclear.delete(key)
-    if (protecting?.type === 'policy') policy = protecting.protection
+    if (protecting?.type === 'policy') {
+      policy = protecting.protection
+      mode = protecting.mode
+    }
     if (protecting?.type === 'subject') {
       const { cluster, subject, isLifted } = protecting
       if (isLifted || record == null) subjects.delete(key)
@@ -120,6 +126,7 @@ export function createControl(
       subjects.clear()
       unclear.clear()
       policy = null
+      mode = null
     }
     for (const entry of entries) apply(entry)
     next = end
@@ -148,6 +155,7 @@ export function createControl(
       const isFresh = clock.monotonicMs() - askedAt <= bounds.controlFreshMs
       return isFresh ? '' : 'whether it is paused cannot be read'
     },
+    policyMode: () => mode ?? 'enforce',
     guarding: (cluster) => ({
       policy: policy ?? NOTHING,
       subjects: subjectsOf(cluster),

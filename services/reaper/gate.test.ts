@@ -30,6 +30,7 @@ const FINE: Facts = {
   },
   isUnbroken: true,
   mode: 'enforce',
+  policyMode: 'enforce',
   unlocked: undefined,
 }
 
@@ -54,6 +55,7 @@ const facts: readonly (readonly [string, Partial<Facts>, string])[] = [
   ['of an older epoch', { clusterEpoch: 2 }, "the cluster's epoch is 2, the command's 1"],
   ['of a newer epoch', { clusterEpoch: 0 }, "the cluster's epoch is 0, the command's 1"],
   ['where nothing may be done', { mode: 'observe' }, 'this reaper only observes'],
+  ['given under another policy', { policyMode: 'observe' }, 'the policy only observes by now'],
 ]
 
 for (const [what, more, reason] of facts) {
@@ -131,6 +133,18 @@ for (const [mode, own, how] of modes) {
     deepEqual(pass, { type: 'Go', ...how })
   })
 }
+
+test('takes the stricter of the policy now and what it was in the command', () => {
+  const [now, before] = [{ ...FINE, policyMode: 'dry-run' } as const, FINE]
+  deepEqual(judge(deleteObject(), now, BOUNDS), {
+    type: 'Go',
+    dryRun: true,
+    insteadBecause: 'the policy asks for dry runs only by now',
+  })
+  const dry = deleteObject({ mode: 'dry-run' })
+  for (const facts of [now, before])
+    deepEqual(judge(dry, facts, BOUNDS), { type: 'Go', dryRun: true })
+})
 
 const absent = CLAIM
 const waiting = { ...CLAIM, name: 'waits', claim: 'waiting' } as const

@@ -32,6 +32,8 @@ export interface Facts {
   readonly isUnbroken: boolean
   /** The strictest that this reaper may do. */
   readonly mode: Mode
+  /** The policy's now: a command given under another one is not carried out beyond it. */
+  readonly policyMode: Mode
   /** Why there may only be dry runs for want of the cluster's own lock; undefined when nothing is wanting. */
   readonly unlocked: string | undefined
 }
@@ -53,6 +55,7 @@ export type Pass =
 
 const GO: Pass = { type: 'Go', dryRun: false }
 const ONLY_DRY = 'this reaper makes dry runs only (--mode)'
+const SOFTENED = 'the policy asks for dry runs only by now'
 const GO_DRY = { type: 'Go', dryRun: true } as const satisfies Pass
 
 /** All that can be said without asking the cluster. */
@@ -62,6 +65,7 @@ export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass 
   if (command.mode === 'dry-run') return GO_DRY
   // Whoever asked for an effect would take a dry run's success for the end of it, also once this reaper may do more.
   if (facts.mode === 'dry-run') return { ...GO_DRY, insteadBecause: ONLY_DRY }
+  if (facts.policyMode === 'dry-run') return { ...GO_DRY, insteadBecause: SOFTENED }
   const { unlocked } = facts
   return unlocked === undefined ? GO : { ...GO_DRY, insteadBecause: unlocked }
 }
@@ -75,6 +79,7 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
     return `the cluster's epoch is ${facts.clusterEpoch}, the command's ${command.clusterEpoch}`
   }
   if (facts.mode === 'observe') return 'this reaper only observes'
+  if (facts.policyMode === 'observe') return 'the policy only observes by now'
   if (needsApproval(command)) return 'needs approval'
   if (command.type === 'DeleteObject') {
     const spared = protectedPlace(command.target, evidenceFor(command), facts.guarding)

@@ -81,6 +81,11 @@ const hindrances: readonly (readonly [string, (world: World) => Promise<void>, s
     'blocked protected by its namespace default, as the policy says',
   ],
   [
+    'of a policy that only observes by now',
+    (world) => world.protectByPolicy({}, 'observe'),
+    'blocked the policy only observes by now',
+  ],
+  [
     'of a kind that people protect',
     (world) => world.protect('kind/ConfigMap'),
     'blocked protected by test; "kinfold unprotect kind/ConfigMap" lets it go',

@@ -207,6 +207,7 @@ function factsOf(
     guarding: control.guarding(id),
     isUnbroken: troubledMs !== undefined && knownMs > troubledMs,
     mode: config.mode,
+    policyMode: control.policyMode(),
     unlocked: locks?.lacking(id),
   }
 }

@@ -20,6 +20,7 @@ async function ask(log: MemoryLog, cluster: string, kind: string, number = 1): P
     ...{
       type: 'Control',
       protection: null,
+      mode: null,
       verb: 'relist',
       cluster,
       kind: { group: '', kind },

@@ -148,7 +148,7 @@ export function connectionRecord(
   codec: Codec,
   control: Pick<Control, 'cluster' | 'number' | 'connected' | 'why'>,
 ): Produced {
-  const rest = { kind: null, protection: null, who: 'watcher' }
+  const rest = { kind: null, protection: null, mode: null, who: 'watcher' }
   const record: Control = { type: 'Control', verb: 'epoch', ...rest, ...control }
   return { key: connectionKey(control.cluster), value: codec.encode(record) }
 }

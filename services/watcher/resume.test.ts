@@ -67,7 +67,15 @@ for (const how of ['stop', 'crash'] as const) {
 }
 
 async function protect(subject: string, verb: 'protect' | 'unprotect' = 'protect'): Promise<void> {
-  const rest = { kind: null, number: 1, connected: false, protection: null, who: 'ann', why: '' }
+  const rest = {
+    kind: null,
+    number: 1,
+    connected: false,
+    protection: null,
+    mode: null,
+    who: 'ann',
+    why: '',
+  }
   const value = rig.codec.encode({ type: 'Control', verb, cluster: '', ...rest })
   await rig.log.append('control', 0, [{ key: protectKey('', subject), value }])
 }
