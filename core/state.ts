@@ -465,4 +465,6 @@ export interface Position {
   readonly state: string
   readonly outputs: string
   readonly foldVersion: number
+  /** Digest of the entry before `position`, as it was folded: whether the log still says the same there. Empty where none was. */
+  readonly last: string
 }

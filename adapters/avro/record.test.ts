@@ -681,6 +681,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     state: text,
     outputs: text,
     foldVersion: number,
+    last: text,
   },
 }
 

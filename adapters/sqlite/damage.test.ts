@@ -210,7 +210,7 @@ async function isNamed(log: Log, { 'changelog/0': seen }: Content): Promise<void
   await store.write([], { changelog: seen!.end, position: 0n })
   await using task = await log.openTask(0)
   const { signal } = new AbortController()
-  const restoring = restore(log, codec, store, 0, task.fence, signal)
+  const restoring = restore(log, codec, store, 0, task.fence, clock, signal)
   await rejects(restoring, { code: 'DAMAGED', message: /the log lost its end/ })
 }
 

@@ -20,10 +20,10 @@ import { FOLD_VERSION } from '../../core/policy.ts'
 import type { Digest, Lineage } from '../../core/record.ts'
 import type { Position } from '../../core/state.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Produced, Topic, TopicBatch } from '../../ports/log.ts'
+import type { Entry, Produced, Topic, TopicBatch } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import { DecodedValues } from './decoded-values.ts'
-import { chained, NO_DIGEST } from './digest.ts'
+import { chained, digestOf, NO_DIGEST } from './digest.ts'
 import { overlaidPage } from './overlaid-page.ts'
 
 export interface BatchOptions {
@@ -60,6 +60,7 @@ export class Batch {
       state: NO_DIGEST,
       outputs: NO_DIGEST,
       foldVersion: FOLD_VERSION,
+      last: '',
     }
   }
 
@@ -179,13 +180,17 @@ export class Batch {
     return { type: 'Digest', partition, position, state, outputs, foldVersion }
   }
 
-  /** All of it, for the commit, with the position among the changes. */
-  take(): { readonly changelog: readonly Produced[]; readonly outputs: readonly TopicBatch[] } {
+  /** All of it, for the commit, with the position among the changes. `last`: the entry that was folded last, where that is to be known again. */
+  take(last?: Entry): {
+    readonly changelog: readonly Produced[]
+    readonly outputs: readonly TopicBatch[]
+  } {
     for (const [key, lineage] of this.#lineage) {
       const value = lineage === null ? null : this.#codec.encode(lineage)
       this.#putIn('lineage', partitionOf(key, this.#position.partitions), key, value)
     }
     this.#lineage.clear()
+    if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
     this.#values.set(POSITION_KEY, this.#codec.encode(this.#position))
     const changelog = [...this.#values].map(([key, value]) => ({ key, value }))
     return { changelog, outputs: [...this.#outputs.values()] }

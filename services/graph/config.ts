@@ -27,6 +27,8 @@ export const FAR: Pace = { batchMs: 500, gatherMs: 50 }
 export const TURN_MS = 4
 /** Changelog entries of one write to the store while restoring: all tasks do at once, and what each has in hand is what the collector copies. */
 export const RESTORE_LIMIT = 256
+/** By the clock on the wall, between two pages of a changelog. Null values are kept for a day at least. */
+export const STILL_MS = 21_600_000
 /** A digest for audits at least every so many records. */
 export const DIGEST_RECORDS = 1_000
 /** Wait before a task is taken over again after a failure that may pass. */

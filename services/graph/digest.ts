@@ -4,6 +4,7 @@
  * What must stay true: chained record by record, so the split into batches does not matter.
  */
 import { hash } from 'node:crypto'
+import type { Entry } from '../../ports/log.ts'
 
 export const NO_DIGEST: string = '0'.repeat(64)
 
@@ -31,6 +32,11 @@ export function chained(digest: string, pieces: readonly (string | Uint8Array)[]
     at = begin + length
   }
   return hash('sha256', buffer.subarray(0, at), 'hex')
+}
+
+/** Of one entry: another one at its offset has another. */
+export function digestOf({ timestamp, key, value }: Entry): string {
+  return chained(NO_DIGEST, [String(timestamp), key, value ?? ''])
 }
 
 function mostBytes(pieces: readonly (string | Uint8Array)[]): number {

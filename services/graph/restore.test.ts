@@ -5,10 +5,12 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
 import { prefixRange } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { codec } from '../../testing/task-rig.ts'
-import { restore } from './restore.ts'
+import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import { STILL_MS } from './config.ts'
+import { beginReplay, restore } from './restore.ts'
 
 const VALUE = Uint8Array.of(1)
+const OTHER = Uint8Array.of(2)
 
 /** A log that has compacted away a null value of `gone`: only `stays` is left, behind where the store stood. */
 class ForgetfulLog extends MemoryLog {
@@ -27,7 +29,15 @@ async function storeAfter(whole: bigint): Promise<{ keys: string[]; entries: num
   const changes = ['a/gone', 'a/stays'].map((key) => [key, VALUE] as const)
   await store.write(changes, { changelog: 1n, position: 0n })
   await using task = await log.openTask(0)
-  const { entries } = await restore(log, codec, store, 0, task.fence, new AbortController().signal)
+  const { entries } = await restore(
+    log,
+    codec,
+    store,
+    0,
+    task.fence,
+    systemClock(),
+    new AbortController().signal,
+  )
   const left = await store.page(prefixRange('a/', 10))
   equal(store.checkpoint()?.changelog, task.fence + 1n)
   return { keys: left.map(([key]) => key), entries }
@@ -51,7 +61,69 @@ test('a changelog that lost its end and grew beyond it since is refused (F39)', 
   log.cutOff('changelog', 0, 1n)
   await log.append('changelog', 0, batch('a/other', 'a/more', 'a/still'))
   await using task = await log.openTask(0)
-  const restored = restore(log, codec, store, 0, task.fence, new AbortController().signal)
+  const restored = restore(
+    log,
+    codec,
+    store,
+    0,
+    task.fence,
+    systemClock(),
+    new AbortController().signal,
+  )
   await rejects(restored, { code: 'DAMAGED', message: /before offset 3 .* lost its end/ })
   equal(store.checkpoint()?.changelog, 3n)
+})
+
+test('and it stays refused however often the process is started again, each of which leaves a fence (F39)', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const store = new MemoryStore()
+  const keys = Array.from({ length: 200 }, (_, i) => `a/${i}`)
+  const batch = keys.map((key) => ({ key, value: VALUE }))
+  await log.append('changelog', 0, batch)
+  const changes = keys.map((key) => [key, VALUE] as const)
+  await store.write([...changes, ['a/0', OTHER]], { changelog: 200n, position: 0n })
+  log.cutOff('changelog', 0, 100n)
+  for (let start = 0; start < 150; start++) {
+    await using task = await log.openTask(0)
+    const signal = new AbortController().signal
+    const restored = restore(log, codec, store, 0, task.fence, systemClock(), signal)
+    await rejects(restored, { code: 'DAMAGED' })
+  }
+})
+
+test('events that were lost and given again since are not skipped (F39)', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const store = emptyStore()
+  const lines = Array.from({ length: 16 }, (_, i) => `put cm/a${i}`)
+  const events = eventsOf(lines)
+  const half = events.length - 6
+  await appendAll(log, events.slice(0, half))
+  {
+    await using running = runTask(log, store)
+    await running.caughtUp()
+  }
+  const { end } = await log.bounds('events', 0)
+  log.cutOff('events', 0, end - 5n)
+  // Watchers are other processes, and go on.
+  await appendAll(log, events.slice(half))
+  const again = runTask(log, store)
+  await rejects(again.caughtUp(), {
+    code: 'DAMAGED',
+    message: /events says otherwise before offset \d+ .* lost its end/,
+  })
+})
+
+test('who stood still for longer than null values are kept begins again', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const store = new MemoryStore()
+  await log.append('changelog', 0, [{ key: 'a/gone', value: VALUE }])
+  let nowMs = Date.UTC(2026, 0, 1)
+  const clock = { ...systemClock(), now: () => nowMs }
+  const signal = new AbortController().signal
+  const replay = await beginReplay(log, codec, store, 0, 9n, clock)
+  equal(await replay.page(9n, signal), 1)
+  await log.append('changelog', 0, [{ key: 'a/stays', value: VALUE }])
+  nowMs += STILL_MS + 1
+  await rejects(replay.page(9n, signal), { code: 'UNAVAILABLE', message: /stood still/ })
+  equal(store.checkpoint()?.changelog, 1n)
 })

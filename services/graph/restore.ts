@@ -6,11 +6,13 @@
  */
 import { POSITION_KEY } from '../../core/key.ts'
 import type { Position } from '../../core/state.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log, Page } from '../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import type { Store, StoreChange } from '../../ports/store.ts'
-import { RESTORE_LIMIT } from './config.ts'
+import { RESTORE_LIMIT, STILL_MS } from './config.ts'
+import { digestOf } from './digest.ts'
 
 /** Changelog entries before a store's checkpoint that are compared with what it holds. */
 const COMPARED = 64n
@@ -28,14 +30,15 @@ export async function restore(
   store: Store,
   partition: number,
   fence: bigint,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<Restored> {
   const end = fence + 1n
   // The fence was appended just now, so a store that belongs to this log is behind it.
-  const replay = await beginReplay(log, codec, store, partition, fence)
+  const replay = await beginReplay(log, codec, store, partition, fence, clock)
   let entries = 0
   while (replay.next < end) entries += await replay.page(end, signal)
-  await checkEvents(log, partition, replay.position)
+  await checkEvents(log, partition, replay.position, signal)
   return { position: replay.position, entries }
 }
 
@@ -44,7 +47,7 @@ export interface Replay {
   /** Where the next page begins. */
   readonly next: bigint
   readonly position: Position | undefined
-  /** Writes one page of what lies before `end`; resolves with the number of its entries. */
+  /** Writes one page of what lies before `end`; resolves with the number of its entries. Rejects with `UNAVAILABLE` when this process stood still for long. */
   page(end: bigint, signal: AbortSignal): Promise<number>
 }
 
@@ -55,7 +58,9 @@ export async function beginReplay(
   store: Store,
   partition: number,
   most: bigint,
+  clock: Clock,
 ): Promise<Replay> {
+  let wholeAtMs = clock.now()
   let next = await startOf(log, store, partition, most)
   await checkLast(log, store, partition, next)
   let position = positionIn(codec, store)
@@ -68,6 +73,9 @@ export async function beginReplay(
     },
     async page(before, signal) {
       const page = await readPage(log, partition, next, signal)
+      const nowMs = clock.now()
+      if (nowMs - wholeAtMs > STILL_MS) throw stoodStill()
+      wholeAtMs = nowMs
       const changes: StoreChange[] = []
       for (const { key, value, offset } of page.entries) {
         if (offset >= before) break
@@ -103,22 +111,24 @@ async function startOf(log: Log, store: Store, partition: number, most: bigint):
 async function checkLast(log: Log, store: Store, partition: number, next: bigint): Promise<void> {
   const { start } = await log.bounds('changelog', partition)
   const said = new Map<string, Uint8Array | null>()
-  let at = next - start > COMPARED ? next - COMPARED : start
-  while (at < next) {
-    const options = { limit: Number(next - at), waitMs: 1_000 }
-    const page = await log.read('changelog', partition, at, options)
-    for (const { key, value, offset } of page.entries) {
-      if (offset < next && key !== FENCE_KEY) said.set(key, value)
+  // Fences say nothing: each start leaves one, so behind a lost end they may be all that is near.
+  for (let count = COMPARED; said.size === 0; count *= 4n) {
+    const from = next - start > count ? next - count : start
+    for (let at = from; at < next; ) {
+      const options = { limit: Number(next - at), waitMs: 1_000 }
+      const page = await log.read('changelog', partition, at, options)
+      for (const { key, value, offset } of page.entries) {
+        if (offset < next && key !== FENCE_KEY) said.set(key, value)
+      }
+      // Markers, of commits that readers may not see yet.
+      if (page.next === at) break
+      at = page.next
     }
-    // Markers, of commits that readers may not see yet.
-    if (page.next === at) break
-    at = page.next
+    if (from === start) break
   }
   for (const [key, value] of said) {
     if (isSame(store.get(key), value)) continue
-    throw damaged(
-      `partition ${partition} of changelog says otherwise before offset ${next} than was acknowledged`,
-    )
+    throw otherwise('changelog', partition, next)
   }
 }
 
@@ -141,10 +151,18 @@ async function checkEvents(
   log: Log,
   partition: number,
   position: Position | undefined,
+  signal: AbortSignal,
 ): Promise<void> {
   if (position === undefined) return
-  const { end } = await log.bounds('events', partition)
+  const { start, end } = await log.bounds('events', partition)
   if (position.position > end) throw lost('events', partition, position.position, end)
+  const at = position.position - 1n
+  if (position.last === '' || at < start) return
+  const page = await log.read('events', partition, at, { limit: 1, waitMs: 1_000 }, signal)
+  const [last] = page.entries
+  // Offsets that were lost and given again: what stands there now would never be folded, from here on to where the task goes on.
+  if (last !== undefined && (last.offset !== at || digestOf(last) !== position.last))
+    throw otherwise('events', partition, position.position)
 }
 
 function positionIn(codec: Codec, store: Store): Position | undefined {
@@ -155,6 +173,19 @@ function positionIn(codec: Codec, store: Store): Position | undefined {
 export function lost(topic: string, partition: number, seen: bigint, end: bigint): LogError {
   return damaged(
     `partition ${partition} of ${topic} ends at offset ${end}, but entries up to ${seen} were acknowledged`,
+  )
+}
+
+/** It begins again, and looks first whether what it has can still be brought up to date. */
+function stoodStill(): LogError {
+  const what =
+    'this process stood still for so long that the changelog may have forgotten what was deleted'
+  return new LogError('UNAVAILABLE', what)
+}
+
+function otherwise(topic: string, partition: number, offset: bigint): LogError {
+  return damaged(
+    `partition ${partition} of ${topic} says otherwise before offset ${offset} than was acknowledged`,
   )
 }
 

@@ -71,9 +71,9 @@ export class Standby {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    const { log, codec, store, partition } = this.#options
+    const { log, codec, clock, store, partition } = this.#options
     const end = await this.#settledEnd(signal)
-    const replay = await beginReplay(log, codec, store, partition, end)
+    const replay = await beginReplay(log, codec, store, partition, end, clock)
     while (!signal.aborted) {
       this.#next = replay.next
       this.#position = replay.position?.position ?? 0n

@@ -123,11 +123,11 @@ export class Task {
   }
 
   async #own(signal: AbortSignal): Promise<void> {
-    const { log, codec, store, partition } = this.#options
+    const { log, codec, clock, store, partition } = this.#options
     this.#state = 'fencing'
     await using owned = await log.openTask(partition)
     this.#state = 'restoring'
-    const { position } = await restore(log, codec, store, partition, owned.fence, signal)
+    const { position } = await restore(log, codec, store, partition, owned.fence, clock, signal)
     checkFoldVersion(position?.foldVersion)
     const batch = new Batch({
       store,
@@ -153,7 +153,7 @@ export class Task {
     let at = 0
     while (at < page.entries.length) {
       at = await this.#foldSome(batch, page.entries, at)
-      await this.#commit(owned, batch)
+      await this.#commit(owned, batch, page.entries[at - 1])
     }
     const tookAll = page.entries.length > 0 && page.entries.length < READ_LIMIT
     if (tookAll) this.#readAtMs = clock.monotonicMs() + this.#pace.gatherMs
@@ -215,11 +215,11 @@ export class Task {
     }
   }
 
-  async #commit(owned: TaskLog, batch: Batch): Promise<void> {
+  async #commit(owned: TaskLog, batch: Batch, last: Entry | undefined): Promise<void> {
     const { store, codec, observe } = this.#options
     const { records, position } = batch
     this.#sinceDigest += records
-    const { changelog, outputs } = batch.take()
+    const { changelog, outputs } = batch.take(last)
     const isDue = this.#sinceDigest >= DIGEST_RECORDS
     const digests = { topic: 'digests' as const, partition: this.partition }
     const digest = { key: POSITION_KEY, value: codec.encode(batch.digest()) }
