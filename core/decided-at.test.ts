@@ -81,3 +81,25 @@ test('a deletion that waited for the log, or for its watcher to wake, is as old 
     .map((command) => ('decidedAt' in command ? 1_200_000 - command.decidedAt : undefined))
   deepEqual(ages, [90_000])
 })
+
+test('an owner that went before another asked to orphan went before, whichever is told first', () => {
+  const deletes = [0, 90_000].map((ageMs) => {
+    const world = new World()
+    world.begin()
+    const fold = (ms: number, event: Event) =>
+      world.folder.fold(event, 1_000_000 + ms).flatMap(({ commands }) => commands)
+    for (const line of ['rs/a', 'rs/b', 'pod/d <- rs/a, rs/b']) fold(0, world.put(line))
+    const orphaning = world.put('rs/b [deleting orphan]')
+    if (orphaning.type !== 'ObjectUpdated') throw new Error(`a ${orphaning.type} tells of it`)
+    // It was asked for a minute in; its watcher slept, and tells of it a while later.
+    fold(100_000, { ...orphaning, object: { ...orphaning.object, deletedAt: 1_060_000 } })
+    const gone = world.remove('rs/a')
+    if (gone.type !== 'ObjectDeleted') throw new Error(`a ${gone.type} tells of it`)
+    const commands = [
+      ...fold(100_010, { ...gone, ageMs }),
+      ...fold(100_500, world.put('pod/d <- rs/a')),
+    ]
+    return commands.some(({ type }) => type === 'DeleteObject')
+  })
+  deepEqual(deletes, [true, false])
+})

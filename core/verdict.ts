@@ -249,7 +249,7 @@ export function lastRequest(stands: readonly Stand[]): number | null {
  */
 function mayHaveGoneBefore({ proof }: Stand, letGoAt: number | null): boolean {
   if (letGoAt === null || proof === null) return false
-  return proof.class !== 'E1' || proof.at <= letGoAt
+  return proof.class !== 'E1' || proof.at - proof.ageMs <= letGoAt
 }
 
 function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {

@@ -87,6 +87,17 @@ function appending(name: string, open: Open): void {
     assertGrowing(entries)
   })
 
+  test(`${name}: what is appended says what it is when it is sent off`, async (t) => {
+    const { log } = await open(t)
+    let said = 'before'
+    const valueNow = (): Uint8Array => new TextEncoder().encode(said)
+    const appended = log.append('events', 0, [record('a', '1'), { ...record('b', said), valueNow }])
+    await appended
+    said = 'later'
+    await log.append('events', 0, [{ ...record('b', 'before'), valueNow }])
+    deepEqual((await readAll(log, 'events', 0)).map(show), ['a=1', 'b=before', 'b=later'])
+  })
+
   test(`${name}: keys are any text and values any bytes`, async (t) => {
     const { log } = await open(t)
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)

@@ -45,6 +45,18 @@ export interface Produced {
   readonly value: Uint8Array | null
 }
 
+/** What is appended. */
+export interface Appending extends Produced {
+  /** The value as it is to be at the moment in which it is sent off, each time that it is: what it says may change while it waits. A few bytes larger than `value` at most. */
+  readonly valueNow?: () => Uint8Array
+}
+
+/** As they are to be sent off now. */
+export function sentNow(records: readonly Appending[]): readonly Produced[] {
+  if (records.every(({ valueNow }) => valueNow === undefined)) return records
+  return records.map(({ key, value, valueNow }) => ({ key, value: valueNow?.() ?? value }))
+}
+
 export interface Entry extends Produced {
   readonly offset: bigint
   /** Append time, in milliseconds since 1970, given by the log itself. In a log of this process it goes on, whatever becomes of the clock (append-time.ts). */
@@ -98,7 +110,7 @@ export interface TaskLog extends AsyncDisposable {
 export interface Log extends AsyncDisposable {
   partitions(topic: Topic): number
   /** Resolves, once durable, with the offset of the first record. An empty list is refused. */
-  append(topic: Topic, partition: number, records: readonly Produced[]): Promise<bigint>
+  append(topic: Topic, partition: number, records: readonly Appending[]): Promise<bigint>
   /**
    * At most `limit` entries from offset `from` on. Waits up to `waitMs` for the first one; none in time gives an empty page.
    * `from` below the start or above the end is `OUT_OF_RANGE`: never a silent reset. A reader that is not a task of this process may not

@@ -12,8 +12,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/publisher.ts',
-        from: 'if (ageMs < AGE_TOLD_MS) return record',
-        to: 'if (ageMs >= 0) return record',
+        from: 'ageMs: ageMs < AGE_TOLD_MS ? 0 : Math.ceil(ageMs)',
+        to: 'ageMs: ageMs < 1e12 ? 0 : ageMs',
       },
     ],
     by: {
@@ -171,9 +171,9 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     mistake: 'an append whose answer was lost is given up',
     changes: [
       {
-        file: 'services/watcher/publisher.ts',
-        from: "return this.#deps.log.append('events', lane.partition, records)",
-        to: "return this.#deps.log.append('events', lane.partition, records).catch((error) => { if (error.remedy === 'retry') return 0n; throw error })",
+        file: 'services/watcher/log-retry.ts',
+        from: 'return await untilDone(deps, () => deps.log.append(topic, partition, records), signal)',
+        to: "return await untilDone(deps, () => deps.log.append(topic, partition, records).catch((error) => { if (error.remedy === 'retry') return 0n; throw error }), signal)",
       },
     ],
     by: {

@@ -81,6 +81,7 @@ const WITHOUT = [
   'the reaper slept',
   'the watcher slept',
   'the log was away for its watcher',
+  'the log held its watcher up',
 ] as const
 
 // Those who have nothing to do while the server is away make no call that fails.
@@ -168,6 +169,16 @@ function without(world: WholeWorld, who: (typeof WITHOUT)[number]): () => void {
       if (by.name.startsWith('watcher')) throw new LogError('UNAVAILABLE', 'the log is away')
       return undefined
     })
+  if (who === 'the log held its watcher up') {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    const end = world.broker.hinder(async ({ by, call }) => {
+      return by.name.startsWith('watcher') && call === 'append' ? await promise : undefined
+    })
+    return () => {
+      end()
+      resolve(undefined)
+    }
+  }
   const isMeant = ({ roles }: (typeof world.slots)[number]): boolean => {
     if (who === 'the graph was down') return roles.folds
     return who === 'the reaper slept' ? roles.reaps : roles.watches

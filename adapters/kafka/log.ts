@@ -8,6 +8,7 @@
  */
 import type { Clock } from '../../ports/clock.ts'
 import {
+  type Appending,
   type Bounds,
   COMPACTED,
   type Entry,
@@ -153,7 +154,7 @@ export class KafkaLog implements Log {
     return SINGLE_PARTITION.has(topic) ? 1 : this.#partitions
   }
 
-  async append(topic: Topic, partition: number, records: readonly Produced[]): Promise<bigint> {
+  async append(topic: Topic, partition: number, records: readonly Appending[]): Promise<bigint> {
     this.#check(topic, partition)
     if (records.length === 0) throw invalid('An append needs at least one record')
     checkRecords(topic, records)

@@ -72,8 +72,8 @@ function placesIn(answer: Buffer, batches: readonly Batched[]): readonly Produce
 }
 
 /** Pieces that each fit into one batch, in order. */
-export function inBatches(records: readonly Produced[]): (readonly Produced[])[] {
-  const pieces: (readonly Produced[])[] = []
+export function inBatches<T extends Produced>(records: readonly T[]): (readonly T[])[] {
+  const pieces: (readonly T[])[] = []
   let from = 0
   let size = 0
   for (const [index, { key, value }] of records.entries()) {

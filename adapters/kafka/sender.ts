@@ -3,10 +3,10 @@
  * the next.
  *
  * What must stay true: an append is acknowledged only when all replicas in sync have it; a repeated request has the number of the first,
- * so the broker takes it once. After a failure whose outcome is unknown the numbers begin anew under another identity.
+ * so the broker takes it once, whatever it says by then. After a failure whose outcome is unknown the numbers begin anew under another identity.
  */
 import type { Clock } from '../../ports/clock.ts'
-import { LogError, type Produced } from '../../ports/log.ts'
+import { type Appending, LogError, sentNow } from '../../ports/log.ts'
 import { asking, BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
 import type { Link } from './inside.ts'
 import { inBatches, produce } from './produce.ts'
@@ -23,7 +23,7 @@ const MOST_RECORDS = 10_000
 const FORGOTTEN: ReadonlySet<number> = new Set([45, 46, 47, 59])
 
 interface Append {
-  readonly records: readonly Produced[]
+  readonly records: readonly Appending[]
   readonly resolve: (first: bigint) => void
   readonly reject: (error: Error) => void
 }
@@ -43,7 +43,7 @@ export class Sender {
     this.#options = options
   }
 
-  append(topic: string, partition: number, records: readonly Produced[]): Promise<bigint> {
+  append(topic: string, partition: number, records: readonly Appending[]): Promise<bigint> {
     if (this.#closed) return Promise.reject(new LogError('CLOSED', 'This log is closed: open it'))
     const place = `${topic}/${partition}`
     let lane = this.#lanes.get(place)
@@ -76,7 +76,7 @@ class Lane {
     this.#partition = partition
   }
 
-  append(records: readonly Produced[]): Promise<bigint> {
+  append(records: readonly Appending[]): Promise<bigint> {
     const { promise, resolve, reject } = Promise.withResolvers<bigint>()
     this.#waiting.push({ records, resolve, reject })
     if (!this.#isBusy) void this.#work()
@@ -116,7 +116,7 @@ class Lane {
   }
 
   /** Offset of the first. */
-  async #appendAll(records: readonly Produced[]): Promise<bigint> {
+  async #appendAll(records: readonly Appending[]): Promise<bigint> {
     let first: bigint | undefined
     for (const batch of inBatches(records)) {
       const offset = await this.#appendBatch(batch)
@@ -126,7 +126,7 @@ class Lane {
     return first
   }
 
-  async #appendBatch(records: readonly Produced[]): Promise<bigint> {
+  async #appendBatch(records: readonly Appending[]): Promise<bigint> {
     const { clock, link } = this.#options
     const deadline = clock.monotonicMs() + APPEND_MS
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
@@ -146,16 +146,18 @@ class Lane {
     }
   }
 
-  async #try(records: readonly Produced[]): Promise<bigint> {
+  async #try(records: readonly Appending[]): Promise<bigint> {
     const { link, compression, clock } = this.#options
     const leader = link.leaderOf(this.#topic, this.#partition)
     if (leader === undefined) {
       throw new BrokerError(CODE.leaderNotAvailable, `${this.#topic} has no leader`)
     }
     const stamp = await this.#stamp()
-    const batch = { topic: this.#topic, partition: this.#partition, records, stamp }
+    const broker = await link.broker(leader)
+    const about = { topic: this.#topic, partition: this.#partition, stamp }
+    const batch = { ...about, records: sentNow(records) }
     const options = { transactionalId: null, compression, now: clock.now() }
-    const [at] = await produce(link, await link.broker(leader), [batch], options)
+    const [at] = await produce(link, broker, [batch], options)
     if (at === undefined || at.code !== CODE.none) {
       throw new BrokerError(at?.code ?? CODE.notLeader, `writing to ${this.#topic}`)
     }

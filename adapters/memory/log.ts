@@ -9,6 +9,7 @@
 import { AppendTime } from '../../ports/append-time.ts'
 import type { Clock } from '../../ports/clock.ts'
 import {
+  type Appending,
   type Bounds,
   COMPACTED,
   type Entry,
@@ -16,9 +17,9 @@ import {
   type Log,
   LogError,
   type Page,
-  type Produced,
   type SavedPosition,
   SINGLE_PARTITION,
+  sentNow,
   type TaskLog,
   TOPICS,
   type Topic,
@@ -64,13 +65,13 @@ export class MemoryLog implements Log {
     return SINGLE_PARTITION.has(topic) ? 1 : this.#options.partitions
   }
 
-  async append(topic: Topic, partition: number, records: readonly Produced[]): Promise<bigint> {
+  async append(topic: Topic, partition: number, records: readonly Appending[]): Promise<bigint> {
     const at = this.#partition(topic, partition)
     if (records.length === 0) throw invalid('An append needs at least one record')
     checkRecords(topic, records)
     const refusal = this.#content.refusals.shift()
     if (refusal !== undefined) throw refusal
-    return at.append(records, this.#content.time.now())
+    return at.append(sentNow(records), this.#content.time.now())
   }
 
   async read(

@@ -12,6 +12,7 @@ import { setImmediate } from 'node:timers/promises'
 import { AppendTime } from '../../ports/append-time.ts'
 import type { Clock } from '../../ports/clock.ts'
 import {
+  type Appending,
   type Bounds,
   COMPACTED,
   type Entry,
@@ -22,6 +23,7 @@ import {
   type Produced,
   type SavedPosition,
   SINGLE_PARTITION,
+  sentNow,
   type TaskLog,
   type Topic,
 } from '../../ports/log.ts'
@@ -107,12 +109,12 @@ export class SqliteLog implements Log {
     return SINGLE_PARTITION.has(topic) ? 1 : this.#file.partitions
   }
 
-  async append(topic: Topic, partition: number, records: readonly Produced[]): Promise<bigint> {
+  async append(topic: Topic, partition: number, records: readonly Appending[]): Promise<bigint> {
     const lane = this.#writable(topic, partition)
     if (records.length === 0) throw invalid('An append needs at least one record')
     checkRecords(topic, records)
     const write = (tx: { append(lane: number, records: readonly Produced[]): number }): number =>
-      tx.append(lane, records)
+      tx.append(lane, sentNow(records))
     return BigInt(await this.#queue.add({ bytes: sizeOf(records), write }))
   }
 

@@ -4,7 +4,7 @@
  * What must stay true: an append whose outcome is unknown is made again: a record twice on the log changes nothing, a record lost does.
  */
 import type { Clock } from '../../ports/clock.ts'
-import type { Log, Produced, Topic } from '../../ports/log.ts'
+import type { Appending, Log, Topic } from '../../ports/log.ts'
 import { LogError } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { WatcherConfig } from './config.ts'
@@ -40,7 +40,7 @@ export async function appendUntilDone(
   deps: LogDeps,
   topic: Topic,
   partition: number,
-  records: readonly Produced[],
+  records: readonly Appending[],
   signal: AbortSignal,
 ): Promise<bigint> {
   return await untilDone(deps, () => deps.log.append(topic, partition, records), signal)

@@ -1,6 +1,7 @@
 /** Appends: their order, what is acknowledged, and how much may wait. */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { avroCodec } from '../../adapters/avro/codec.ts'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
@@ -121,4 +122,50 @@ test('nor is what a process reads news when it wakes, or when there was no room 
   await full.settled()
   const last = (await ages(log)).at(-1) ?? 0
   ok(last >= fullMs, `${last} of ${fullMs}`)
+})
+
+/** Takes everything, slowly. */
+class SlowLog extends MemoryLog {
+  override async append(...asked: Parameters<MemoryLog['append']>): Promise<bigint> {
+    await clock.sleep(1_500)
+    return await super.append(...asked)
+  }
+}
+
+test('what waited to be read behind many short waits for room is as old as all of them', async () => {
+  const partitions = 16
+  const log = new SlowLog({ partitions, clock })
+  const config = { ...DEFAULT_CONFIG, queuedRecords: 1_000, appendRecords: 50 }
+  const lag = new Lag({ clock, config })
+  const publisher = new Publisher(
+    { log, codec, clock, random: seeded(1), config, lag },
+    new AbortController().signal,
+  )
+  const arrivedMs = clock.monotonicMs()
+  const reading = (async () => {
+    // All of it came at the same moment, in one socket.
+    for (let i = 0; i < 4_000; i++) {
+      publisher.tell(i % partitions, 'c', deletion())
+      if (i % 50 === 49) await publisher.room()
+    }
+    await publisher.settled()
+    return 'read'
+  })()
+  while ((await Promise.race([reading, setImmediate('')])) === '') {
+    await clock.advance(500)
+    lag.tick()
+  }
+  let youngerMs = 0
+  for (let partition = 0; partition < partitions; partition++) {
+    const page = await log.read('events', partition, 0n, { limit: 1_000, waitMs: 0 })
+    for (const { value, timestamp } of page.entries) {
+      const event = codec.decode(value ?? new Uint8Array())
+      if (event.type !== 'ObjectDeleted') continue
+      youngerMs = Math.max(
+        youngerMs,
+        timestamp - event.ageMs - (clock.now() - clock.monotonicMs()) - arrivedMs,
+      )
+    }
+  }
+  ok(youngerMs <= config.behindMs, `one is told as ${youngerMs} ms younger than it is`)
 })

@@ -9,10 +9,10 @@
  */
 import type { Event, ObjectDeleted, Unreadable } from '../../core/event.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Produced } from '../../ports/log.ts'
+import type { Appending } from '../../ports/log.ts'
 import type { Lag } from './lag.ts'
 import type { LogDeps } from './log-retry.ts'
-import { untilDone } from './log-retry.ts'
+import { appendUntilDone } from './log-retry.ts'
 import { Slots } from './slots.ts'
 
 export interface PublisherDeps extends LogDeps {
@@ -22,17 +22,14 @@ export interface PublisherDeps extends LogDeps {
 
 /** What is told sooner is told at once. */
 const AGE_TOLD_MS = 1_000
+/** Who reads has caught up by then. */
+const DRAINED = 0.5
 
 export type Tellable = Exclude<Event, Unreadable>
 
-interface Queued {
-  readonly record: Produced
-  readonly deletion: { readonly event: ObjectDeleted; readonly seenMs: number } | null
-}
-
 interface Lane {
   readonly partition: number
-  queue: Queued[]
+  queue: Appending[]
   told: number
   acked: number
   pumping: boolean
@@ -47,6 +44,8 @@ export class Publisher {
   #queuedRecords = 0
   #queuedBytes = 0
   #ackedRecords = 0
+  /** Monotonic: since when those who read had to wait again and again. */
+  #fullSinceMs: number | undefined
   /** Those who wait for room or acknowledgement look again whenever something was acknowledged. */
   #progress = progress()
   /** Once the log is lost to us nothing more is expected of it. */
@@ -76,32 +75,37 @@ export class Publisher {
     return this.#queuedRecords
   }
 
+  /** Of what may be queued; no more is read beyond 1. */
+  get #fullness(): number {
+    const { queuedRecords, queuedBytes } = this.#deps.config
+    return Math.max(this.#queuedRecords / queuedRecords, this.#queuedBytes / queuedBytes)
+  }
+
   tell(partition: number, key: string, event: Tellable): void {
-    const { codec, clock, lag } = this.#deps
-    const record: Produced = { key, value: codec.encode(event) }
+    const { codec } = this.#deps
+    const record = { key, value: codec.encode(event) }
     const isDeletion = event.type === 'ObjectDeleted'
-    const deletion = isDeletion ? { event, seenMs: clock.monotonicMs() - lag.ageMs() } : null
-    this.#enqueue(partition, { record, deletion })
+    this.#enqueue(partition, isDeletion ? { ...record, valueNow: this.#aging(event) } : record)
   }
 
   /** To every partition. */
   broadcast(key: string, event: Tellable): void {
-    const record: Produced = { key, value: this.#deps.codec.encode(event) }
+    const record = { key, value: this.#deps.codec.encode(event) }
     for (let partition = 0; partition < this.partitions; partition++) {
-      this.#enqueue(partition, { record, deletion: null })
+      this.#enqueue(partition, record)
     }
   }
 
   /** Resolves when more may be told. Rejects when the log is lost to us. */
   async room(): Promise<void> {
-    const { clock, lag, config } = this.#deps
-    const { queuedRecords, queuedBytes } = config
+    const { clock, lag } = this.#deps
     this.#throwIfLost()
-    const begunMs = clock.monotonicMs()
-    while (this.#queuedRecords > queuedRecords || this.#queuedBytes > queuedBytes) {
+    while (this.#fullness > 1) {
+      this.#fullSinceMs ??= clock.monotonicMs()
       await this.#progress.promise
     }
-    lag.stood(clock.monotonicMs() - begunMs)
+    // What is read next waited elsewhere meanwhile; many short waits are one long one.
+    if (this.#fullSinceMs !== undefined) lag.stood(clock.monotonicMs() - this.#fullSinceMs)
   }
 
   /** Resolves when all that was told until now is acknowledged. */
@@ -113,13 +117,13 @@ export class Publisher {
     }
   }
 
-  #enqueue(partition: number, queued: Queued): void {
+  #enqueue(partition: number, record: Appending): void {
     const lane = this.#lanes[partition]
     if (lane === undefined) throw new RangeError(`The log has no partition ${partition}.`)
-    lane.queue.push(queued)
+    lane.queue.push(record)
     lane.told++
     this.#queuedRecords++
-    this.#queuedBytes += sizeOf(queued.record)
+    this.#queuedBytes += sizeOf(record)
     if (lane.pumping) return
     lane.pumping = true
     this.#pump(lane).catch((error: unknown) => this.#lose(error))
@@ -140,15 +144,12 @@ export class Publisher {
     while (lane.queue.length > 0) {
       await this.#slots.use(async () => {
         const batch = this.#take(lane)
-        const append = (): Promise<bigint> => {
-          const records = batch.records.map((queued) => this.#aged(queued))
-          return this.#deps.log.append('events', lane.partition, records)
-        }
-        await untilDone(this.#deps, append, this.#signal)
+        await appendUntilDone(this.#deps, 'events', lane.partition, batch.records, this.#signal)
         lane.acked += batch.records.length
         this.#ackedRecords += batch.records.length
         this.#queuedRecords -= batch.records.length
         this.#queuedBytes -= batch.bytes
+        if (this.#fullness < DRAINED) this.#fullSinceMs = undefined
       }, this.#signal)
       this.#throwIfLost()
       const before = this.#progress
@@ -158,20 +159,21 @@ export class Publisher {
     lane.pumping = false
   }
 
-  /** As it is to be sent off now. */
-  #aged({ record, deletion }: Queued): Produced {
-    if (deletion === null) return record
+  /** Whatever holds it up, here or in the log's own client, it says how old it is by then. */
+  #aging(event: ObjectDeleted): () => Uint8Array {
     const { clock, codec, lag } = this.#deps
-    const ageMs = Math.max(clock.monotonicMs() - deletion.seenMs, lag.ageMs())
-    if (ageMs < AGE_TOLD_MS) return record
-    return { ...record, value: codec.encode({ ...deletion.event, ageMs: Math.ceil(ageMs) }) }
+    const seenMs = clock.monotonicMs() - lag.ageMs()
+    return () => {
+      const ageMs = Math.max(clock.monotonicMs() - seenMs, lag.ageMs())
+      return codec.encode({ ...event, ageMs: ageMs < AGE_TOLD_MS ? 0 : Math.ceil(ageMs) })
+    }
   }
 
-  #take(lane: Lane): { readonly records: readonly Queued[]; readonly bytes: number } {
+  #take(lane: Lane): { readonly records: readonly Appending[]; readonly bytes: number } {
     const { appendRecords, appendBytes } = this.#deps.config
     let count = 0
     let bytes = 0
-    for (const { record } of lane.queue) {
+    for (const record of lane.queue) {
       const size = sizeOf(record)
       if (count === appendRecords || (count > 0 && bytes + size > appendBytes)) break
       count++
@@ -188,6 +190,6 @@ function progress(): PromiseWithResolvers<void> {
   return next
 }
 
-function sizeOf(record: Produced): number {
+function sizeOf(record: Appending): number {
   return record.key.length + (record.value?.byteLength ?? 0)
 }
