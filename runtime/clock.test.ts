@@ -1,7 +1,7 @@
-/** The system clock: sleeps end early and quietly. */
-import { ok } from 'node:assert/strict'
+/** The system clock: sleeps end early and quietly, and time passes while the machine is suspended. */
+import { equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from './clock.ts'
+import { systemClock, unsuspended } from './clock.ts'
 
 test('a sleep ends quietly when its signal aborts, before or during it', async () => {
   const clock = systemClock()
@@ -26,4 +26,29 @@ test('a sleep longer than a timer can hold is still a sleep', async () => {
   ok(!awake)
   stop.abort()
   await asleep
+})
+
+test('time in which the machine was suspended has passed, and a clock that is set has not', () => {
+  let [wall, run, boot] = [1_700_000_000_000, 5_000, 90_000]
+  const monotonicMs = unsuspended({ wallMs: () => wall, runMs: () => run, bootMs: () => boot })
+  const pass = (ms: number): void => {
+    wall += ms
+    run += ms
+    boot += ms
+  }
+  equal(monotonicMs(), 5_000)
+  pass(700)
+  equal(monotonicMs(), 5_700)
+  wall += 3_600_000
+  boot += 3_600_000
+  equal(monotonicMs(), 3_605_700, 'an hour of sleep')
+  pass(300)
+  equal(monotonicMs(), 3_606_000)
+  wall -= 7_200_000
+  equal(monotonicMs(), 3_606_000, 'somebody set the clock back')
+  wall += 86_400_000
+  equal(monotonicMs(), 3_606_000, 'and ahead')
+  wall += 10_000
+  boot += 10_000
+  equal(monotonicMs(), 3_616_000, 'asleep once more')
 })
