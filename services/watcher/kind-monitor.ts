@@ -59,6 +59,8 @@ export class KindMonitor {
   #since: number
   #reason = ''
   #synced: boolean
+  /** It goes on where another watcher stood, and has not listed yet. */
+  #isResumed: boolean
   #lastSync: SyncId = 0
   #asked: RelistRequest | null = null
   /** What the list under way settles once it is finished. */
@@ -85,6 +87,7 @@ export class KindMonitor {
     this.#telling = new Telling(deps, kind, resumeFrom)
     this.#state = startOf(resumeFrom)
     this.#synced = resumeFrom !== null
+    this.#isResumed = resumeFrom !== null
     this.#since = deps.clock.now()
     this.#proofMs = deps.clock.monotonicMs()
     this.#wordMs = this.#proofMs
@@ -272,7 +275,9 @@ export class KindMonitor {
     }
     signal.throwIfAborted()
     if (version === null) throw new ClusterError('UNREADABLE', 'The list ended before it began.')
-    const { held, listed } = this.#telling.compared
+    const { held: seen, listed } = this.#telling.compared
+    // Who went on where another stood has not seen what is there, and no empty list is believed at once.
+    const held = this.#isResumed ? Math.max(seen, 1) : seen
     if (!state.confirming && isShrunken(held, listed, config)) {
       this.#note('warn', 'a list is taken twice: it misses much of what was there', {
         held,
@@ -288,6 +293,7 @@ export class KindMonitor {
   #finishList(version: ResourceVersion): void {
     this.#lastSync = this.#telling.finishSync(version)
     this.#covering = null
+    this.#isResumed = false
     this.#listedMs = this.#deps.clock.monotonicMs()
     this.#synced = true
     this.#reason = ''

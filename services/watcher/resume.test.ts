@@ -420,3 +420,63 @@ test('the connection is told again within a minute when control loses its end (F
 async function* silent(): AsyncGenerator<Uint8Array> {
   await new Promise(() => undefined)
 }
+
+/** The server is set back to where it was, and written on. */
+async function setBack(writes: readonly string[]): Promise<void> {
+  rig.server = rig.newServer(1)
+  for (const name of writes) await rig.create(CONFIG_MAPS, name)
+}
+
+test('what is told anew after a restore begins no other epoch of the cluster', async () => {
+  await started()
+  for (const name of ['b', 'c', 'd']) await rig.create(CONFIG_MAPS, name)
+  await rig.clock.advance(10_000)
+  await setBack(['a'])
+  rig.cut()
+  await rig.until(() => rig.watcher.status().clusterEpoch === 2, 'the restore is noticed')
+  await rig.synced()
+  await rig.clock.advance(10_000)
+  await protect('label/precious')
+  await rig.clock.advance(10_000)
+  await rig.synced()
+  equal(rig.watcher.status().clusterEpoch, 2)
+})
+
+test('a restore that was found is not forgotten with the lease', async () => {
+  await started()
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(10_000)
+  // No version tells: a list finds what was seen to go.
+  await setBack(['a', 'b', 'c', 'd', 'e', 'f'])
+  const { clusterId } = rig.watcher.status()
+  await rig.askRelist(clusterId ?? '', { group: '', kind: 'ConfigMap' }, 1)
+  await rig.until(() => rig.watcher.status().counters.rewinds > 0, 'the restore is found')
+  rig.lease.revoke()
+  await rig.until(() => rig.watcher.status().clusterEpoch === 2, 'another reign begins')
+  await rig.synced()
+  equal(rig.watcher.status().counters.rewinds, 1)
+  // Reapers know before anybody reigns again.
+  const said = (await rig.control()).filter(({ verb, number }) => verb === 'epoch' && number === 2)
+  equal(said[0]?.connected, false)
+  equal(said[0]?.why, 'the cluster went back in time')
+})
+
+test('an empty list is taken twice also after a restart', async () => {
+  await started()
+  await rig.clock.advance(10_000)
+  await rig.stop()
+  await restarted()
+  rig.forget()
+  let lies = 1
+  rig.broken = ({ path }) => {
+    if (!/configmaps\?limit=500/.test(path) || lies-- <= 0) return undefined
+    const { resourceVersion } = rig.kind('ConfigMap') ?? {}
+    const empty = { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', items: [] }
+    return answered(200, { ...empty, metadata: { resourceVersion } })
+  }
+  const { clusterId } = rig.watcher.status()
+  await rig.askRelist(clusterId ?? '', { group: '', kind: 'ConfigMap' }, 1)
+  await rig.clock.advance(10_000)
+  equal(lists().filter((each) => each === 'LIST configmaps').length, 2)
+  equal(rig.kind('ConfigMap')?.objects, 1)
+})

@@ -157,12 +157,20 @@ export class Session {
     ]
   }
 
-  /** What is left is told, and where it stands. After a rewind nothing stands. */
+  /** What is left is told, and where it stands. After a rewind nothing stands, and that is told. */
   async #close(control: ControlReader): Promise<void> {
     await this.#publisher.settled()
-    if (this.#end === 'rewound') return
+    if (this.#end === 'rewound') return await this.#tellRewound()
     await this.#writeMarks(control)
     await this.#connection.tell(false, 'its watcher stopped')
+  }
+
+  /** Whoever reigns next, here or elsewhere, begins another epoch of the cluster; and until then nobody acts on it. */
+  async #tellRewound(): Promise<void> {
+    const { cluster, clusterEpoch } = this.reign
+    const why = 'the cluster went back in time'
+    const control = { cluster, number: clusterEpoch + 1, connected: false, why }
+    await this.#append('control', [connectionRecord(this.#deps.codec, control)])
   }
 
   async #cutAfterGrace(closed: AbortSignal, abandon: AbortSignal): Promise<void> {

@@ -61,6 +61,8 @@ class ClusterWatcher implements Watcher {
   #session: Session | undefined
   #reason = 'It has not been reached yet.'
   #isLeading = false
+  /** The cluster's epoch in which it was found to have gone back last: the next one is another, whoever lost the lease in between. */
+  #rewoundIn = 0
   #standbyOf: string | null = null
 
   constructor({ cluster, config, observe, lease, ...ports }: WatcherDeps) {
@@ -127,12 +129,12 @@ class ClusterWatcher implements Watcher {
     let rewinds = 0
     while (!either.aborted) {
       const begunMs = this.#deps.clock.monotonicMs()
-      const end = await this.#reign(cluster, held, rewinds > 0, either)
+      const end = await this.#reign(cluster, held, either)
       if (end === 'reprojected') this.#note('info', 'what is told of each object changed', {})
       if (end !== 'rewound') continue
-      this.#note('warn', 'the cluster went back in time', {
-        clusterEpoch: this.status().clusterEpoch,
-      })
+      const { clusterEpoch } = this.status()
+      this.#rewoundIn = clusterEpoch
+      this.#note('warn', 'the cluster went back in time', { clusterEpoch })
       const isNews = this.#deps.clock.monotonicMs() - begunMs > this.#deps.config.backoffResetMs
       rewinds = isNews ? 1 : rewinds + 1
       if (rewinds > 1) await this.#pause(rewinds - 1, either)
@@ -140,20 +142,15 @@ class ClusterWatcher implements Watcher {
   }
 
   /** Marks are read once nobody else writes any: an earlier holder may have had something to say still. */
-  async #reign(
-    cluster: ClusterId,
-    held: HeldLease,
-    rewound: boolean,
-    signal: AbortSignal,
-  ): Promise<SessionEnd> {
+  async #reign(cluster: ClusterId, held: HeldLease, signal: AbortSignal): Promise<SessionEnd> {
     const marks = await this.#readMarks(cluster, signal)
     const epoch = await held.nextEpoch(marks.epoch, signal)
-    const clusterEpoch = marks.clusterEpoch + (rewound ? 1 : 0)
+    const clusterEpoch = Math.max(marks.clusterEpoch, this.#rewoundIn + 1)
     const reign = { cluster, epoch, clusterEpoch, projection: projectionDigest(marks.projection) }
     this.#deps.server.project(marks.projection)
     // In another epoch of the cluster no version of before says where to go on.
     const kinds = [...marks.kinds.values()].map((mark) =>
-      rewound ? { ...mark, resourceVersion: '' } : mark,
+      clusterEpoch > marks.clusterEpoch ? { ...mark, resourceVersion: '' } : mark,
     )
     const deps = { ...this.#deps, log: logOfHolder(this.#deps.log, held) }
     const session = new Session(deps, reign, kinds, signal)
