@@ -1,11 +1,11 @@
 /** What holds reapers back is in `control` again before long when that lost it, and what let go stays let go. */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
-import { pauseKey, protectKey } from '../../core/control-key.ts'
+import { PROTECT_POLICY_KEY, pauseKey, protectKey } from '../../core/control-key.ts'
 import type { Directive } from '../../core/event.ts'
 import { policyFor } from '../../core/policy.ts'
 import type { Control } from '../../core/record.ts'
@@ -93,4 +93,34 @@ test('a pause of reapers that the fold has not come to yet is left to whoever ga
   const log = new MemoryLog({ partitions: 1, clock: new ManualClock() })
   await say(log, pauseKey('c'), 'pause')
   deepEqual(await after(log, []), [`${pauseKey('c')} pause`, 'protect/policy protect'])
+})
+
+test('the policy’s is said again as it was said last where control has fallen back to an earlier one', async () => {
+  const clock = new ManualClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  for (const mode of ['dry-run', 'enforce'] as const) {
+    const { protection } = policyFor(mode, 'guarded')
+    const rest = { kind: null, number: 0, connected: false, protection, mode, who: 'ann', why: '' }
+    const value = codec.encode({ type: 'Control', verb: 'protect', cluster: '', ...rest })
+    await log.append('control', 0, [{ key: PROTECT_POLICY_KEY, value }])
+  }
+  await using running = runTask(log, new MemoryStore())
+  await running.caughtUp()
+  const stop = new AbortController()
+  const parts = { log, codec, clock, task: running.task, policy: POLICY }
+  const keeping = keepControl(parts, stop.signal).catch(() => undefined)
+  const modeSaid = async (): Promise<string | null> => {
+    await clock.advance(CONTROL_CHECK_MS)
+    for (let turn = 0; turn < 20; turn++) await setImmediate()
+    const [said] = await log.latest('control', 0)
+    const record = codec.decode(said?.value ?? new Uint8Array())
+    return record.type === 'Control' ? record.mode : null
+  }
+  equal(await modeSaid(), 'enforce')
+  log.cutOff('control', 0, 1n)
+  equal(await modeSaid(), 'enforce')
+  equal(await modeSaid(), 'enforce')
+  equal((await log.bounds('control', 0)).end, 2n)
+  stop.abort(new Error('enough'))
+  await keeping
 })

@@ -30,11 +30,22 @@ export interface ControlKeeperParts {
 }
 
 export async function keepControl(parts: ControlKeeperParts, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await parts.clock.sleep(CONTROL_CHECK_MS, signal)
+  /** What the policy said last; an older word, or none, is what is left of a lost end. */
+  let policy: Entry | undefined
+  for (let round = 0; !signal.aborted; round++) {
+    if (round > 0) await parts.clock.sleep(CONTROL_CHECK_MS, signal)
     if (signal.aborted) return
     try {
-      await sayAgain(parts, signal)
+      const said = await parts.log.latest('control', 0)
+      const found = said.find(({ key }) => key === PROTECT_POLICY_KEY)
+      if (policy === undefined || (found !== undefined && found.offset >= policy.offset)) {
+        policy = found
+      } else {
+        const { key, value } = policy
+        await parts.log.append('control', 0, [{ key, value }])
+        policy = undefined
+      }
+      if (round > 0) await sayAgain(parts, signal)
     } catch (error) {
       if (signal.aborted) return
       if (!isPassing(error)) throw error
