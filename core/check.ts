@@ -237,6 +237,8 @@ function expect(
 function checkAll(entries: Entries, expected: Expected): string[] {
   const complaints: string[] = []
   const counted = new Map<string, Counted>()
+  /** By what the keys of its places begin with. */
+  const uncounted = new Map<string, number>()
   let edges = 0
   for (const [key, value] of entries) {
     if (value.type === 'Edge') {
@@ -256,6 +258,7 @@ function checkAll(entries: Entries, expected: Expected): string[] {
       expected.plans.delete(key)
     } else if (value.type === 'Count') {
       const owner = key.slice('count/'.length)
+      if (value.uncounted > 0) uncounted.set(`owner/${owner}/`, value.uncounted)
       for (const place of value.places) {
         const { dependents, blocking, waiting } = place
         counted.set(`owner/${owner}/${place.coordinates}`, [dependents, blocking, waiting])
@@ -268,8 +271,17 @@ function checkAll(entries: Entries, expected: Expected): string[] {
   for (const key of new Set([...counted.keys(), ...expected.counts.keys()])) {
     const there = (expected.counts.get(key) ?? NONE).join()
     const told = (counted.get(key) ?? NONE).join()
+    const owner = key.slice(0, key.lastIndexOf('/') + 1)
+    const beyond = uncounted.get(owner)
+    if (beyond !== undefined) {
+      const [at] = expected.counts.get(key) ?? NONE
+      uncounted.set(owner, beyond + (counted.get(key) ?? NONE)[0] - at)
+      continue
+    }
     if (there !== told) complaints.push(`${key}: ${told} dependents counted, there are ${there}`)
   }
+  for (const [owner, left] of uncounted)
+    if (left !== 0) complaints.push(`${owner}: ${left} dependents more are counted than there are`)
   return complaints
 }
 

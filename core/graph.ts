@@ -194,17 +194,19 @@ export function countOf(graph: StateReader, cluster: ClusterId, owner: Uid): Cou
   return typed(graph.get(countKey(cluster, owner)), 'Count')
 }
 
-/** Edges to an owner at these coordinates. */
+/** Edges to an owner at these coordinates. Where there are some that nobody counts apart, all of them may be such, and block it. */
 export function countAt(
   graph: StateReader,
   cluster: ClusterId,
   owner: Uid,
   place: Coordinates,
 ): CountPlace | undefined {
-  const places = countOf(graph, cluster, owner)?.places
-  if (places === undefined) return undefined
+  const count = countOf(graph, cluster, owner)
+  if (count === undefined) return undefined
   const coordinates = coordinatesPart(place)
-  return places.find((each) => each.coordinates === coordinates)
+  const known = count.places.find((each) => each.coordinates === coordinates)
+  if (known !== undefined || count.uncounted === 0) return known
+  return { coordinates, dependents: count.uncounted, blocking: count.uncounted, waiting: 0 }
 }
 
 export function interestOf(
@@ -230,8 +232,9 @@ export function dependentsElsewhere(
 }
 
 export function dependentsOf(graph: StateReader, cluster: ClusterId, owner: Uid): number {
-  let sum = 0
-  for (const place of countOf(graph, cluster, owner)?.places ?? []) sum += place.dependents
+  const count = countOf(graph, cluster, owner)
+  let sum = count?.uncounted ?? 0
+  for (const place of count?.places ?? []) sum += place.dependents
   return sum
 }
 

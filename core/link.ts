@@ -114,8 +114,16 @@ function count(
   const now = dependents < 0 ? NO_LINK : link
   const was = before ?? NO_LINK
   const coordinates = coordinatesPart(place)
-  const places = countOf(step.graph, cluster, owner)?.places ?? []
+  const { places, uncounted } = countOf(step.graph, cluster, owner) ?? NO_COUNTS
   const old = places.find((each) => each.coordinates === coordinates)
+  const key = countKey(cluster, owner)
+  const isBeyond = dependents > 0 ? places.length >= MOST_PLACES : uncounted > 0
+  if (old === undefined && isBeyond) {
+    const left = uncounted + dependents
+    if (places.length === 0 && left === 0) step.graph.remove(key)
+    else step.graph.put(key, { type: 'Count', places, uncounted: left })
+    return
+  }
   const changed: CountPlace = {
     coordinates,
     dependents: (old?.dependents ?? 0) + dependents,
@@ -124,9 +132,8 @@ function count(
   }
   const others = places.filter((each) => each !== old)
   const next = changed.dependents === 0 ? others : [...others, changed]
-  const key = countKey(cluster, owner)
-  if (next.length === 0) step.graph.remove(key)
-  else step.graph.put(key, { type: 'Count', places: next })
+  if (next.length === 0 && uncounted === 0) step.graph.remove(key)
+  else step.graph.put(key, { type: 'Count', places: next, uncounted })
   if (now.blocking && !was.blocking) rememberBlocker(step, cluster, place, dependent)
   if (isNews(step, cluster, place, old ?? NO_COUNT, changed)) {
     const key = ownerKey(cluster, owner, place)
@@ -152,6 +159,11 @@ function isNews(
 }
 
 const NO_COUNT = { dependents: 0, blocking: 0, waiting: 0 } as const
+
+const NO_COUNTS = { places: [], uncounted: 0 } as const
+
+/** Of one uid; nearly always it is one. A value of the store must fit into a record, whatever users type. */
+const MOST_PLACES = 256
 
 const NO_LINK = { blocking: false, waiting: false } as const
 

@@ -65,6 +65,8 @@ export interface Edge {
 export interface Count {
   readonly type: 'Count'
   readonly places: readonly CountPlace[]
+  /** Edges that name further places, of which only so many are counted apart: users may type any. */
+  readonly uncounted: number
 }
 
 export interface CountPlace {

@@ -547,6 +547,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     places: list(
       record({ coordinates: text, dependents: number, blocking: number, waiting: number }),
     ),
+    uncounted: number,
   },
   Owner: {
     state: word<Owner['state']>({ unknown: 1, absent: 1, found: 1 }),

@@ -133,14 +133,16 @@ async function* chunksOf(view: StoreView, signal: AbortSignal): AsyncGenerator<C
     let values: Uint8Array[] = []
     let size = 0
     for (const [key, value] of page) {
+      const bytes = key.length + value.length
+      if (keys.length > 0 && size + bytes > CHUNK_BYTES) {
+        yield { keys, values, last: false }
+        keys = []
+        values = []
+        size = 0
+      }
       keys.push(key)
       values.push(value)
-      size += key.length + value.length
-      if (size < CHUNK_BYTES) continue
-      yield { keys, values, last: false }
-      keys = []
-      values = []
-      size = 0
+      size += bytes
     }
     const isLast = page.length < CHUNK_KEYS
     if (keys.length > 0 || isLast) yield { keys, values, last: isLast }
