@@ -114,6 +114,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
     problem(reply, new Problem(404, `there is no ${request.url}`)),
   )
   if (token !== undefined || authority !== undefined) addToken(server, token, authority)
+  else addHostCheck(server, advertise)
   addHealth(server, parts, token !== undefined || authority !== undefined)
   parts.add?.(server)
   try {
@@ -139,6 +140,19 @@ function urlOf(host: string, port: number): string {
 
 /** These say no more than that the process lives and is ready. */
 const OPEN: ReadonlySet<string> = new Set(['/livez', '/readyz'])
+
+/** A web page may have its own name bound anew to this machine, and read what is answered: its browser still asks for that name. */
+function addHostCheck(server: FastifyInstance, advertise: string | undefined): void {
+  const advertised = advertise === undefined ? undefined : parseAddress(advertise).host
+  server.addHook('onRequest', async ({ hostname }) => {
+    const host = hostname.toLowerCase().replace(/^\[(.*)\]$/, '$1')
+    if (host === '' || isLoopback(host) || host === advertised?.toLowerCase()) return
+    throw new Problem(
+      403,
+      `where no token has to be shown, requests are answered to localhost and addresses of this machine only, and this one is to ${host}`,
+    )
+  })
+}
 
 function addToken(
   server: FastifyInstance,

@@ -42,6 +42,7 @@ function start(
   coordinator: MemoryCoordinator,
   url = 'http://one',
   clock = systemClock(),
+  policy = POLICY,
 ): Process {
   const stop = new AbortController()
   const opened = new Map<number, OpenStore[]>()
@@ -52,7 +53,7 @@ function start(
     clock,
     placement: coordinator.placement(),
     retention: DEFAULT_RETENTION,
-    policy: { policy: POLICY, who: 'test' },
+    policy: { policy, who: 'test' },
     openStore: async (partition) => {
       const store = new OpenStore(contents.get(partition))
       contents.set(partition, store.content)
@@ -149,6 +150,27 @@ test('whoever has a partition sees to it that its policy is the one asked for, o
   const said = (await log.latest('control', 0)).find(({ key }) => key === PROTECT_POLICY_KEY)
   const control = codec.decode(said?.value ?? new Uint8Array())
   equal(control.type === 'Control' && control.mode, 'enforce')
+})
+
+test('who was cut off, and takes a partition back, does not set back what was asked for since', async (t) => {
+  const log = memoryLog(1)
+  const modes = async (): Promise<string[]> => {
+    const { entries } = await log.read('events', 0, 0n, { limit: 100, waitMs: 0 })
+    const records = entries.map(({ value }) => codec.decode(value ?? new Uint8Array()))
+    return records.flatMap((each) => (each.type === 'PolicyChanged' ? each.policy.mode : []))
+  }
+  const fences = async (): Promise<number> => {
+    const { entries } = await log.read('changelog', 0, 0n, { limit: 1_000, waitMs: 0 })
+    return entries.filter(({ key }) => key === FENCE_KEY).length
+  }
+  // Each believes that the partition is its own.
+  const cutOff = start(t, log, new MemoryCoordinator(1))
+  await until(async () => (await modes()).length === 1 && isFolding(cutOff))
+  const observe = { ...POLICY, mode: 'observe' } as const
+  const newer = start(t, log, new MemoryCoordinator(1), 'http://two', systemClock(), observe)
+  await until(async () => (await modes()).length === 2 && isFolding(newer))
+  await until(async () => (await fences()) >= 3 && isFolding(cutOff))
+  deepEqual(await modes(), ['enforce', 'observe'])
 })
 
 test('a task that was fenced while it is still ours is taken back, and the others never stopped', async (t) => {

@@ -70,6 +70,8 @@ interface Seat {
 
 export function createGraph(parts: GraphParts): Graph {
   const seats = new Map<number, Seat>()
+  /** Partitions that were told our policy: once, since another process may have been started with a newer one while this one slept. */
+  const told = new Set<number>()
   const { log, codec, clock, observe, placement } = parts
 
   /** For as long as the partition is ours: in one role after the other over the same store, which is opened again if it was taken away in between. */
@@ -95,8 +97,9 @@ export function createGraph(parts: GraphParts): Graph {
   async function fold(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {
     const { partition } = seat.placed
     const restored = async (): Promise<void> => {
-      if (parts.policy === undefined) return
+      if (parts.policy === undefined || told.has(partition)) return
       await ensurePolicy(log, codec, { partition, store }, parts.policy.policy, parts.policy.who)
+      told.add(partition)
     }
     const watching = observe && { observe }
     const { pace } = parts

@@ -1,10 +1,12 @@
 /** The endpoint answers what people ask about a small story, and says what is wrong with a question. */
-import { deepEqual, equal, match, notEqual, throws } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual, rejects, throws } from 'node:assert/strict'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
+import { LogError, type Page } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { checkHttp, type HttpSettings, serveEndpoint } from '../../runtime/endpoint.ts'
 import { openToken } from '../../runtime/http-token.ts'
@@ -33,8 +35,19 @@ const STORY = [
   'delete pod/gone',
 ]
 
+/** Its history cannot be read for now. */
+class AwayLog extends MemoryLog {
+  isAway = false
+
+  override async read(...asked: Parameters<MemoryLog['read']>): Promise<Page> {
+    if (this.isAway && asked[0] === 'history') throw new LogError('UNAVAILABLE', 'it is away')
+    return await super.read(...asked)
+  }
+}
+
 interface Server {
   readonly url: string
+  readonly log: AwayLog
   get(path: string, init?: RequestInit): Promise<Response>
 }
 
@@ -44,7 +57,7 @@ async function serve(
   settings: HttpSettings = { address: '127.0.0.1:0' },
 ): Promise<Server> {
   const clock = systemClock()
-  const log = new MemoryLog({ partitions: 1, clock })
+  const log = new AwayLog({ partitions: 1, clock })
   await appendAll(log, eventsOf(STORY))
   const running = runTask(log, emptyStore())
   await running.caughtUp()
@@ -83,7 +96,7 @@ async function serve(
     await indexing
     await running[Symbol.asyncDispose]()
   })
-  return { url, get: async (path, init) => await fetch(url + path, init) }
+  return { url, log, get: async (path, init) => await fetch(url + path, init) }
 }
 
 function names(node: TreeNode): unknown {
@@ -377,3 +390,29 @@ test('where other processes come, they must be told an address that leads here',
 function isInput(error: unknown): boolean {
   return error instanceof ExitError && error.exitCode === EXIT.input
 }
+
+test('a stream that cannot be read on breaks off, and does not look whole', async (t) => {
+  const server = await serve(t)
+  server.log.isAway = true
+  await rejects(async () => await (await server.get('/v1/history')).text())
+})
+
+/** As a browser asks for a page's own name, whatever address that has by now. */
+function statusFor(url: string, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${url}/v1/lineage`, { headers: { host } }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
+}
+
+test('a name that was bound anew to this machine is not answered where no token is asked for', async (t) => {
+  const { url } = await serve(t)
+  const hosts = ['evil.example:7070', '127.0.0.1.evil.example', '10.0.0.1:7070', 'localhost.evil']
+  for (const host of hosts) equal(await statusFor(url, host), 403, host)
+  for (const host of ['localhost:7070', 'LOCALHOST', '127.0.0.1:7070', '[::1]:7070', '127.8.8.8'])
+    equal(await statusFor(url, host), 200, host)
+})

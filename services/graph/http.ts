@@ -63,22 +63,28 @@ function addStreams(server: FastifyInstance, { log, codec }: HttpParts): void {
     reply.hijack()
     reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' })
     const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
-    await Promise.all(
-      partitions.map(async (partition) => {
-        const { start, end } = await log.bounds(topic, partition)
-        let next = from === 'end' ? end : start
-        while (!closed.signal.aborted && (follow === 'true' || next < end)) {
-          const waitMs = follow === 'true' ? STREAM_WAIT_MS : 0
-          const page = await log.read(topic, partition, next, { limit: STREAM_LIMIT, waitMs })
-          for (const { offset, key, value } of page.entries) {
-            const record = value === null ? null : codec.decode(value)
-            const line = { topic, partition, offset, key, value: record }
-            if (!reply.raw.write(`${JSON.stringify(line, plain)}\n`)) await drained(reply)
-          }
-          next = page.next
+    const tell = async (partition: number): Promise<void> => {
+      const { start, end } = await log.bounds(topic, partition)
+      let next = from === 'end' ? end : start
+      while (!closed.signal.aborted && (follow === 'true' || next < end)) {
+        const waitMs = follow === 'true' ? STREAM_WAIT_MS : 0
+        const page = await log.read(topic, partition, next, { limit: STREAM_LIMIT, waitMs })
+        for (const { offset, key, value } of page.entries) {
+          const record = value === null ? null : codec.decode(value)
+          const line = { topic, partition, offset, key, value: record }
+          if (!reply.raw.write(`${JSON.stringify(line, plain)}\n`)) await drained(reply)
         }
-      }),
-    )
+        next = page.next
+      }
+    }
+    try {
+      await Promise.all(partitions.map(tell))
+    } catch (error) {
+      // What is left out of a stream must not look like its end: the answer breaks off.
+      closed.abort()
+      reply.raw.destroy(error as Error)
+      return reply
+    }
     reply.raw.end()
     return reply
   })
