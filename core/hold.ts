@@ -15,7 +15,7 @@ import type { ClusterId } from './object.ts'
 import type { Holds } from './policy.ts'
 import { limitOf } from './policy.ts'
 import type { Price } from './price.ts'
-import { isGranted, priceOf } from './price.ts'
+import { grantedAt, isGranted, priceOf } from './price.ts'
 import type { EvidenceClass } from './proof.ts'
 import { protectedBecause } from './protection.ts'
 import type { Stand } from './standing.ts'
@@ -57,8 +57,9 @@ export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going
   const hindrance = hindranceOf(graph, cluster, node, going, endsAt, ruling, price)
   const { by, because, until } = hindrance ?? NOTHING
   const pass = passOf(node, by, price)
+  const lapsedAt = by === 'protection' ? grantedAt(graph, cluster, price) : lapsedOf(node)
   if (by === null && endsAt === null && ruling === null && pass === 'none') return GOES
-  return { hold: { by, since, until, what: going.what, ruling, pass }, because }
+  return { hold: { by, since, until, what: going.what, ruling, pass, lapsedAt }, because }
 }
 
 const GOES: Held = { hold: null, because: '' }
@@ -102,7 +103,7 @@ function hindranceOf(
     return { by: 'hold', because: `evidence ${learnt} is held until ${timeText(until)}`, until }
   }
   if (price === null || node.hold?.pass === 'granted') return null
-  if (isGranted(graph, cluster, price)) return null
+  if (isGranted(graph, cluster, price, lapsedOf(node))) return null
   return { by: 'budget', because: budgetText(graph, price), until: null }
 }
 
@@ -121,6 +122,11 @@ function learntAs(graph: StateReader, { evidence, stands }: Going): EvidenceClas
   const isSeen = ({ proof }: Stand): boolean =>
     proof === null || (proof.class === 'E1' && proof.position >= enforcedAt)
   return stands.every(isSeen) ? 'E1' : 'E2'
+}
+
+/** None is saved up until protection is taken back, when all that it held would go at once. */
+function lapsedOf({ hold }: Node): bigint {
+  return hold?.lapsedAt ?? -1n
 }
 
 /** What began to go has begun, whatever becomes of the reasons why it might. */

@@ -169,7 +169,7 @@ function paying(
 function isSameHold(a: Hold | null, b: Hold | null): boolean {
   if (a === null || b === null) return a === b
   const isRuledAlike = a.ruling === b.ruling && a.what === b.what
-  if (a.pass !== b.pass) return false
+  if (a.pass !== b.pass || a.lapsedAt !== b.lapsedAt) return false
   return a.by === b.by && a.since === b.since && a.until === b.until && isRuledAlike
 }
 

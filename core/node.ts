@@ -139,6 +139,8 @@ export interface Hold {
   readonly ruling: Ruling | null
   /** Of a token of its own. `granted`: it began to go, whatever held it afterwards. */
   readonly pass: Pass
+  /** Of the grant that its owner's deletion had while this was protected, which lets others go and not this one: -1 for none. */
+  readonly lapsedAt: bigint
 }
 
 /** Whether what something costs was asked for and granted (price.ts). */

@@ -56,13 +56,26 @@ function isEnding(graph: StateReader, cluster: ClusterId, namespace: string): bo
   return namespace !== '' && graph.get(endingKey(cluster, namespace)) !== undefined
 }
 
-/** What it costs has been granted. */
-export function isGranted(graph: StateReader, cluster: ClusterId, { root }: Price): boolean {
+/** What it costs has been granted, after `lapsedAt`. */
+export function isGranted(
+  graph: StateReader,
+  cluster: ClusterId,
+  { root }: Price,
+  lapsedAt: bigint,
+): boolean {
   const owner = root === null ? undefined : ownerOf(graph, cluster, root.uid, root.place)
-  return owner?.pass === 'granted' && isStanding(graph, owner)
+  return owner?.pass === 'granted' && isStanding(graph, owner, lapsedAt)
+}
+
+/** Offset of the grant of what it costs; -1 where there is none. */
+export function grantedAt(graph: StateReader, cluster: ClusterId, price: Price | null): bigint {
+  const root = price?.root ?? null
+  const owner = root === null ? undefined : ownerOf(graph, cluster, root.uid, root.place)
+  return owner?.pass === 'granted' ? owner.passAt : -1n
 }
 
 /** While nothing went, for a pause or another mode, others had their turn: what was granted before is not saved up. */
-export function isStanding(graph: StateReader, { passAt }: Owner): boolean {
+export function isStanding(graph: StateReader, { passAt }: Owner, lapsedAt: bigint): boolean {
+  if (passAt <= lapsedAt) return false
   return passAt >= policyOf(graph).enforcedAt && passAt >= directivesOf(graph).resumedAt
 }

@@ -36,7 +36,7 @@ export function askFor(
   }
   const owner = ownerOf(step.graph, cluster, root.uid, root.place)
   if (owner === undefined || owner.pass === 'asked') return pass
-  if (owner.pass === 'granted' && isStanding(step.graph, owner)) return pass
+  if (owner.pass === 'granted' && isStanding(step.graph, owner, hold?.lapsedAt ?? -1n)) return pass
   step.graph.put(ownerKey(cluster, root.uid, root.place), { ...owner, pass: 'asked' })
   takeTicket(step, cluster, price.class, root.uid, root.place, about)
   return pass

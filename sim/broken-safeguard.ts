@@ -7,6 +7,21 @@ import type { BrokenBuild } from './broken-build.ts'
 
 export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
+    name: 'grants are saved up under protection',
+    mistake: 'once protection is taken back all goes at once',
+    changes: [
+      {
+        file: 'core/price.ts',
+        from: 'if (passAt <= lapsedAt) return false',
+        to: 'if (passAt < 0n) return false',
+      },
+    ],
+    by: {
+      file: 'core/scenario.test.ts',
+      test: 'story guarded pass not saved under protection',
+    },
+  },
+  {
     name: 'mass causes need nobody',
     mistake: 'what went with its kind takes along what it owned',
     changes: [
@@ -135,8 +150,8 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/hold.ts',
-        from: 'if (isGranted(graph, cluster, price)) return null',
-        to: 'if (isGranted(graph, cluster, price) || price !== null) return null',
+        from: 'if (isGranted(graph, cluster, price, lapsedOf(node))) return null',
+        to: 'if (isGranted(graph, cluster, price, lapsedOf(node)) || price !== null) return null',
       },
     ],
     by: {

@@ -242,6 +242,7 @@ const heldBy = word<HeldBy>({
 })
 const ruled = word<Ruling['verdict']>({ approved: 1, rejected: 1 })
 const hold = record<Hold>({
+  lapsedAt: offset,
   by: maybe(heldBy),
   since: number,
   until: maybe(number),
