@@ -273,9 +273,8 @@ function checkAll(entries: Entries, expected: Expected): string[] {
     const told = (counted.get(key) ?? NONE).join()
     const owner = key.slice(0, key.lastIndexOf('/') + 1)
     const beyond = uncounted.get(owner)
-    if (beyond !== undefined) {
-      const [at] = expected.counts.get(key) ?? NONE
-      uncounted.set(owner, beyond + (counted.get(key) ?? NONE)[0] - at)
+    if (beyond !== undefined && !counted.has(key)) {
+      uncounted.set(owner, beyond - (expected.counts.get(key) ?? NONE)[0])
       continue
     }
     if (there !== told) complaints.push(`${key}: ${told} dependents counted, there are ${there}`)

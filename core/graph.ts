@@ -194,7 +194,7 @@ export function countOf(graph: StateReader, cluster: ClusterId, owner: Uid): Cou
   return typed(graph.get(countKey(cluster, owner)), 'Count')
 }
 
-/** Edges to an owner at these coordinates. Where there are some that nobody counts apart, all of them may be such, and block it. */
+/** Edges to an owner at these coordinates, where they are counted apart. */
 export function countAt(
   graph: StateReader,
   cluster: ClusterId,
@@ -204,9 +204,18 @@ export function countAt(
   const count = countOf(graph, cluster, owner)
   if (count === undefined) return undefined
   const coordinates = coordinatesPart(place)
-  const known = count.places.find((each) => each.coordinates === coordinates)
-  if (known !== undefined || count.uncounted === 0) return known
-  return { coordinates, dependents: count.uncounted, blocking: count.uncounted, waiting: 0 }
+  return count.places.find((each) => each.coordinates === coordinates)
+}
+
+/** Whether anything may name it at these coordinates. */
+export function isNamedAt(
+  graph: StateReader,
+  cluster: ClusterId,
+  owner: Uid,
+  place: Coordinates,
+): boolean {
+  const isBeyond = (countOf(graph, cluster, owner)?.uncounted ?? 0) > 0
+  return isBeyond || countAt(graph, cluster, owner, place) !== undefined
 }
 
 export function interestOf(

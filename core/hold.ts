@@ -57,7 +57,7 @@ export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going
   const hindrance = hindranceOf(graph, cluster, node, going, endsAt, ruling, price)
   const { by, because, until } = hindrance ?? NOTHING
   const pass = passOf(node, by, price)
-  const lapsedAt = by === 'protection' ? grantedAt(graph, cluster, price) : lapsedOf(node)
+  const lapsedAt = by === 'protection' ? lapsingAt(graph, cluster, node, price) : lapsedOf(node)
   if (by === null && endsAt === null && ruling === null && pass === 'none') return GOES
   return { hold: { by, since, until, what: going.what, ruling, pass, lapsedAt }, because }
 }
@@ -122,6 +122,16 @@ function learntAs(graph: StateReader, { evidence, stands }: Going): EvidenceClas
   const isSeen = ({ proof }: Stand): boolean =>
     proof === null || (proof.class === 'E1' && proof.position >= enforcedAt)
   return stands.every(isSeen) ? 'E1' : 'E2'
+}
+
+function lapsingAt(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  price: Price | null,
+): bigint {
+  const [before, now] = [lapsedOf(node), grantedAt(graph, cluster, price)]
+  return now > before ? now : before
 }
 
 /** None is saved up until protection is taken back, when all that it held would go at once. */

@@ -117,7 +117,8 @@ function count(
   const { places, uncounted } = countOf(step.graph, cluster, owner) ?? NO_COUNTS
   const old = places.find((each) => each.coordinates === coordinates)
   const key = countKey(cluster, owner)
-  const isBeyond = dependents > 0 ? places.length >= MOST_PLACES : uncounted > 0
+  // All edges of a place are counted apart, or none.
+  const isBeyond = uncounted > 0 || (dependents > 0 && places.length >= MOST_PLACES)
   if (old === undefined && isBeyond) {
     const left = uncounted + dependents
     if (places.length === 0 && left === 0) step.graph.remove(key)

@@ -19,8 +19,8 @@ import type { Graph, StateReader } from './graph.ts'
 import {
   agendaOf,
   clusterOf,
-  countAt,
   dependentsElsewhere,
+  isNamedAt,
   kindOf,
   nodeOf,
   ownerOf,
@@ -326,7 +326,7 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Ti
   if (owner === undefined) return
   const about = { cluster, uid: timer.uid, place }
   if (!isHome(step.at, cluster, place)) return replicaDue(step, about)
-  const isNamedHere = countAt(step.graph, cluster, timer.uid, place) !== undefined
+  const isNamedHere = isNamedAt(step.graph, cluster, timer.uid, place)
   const isNamedElsewhere = dependentsElsewhere(step.graph, cluster, timer.uid, place) > 0
   const isNamed = isNamedHere || isNamedElsewhere
   if (owner.attempt !== null) {

@@ -149,7 +149,7 @@ function addHostCheck(server: FastifyInstance, advertise: string | undefined): v
     if (host === '' || isLoopback(host) || host === advertised?.toLowerCase()) return
     throw new Problem(
       403,
-      `where no token has to be shown, requests are answered to localhost and addresses of this machine only, and this one is to ${host}`,
+      `where no token has to be shown, requests are answered to localhost, 127.*, ::1 and the advertised host only, and this one is to ${host}: ask there, or have a token shown (--http-token-file)`,
     )
   })
 }

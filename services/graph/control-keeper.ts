@@ -38,7 +38,7 @@ export async function keepControl(parts: ControlKeeperParts, signal: AbortSignal
     try {
       const said = await parts.log.latest('control', 0)
       const found = said.find(({ key }) => key === PROTECT_POLICY_KEY)
-      if (policy === undefined || (found !== undefined && found.offset >= policy.offset)) {
+      if (policy === undefined || (found !== undefined && isSince(found, policy))) {
         policy = found
       } else {
         const { key, value } = policy
@@ -51,6 +51,11 @@ export async function keepControl(parts: ControlKeeperParts, signal: AbortSignal
       if (!isPassing(error)) throw error
     }
   }
+}
+
+/** The same, or said later; offsets that were lost may be given again. */
+function isSince(found: Entry, known: Entry): boolean {
+  return found.offset >= known.offset || found.timestamp > known.timestamp
 }
 
 /** A store that is closed, wiped or damaged is its task's to mend. */

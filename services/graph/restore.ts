@@ -158,7 +158,14 @@ async function checkEvents(
   if (position.position > end) throw lost('events', partition, position.position, end)
   const at = position.position - 1n
   if (position.last === '' || at < start) return
-  const page = await log.read('events', partition, at, { limit: 1, waitMs: 1_000 }, signal)
+  let page: Page
+  try {
+    page = await log.read('events', partition, at, { limit: 1, waitMs: 1_000 }, signal)
+  } catch (error) {
+    // Trimmed in just this moment.
+    if (error instanceof LogError && error.code === 'OUT_OF_RANGE') return
+    throw error
+  }
   const [last] = page.entries
   // Offsets that were lost and given again: what stands there now would never be folded, from here on to where the task goes on.
   if (last !== undefined && (last.offset !== at || digestOf(last) !== position.last))

@@ -7,7 +7,12 @@
  *
  * Not here: requests to relist (the watcher reads those), what is done about a pause (gate.ts).
  */
-import { PAUSE_PREFIX, PROTECT_PREFIX, protectingOf } from '../../core/control-key.ts'
+import {
+  PAUSE_PREFIX,
+  PROTECT_POLICY_KEY,
+  PROTECT_PREFIX,
+  protectingOf,
+} from '../../core/control-key.ts'
 import type { Projection } from '../../core/mark.ts'
 import { projectionOf } from '../../core/mark.ts'
 import type { ClusterId } from '../../core/object.ts'
@@ -112,6 +117,13 @@ export function createControl(
     }
   }
 
+  /** Of what is left of a lost end: an older word lets nothing go that a lost one may have held back since. */
+  function holdsBack({ key, value }: Entry): boolean {
+    if (key === PROTECT_POLICY_KEY) return policy === null
+    const verb = value === null ? 'none' : controlIn(codec, value)?.verb
+    return verb === undefined || verb === 'pause' || verb === 'protect'
+  }
+
   function subjectsOf(cluster: ClusterId): readonly Guarded[] {
     return [...subjects.values()].filter((each) => each.cluster === '' || each.cluster === cluster)
   }
@@ -128,7 +140,7 @@ export function createControl(
       policy = null
       mode = null
     }
-    for (const entry of entries) apply(entry)
+    for (const entry of entries) if (end >= next || holdsBack(entry)) apply(entry)
     next = end
     onProtected()
   }

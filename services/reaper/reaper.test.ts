@@ -409,6 +409,30 @@ test('stays paused, and spares what was protected, when control loses its end (F
   await running.stop()
 })
 
+test('goes by no older word that is left of control when that loses its end (F39)', async () => {
+  const world = await World.open()
+  const [first, second] = (await dependents(world, 2)) as [Command, Command]
+  await world.protectByPolicy({}, 'enforce')
+  await world.control('pause', { verb: 'pause' })
+  await world.control('pause', { verb: 'resume' })
+  const { end } = await world.log.bounds('control', 0)
+  await world.protectByPolicy({}, 'observe')
+  await world.control('pause', { verb: 'pause' })
+  const running = world.start()
+  await world.clock.advance(1_000)
+  world.log.cutOff('control', 0, end)
+  await world.clock.advance(1_000)
+  await world.control('cluster', { verb: 'epoch', number: 1 })
+  await world.clock.advance(1_000)
+  await world.command(first)
+  equal(outcomes(await world.settled(1))[0], 'blocked paused')
+  await world.control('pause', { verb: 'resume' })
+  await world.clock.advance(1_000)
+  await world.command(second)
+  equal(outcomes(await world.settled(2))[1], 'blocked the policy only observes by now')
+  await running.stop()
+})
+
 test('goes again once nothing protects it by name', async () => {
   const world = await World.open()
   const commands = await dependents(world, 2)
