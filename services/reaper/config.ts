@@ -94,7 +94,7 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   retries: 3,
   retryBaseMs: 100,
   retryAfterCapMs: 5_000,
-  conflicts: 10,
+  conflicts: 40,
   window: 10_000,
   detailBytes: 60_000,
   page: 250,
