@@ -70,7 +70,8 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node, time:
   // What was not known when it was let go is dropped like what was: else what is left would hang on who told first.
   if (before.length > 0 && (isBlocked || before.length === stands.length)) {
     const evidence = evidenceOf(graph, cluster, node, before)
-    return conclude('drop', before, evidence, dropping(stands, before))
+    const because = `${reasonsOf(before)}, maybe before another owner let it go`
+    return conclude('drop', because, evidence, dropping(stands, before))
   }
   if (isBlocked) return conclude('blocked', of('unresolvable'), null, { type: 'none' })
   if (of('unverified').length > 0) {
@@ -114,8 +115,7 @@ function verdictMaker(
     evidence: EvidenceClass | null,
     action: Action,
   ): Decision => {
-    const because =
-      typeof grounds === 'string' ? grounds : grounds.map((stand) => stand.reason).join('; ')
+    const because = typeof grounds === 'string' ? grounds : reasonsOf(grounds)
     const events = stands.flatMap((stand) => (stand.basis === null ? [] : [stand.basis]))
     const basis = [node.position, ...events]
       .sort(byOffset)
@@ -255,6 +255,10 @@ function mayHaveGoneBefore({ proof }: Stand, letGoAt: number | null): boolean {
 function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {
   const indexes = stands.flatMap((stand, index) => (dropped.includes(stand) ? [index] : []))
   return { type: 'drop', indexes: indexes.reverse() }
+}
+
+function reasonsOf(stands: readonly Stand[]): string {
+  return stands.map(({ reason }) => reason).join('; ')
 }
 
 function byOffset(a: bigint, b: bigint): number {

@@ -140,8 +140,13 @@ export class ServiceProcess {
 
   async assertRunning(): Promise<void> {
     if (this.isRunning) return
-    const tail = (await this.#lines()).slice(-LOG_TAIL_LINES).join('\n')
+    const tail = (await this.tail(LOG_TAIL_LINES)).join('\n')
     throw new Error(`${this.name} has ended:\n${tail}`)
+  }
+
+  /** The last lines of its log. */
+  async tail(count: number): Promise<string[]> {
+    return (await this.#lines()).slice(-count)
   }
 
   /** SIGKILL, and gone. */

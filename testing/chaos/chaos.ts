@@ -12,6 +12,7 @@ import { eventually } from '../eventually.ts'
 import { startKafka } from '../kafka/broker.ts'
 import { KinfoldServices } from '../kinfold-services.ts'
 import { seeded } from '../seeded.ts'
+import { explain } from './explain.ts'
 import { Faults } from './fault.ts'
 import { checkRecord, type RecordReport } from './record.ts'
 import { World } from './world.ts'
@@ -81,7 +82,12 @@ export async function runChaos({
   do {
     await oneRound(world, faults, atOnce, tell)
     const began = performance.now()
-    await converge(world, services)
+    try {
+      await converge(world, services)
+    } catch (error) {
+      tell(await explain(services, world.left))
+      throw error
+    }
     convergedMs.push(Math.round(performance.now() - began))
     const last = convergedMs.at(-1)
     tell(

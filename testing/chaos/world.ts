@@ -1,8 +1,8 @@
 /**
  * A cluster in which ownership keeps changing, and what has to be there once a collector has done its work.
  *
- * What must stay true: what is expected never depends on who was first: within a round nothing is moved to an owner that is deleted in it. What has a live
- * owner, or none, must be there with the uid that it was made with.
+ * What must stay true: what is expected never depends on who was first: within a round nothing is moved to an owner that is deleted in it, and what one owner let
+ * go has no other one left after it. What has a live owner, or none, must be there with the uid that it was made with.
  */
 import type { PropagationPolicy } from '../../core/object.ts'
 import type { ControlPlane } from '../cluster/control-plane.ts'
@@ -45,6 +45,9 @@ export class World {
   readonly #chance: Chance
   readonly #set = 'chaos'
   readonly #things: Thing[] = []
+  #left: readonly Thing[] = []
+  /** In this round, by one of several owners. */
+  readonly #letGo = new Set<Thing>()
   #count = 0
 
   constructor(plane: ControlPlane, chance: Chance) {
@@ -78,6 +81,13 @@ export class World {
       await this.#remove(thing, isOrphaning ? 'Orphan' : this.#chance.pick(CASCADES))
       yield
     }
+    // For a minute after a watcher slept nobody knows whether an owner went before the request to orphan; the orphan stays then.
+    for (const thing of this.#letGo) {
+      if (thing.isGone) continue
+      await this.#setOwners(thing, [])
+      yield
+    }
+    this.#letGo.clear()
   }
 
   /** Whether the cluster holds exactly what it has to; else what is wrong. */
@@ -86,8 +96,15 @@ export class World {
     const there = new Set(sets.flatMap((set) => [...set]))
     const lost = this.#things.filter(({ made, isGone }) => !isGone && !there.has(made.uid))
     if (lost.length > 0) return `WRONG: ${names(lost)} had to stay and are gone`
-    const left = this.#things.filter(({ made, isGone }) => isGone && there.has(made.uid))
-    return left.length === 0 || `${left.length} have to go: ${names(left.slice(0, 3))}`
+    this.#left = this.#things.filter(({ made, isGone }) => isGone && there.has(made.uid))
+    return (
+      this.#left.length === 0 || `${this.#left.length} have to go: ${names(this.#left.slice(0, 3))}`
+    )
+  }
+
+  /** What was still there at the last look and has to go. */
+  get left(): readonly Made[] {
+    return this.#left.map(({ made }) => made)
   }
 
   async #make(): Promise<void> {
@@ -145,11 +162,15 @@ export class World {
     )
     if (able.length === 0) return
     const owner = able[this.#chance.below(able.length)]!
-    const patch = { metadata: { ownerReferences: [this.#reference(owner.made)] } }
+    await this.#setOwners(thing, [owner])
+  }
+
+  async #setOwners(thing: Thing, owners: Thing[]): Promise<void> {
+    const patch = { metadata: { ownerReferences: owners.map(({ made }) => this.#reference(made)) } }
     const headers = { 'content-type': 'application/merge-patch+json' }
     const { status, body } = await this.#plane.request('PATCH', pathOf(thing.made), patch, headers)
     if (status !== 200) throw new Error(`a move was answered ${status}: ${JSON.stringify(body)}`)
-    thing.owners = [owner]
+    thing.owners = owners
   }
 
   #isBelow(thing: Thing, above: Thing): boolean {
@@ -177,6 +198,7 @@ export class World {
   #leave(dependent: Thing, owner: Thing, policy: PropagationPolicy): void {
     const left = dependent.owners.filter((each) => each !== owner)
     dependent.owners = left
+    if (policy === 'Orphan' && left.length > 0 && !dependent.isGone) this.#letGo.add(dependent)
     if (dependent.isGone || left.length > 0 || policy === 'Orphan') return
     dependent.isGone = true
     for (const other of this.#things.filter(({ owners }) => owners.includes(dependent))) {
