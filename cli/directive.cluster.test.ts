@@ -103,8 +103,10 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
       'an approval of what is not held',
       ['approve', 'ab'.repeat(32), '--why', 'x'],
       3,
-      /another set is held for approval by now/,
+      /nothing is held for approval there just now/,
     ],
+    ['no name', ['close-breaker', '--cluster', '', '--why', 'x'], 2, /takes a name or id/],
+    ['a resource to protect', ['protect', 'kind/secrets'], 2, /kinds are written as in manifests/],
   ]
   for (const [what, args, code, message] of wrong) {
     test(`${what} ends with exit code ${code} and a sentence`, async () => {

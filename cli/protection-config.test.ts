@@ -24,6 +24,12 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ['an unknown key', { kind: ['Secret'] }, /^f: unknown key kind; known are kinds, namespaces/],
   ['no list', { kinds: 'Secret' }, /^f.kinds: expected a list of texts/],
   ['an empty entry', { namespaces: [''] }, /^f.namespaces: "" is no namespace/],
+  ['a resource', { kinds: ['pods'] }, /^f.kinds: pods is no kind: kinds are written as/],
+  [
+    'a kind without group',
+    { kinds: ['Secret', 'Job'] },
+    /^f.kinds: the core group has no kind Job/,
+  ],
   ['no key', { labels: ['=gold'] }, /^f.labels: "=gold" is no label, such as tier/],
   ['no flag', { othersMarks: 'no' }, /^f.othersMarks: expected true or false/],
   ['too many', { namespaces: Array(201).fill('a') }, /^f.namespaces: 201 entries/],

@@ -7,7 +7,7 @@ import type { GroupKind } from '../core/object.ts'
 import type { Preset, Protection } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
 import type { Subject } from '../core/subject.ts'
-import { readSubject } from '../core/subject.ts'
+import { readSubject, voidSubject } from '../core/subject.ts'
 import { bad, checkKey, flag, texts } from './setting.ts'
 
 const KEYS = ['kinds', 'namespaces', 'labels', 'annotations', 'othersMarks'] as const
@@ -27,7 +27,9 @@ export function protectionOf(section: unknown, from: string, preset: Preset): Pr
     const all = texts({ key, value: fields[key], from: where })
     if (all.length > MOST) throw bad(`${where}: ${all.length} entries, and ${MOST} are the most`)
     const wrong = all.find((each) => readSubject(`${type}/${each}`) === undefined)
-    if (wrong === undefined) return all
+    const vain = all.map((each) => voidSubject(`${type}/${each}`)).find((each) => each !== '')
+    if (wrong === undefined && vain === undefined) return all
+    if (wrong === undefined) throw bad(`${where}: ${vain}`)
     throw bad(`${where}: ${JSON.stringify(wrong)} is no ${type}${FORMS[type]}`)
   }
   const othersMarks = flag({

@@ -265,6 +265,7 @@ const NO_POLICY: PolicyState = {
   policy: { ...DEFAULT_POLICY, mode: 'observe' },
   position: -1n,
   enforcedAt: -1n,
+  former: null,
 }
 
 const NO_DIRECTIVES: Directives = {

@@ -2,8 +2,10 @@
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { object } from '../testing/notation.ts'
+import { World } from '../testing/story.ts'
 import { ALL_MARKS, MARKED, projectionDigest, projectionOf } from './mark.ts'
-import { policyFor } from './policy.ts'
+import type { ObjectMeta } from './object.ts'
+import { type Policy, policyFor } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
 import { type Guarding, isProtectionHold, protectedNow } from './protection.ts'
 import { readSubject } from './subject.ts'
@@ -63,6 +65,73 @@ for (const [what, text, evidence, guarding, isSpared] of spared) {
     const reason = protectedNow(object(text, '1'), evidence, guarding)
     equal(reason !== '', isSpared, reason)
     equal(isProtectionHold(`held: its owner is gone; ${reason}`), isSpared)
+  })
+}
+
+const NAMESPACE: ObjectMeta = {
+  ...object('pv/vault', '1'),
+  group: '',
+  kind: 'Namespace',
+}
+const DEFINITION: ObjectMeta = {
+  ...object('pv/widgets.example.com', '1'),
+  group: 'apiextensions.k8s.io',
+  kind: 'CustomResourceDefinition',
+}
+
+for (const [what, thing, evidence, guarding, isSpared] of [
+  ['a namespace of the policy', NAMESPACE, 'E1', policy({ namespaces: ['vault'] }), true],
+  ['another one', NAMESPACE, 'E1', policy({ namespaces: ['vaults'] }), false],
+  ['a namespace by name', NAMESPACE, 'E1', by('namespace/vault'), true],
+  [
+    'a namespace of the system, missing',
+    NAMESPACE,
+    'E3',
+    { ...PARITY, namespacesWhereUnseen: ['vault'] },
+    true,
+  ],
+  ['a thing of that name', object('pv/vault', '1'), 'E1', by('namespace/vault'), false],
+  ['the definition of a kind', DEFINITION, 'E1', by('kind/Widget.example.com'), true],
+  ['one of another group', DEFINITION, 'E1', by('kind/Widget.ample.com'), false],
+  ['a kind of the core group', DEFINITION, 'E1', by('kind/Secret'), false],
+] as const) {
+  test(`${what} itself is ${isSpared ? '' : 'not '}spared from ${evidence} with what goes with it`, () => {
+    equal(protectedNow(thing, evidence, guarding) !== '', isSpared)
+  })
+}
+
+const guarded = policyFor('enforce', 'guarded')
+const keeping = (more: Partial<typeof protection>): Policy => ({
+  ...guarded,
+  protection: { ...protection, ...more },
+})
+
+/** A pod whose owner went and whose hold is over, kept by `kept`; then those policies are said, ten seconds apart. */
+function afterwards(kept: Policy, ...later: readonly Policy[]): readonly string[] {
+  const world = new World()
+  const say = (policy: Policy): readonly string[] =>
+    world.tell({ type: 'PolicyChanged', policy, who: 'ann', why: '' })
+  world.begin()
+  say(kept)
+  for (const event of [world.put('rs/web'), world.put('pod/a <- rs/web'), world.remove('rs/web')]) {
+    world.tell(event)
+  }
+  deepEqual(world.tell(world.beat(60)), [], 'it is kept')
+  const now = later.flatMap((policy) => [...say(policy), ...world.tell(world.beat(10))])
+  deepEqual([...now, ...world.tell(world.beat(560))], [], 'it is kept for ten minutes more')
+  return world.tell(world.beat(60))
+}
+
+for (const [what, ...policies] of [
+  ['lets go', keeping({ namespaces: ['ns'] }), guarded],
+  ['lets go and is said twice', keeping({ namespaces: ['ns'] }), guarded, guarded],
+  ['first keeps more', keeping({ namespaces: ['ns'] }), keeping({ labels: ['a'] }), guarded],
+] as const) {
+  test(`I9: what a policy protected that ${what} is spared for ten minutes more`, () => {
+    const [kept, ...later] = policies
+    deepEqual(afterwards(kept, ...later), [
+      '> DeleteObject pod/a Background E1: ReplicaSet "web" is gone',
+    ])
   })
 }
 

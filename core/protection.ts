@@ -11,10 +11,11 @@ import type { StateReader } from './graph.ts'
 import { clusterOf, directivesOf, policyOf } from './graph.ts'
 import { markOf } from './mark.ts'
 import type { Node } from './node.ts'
-import type { ClusterId, Coordinates, ObjectMeta } from './object.ts'
+import type { ClusterId, Coordinates, GroupKind, ObjectMeta } from './object.ts'
 import type { Protection } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
-import { has, isPlaceOf, isSubject, readKeyValue } from './subject.ts'
+import type { FormerProtection, PolicyState } from './state.ts'
+import { has, isPlaceOf, isSubject, namespacesOf, readKeyValue } from './subject.ts'
 
 /** Spared by evidence E2 to E4 in `guarded`: what runs the cluster itself. Its cascades that were seen to begin go on, or no update would ever end. */
 export const SYSTEM_NAMESPACES: readonly string[] = [
@@ -66,7 +67,7 @@ export function protectedBecause(
   const guarding = guardingOf(graph, cluster)
   const now = protectedNow(node.object, evidence, guarding)
   if (now !== '') return { because: now, until: null }
-  const until = sparedUntil(graph, cluster, node)
+  const until = sparedUntil(graph, cluster, node, evidence)
   if (until === null) return null
   const because = `${PREFIX}what was taken back in the last ten minutes; it goes when they are over`
   return { because, until }
@@ -86,14 +87,59 @@ function sparedUntil(
   graph: StateReader,
   cluster: ClusterId,
   { object, protectedUntil }: Pick<Node, 'object' | 'protectedUntil'>,
+  evidence: EvidenceClass,
 ): number | null {
-  if (policyOf(graph).policy.preset !== 'guarded') return null
+  const { policy, former } = policyOf(graph)
+  if (policy.preset !== 'guarded') return null
   let until = protectedUntil ?? 0
+  if (former !== null && protectedNow(object, evidence, formerly(former)) !== '') {
+    until = Math.max(until, former.until)
+  }
   for (const each of directivesOf(graph).protections) {
     if (each.liftedAt === null || (each.cluster !== '' && each.cluster !== cluster)) continue
     if (isSubject(object, each.subject)) until = Math.max(until, each.liftedAt + PROTECTED_FOR_MS)
   }
   return until > (clusterOf(graph, cluster)?.now ?? 0) ? until : null
+}
+
+function formerly({ protection }: FormerProtection): Guarding {
+  return { policy: protection, subjects: [], namespacesWhereUnseen: [] }
+}
+
+/** What a policy leaves to be spared for a while when another one takes its place. */
+export function formerAfter(
+  { policy, former, position }: PolicyState,
+  next: Protection,
+  now: number,
+): FormerProtection | null {
+  const left = former !== null && former.until > now ? former : null
+  const before = policy.protection
+  const together = bothOf(before, next)
+  if (position < 0n || isSameSize(together, bothOf(next, next))) return left
+  const protection = left === null ? before : bothOf(left.protection, before)
+  return { protection, until: now + PROTECTED_FOR_MS }
+}
+
+/** Each thing once. */
+function bothOf(one: Protection, other: Protection): Protection {
+  const isAmong = ({ group, kind }: GroupKind): boolean =>
+    other.kinds.some((each) => each.group === group && each.kind === kind)
+  const texts = (these: readonly string[], those: readonly string[]): readonly string[] => [
+    ...new Set([...those, ...these]),
+  ]
+  return {
+    kinds: [...other.kinds, ...one.kinds.filter((each) => !isAmong(each))],
+    namespaces: texts(one.namespaces, other.namespaces),
+    labels: texts(one.labels, other.labels),
+    annotations: texts(one.annotations, other.annotations),
+    othersMarks: one.othersMarks || other.othersMarks,
+  }
+}
+
+function isSameSize(one: Protection, other: Protection): boolean {
+  const sizeOf = ({ kinds, namespaces, labels, annotations }: Protection): number =>
+    kinds.length + namespaces.length + labels.length + annotations.length
+  return sizeOf(one) === sizeOf(other) && one.othersMarks === other.othersMarks
 }
 
 /** Until when a mark counts that this sighting does not show any more. */
@@ -145,18 +191,18 @@ export function protectedPlace(
   evidence: EvidenceClass,
   { policy, subjects, namespacesWhereUnseen }: Guarding,
 ): string {
-  const { group, kind, namespace } = place
+  const { group, kind } = place
   for (const each of subjects) {
     const isPlace = each.subject.startsWith('namespace/') || each.subject.startsWith('kind/')
     if (isPlace && isPlaceOf(place, each.subject)) return bySubject(each)
   }
-  if (policy.namespaces.includes(namespace)) {
-    return `${PREFIX}its namespace ${namespace}, as the policy says`
-  }
+  const within = namespacesOf(place)
+  const listed = policy.namespaces.find((each) => within.includes(each))
+  if (listed !== undefined) return `${PREFIX}its namespace ${listed}, as the policy says`
   if (evidence !== 'E2' && evidence !== 'E3' && evidence !== 'E4') return ''
   const unseen = `, since nobody saw its owner go (${evidence}); delete it by hand if that is right`
-  if (namespacesWhereUnseen.includes(namespace))
-    return `${PREFIX}its namespace ${namespace}${unseen}`
+  const unseenIn = namespacesWhereUnseen.find((each) => within.includes(each))
+  if (unseenIn !== undefined) return `${PREFIX}its namespace ${unseenIn}${unseen}`
   const isKind = policy.kinds.some((each) => each.kind === kind && each.group === group)
   return isKind ? `${PREFIX}its kind ${kind}${unseen}` : ''
 }

@@ -9,7 +9,7 @@ import type { SyncId } from './event.ts'
 import type { SetHash } from './hash.ts'
 import type { Attempt, HeldBy, Node, Pass, Phase, Ruling } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
-import type { Policy } from './policy.ts'
+import type { Policy, Protection } from './policy.ts'
 import type { Proof } from './proof.ts'
 
 export type StateValue =
@@ -182,6 +182,15 @@ export interface PolicyState {
   readonly position: bigint
   /** Offset at which `enforce` was entered: older evidence counts as E2. */
   readonly enforcedAt: bigint
+  /** What it protected until just now and does not any more; null for nothing. */
+  readonly former: FormerProtection | null
+}
+
+export interface FormerProtection {
+  /** Of all policies in that time together. */
+  readonly protection: Protection
+  /** Log time. */
+  readonly until: number
 }
 
 /** `directives`: what people asked for that still holds. Few: all of it is read with each verdict. */

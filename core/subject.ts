@@ -36,6 +36,39 @@ export function readSubject(text: string): Subject | undefined {
   }
 }
 
+/** Complete: new kinds of Kubernetes get groups. */
+const CORE_KINDS: ReadonlySet<string> = new Set([
+  'Binding',
+  'ComponentStatus',
+  'ConfigMap',
+  'Endpoints',
+  'Event',
+  'LimitRange',
+  'Namespace',
+  'Node',
+  'PersistentVolume',
+  'PersistentVolumeClaim',
+  'Pod',
+  'PodTemplate',
+  'ReplicationController',
+  'ResourceQuota',
+  'Secret',
+  'Service',
+  'ServiceAccount',
+])
+
+/** Why nothing is ever of that kind as it is written, so that it would protect nothing; empty where there may be such things. */
+export function voidSubject(text: string): string {
+  const subject = readSubject(text)
+  if (subject?.type !== 'kind') return ''
+  const { kind, group } = subject
+  if (!/^[A-Z]/.test(kind)) {
+    return `${kind} is no kind: kinds are written as in manifests, such as Pod or Widget.example.com`
+  }
+  if (group !== '' || CORE_KINDS.has(kind)) return ''
+  return `the core group has no kind ${kind}: write its group as well, such as ReplicaSet.apps`
+}
+
 /** `key` or `key=value`. */
 export function readKeyValue(text: string): {
   readonly key: string
@@ -54,14 +87,27 @@ export function isSubject(object: ObjectMeta, text: string): boolean {
   return isPlaceOf(object, text)
 }
 
-/** By where it is and of what kind alone. */
-export function isPlaceOf({ group, kind, namespace, name }: Coordinates, text: string): boolean {
+/** By where it is and of what kind alone. What goes with a namespace or a definition is spared only if that is, too. */
+export function isPlaceOf(place: Coordinates, text: string): boolean {
   const subject = readSubject(text)
-  if (subject?.type === 'kind') return subject.kind === kind && subject.group === group
-  if (subject?.type !== 'namespace') return false
-  // The namespace itself, too.
+  if (subject?.type === 'namespace') return namespacesOf(place).includes(subject.name)
+  if (subject?.type !== 'kind') return false
+  const isKind = subject.kind === place.kind && subject.group === place.group
+  return isKind || isDefinitionOf(place, subject.group)
+}
+
+/** The one that it is in; of a namespace itself, that one. */
+export function namespacesOf({ group, kind, namespace, name }: Coordinates): readonly string[] {
+  return kind === 'Namespace' && group === '' ? [namespace, name] : [namespace]
+}
+
+/** A definition's name tells its group, and not its kind. */
+function isDefinitionOf({ group, kind, name }: Coordinates, defined: string): boolean {
   return (
-    subject.name === namespace || (kind === 'Namespace' && group === '' && subject.name === name)
+    group === 'apiextensions.k8s.io' &&
+    kind === 'CustomResourceDefinition' &&
+    defined !== '' &&
+    name.endsWith(`.${defined}`)
   )
 }
 

@@ -25,6 +25,7 @@ import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
 import { clusterOfHome } from './partition.ts'
 import { FOLD_VERSION } from './policy.ts'
+import { formerAfter } from './protection.ts'
 import { isMass, tellMissed } from './share.ts'
 import { currentCluster } from './sighting.ts'
 import type { ClusterState, Kind, KindPhase } from './state.ts'
@@ -215,6 +216,7 @@ export function policyChanged(step: Step, event: PolicyChanged): void {
     policy: event.policy,
     position: step.at.position,
     enforcedAt: entersEnforce ? step.at.position : former.enforcedAt,
+    former: formerAfter(former, event.policy.protection, step.at.timestamp),
   })
   judgeAll(step, '')
 }

@@ -305,13 +305,28 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/proof.ts',
-        from: 'if (known !== undefined && isFresh(known.askedAt, bounds.ownerProofMs)) return known.answer',
-        to: 'if (known !== undefined) return known.answer',
+        from: 'if (known !== undefined && isFresh(known.askedAt(), bounds.ownerProofMs)) return known.seen',
+        to: 'if (known !== undefined) return known.seen',
       },
     ],
     by: {
       file: 'services/reaper/proof.test.ts',
       test: 'looks at an owner once for all who ask within its time',
+    },
+  },
+  {
+    name: 'an answer is as young as its arrival',
+    mistake: 'an owner that a server slept on still waits, though it orphans by now',
+    changes: [
+      {
+        file: 'services/reaper/reap.ts',
+        from: "return { type: isOld ? 'Outdated' : 'Proven' }",
+        to: "return { type: isOld ? 'Proven' : 'Proven' }",
+      },
+    ],
+    by: {
+      file: 'services/reaper/reap.test.ts',
+      test: 'looks at a waiting owner again when the answer to the first look came late',
     },
   },
   {

@@ -40,6 +40,7 @@ import type {
   BudgetMinute,
   BudgetPlace,
   DefinitionSpan,
+  FormerProtection,
   KindPhase,
   MissedPlace,
   Owner,
@@ -596,7 +597,12 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     nextDue: number,
     pulses: list(record({ ...groupKind, aliveAt: number })),
   },
-  PolicyState: { policy, position: offset, enforcedAt: offset },
+  PolicyState: {
+    policy,
+    position: offset,
+    enforcedAt: offset,
+    former: maybe(record<FormerProtection>({ protection, until: number })),
+  },
   Directives: {
     pauses: list(record<Pause>({ cluster: text, who: text, why: text })),
     protections: list(

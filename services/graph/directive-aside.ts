@@ -1,13 +1,15 @@
 /**
- * What somebody who takes an order back may not expect: that there was nothing to take back, and what stands all the same by orders of their own.
+ * What somebody who gives an order, or takes one back, may not expect: that there was nothing to take back, what stands all the same by orders of their own,
+ * and that nothing is known of what is protected.
  *
  * What must stay true: it is said beside the order, which is carried out in any case: reapers may know of what the fold here does not.
  *
  * Not here: carrying it out (directive-http.ts).
  */
 import { openBreakerOf } from '../../core/breaker.ts'
-import { directivesOf, type StateReader } from '../../core/graph.ts'
+import { directivesOf, kindOf, type StateReader } from '../../core/graph.ts'
 import type { ClusterId } from '../../core/object.ts'
+import { readSubject } from '../../core/subject.ts'
 import type { Order } from './directive-order.ts'
 import type { View, Views } from './view.ts'
 
@@ -26,8 +28,9 @@ export async function asideOf(views: Views, order: Order, cluster: ClusterId): P
       })
     case 'close-breaker':
       return await closed(views, cluster)
-    case 'pause':
     case 'protect':
+      return await unknownKind(views, order.subject, cluster)
+    case 'pause':
     case 'approve':
     case 'reject':
       return ''
@@ -71,6 +74,21 @@ async function namesOf(view: View, clusters: readonly ClusterId[]): Promise<stri
     clusters.map((each) => (each === '' ? 'all clusters' : view.clusterName(each))),
   )
   return names.join(', ')
+}
+
+/** It may be defined later, or elsewhere; or be a slip of the pen. */
+async function unknownKind(views: Views, text: string, cluster: ClusterId): Promise<string> {
+  const subject = readSubject(text)
+  if (subject?.type !== 'kind') return ''
+  const view = await views.open()
+  const asked = cluster === '' ? await view.clusters() : [cluster]
+  const isKnown = await view.read(() =>
+    view.readers.some((reader) =>
+      asked.some((each) => kindOf(reader, each, subject) !== undefined),
+    ),
+  )
+  if (isKnown) return ''
+  return `; but no kind ${subject.kind}${subject.group === '' ? '' : `.${subject.group}`} is known there now: is it written as in manifests?`
 }
 
 async function closed(views: Views, cluster: ClusterId): Promise<string> {

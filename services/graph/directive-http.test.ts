@@ -1,11 +1,11 @@
 /** Orders over HTTP: what they append and in which order, how far they are effective, and what is refused. */
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { pauseKey, protectKey } from '../../core/control-key.ts'
 import type { Directive } from '../../core/event.ts'
 import { nodeOf } from '../../core/graph.ts'
-import { EMPTY_SET } from '../../core/hash.ts'
+import type { SetHash } from '../../core/hash.ts'
 import type { Control } from '../../core/record.ts'
 import type { Topic } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
@@ -19,6 +19,7 @@ import { readerOf } from './view.ts'
 import { taskOf } from './viewed-partition.ts'
 
 const DIGEST = 'ab'.repeat(32)
+const HELD: SetHash = { count: 1, high: 2, low: 3 }
 const STORY = ['put rs/web', 'put pod/a <- rs/web']
 
 interface Rig {
@@ -60,7 +61,7 @@ async function rigFor(t: TestContext, isHeld = false): Promise<Rig> {
     here: taskOf({ tasks: [running.task] }),
     holdings: {
       ...holdings,
-      ...(isHeld ? {} : { sets: async () => ({ digest: DIGEST, listed: [EMPTY_SET] }) }),
+      ...(isHeld ? {} : { sets: async () => ({ digest: DIGEST, listed: [HELD] }) }),
     },
     ...{ log, codec, clock },
   }
@@ -224,11 +225,42 @@ test('an approval carries the sets of what is held, and only of that', async (t)
   equal((await rig.order({ verb: 'approve', digest, why: 'meant so' })).status, 200)
   const [directive] = await rig.directives()
   deepEqual([directive?.cluster, directive?.digest], ['c', DIGEST])
-  deepEqual(directive?.listed, [EMPTY_SET])
+  deepEqual(directive?.listed, [HELD])
   const other = await rig.order({ verb: 'approve', digest: 'cd'.repeat(32), why: 'meant so' })
   equal(other.status, 409)
   match(await other.text(), /another set is held for approval by now.*kinfold plan held/)
   equal((await rig.directives()).length, 1)
+})
+
+test('where nothing is held for approval, there is nothing to approve or reject', async (t) => {
+  const rig = await rigFor(t, true)
+  const { digest } = (await rig.holdings.plan(undefined, 10)).answer
+  for (const each of [digest, DIGEST]) {
+    for (const verb of ['approve', 'reject']) {
+      const response = await rig.order({ verb, digest: each, why: 'meant so' })
+      equal(response.status, 409)
+      match(await response.text(), /nothing is held for approval there just now/)
+    }
+  }
+})
+
+test('whoever protects a kind that is not known there is told so', async (t) => {
+  const rig = await rigFor(t)
+  const effectOf = async (subject: string): Promise<string> => {
+    const response = await rig.order({ verb: 'protect', subject })
+    return ((await response.json()) as DirectiveAnswer).effective
+  }
+  match(
+    await effectOf('kind/Widget.example.com'),
+    /; but no kind Widget.example.com is known there/,
+  )
+  doesNotMatch(await effectOf('kind/ReplicaSet.apps'), /is known/)
+  doesNotMatch(await effectOf('namespace/ns'), /is known/)
+})
+
+test('what protects nothing can be taken back as it was written', async (t) => {
+  const rig = await rigFor(t)
+  equal((await rig.order({ verb: 'unprotect', subject: 'kind/pods' })).status, 200)
 })
 
 const refused: readonly (readonly [string, object, RegExp])[] = [
@@ -242,6 +274,9 @@ const refused: readonly (readonly [string, object, RegExp])[] = [
   ['a subject of a pause', { verb: 'pause', subject: 'namespace/a' }, /subject belongs to/],
   ['nothing to protect', { verb: 'protect' }, /protect takes a subject, one of namespace/],
   ['nonsense to protect', { verb: 'protect', subject: 'a' }, /a is none of namespace/],
+  ['a resource', { verb: 'protect', subject: 'kind/pods' }, /pods is no kind: kinds are written/],
+  ['a kind without its group', { verb: 'protect', subject: 'kind/ReplicaSet' }, /ReplicaSet.apps/],
+  ['a rejection without a reason', { verb: 'reject', digest: DIGEST }, /reject keeps things/],
   ['no digest', { verb: 'approve', why: 'x' }, /approve takes a digest, the one that/],
   ['a digest of a pause', { verb: 'pause', digest: DIGEST }, /digest belongs to approve/],
   ['half a digest', { verb: 'approve', digest: 'abc', why: 'x' }, /64 hexadecimal digits/],

@@ -167,6 +167,12 @@ async function heldFor(
 ): Promise<readonly SetHash[]> {
   if (verb !== 'approve' && verb !== 'reject') return []
   const held = await holdings.sets(cluster)
+  if (held.listed.every(({ count }) => count === 0)) {
+    throw new Problem(
+      409,
+      'nothing is held for approval there just now: "kinfold held" shows what is, and why',
+    )
+  }
   if (held.digest === digest) return held.listed
   throw new Problem(
     409,

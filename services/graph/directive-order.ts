@@ -5,7 +5,7 @@
  *
  * Not here: carrying it out (directive-http.ts), what it changes (core/directive.ts).
  */
-import { readSubject } from '../../core/subject.ts'
+import { readSubject, voidSubject } from '../../core/subject.ts'
 import { Problem } from '../../runtime/problem.ts'
 
 export const VERBS = [
@@ -80,12 +80,16 @@ function check({ verb, subject, digest, why }: Order): void {
   if (subject !== '' && readSubject(subject) === undefined) {
     throw new Problem(400, `${subject} is none of ${SUBJECTS}`)
   }
+  // What was recorded before may be taken back as it was written.
+  const vain = verb === 'protect' ? voidSubject(subject) : ''
+  if (vain !== '') throw new Problem(400, vain)
   checkBelongs('digest', NEEDS_DIGEST, verb, digest, 'the one that "kinfold plan held" shows')
   if (digest !== '' && !DIGEST.test(digest)) {
     throw new Problem(400, 'digest must be the 64 hexadecimal digits that the plan shows')
   }
   if (why === '' && NEEDS_WHY.has(verb)) {
-    throw new Problem(400, `say why: ${verb} lets things go, and whoever looks later wants to know`)
+    const does = verb === 'reject' ? 'keeps things' : 'lets things go'
+    throw new Problem(400, `say why: ${verb} ${does}, and whoever looks later wants to know`)
   }
 }
 

@@ -164,6 +164,15 @@ export function claimsToProve(
   }
 }
 
+/** Whether a look of that age would have to be followed by another, as any news of that age. */
+export function isOutdated(
+  { claim }: OwnerClaim,
+  ageMs: number,
+  { waitingProofAfterMs, goneProofAfterMs }: GateBounds,
+): boolean {
+  return ageMs > (claim === 'absent' ? goneProofAfterMs : waitingProofAfterMs)
+}
+
 const NONE: readonly OwnerClaim[] = []
 
 function foundDisproof(claim: OwnerClaim, owner: string, phase: Phase): string | undefined {

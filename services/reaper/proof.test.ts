@@ -39,7 +39,7 @@ function looking(world: World, config: Partial<ReaperConfig> = {}, id = world.id
     identity: () => proofs.identity(() => asked.identity++, signal),
     async owner(name = 'gone') {
       const claim: OwnerClaim = { ...GONE_CLAIM, name }
-      return (await proofs.owner(claim, () => asked.owner++, signal)).type
+      return (await proofs.owner(claim, () => asked.owner++, signal)).answer.type
     },
   }
 }

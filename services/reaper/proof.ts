@@ -1,8 +1,8 @@
 /**
  * Looks that many commands share: whether the endpoint is the cluster it should be, and how an owner stands.
  *
- * What must stay true: a look is as old as the moment it was asked for, and is never used beyond its time; one that failed proves nothing,
- * but is shared as well, so a backlog does not ask once per command. A proof of identity that failed on the way may have passed over a restore: what
+ * What must stay true: a look is as old as the moment it was asked for, however late it is answered, and says so to whoever uses it; one that failed proves
+ * nothing, but is shared as well, so a backlog does not ask once per command. A proof of identity that failed on the way may have passed over a restore: what
  * was seen before it counts no more.
  *
  * Not here: what a look proves (gate.ts).
@@ -23,13 +23,19 @@ export interface ProofBounds {
   readonly ownerProofs: number
 }
 
+export interface OwnerLook {
+  readonly answer: GetAnswer
+  /** Monotonic: when the GET that was answered so was sent. */
+  readonly askedAt: number
+}
+
 /** Of one cluster. `onCall` is called once for each request that this command causes; the others share for nothing. */
 export interface Proofs {
   /** Why the endpoint is not proven to be the cluster; undefined when it is. */
   identity(onCall: () => void, signal: AbortSignal): Promise<string | undefined>
   /** The connection broke, and the next one may lead elsewhere: nothing seen so far counts any more. */
   voidAll(): void
-  owner(claim: OwnerClaim, onCall: () => void, signal: AbortSignal): Promise<GetAnswer>
+  owner(claim: OwnerClaim, onCall: () => void, signal: AbortSignal): Promise<OwnerLook>
 }
 
 export interface ProofParts {
@@ -42,9 +48,10 @@ export interface ProofParts {
   readonly onTrouble: () => void
 }
 
-interface Look<A> {
-  readonly askedAt: number
-  readonly answer: Promise<A>
+interface SharedLook {
+  /** Its last try. */
+  askedAt(): number
+  readonly seen: Promise<OwnerLook>
 }
 
 interface IdentityLook {
@@ -57,8 +64,8 @@ interface IdentityLook {
 export function createProofs(parts: ProofParts): Proofs {
   const { clock, caller, bounds } = parts
   let identityLook: IdentityLook | undefined
-  /** In the order they were asked for, so the oldest come first. */
-  const owners = new Map<string, Look<GetAnswer>>()
+  /** In the order they were first asked for, so the oldest come first. */
+  const owners = new Map<string, SharedLook>()
 
   function isFresh(since: number, lifeMs: number): boolean {
     return clock.monotonicMs() - since < lifeMs
@@ -66,7 +73,7 @@ export function createProofs(parts: ProofParts): Proofs {
 
   function forgetOld(): void {
     for (const [key, look] of owners) {
-      if (owners.size < bounds.ownerProofs && isFresh(look.askedAt, bounds.ownerProofMs)) return
+      if (owners.size < bounds.ownerProofs && isFresh(look.askedAt(), bounds.ownerProofMs)) return
       owners.delete(key)
     }
   }
@@ -98,15 +105,19 @@ export function createProofs(parts: ProofParts): Proofs {
     owner(claim, onCall, signal) {
       const key = placeOf(claim)
       const known = owners.get(key)
-      if (known !== undefined && isFresh(known.askedAt, bounds.ownerProofMs)) return known.answer
+      if (known !== undefined && isFresh(known.askedAt(), bounds.ownerProofMs)) return known.seen
       forgetOld()
-      const look = {
-        askedAt: clock.monotonicMs(),
-        answer: caller.look(targetOf(claim), onCall, signal),
+      let askedAt = clock.monotonicMs()
+      const onTry = (): void => {
+        askedAt = clock.monotonicMs()
+        onCall()
       }
+      const seen = caller
+        .look(targetOf(claim), onTry, signal)
+        .then((answer) => ({ answer, askedAt }))
       owners.delete(key)
-      owners.set(key, look)
-      return look.answer
+      owners.set(key, { askedAt: () => askedAt, seen })
+      return seen
     },
   }
 }

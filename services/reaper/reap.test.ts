@@ -366,6 +366,62 @@ test('looks at an owner that was seen to go when it was decided before this reap
   equal(show(result), 'blocked null owner ConfigMap/gone exists')
 })
 
+/** A server that answers the first GETs of owner `name` as it stood when they came, but late. */
+function sleepOn(world: World, name: string, ms: number, times: number): void {
+  let count = 0
+  world.server.inject(({ method, path }, proceed) => {
+    if (method !== 'GET' || !path.endsWith(`/configmaps/${name}`) || count++ >= times)
+      return undefined
+    return (async () => {
+      const { body, ...head } = await proceed()
+      const pieces = await Array.fromAsync(body)
+      await world.clock.sleep(ms)
+      return {
+        ...head,
+        body: (async function* () {
+          yield* pieces
+        })(),
+      }
+    })()
+  })
+}
+
+test('looks at a waiting owner again when the answer to the first look came late', async () => {
+  const world = await World.open()
+  const { of } = await underWaiting(world)
+  const running = await begun(world)
+  const decidedAt = world.clock.now()
+  await world.clock.advance(2_001)
+  sleepOn(world, 'owner', 3_000, 1)
+  await world.command(of({ decidedAt }))
+  await world.clock.advance(1_000)
+  // Its user changes his mind while the server sleeps on the answer.
+  await world.delete('owner', { propagationPolicy: 'Orphan' })
+  const [result] = await world.settled(1)
+  await running.stop()
+  equal(show(result), 'blocked null owner ConfigMap/owner does not wait for its dependents')
+  equal(world.exists('pod'), true)
+})
+
+for (const [ms, times, outcome, gets] of [
+  [5_000, 1, 'done 200', 1],
+  [5_001, 1, 'done 200', 2],
+  [5_001, 4, 'blocked null the cluster answers too late how the owners stand', 4],
+] as const) {
+  test(`looks ${gets} times at an owner that is gone when ${times} answers take ${ms} ms`, async () => {
+    const world = await World.open()
+    const pod = await world.dependent('pod')
+    const running = await begun(world)
+    sleepOn(world, 'gone', ms, times)
+    world.calls()
+    await world.command(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+    const [result] = await world.settled(1)
+    await running.stop()
+    equal(show(result), outcome)
+    equal(world.calls()['GET'], gets)
+  })
+}
+
 test('looks before it deletes behind an aggregated server', async () => {
   const world = await World.open()
   const pod = await world.dependent('pod')

@@ -7,6 +7,7 @@
  * Not here: which command comes next (backlog.ts), what the answers mean (settle.ts), appending the result (outbox.ts).
  */
 import type { Command, VerifyOwner } from '../../core/command.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Cluster, GetAnswer, ReapAnswer } from '../../ports/cluster.ts'
 import type { Archive } from './archive.ts'
 import type { Caller, CallVerb } from './call.ts'
@@ -15,6 +16,7 @@ import {
   claimsToProve,
   disproof,
   type Facts,
+  isOutdated,
   isReadFirst,
   judge,
   type Pass,
@@ -38,6 +40,7 @@ import {
 
 /** What a command needs of its cluster. */
 export interface Reaping {
+  readonly clock: Clock
   readonly caller: Caller
   readonly proofs: Proofs
   readonly config: ReaperConfig
@@ -114,19 +117,37 @@ async function effect(command: Effect, life: Life): Promise<Settle> {
 const FRESH: Tried = { dryRun: false, retries: 0, conflicts: 0 }
 
 /** Facts, then proofs, then the facts as they are after the proofs: a pause may have been pressed meanwhile. */
-async function gate(command: Command, { moments, site, signal, onCall }: Life): Promise<Pass> {
+async function gate(command: Command, life: Life): Promise<Pass> {
+  const { moments, site } = life
   const pass = judge(command, site.facts(command, moments), site.config)
   if (pass.type === 'Blocked') return pass
-  const impostor = await site.proofs.identity(onCall, signal)
-  if (impostor !== undefined) return { type: 'Blocked', reason: impostor }
-  // What went wrong meanwhile may have been a restore: then more has to be proven than before.
-  const claims = claimsToProve(command, site.facts(command, moments), site.config)
-  const looks = await Promise.all(claims.map((one) => site.proofs.owner(one, onCall, signal)))
-  for (const [i, claim] of claims.entries()) {
-    const reason = disproof(claim, looks[i] as (typeof looks)[number])
-    if (reason !== undefined) return { type: 'Blocked', reason }
+  for (let tries = 0; tries <= site.config.retries; tries++) {
+    const proof = await prove(command, life)
+    if (proof.type === 'Disproven') return { type: 'Blocked', reason: proof.reason }
+    if (proof.type === 'Proven') return judge(command, site.facts(command, moments), site.config)
   }
-  return judge(command, site.facts(command, moments), site.config)
+  return { type: 'Blocked', reason: 'the cluster answers too late how the owners stand' }
+}
+
+/** `Outdated`: an answer came so late that it is old news by now. */
+type Proof = { type: 'Proven' } | { type: 'Disproven'; reason: string } | { type: 'Outdated' }
+
+async function prove(command: Command, { moments, site, signal, onCall }: Life): Promise<Proof> {
+  const { clock, config, proofs } = site
+  const impostor = await proofs.identity(onCall, signal)
+  if (impostor !== undefined) return { type: 'Disproven', reason: impostor }
+  // What went wrong meanwhile may have been a restore: then more has to be proven than before.
+  const claims = claimsToProve(command, site.facts(command, moments), config)
+  const looks = await Promise.all(
+    claims.map(async (claim) => ({ claim, ...(await proofs.owner(claim, onCall, signal)) })),
+  )
+  for (const { claim, answer } of looks) {
+    const reason = disproof(claim, answer)
+    if (reason !== undefined) return { type: 'Disproven', reason }
+  }
+  const nowMs = clock.monotonicMs()
+  const isOld = looks.some(({ claim, askedAt }) => isOutdated(claim, nowMs - askedAt, config))
+  return { type: isOld ? 'Outdated' : 'Proven' }
 }
 
 /** Undefined: its DELETE may be sent now. That is straight from the gate: looks at owners are shared for a moment, so mostly it costs no call. */

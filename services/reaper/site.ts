@@ -100,7 +100,7 @@ class OneCluster implements Site {
     this.#troubledMs = parts.startedMs
     this.#parts = parts
     this.#throttle = throttle
-    this.#reaping = { caller, proofs, config, archive, facts }
+    this.#reaping = { clock, caller, proofs, config, archive, facts }
     this.project()
   }
 
