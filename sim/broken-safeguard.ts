@@ -22,6 +22,51 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'a namespace is not in itself',
+    mistake: 'a protected namespace goes with its owner, and all in it',
+    changes: [
+      {
+        file: 'core/subject.ts',
+        from: "return kind === 'Namespace' && group === '' ? [namespace, name] : [namespace]",
+        to: 'return kind === name && group === name ? [namespace, name] : [namespace]',
+      },
+    ],
+    by: {
+      file: 'core/protection.test.ts',
+      test: 'a namespace of the policy itself is spared from E1 with what goes with it',
+    },
+  },
+  {
+    name: 'a new policy forgets the former one at once',
+    mistake: 'whatever a slip in the config no longer protects goes, as soon as it is read',
+    changes: [
+      {
+        file: 'core/protection.ts',
+        from: 'return { protection, until: now + PROTECTED_FOR_MS }',
+        to: 'return { protection, until: now }',
+      },
+    ],
+    by: {
+      file: 'core/protection.test.ts',
+      test: 'I9: what a policy protected that lets go is spared for ten minutes more',
+    },
+  },
+  {
+    name: 'a kind that nothing can be is protected',
+    mistake: 'somebody believes his pods protected, and they go',
+    changes: [
+      {
+        file: 'services/graph/directive-order.ts',
+        from: "const vain = verb === 'protect' ? voidSubject(subject) : ''",
+        to: "const vain = verb === 'protect' && voidSubject(subject) === verb ? verb : ''",
+      },
+    ],
+    by: {
+      file: 'services/graph/directive-http.test.ts',
+      test: 'a resource is refused, and nothing is appended',
+    },
+  },
+  {
     name: 'mass causes need nobody',
     mistake: 'what went with its kind takes along what it owned',
     changes: [
