@@ -315,6 +315,21 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'who comes first has all calls',
+    mistake: 'a webhook that hangs for one kind holds up every other',
+    changes: [
+      {
+        file: 'services/reaper/backlog.ts',
+        from: 'if (lane.underWay < Math.max(1, limit / 8)) return true',
+        to: 'if (lane.underWay < Math.min(0, limit / 8)) return true',
+      },
+    ],
+    by: {
+      file: 'services/reaper/backlog.test.ts',
+      test: 'I21: lets one of each other kind go when what one has under way hangs, and more as that ends',
+    },
+  },
+  {
     name: 'an answer is as young as its arrival',
     mistake: 'an owner that a server slept on still waits, though it orphans by now',
     changes: [

@@ -75,13 +75,16 @@ export const restCheckers: readonly Checker[] = [
         if (reaper === undefined) return []
         const { inFlight, backlog, clusters } = reaper.status()
         const { maxConcurrency, window } = DEFAULT_REAPER_CONFIG
-        const isOver =
-          inFlight > maxConcurrency * clusters.length || backlog > window * world.broker.partitions
+        // An eighth for each kind beyond what all may have.
+        const most = maxConcurrency * (1 + (RESOURCES.length + OTHERS) / 8) * clusters.length
+        const isOver = inFlight > most || backlog > window * world.broker.partitions
         return isOver ? [`${incarnation.name} has ${inFlight} in flight of ${backlog} (I30)`] : []
       }),
   },
 ]
 
+/** Kinds beside those of users: namespaces, definitions, and what is named in vain. */
+const OTHERS = 6
 const EMPTY = new Uint8Array()
 
 interface What {

@@ -16,14 +16,17 @@ function job(command: Command, onSettled: () => void = () => {}): Job {
   return { command, moments: { appendedMs: 0, knownMs: 0 }, onSettled: [onSettled] }
 }
 
-function of(uid: string, id: string): Job {
-  return job(deleteObject({ id, target: { ...POD, uid } }))
+function of(uid: string, id: string, kind = POD.kind): Job {
+  return job(deleteObject({ id, target: { ...POD, uid, kind } }))
 }
+
+/** For all kinds together. */
+const LIMIT = 8
 
 /** Ids of what goes, each finished before the next. */
 function drain(backlog: Backlog): string[] {
   const ids: string[] = []
-  for (let next = backlog.next(); next !== undefined; next = backlog.next()) {
+  for (let next = backlog.next(LIMIT); next !== undefined; next = backlog.next(LIMIT)) {
     ids.push(next.command.id)
     backlog.finished(next)
   }
@@ -57,7 +60,7 @@ test('drops an older decision that comes late, sent or not', () => {
   backlog.add(of('a', '0-20-0'))
   const late = of('a', '0-3-0')
   equal(backlog.add(late), late)
-  const sent = backlog.next() as Job
+  const sent = backlog.next(LIMIT) as Job
   equal(backlog.add(late), late)
   backlog.finished(sent)
   deepEqual(drain(backlog), [])
@@ -66,11 +69,11 @@ test('drops an older decision that comes late, sent or not', () => {
 test('sends one command of a uid at a time', () => {
   const backlog = createBacklog()
   backlog.add(of('a', '0-1-0'))
-  const sent = backlog.next() as Job
+  const sent = backlog.next(LIMIT) as Job
   equal(backlog.add(of('a', '0-2-0')), undefined)
-  equal(backlog.next(), undefined)
+  equal(backlog.next(LIMIT), undefined)
   backlog.finished(sent)
-  equal(backlog.next()?.command.id, '0-2-0')
+  equal(backlog.next(LIMIT)?.command.id, '0-2-0')
 })
 
 test('takes a command that is read twice for one, waiting or sent, and settles it for both', () => {
@@ -79,7 +82,7 @@ test('takes a command that is read twice for one, waiting or sent, and settles i
   const again = (): Job => job(deleteObject(), () => settled++)
   backlog.add(again())
   equal(backlog.add(again()), undefined)
-  const sent = backlog.next() as Job
+  const sent = backlog.next(LIMIT) as Job
   equal(backlog.add(again()), undefined)
   for (const settle of sent.onSettled) settle()
   equal(settled, 3)
@@ -103,6 +106,45 @@ test('lets looks at other places, looks for other partitions and warnings stand 
   )
 })
 
+/** What may go now, by kind. */
+function begun(backlog: Backlog): Job[] {
+  return Array.from({ length: 100 }, () => backlog.next(LIMIT)).filter((next) => next !== undefined)
+}
+
+function addMany(backlog: Backlog, kind: string, count: number): void {
+  for (let index = 0; index < count; index++) {
+    const target = { ...POD, kind, uid: `${kind}-${index}` }
+    backlog.add(job(deleteObject({ id: `0-${index}-0`, target })))
+  }
+}
+
+const kindsOf = (jobs: readonly Job[]): string =>
+  jobs.map(({ command }) => command.target.kind).join(' ')
+
+test('lets kinds take turns, and one alone have all', () => {
+  const backlog = createBacklog()
+  addMany(backlog, 'A', 10)
+  equal(begun(backlog).length, LIMIT)
+  const shared = createBacklog()
+  for (const kind of ['A', 'B', 'C']) addMany(shared, kind, 10)
+  equal(kindsOf(begun(shared)), 'A B C A B C A B')
+})
+
+test('I21: lets one of each other kind go when what one has under way hangs, and more as that ends', () => {
+  const backlog = createBacklog()
+  addMany(backlog, 'A', 20)
+  const hung = begun(backlog)
+  equal(hung.length, LIMIT)
+  addMany(backlog, 'B', 5)
+  addMany(backlog, 'C', 5)
+  const beside = begun(backlog)
+  equal(kindsOf(beside), 'B C')
+  backlog.finished(beside[0] as Job)
+  equal(kindsOf(begun(backlog)), 'B')
+  for (const each of hung.slice(0, 4)) backlog.finished(each)
+  equal(kindsOf(begun(backlog)), 'C B')
+})
+
 test('replaces a look by a later one at the same place', () => {
   const backlog = createBacklog()
   const first = job(verifyOwner({ id: '0-1-0' }))
@@ -113,7 +155,7 @@ test('replaces a look by a later one at the same place', () => {
 test('sends or names as superseded every command exactly once, never two of a uid at once', () => {
   const steps = fc.array(
     fc.oneof(
-      fc.record({ add: fc.constantFrom('a', 'b', 'c') }),
+      fc.record({ add: fc.constantFrom('a', 'b', 'c'), kind: fc.constantFrom('A', 'B') }),
       fc.constant('next' as const),
       fc.constant('finish' as const),
     ),
@@ -132,19 +174,19 @@ test('sends or names as superseded every command exactly once, never two of a ui
         ended.push(next)
       }
       for (const step of all) {
-        if (step === 'next') send(backlog.next())
+        if (step === 'next') send(backlog.next(LIMIT))
         else if (step === 'finish') {
           const first = underWay.shift()
           if (first !== undefined) backlog.finished(first)
         } else {
-          const superseded = backlog.add(of(step.add, `0-${added++}-0`))
+          const superseded = backlog.add(of(step.add, `0-${added++}-0`, step.kind))
           if (superseded !== undefined) ended.push(superseded)
         }
       }
       while (underWay.length > 0 || backlog.size() > 0) {
         const first = underWay.shift()
         if (first !== undefined) backlog.finished(first)
-        send(backlog.next())
+        send(backlog.next(LIMIT))
       }
       deepEqual([...new Set(ended.map(({ command }) => command.id))].length, added)
       equal(ended.length, added)

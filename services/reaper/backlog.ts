@@ -1,7 +1,9 @@
 /**
- * The commands of one cluster that were read and not sent yet: one target at a time, in the order of the log, newest decision first.
+ * The commands of one cluster that were read and not sent yet: one target at a time, of one kind in the order of the log, newest decision first; kinds
+ * take turns.
  *
- * What must stay true: two commands about one uid are never under way together; a command that is superseded was never sent.
+ * What must stay true: two commands about one uid are never under way together; a command that is superseded was never sent. A kind whose calls
+ * hang or fail does not keep those of others from going (I21).
  *
  * Not here: how many go at once (throttle.ts), what is written about the superseded (reaper.ts).
  */
@@ -18,35 +20,69 @@ export interface Job {
 export interface Backlog {
   /** The job that will never be sent because of this one, or this one itself when a newer decision is known. */
   add(job: Job): Job | undefined
-  /** Undefined when every waiting command's target has one under way. */
-  next(): Job | undefined
+  /** Undefined when every waiting command's target has one under way, or its kind has as many as it may, of `limit` for all. */
+  next(limit: number): Job | undefined
   /** It was answered; the next about its uid may go. */
   finished(job: Job): void
   /** Waiting ones. */
   size(): number
 }
 
+/** A kind's. */
+interface Lane {
+  readonly ready: Subject[]
+  /** What of `ready` is taken. */
+  head: number
+  underWay: number
+}
+
 interface Subject {
-  underWay: Job | undefined
+  underWay: { readonly job: Job; readonly lane: string } | undefined
   /** At most one per question, in the order they came. */
   readonly waiting: Map<string, Job>
 }
 
 export function createBacklog(): Backlog {
   const subjects = new Map<string, Subject>()
-  let ready: Subject[] = []
-  let head = 0
+  /** The next to have its turn comes first. */
+  const lanes = new Map<string, Lane>()
   let size = 0
+  let underWay = 0
 
-  function shift(): Subject | undefined {
-    const subject = ready[head]
-    if (subject === undefined) return undefined
-    head++
-    if (head > 1_024 && head * 2 > ready.length) {
-      ready = ready.slice(head)
-      head = 0
+  function makeReady(subject: Subject): void {
+    const [[, { command }]] = subject.waiting as unknown as [[string, Job]]
+    const key = `${command.target.group}/${command.target.kind}`
+    const lane = lanes.get(key) ?? { ready: [], head: 0, underWay: 0 }
+    lanes.set(key, lane)
+    lane.ready.push(subject)
+  }
+
+  /** Each kind may have an eighth whatever others do; and while others wait, no more than its share of them all. */
+  function mayBegin(lane: Lane, limit: number): boolean {
+    if (lane.underWay < Math.max(1, limit / 8)) return true
+    if (underWay >= limit) return false
+    return lane.underWay < Math.ceil(limit / lanes.size) || !isAwaitedBeside(lane)
+  }
+
+  function isAwaitedBeside(lane: Lane): boolean {
+    for (const other of lanes.values()) if (other !== lane && isWaiting(other)) return true
+    return false
+  }
+
+  function shift(lane: Lane): Subject {
+    const subject = lane.ready[lane.head++] as Subject
+    if (lane.head > 1_024 && lane.head * 2 > lane.ready.length) {
+      lane.ready.splice(0, lane.head)
+      lane.head = 0
     }
     return subject
+  }
+
+  function leave(key: string): void {
+    const lane = lanes.get(key) as Lane
+    lane.underWay--
+    underWay--
+    if (lane.underWay === 0 && !isWaiting(lane)) lanes.delete(key)
   }
 
   return {
@@ -68,35 +104,48 @@ export function createBacklog(): Backlog {
       subject.waiting.set(question, job)
       if (superseded !== undefined) return superseded
       size++
-      if (subject.underWay === undefined && subject.waiting.size === 1) ready.push(subject)
+      if (subject.underWay === undefined && subject.waiting.size === 1) makeReady(subject)
       return undefined
     },
-    next() {
-      const subject = shift()
-      if (subject === undefined) return undefined
-      const [question, job] = subject.waiting.entries().next().value as [string, Job]
-      subject.waiting.delete(question)
-      subject.underWay = job
-      size--
-      return job
+    next(limit) {
+      for (const [key, lane] of lanes) {
+        if (!isWaiting(lane) || !mayBegin(lane, limit)) continue
+        const subject = shift(lane)
+        const [question, job] = subject.waiting.entries().next().value as [string, Job]
+        subject.waiting.delete(question)
+        subject.underWay = { job, lane: key }
+        lane.underWay++
+        underWay++
+        size--
+        lanes.delete(key)
+        lanes.set(key, lane)
+        return job
+      }
+      return undefined
     },
     finished(job) {
       const { uid } = job.command.target
       const subject = subjects.get(uid)
-      if (subject?.underWay !== job) return
+      if (subject?.underWay?.job !== job) return
+      const { lane } = subject.underWay
       subject.underWay = undefined
-      if (subject.waiting.size > 0) ready.push(subject)
+      if (subject.waiting.size > 0) makeReady(subject)
       else subjects.delete(uid)
+      leave(lane)
     },
     size: () => size,
   }
+}
+
+function isWaiting({ ready, head }: Lane): boolean {
+  return head < ready.length
 }
 
 /** The one waiting, or else the one under way, that asks the same. */
 function rivalOf({ waiting, underWay }: Subject, question: string): Job | undefined {
   const rival = waiting.get(question)
   if (rival !== undefined || underWay === undefined) return rival
-  return questionOf(underWay.command) === question ? underWay : undefined
+  return questionOf(underWay.job.command) === question ? underWay.job : undefined
 }
 
 /**

@@ -137,8 +137,8 @@ class OneCluster implements Site {
 
   #pump(): void {
     if (this.#isEarly()) return
-    while (!this.#isStopped && this.#throttle.hasRoom()) {
-      const job = this.#backlog.next()
+    while (!this.#isStopped) {
+      const job = this.#backlog.next(this.#throttle.limit())
       if (job === undefined) return
       const facts = this.#reaping.facts(job.command, job.moments)
       const pass = judge(job.command, facts, this.#parts.config)

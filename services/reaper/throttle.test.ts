@@ -9,7 +9,7 @@ const BOUNDS = { startConcurrency: 8, maxConcurrency: 32, slowMs: 250 }
 /** One flight: as many calls as there is room for, all answered alike. */
 function flight(throttle: Throttle, latencyMs: number, throttled: boolean): void {
   let sent = 0
-  for (; throttle.hasRoom(); sent++) throttle.enter()
+  for (; throttle.inFlight() < throttle.limit(); sent++) throttle.enter()
   for (; sent > 0; sent--) {
     throttle.answered(latencyMs, throttled)
     throttle.leave()
@@ -45,7 +45,7 @@ test('gives way when most answers are slow', () => {
 test('does not let a few hanging objects slow down the rest', () => {
   const throttle = createThrottle(BOUNDS)
   for (let i = 0; i < 100; i++) {
-    while (throttle.hasRoom()) throttle.enter()
+    while (throttle.inFlight() < throttle.limit()) throttle.enter()
     const sent = throttle.inFlight()
     for (let call = 0; call < sent; call++) {
       throttle.answered(call % 4 === 0 ? 10_000 : 20, false)
@@ -71,7 +71,7 @@ test('stays between one and its ceiling, whatever the answers', () => {
     fc.property(fc.array(answer, { maxLength: 300 }), (all) => {
       const throttle = createThrottle(BOUNDS)
       for (const { latencyMs, throttled } of all) {
-        if (throttle.hasRoom()) throttle.enter()
+        if (throttle.inFlight() < throttle.limit()) throttle.enter()
         throttle.answered(latencyMs, throttled)
         if (latencyMs % 2 === 0 && throttle.inFlight() > 0) throttle.leave()
         ok(throttle.limit() >= 1 && throttle.limit() <= 32)

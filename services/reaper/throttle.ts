@@ -3,12 +3,11 @@
  *
  * What must stay true: the limit stays between 1 and the ceiling, and is halved once per flight of calls, not once per refusal in it.
  *
- * Not here: waiting for a slot (reaper.ts keeps the queue), retries (reap.ts).
+ * Not here: who goes next, and the few that may go beyond it (backlog.ts), retries (reap.ts).
  */
 export interface Throttle {
   limit(): number
   inFlight(): number
-  hasRoom(): boolean
   enter(): void
   leave(): void
   /** One call was answered. `throttled`: 429, or another answer that names a time to wait. */
@@ -43,7 +42,6 @@ export function createThrottle(bounds: ThrottleBounds): Throttle {
   return {
     limit: () => limit,
     inFlight: () => inFlight,
-    hasRoom: () => inFlight < limit,
     enter() {
       inFlight++
       if (inFlight >= limit) wasFull = true
