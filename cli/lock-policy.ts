@@ -116,7 +116,13 @@ function validationsOf(rules: LockRules): readonly Validation[] {
       : [deleting(`!(${place} in ${celList(protectedNamespaces)})`, namespace)]),
     ...(onlyNamespaces.length === 0
       ? []
-      : [refusing(`${place} in ${celList(onlyNamespaces)}`, elsewhere)]),
+      : [
+          // To the API server the Namespace itself is in the namespace of its name.
+          refusing(
+            `${place} in ${celList(onlyNamespaces)} && ${resource} != 'namespaces'`,
+            elsewhere,
+          ),
+        ]),
     refusing(`request.operation != 'UPDATE' || (${ONLY_SHORTENED})`, content),
   ]
 }

@@ -58,6 +58,21 @@ metadata: { name: too-much }
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: too-much }
 subjects: [{ kind: ServiceAccount, name: kinfold, namespace: kinfold }]
 `
+const NAMESPACES_TOO = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: { name: namespaces-too }
+rules:
+  - apiGroups: [""]
+    resources: [namespaces, configmaps]
+    verbs: [get, patch, delete]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: { name: namespaces-too }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: namespaces-too }
+subjects: [{ kind: ServiceAccount, name: kinfold, namespace: gc }]
+`
 
 const skip = missingServers('etcd', 'kube-apiserver', 'kubectl')
 
@@ -282,6 +297,13 @@ suite('the second lock', { skip: skip ?? false }, () => {
     const barred = list.filter((kind) => /^secrets$|^events|admissionregistration/.test(kind))
     deepEqual(barred, [])
     await kubectlEach(plane, 'apply', stdout)
+
+    // Without a cluster it is known, too, of which of them no Role gives the right to delete.
+    const only = ['--only-namespaces', 'shop']
+    const served = await runKinfold([...args, ...only])
+    equal(served.stdout, (await runKinfold(['rbac', '--kinds', list.join(), ...only])).stdout)
+    const change = served.stdout.split('---\n').find((each) => each.includes('- delete\n')) ?? ''
+    ok(change.includes('- pods\n') && !/- (namespaces|nodes|clusterroles)\n/.test(change), change)
   })
 
   test('leaves a log that folds the same again', async () => {
@@ -291,6 +313,45 @@ suite('the second lock', { skip: skip ?? false }, () => {
     equal(code, 0, stdout + stderr)
   })
 
+  test('and rights in some namespaces leave the Namespaces themselves alone', async () => {
+    const args = ['--service', 'up', '--namespace', 'gc', '--only-namespaces', 'shop']
+    const kinds = ['--kinds', 'namespaces,configmaps']
+    const { code, stdout, stderr } = await runKinfold(['rbac', ...kinds, ...args])
+    equal(code, 0, stderr)
+    const shop = await make(plane, { kind: NAMESPACE, name: 'shop' })
+    const inside = await made('shop', { name: 'inside' })
+    const outside = await made('default', { name: 'outside' })
+    // The former lock is about another account.
+    const documents = stdout.split('---\n')
+    const isLock = (document: string): boolean => document.includes('ValidatingAdmissionPolicy')
+    await kubectlEach(plane, 'apply', documents.filter((each) => !isLock(each)).join('---\n'))
+    token = await tokenOfAccount(plane, 'gc', 'kinfold')
+    await eventually('the rights are in force', async () => {
+      const answer = await guardedDelete(inside, ['All'])
+      return answer.status === 200 || JSON.stringify(answer)
+    })
+    for (const answer of [await guardedDelete(shop, ['All']), await patchAs(shop, NOTHING)]) {
+      equal(answer.status, 403, JSON.stringify(answer.body))
+      match(answer.body.message ?? '', /cannot (delete|patch) resource "namespaces"/)
+    }
+
+    // Whatever rights it has: the lock alone refuses it now.
+    await kubectlEach(plane, 'apply', NAMESPACES_TOO)
+    await kubectlEach(plane, 'apply', documents.filter(isLock).join('---\n'))
+    await eventually('the lock is in force', async () => {
+      const { status, body } = await guardedDelete(outside, ['All'])
+      const message = body.message ?? ''
+      return (status === 403 && message.includes(LOCK_REFUSALS.elsewhere)) || message
+    })
+    await refused(await guardedDelete(shop, ['All']), LOCK_REFUSALS.elsewhere)
+    await refused(await guardedDelete(shop), LOCK_REFUSALS.elsewhere)
+    await refused(await patchAs(shop, NOTHING), LOCK_REFUSALS.elsewhere)
+    deepEqual(await missingOf(plane, [shop, inside, outside]), [])
+    equal((await guardedDelete(inside)).status, 200)
+  })
+
+  /** An update in which nothing would be wrong, were it not elsewhere. */
+  const NOTHING = { metadata: { finalizers: [] } }
   const MERGE = { 'content-type': 'application/merge-patch+json' }
 
   async function readinessOfLock(): Promise<string> {
@@ -312,9 +373,9 @@ suite('the second lock', { skip: skip ?? false }, () => {
     return await as('DELETE', pathOf(one), options)
   }
 
-  async function guardedDelete(one: Made): Promise<Answer<Status>> {
+  async function guardedDelete(one: Made, dryRun: readonly string[] = []): Promise<Answer<Status>> {
     const { uid, resourceVersion } = one
-    return await deleteAs(one, { preconditions: { uid, resourceVersion } })
+    return await deleteAs(one, { preconditions: { uid, resourceVersion }, dryRun })
   }
 
   async function patchAs(one: Made, patch: object): Promise<Answer<Status>> {

@@ -5,7 +5,7 @@
  */
 import { type Command, Option } from 'commander'
 import { stringify } from 'yaml'
-import type { Cluster, Discovery } from '../ports/cluster.ts'
+import type { Cluster, DiscoveredKind, Discovery } from '../ports/cluster.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { type UpConfig, upConfig } from './config.ts'
 import { type ListedKind, listedKinds, nameOf, splitList } from './listed-kind.ts'
@@ -26,6 +26,14 @@ interface RbacFlags {
   readonly service: 'watcher' | 'reaper' | 'up' | 'all'
   readonly output: 'yaml' | 'json'
   readonly config?: string
+}
+
+/** What all that is printed is about. */
+interface Listing {
+  /** To collect. */
+  readonly kinds: readonly ListedKind[]
+  /** By name; empty where no cluster was asked. */
+  readonly clusterScoped: ReadonlySet<string>
 }
 
 const CALL_MS = 15_000
@@ -66,23 +74,20 @@ export function addRbac(program: Command): void {
     .option('--config <file>', 'YAML file of up or reaper: its kinds, and what it protects')
     .action(async (flags: RbacFlags) => {
       const config = flags.config === undefined ? undefined : upConfig({ config: flags.config })
-      const kinds = await kindsOf(flags, config)
-      process.stdout.write(printed(manifestsFor(kinds, flags, config), kinds, flags))
+      const listing = await listingOf(flags, config)
+      process.stdout.write(printed(manifestsFor(listing, flags, config), listing.kinds, flags))
       process.exitCode ??= EXIT.ok
     })
 }
 
-async function kindsOf(
-  flags: RbacFlags,
-  config: UpConfig | undefined,
-): Promise<readonly ListedKind[]> {
+async function listingOf(flags: RbacFlags, config: UpConfig | undefined): Promise<Listing> {
   const { kinds, fromCluster = false } = flags
   const from = kinds === undefined ? `${flags.config}: kinds` : '--kinds'
   const listed = listedKinds({ key: 'kinds', value: kinds ?? config?.kinds ?? undefined, from })
   if (fromCluster && kinds !== undefined) {
     throw bad('--kinds and --from-cluster exclude each other: give one of them')
   }
-  if (fromCluster) return await kindsServed(flags)
+  if (fromCluster) return await listingServed(flags)
   if (listed === undefined) {
     throw bad(
       'which kinds? list them (--kinds pods,deployments.apps), or take those that a cluster serves now (--from-cluster)',
@@ -92,10 +97,10 @@ async function kindsOf(
     if (!NEVER_GROUPS.has(kind.group)) continue
     throw bad(`${from}: ${nameOf(kind)} is never Kinfold's to collect: leave it out`)
   }
-  return sorted(listed)
+  return { kinds: sorted(listed), clusterScoped: new Set() }
 }
 
-async function kindsServed(flags: RbacFlags): Promise<readonly ListedKind[]> {
+async function listingServed(flags: RbacFlags): Promise<Listing> {
   const { openClusters } = await import('./clusters.ts')
   const contexts = flags.context === undefined ? [] : [flags.context]
   const [cluster] = openClusters(flags.kubeconfig, contexts)
@@ -106,20 +111,27 @@ async function kindsServed(flags: RbacFlags): Promise<readonly ListedKind[]> {
       process.stderr.write(`${each} cannot be discovered: its kinds are not listed\n`)
       process.exitCode = EXIT.findings
     }
-    const taken = kinds.filter(
-      ({ group, resource, kind, verbs, aggregated, ambiguous }) =>
-        ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb)) &&
-        kind !== 'Event' &&
-        !(group === '' && resource === 'secrets') &&
-        !NEVER_GROUPS.has(group) &&
-        // The lock is not asked by another API server.
-        !aggregated &&
-        !ambiguous,
-    )
-    return sorted(taken.map(({ resource, group }) => ({ resource, group })))
+    const clusterScoped = kinds.filter(({ scope }) => scope === 'Cluster')
+    return {
+      kinds: sorted(kinds.filter(isTaken).map(({ resource, group }) => ({ resource, group }))),
+      clusterScoped: new Set(clusterScoped.map(nameOf)),
+    }
   } finally {
     await cluster[Symbol.asyncDispose]()
   }
+}
+
+function isTaken(discovered: DiscoveredKind): boolean {
+  const { group, resource, kind, verbs, aggregated, ambiguous } = discovered
+  return (
+    ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb)) &&
+    kind !== 'Event' &&
+    !(group === '' && resource === 'secrets') &&
+    !NEVER_GROUPS.has(group) &&
+    // The lock is not asked by another API server.
+    !aggregated &&
+    !ambiguous
+  )
 }
 
 async function discovered(cluster: Cluster): Promise<Discovery> {
@@ -132,7 +144,7 @@ async function discovered(cluster: Cluster): Promise<Discovery> {
 }
 
 function manifestsFor(
-  kinds: readonly ListedKind[],
+  { kinds, clusterScoped }: Listing,
   flags: RbacFlags,
   config: UpConfig | undefined,
 ): readonly Manifest[] {
@@ -142,6 +154,7 @@ function manifestsFor(
   const onlyNamespaces = namespaces('--only-namespaces', flags.onlyNamespaces)
   const accounts: readonly RightsOf[] = service === 'all' ? ['watcher', 'reaper'] : [service]
   const reapers = accounts.filter((each) => each !== 'watcher')
+  const options = { kinds, namespace: place, onlyNamespaces, clusterScoped }
   const rules: LockRules = {
     usernames: reapers.map((each) => usernameOf(each, place)),
     protectedKinds: protectedKinds(flags.protectKinds),
@@ -158,7 +171,7 @@ function manifestsFor(
     ...(GIVEN_NAMESPACES.has(place)
       ? []
       : [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: place } }]),
-    ...accounts.flatMap((each) => roleManifests(each, { kinds, namespace: place, onlyNamespaces })),
+    ...accounts.flatMap((each) => roleManifests(each, options)),
     ...(reapers.length === 0 ? [] : lockManifests(rules)),
   ]
 }

@@ -162,6 +162,23 @@ test('--only-namespaces gives the right to delete in these alone', async () => {
   match(JSON.stringify(manifests), /in \[\\"shop\\", \\"team-a\\"\]/)
 })
 
+test('--only-namespaces gives no right to delete what is in none, the Namespaces themselves among it', async () => {
+  const kinds = 'configmaps,namespaces,nodes,clusterroles.rbac.authorization.k8s.io'
+  const manifests = await printed('--kinds', kinds, '--only-namespaces', 'shop')
+  deepEqual(faults(manifests), [])
+  const rights = rightsOf(manifests, 'kinfold-reaper')
+  deepEqual(
+    rights.filter((right) => right.includes('delete')),
+    ['configmaps. delete,patch'],
+  )
+  // They are owners and dependents as before.
+  ok(rights.includes('namespaces. get'), rights.join())
+  ok(rightsOf(manifests, 'kinfold-watcher').includes('namespaces. get,list,watch'))
+
+  const everywhere = rightsOf(await printed('--kinds', kinds), 'kinfold-reaper')
+  equal(everywhere.filter((right) => right.includes('delete')).length, 4)
+})
+
 test('-o json is a list that kubectl takes', async () => {
   const { stdout } = await runKinfold(['rbac', '--kinds', 'pods', '-o', 'json'])
   const { kind, items } = JSON.parse(stdout) as { kind: string; items: readonly Printed[] }

@@ -8,7 +8,7 @@
  */
 import { LOCK } from '../core/lock.ts'
 import { LEASE } from '../services/watcher/config.ts'
-import type { ListedKind } from './listed-kind.ts'
+import { type ListedKind, nameOf } from './listed-kind.ts'
 
 export interface Manifest {
   readonly apiVersion: string
@@ -26,6 +26,8 @@ export interface RoleOptions {
   readonly namespace: string
   /** Where objects may be deleted and patched; empty: everywhere. */
   readonly onlyNamespaces: readonly string[]
+  /** Of the kinds those that a cluster told are in no namespace, by name; Kubernetes' own are known without it. */
+  readonly clusterScoped: ReadonlySet<string>
 }
 
 interface Rule {
@@ -53,6 +55,32 @@ const AGGREGATION: Rule = {
 }
 /** Warnings about references that nothing can come of. */
 const WARNINGS: Rule = { apiGroups: [''], resources: ['events'], verbs: ['create', 'get'] }
+/** Of Kubernetes itself, as rights in some namespaces leave them out. */
+const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
+  'apiservices.apiregistration.k8s.io',
+  'certificatesigningrequests.certificates.k8s.io',
+  'clusterrolebindings.rbac.authorization.k8s.io',
+  'clusterroles.rbac.authorization.k8s.io',
+  'clustertrustbundles.certificates.k8s.io',
+  'csidrivers.storage.k8s.io',
+  'csinodes.storage.k8s.io',
+  'customresourcedefinitions.apiextensions.k8s.io',
+  'deviceclasses.resource.k8s.io',
+  'flowschemas.flowcontrol.apiserver.k8s.io',
+  'ingressclasses.networking.k8s.io',
+  'ipaddresses.networking.k8s.io',
+  'namespaces',
+  'nodes',
+  'persistentvolumes',
+  'priorityclasses.scheduling.k8s.io',
+  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io',
+  'resourceslices.resource.k8s.io',
+  'runtimeclasses.node.k8s.io',
+  'servicecidrs.networking.k8s.io',
+  'storageclasses.storage.k8s.io',
+  'volumeattachments.storage.k8s.io',
+  'volumeattributesclasses.storage.k8s.io',
+])
 
 export function accountName(of: RightsOf): string {
   return of === 'up' ? 'kinfold' : `kinfold-${of}`
@@ -110,10 +138,8 @@ function leaseRole(account: string, namespace: string): readonly Manifest[] {
   return roleIn(LEASE.namespace, `${account}-lease`, rule, account, namespace)
 }
 
-function changeRole(
-  account: string,
-  { kinds, namespace, onlyNamespaces }: RoleOptions,
-): readonly Manifest[] {
+function changeRole(account: string, options: RoleOptions): readonly Manifest[] {
+  const { namespace, onlyNamespaces } = options
   const role = `${account}-change`
   // What the lock is tried on; it refuses both.
   const probe: Rule = {
@@ -127,10 +153,22 @@ function changeRole(
       ? [clusterBinding(role, role, account, namespace)]
       : onlyNamespaces.map((each) => bindingIn(each, role, 'ClusterRole', account, namespace))
   return [
-    clusterRole(role, rulesFor(kinds, ['delete', 'patch'])),
+    clusterRole(role, rulesFor(changed(options), ['delete', 'patch'])),
     ...bindings,
     ...roleIn(LOCK.namespace, `${account}-lock`, probe, account, namespace),
   ]
+}
+
+/**
+ * In a namespace of its own name a RoleBinding gives the right to delete the Namespace itself. To all else that is in no namespace it gives none, and none is
+ * printed.
+ */
+function changed({ kinds, onlyNamespaces, clusterScoped }: RoleOptions): readonly ListedKind[] {
+  if (onlyNamespaces.length === 0) return kinds
+  return kinds.filter((kind) => {
+    const name = nameOf(kind)
+    return !CLUSTER_SCOPED.has(name) && !clusterScoped.has(name)
+  })
 }
 
 function clusterRole(name: string, rules: readonly Rule[]): Manifest {
