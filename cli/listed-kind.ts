@@ -13,11 +13,14 @@ export interface ListedKind {
 
 const NAME = /^[a-z][a-z0-9-]*(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/
 
+/** Of Kubernetes itself; all that these have ends in s, so what does not is a singular or a short name. */
+const OWN_GROUPS: ReadonlySet<string> = new Set(['', 'apps', 'autoscaling', 'batch', 'policy'])
+
 /** From a flag with commas, or a list in a file; undefined where neither was given. */
 export function listedKinds(setting: Setting): readonly ListedKind[] | undefined {
   const { value, from } = setting
   if (value === undefined) return undefined
-  const names = typeof value === 'string' ? splitList(value) : texts(setting)
+  const names = typeof value === 'string' ? splitList(value, from) : texts(setting)
   if (names.length === 0) {
     throw bad(`${from}: expected kinds such as pods,deployments.apps, not an empty list`)
   }
@@ -25,23 +28,46 @@ export function listedKinds(setting: Setting): readonly ListedKind[] | undefined
 }
 
 function listedKind(name: string, from: string): ListedKind {
-  if (!NAME.test(name)) {
-    throw bad(
-      `${from}: ${JSON.stringify(name)} is no kind: give the plural and its group, as pods or deployments.apps (kubectl api-resources -o name)`,
-    )
-  }
+  const kind = readKind(name)
+  if (NAME.test(name) && (kind.resource.endsWith('s') || !OWN_GROUPS.has(kind.group))) return kind
+  const plural = likelyPlural(name)
+  const hint = plural === undefined ? '' : `; did you mean ${plural}?`
+  throw bad(
+    `${from}: ${JSON.stringify(name)} is no kind: give the plural and its group, as pods or deployments.apps (kubectl api-resources -o name)${hint}`,
+  )
+}
+
+export function readKind(name: string): ListedKind {
   const dot = name.indexOf('.')
   if (dot < 0) return { resource: name, group: '' }
   return { resource: name.slice(0, dot), group: name.slice(dot + 1) }
+}
+
+/** For a sentence about a mistake only: by English, as most kinds are named. Undefined where it is no word. */
+export function likelyPlural(name: string): string | undefined {
+  const lower = name.toLowerCase()
+  if (!NAME.test(lower)) return undefined
+  const { resource, group } = readKind(lower)
+  return nameOf({ resource: pluralOf(resource), group })
+}
+
+function pluralOf(word: string): string {
+  if (/(ss|us|x|ch)$/.test(word)) return `${word}es`
+  if (word.endsWith('s')) return word
+  return /[^aeiou]y$/.test(word) ? `${word.slice(0, -1)}ies` : `${word}s`
 }
 
 export function nameOf({ resource, group }: ListedKind): string {
   return group === '' ? resource : `${resource}.${group}`
 }
 
-export function splitList(text: string): string[] {
-  return text
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '')
+/**
+ * Words between commas. None is empty: that is a variable of a shell that was not set, and a list that is empty by it may mean everything, or protect nothing.
+ */
+export function splitList(text: string, from: string, without = ''): readonly string[] {
+  const words = text.split(',').map((each) => each.trim())
+  if (!words.includes('')) return words
+  throw bad(
+    `${from}: ${JSON.stringify(text)} has an empty entry (a variable that is not set?): name each, or leave out ${from} itself${without}`,
+  )
 }

@@ -306,6 +306,28 @@ suite('the second lock', { skip: skip ?? false }, () => {
     ok(change.includes('- pods\n') && !/- (namespaces|nodes|clusterroles)\n/.test(change), change)
   })
 
+  for (const [said, meant] of [
+    ['secret', 'secrets'],
+    ['pvc', 'persistentvolumeclaims'],
+    ['deployment', 'deployments.apps'],
+    ['widgets.example.com', undefined],
+  ] as const) {
+    test(`is not printed with a rule about ${said}, of which the cluster serves none`, async () => {
+      const args = ['rbac', '--from-cluster', '--kubeconfig', plane.kubeconfig]
+      const { code, stdout, stderr } = await runKinfold([...args, '--protect-kinds', said])
+      equal(code, 2, stdout + stderr)
+      ok(stderr.includes(`--protect-kinds: "${said}" is not among the kinds that`), stderr)
+      equal(/; did you mean (\S+)\?\n/.exec(stderr)?.[1], meant, stderr)
+    })
+  }
+
+  test('protects also what is not collected, such as Secrets', async () => {
+    const args = ['rbac', '--from-cluster', '--kubeconfig', plane.kubeconfig]
+    const { code, stdout, stderr } = await runKinfold([...args, '--protect-kinds', 'secrets'])
+    equal(code, 0, stderr)
+    match(stdout, /in \[\\"secrets\\"\]\)/)
+  })
+
   test('leaves a log that folds the same again', async () => {
     await kinfold.stop()
     const args = ['audit', 'verify', '--data', data]

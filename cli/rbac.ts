@@ -10,6 +10,7 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { type UpConfig, upConfig } from './config.ts'
 import { type ListedKind, listedKinds, nameOf, splitList } from './listed-kind.ts'
 import { type LockRules, lockManifests } from './lock-policy.ts'
+import { type KnownKinds, protectedKinds } from './protected-kind.ts'
 import { type Manifest, type RightsOf, roleManifests, usernameOf } from './role-manifest.ts'
 import { bad } from './setting.ts'
 
@@ -32,6 +33,8 @@ interface RbacFlags {
 interface Listing {
   /** To collect. */
   readonly kinds: readonly ListedKind[]
+  /** To protect. */
+  readonly known: KnownKinds
   /** By name; empty where no cluster was asked. */
   readonly clusterScoped: ReadonlySet<string>
 }
@@ -54,14 +57,30 @@ export function addRbac(program: Command): void {
   program
     .command('rbac')
     .description('print accounts, rights kind by kind, and the lock against our own mistakes')
-    .option('--kinds <list>', 'kinds to collect, as pods,deployments.apps,replicasets.apps')
+    .option(
+      '--kinds <list>',
+      'kinds to collect, as pods,deployments.apps,replicasets.apps',
+      once('--kinds'),
+    )
     .option('--from-cluster', 'all kinds that the cluster serves now, but Secrets')
     .option('--kubeconfig <file>', 'kubeconfig, for --from-cluster')
     .option('--context <name>', 'context, for --from-cluster')
     .option('--namespace <name>', 'namespace of the accounts', 'kinfold')
-    .option('--only-namespaces <list>', 'objects may be deleted and patched in these only')
-    .option('--protect-kinds <list>', 'kinds of which the lock lets none be deleted')
-    .option('--protect-namespaces <list>', 'namespaces in which the lock lets nothing be deleted')
+    .option(
+      '--only-namespaces <list>',
+      'objects may be deleted and patched in these only',
+      once('--only-namespaces'),
+    )
+    .option(
+      '--protect-kinds <list>',
+      'kinds of which the lock lets none be deleted',
+      once('--protect-kinds'),
+    )
+    .option(
+      '--protect-namespaces <list>',
+      'namespaces in which the lock lets nothing be deleted',
+      once('--protect-namespaces'),
+    )
     .option('--no-others-marks', "only kinfold.dev/protected counts, not other tools' marks")
     .addOption(
       new Option('--service <name>', 'whose accounts: all are watcher and reaper apart')
@@ -78,6 +97,14 @@ export function addRbac(program: Command): void {
       process.stdout.write(printed(manifestsFor(listing, flags, config), listing.kinds, flags))
       process.exitCode ??= EXIT.ok
     })
+}
+
+/** Of two the last would count, without a word about the first. */
+function once(flag: string): (value: string, former: string | undefined) => string {
+  return (value, former) => {
+    if (former === undefined) return value
+    throw bad(`${flag} is given twice: give it once, with commas between`)
+  }
 }
 
 async function listingOf(flags: RbacFlags, config: UpConfig | undefined): Promise<Listing> {
@@ -97,7 +124,13 @@ async function listingOf(flags: RbacFlags, config: UpConfig | undefined): Promis
     if (!NEVER_GROUPS.has(kind.group)) continue
     throw bad(`${from}: ${nameOf(kind)} is never Kinfold's to collect: leave it out`)
   }
-  return { kinds: sorted(listed), clusterScoped: new Set() }
+  const all = sorted(listed)
+  const known: KnownKinds = {
+    kinds: all.map((kind) => ({ ...kind, aliases: [] })),
+    areAll: false,
+    which: `are listed (${from}), and no right to delete any other is printed: list it there, too, or leave it out`,
+  }
+  return { kinds: all, known, clusterScoped: new Set() }
 }
 
 async function listingServed(flags: RbacFlags): Promise<Listing> {
@@ -114,6 +147,13 @@ async function listingServed(flags: RbacFlags): Promise<Listing> {
     const clusterScoped = kinds.filter(({ scope }) => scope === 'Cluster')
     return {
       kinds: sorted(kinds.filter(isTaken).map(({ resource, group }) => ({ resource, group }))),
+      known: {
+        kinds: kinds.map(({ resource, group, kind, shortNames }) => {
+          return { resource, group, aliases: [kind.toLowerCase(), ...shortNames] }
+        }),
+        areAll: true,
+        which: `cluster ${cluster.name} says it serves: give the plural and its group (kubectl api-resources -o name)`,
+      },
       clusterScoped: new Set(clusterScoped.map(nameOf)),
     }
   } finally {
@@ -144,20 +184,23 @@ async function discovered(cluster: Cluster): Promise<Discovery> {
 }
 
 function manifestsFor(
-  { kinds, clusterScoped }: Listing,
+  { kinds, known, clusterScoped }: Listing,
   flags: RbacFlags,
   config: UpConfig | undefined,
 ): readonly Manifest[] {
-  const { namespace, service } = flags
-  const [place] = namespaces('--namespace', namespace)
-  if (place === undefined) throw bad('--namespace: expected a namespace')
-  const onlyNamespaces = namespaces('--only-namespaces', flags.onlyNamespaces)
+  const { namespace: place, service } = flags
+  checkNamespace('--namespace', place)
+  const onlyNamespaces = namespaces(
+    '--only-namespaces',
+    flags.onlyNamespaces,
+    ', which means everywhere',
+  )
   const accounts: readonly RightsOf[] = service === 'all' ? ['watcher', 'reaper'] : [service]
   const reapers = accounts.filter((each) => each !== 'watcher')
   const options = { kinds, namespace: place, onlyNamespaces, clusterScoped }
   const rules: LockRules = {
     usernames: reapers.map((each) => usernameOf(each, place)),
-    protectedKinds: protectedKinds(flags.protectKinds),
+    protectedKinds: protectedKinds(flags.protectKinds, known),
     protectedNamespaces: [
       ...namespaces('--protect-namespaces', flags.protectNamespaces),
       ...(config?.protection.namespaces ?? []),
@@ -176,16 +219,15 @@ function manifestsFor(
   ]
 }
 
-function protectedKinds(value: string | undefined): readonly ListedKind[] {
-  return listedKinds({ key: 'protectKinds', value, from: '--protect-kinds' }) ?? []
+function namespaces(from: string, value: string | undefined, without = ''): readonly string[] {
+  if (value === undefined) return []
+  const names = splitList(value, from, without)
+  for (const name of names) checkNamespace(from, name)
+  return names
 }
 
-function namespaces(from: string, value: string | undefined): readonly string[] {
-  const names = splitList(value ?? '')
-  for (const name of names) {
-    if (!NAMESPACE.test(name)) throw bad(`${from}: ${JSON.stringify(name)} is no namespace`)
-  }
-  return names
+function checkNamespace(from: string, name: string): void {
+  if (!NAMESPACE.test(name)) throw bad(`${from}: ${JSON.stringify(name)} is no namespace`)
 }
 
 function sorted(kinds: readonly ListedKind[]): readonly ListedKind[] {

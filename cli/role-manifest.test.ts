@@ -179,6 +179,11 @@ test('--only-namespaces gives no right to delete what is in none, the Namespaces
   equal(everywhere.filter((right) => right.includes('delete')).length, 4)
 })
 
+test('--protect-kinds takes kinds that are listed', async () => {
+  const manifests = await printed('--kinds', KINDS, '--protect-kinds', 'pods,widgets.example.com')
+  match(JSON.stringify(manifests), /in \[\\"pods\\", \\"widgets\.example\.com\\"\]/)
+})
+
 test('-o json is a list that kubectl takes', async () => {
   const { stdout } = await runKinfold(['rbac', '--kinds', 'pods', '-o', 'json'])
   const { kind, items } = JSON.parse(stdout) as { kind: string; items: readonly Printed[] }
@@ -186,11 +191,30 @@ test('-o json is a list that kubectl takes', async () => {
   ok(items.length > 10)
 })
 
-const bad: readonly [string, readonly string[], RegExp][] = [
+type Bad = readonly [what: string, args: readonly string[], message: RegExp]
+
+const EMPTY = /has an empty entry \(a variable that is not set\?\): .*leave/
+const VAULT = ['--protect-namespaces', 'vault']
+
+const bad: readonly Bad[] = [
   ['no kinds', [], /which kinds\? list them/],
-  ['an empty list', ['--kinds', ','], /not an empty list/],
+  ['a list of commas', ['--kinds', 'pods', '--only-namespaces', ','], /which means everywhere\n$/],
   ['a wildcard', ['--kinds', '*'], /"\*" is no kind: give the plural and its group/],
-  ['a kind by its singular name', ['--kinds', 'ConfigMap'], /"ConfigMap" is no kind/],
+  [
+    'a kind with capitals',
+    ['--kinds', 'ConfigMap'],
+    /"ConfigMap" is no kind.* did you mean configmaps\?/,
+  ],
+  [
+    'a kind by its singular',
+    ['--kinds', 'pods,secret'],
+    /"secret" is no kind.* did you mean secrets\?/,
+  ],
+  [
+    'a singular with its group',
+    ['--kinds', 'job.batch'],
+    /is no kind.* did you mean jobs\.batch\?/,
+  ],
   ['a subresource', ['--kinds', 'pods/exec'], /is no kind/],
   [
     'what guards itself',
@@ -199,6 +223,20 @@ const bad: readonly [string, readonly string[], RegExp][] = [
   ],
   ['two sources', ['--kinds', 'pods', '--from-cluster'], /exclude each other/],
   ['a namespace that is none', ['--kinds', 'pods', '--namespace', 'a"b'], /is no namespace/],
+  ['two namespaces of accounts', ['--kinds', 'pods', '--namespace', 'a,b'], /is no namespace/],
+  ['no namespace of accounts', ['--kinds', 'pods', '--namespace', ''], /is no namespace/],
+  ['a flag given twice', ['--kinds', 'pods', ...VAULT, ...VAULT], /--protect-namespaces .* twice/],
+  ...['--kinds', '--only-namespaces', '--protect-namespaces', '--protect-kinds'].flatMap((flag) =>
+    ['', 'pods,'].map((list): Bad => {
+      const kinds = flag === '--kinds' ? [] : ['--kinds', 'pods']
+      return [`${flag} ${JSON.stringify(list)}`, [...kinds, flag, list], EMPTY]
+    }),
+  ),
+  [
+    'protects by the singular',
+    ['--kinds', 'secrets,pods', '--protect-kinds', 'secret'],
+    /"secret" is not among the kinds .*leave it out; did you mean secrets\?/,
+  ],
 ]
 
 for (const [what, args, message] of bad) {
