@@ -24,6 +24,11 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ['an unknown key', { kind: ['Secret'] }, /^f: unknown key kind; known are kinds, namespaces/],
   ['no list', { kinds: 'Secret' }, /^f.kinds: expected a list of texts/],
   ['an empty entry', { namespaces: [''] }, /^f.namespaces: "" is no namespace/],
+  [
+    'no name of a namespace',
+    { namespaces: ['Vault'] },
+    /^f.namespaces: no namespace can be called/,
+  ],
   ['a resource', { kinds: ['pods'] }, /^f.kinds: pods is no kind: kinds are written as/],
   [
     'a kind without group',

@@ -14,6 +14,9 @@ export type Subject =
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/
 const KEY = /^([A-Za-z0-9][A-Za-z0-9.-]{0,252}\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
 
+/** Of RFC 1123, as names of namespaces are. */
+const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+
 /** `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]` or `annotation/KEY[=VALUE]`; undefined for anything else. */
 export function readSubject(text: string): Subject | undefined {
   const slash = text.indexOf('/')
@@ -57,9 +60,12 @@ const CORE_KINDS: ReadonlySet<string> = new Set([
   'ServiceAccount',
 ])
 
-/** Why nothing is ever of that kind as it is written, so that it would protect nothing; empty where there may be such things. */
+/** Why nothing is ever so called, so that it would protect nothing; empty where there may be such things. */
 export function voidSubject(text: string): string {
   const subject = readSubject(text)
+  if (subject?.type === 'namespace' && !LABEL.test(subject.name)) {
+    return `no namespace can be called ${subject.name}: names are of lower-case letters, digits and "-", 63 at most`
+  }
   if (subject?.type !== 'kind') return ''
   const { kind, group } = subject
   if (!/^[A-Z]/.test(kind)) {
