@@ -192,7 +192,7 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
         const { status, body } = await plane.request<Stored>('GET', pathOf(was))
         equal(status, 200, was.name)
         const { uid, resourceVersion, annotations } = body.metadata
-        equal(annotations?.['kinfold.dev/restored-from'], was.uid)
+        ok(annotations?.[`restored-from.kinfold.dev/${was.uid}`]?.endsWith(`/${was.name}`))
         ok(uid !== was.uid)
         return { ...was, uid, resourceVersion }
       }),

@@ -9,8 +9,10 @@
 import type { Uid } from '../core/object.ts'
 import type { Cluster, NamedResource, UnknownAnswer } from './cluster.ts'
 
-/** On a restored object: the uid that it had. By it a restore that is run again knows what it made. */
-export const RESTORED_FROM = 'kinfold.dev/restored-from'
+/** Prefix of annotations on a restored object: a uid that it had follows. By them a restore that is run again knows what it made. */
+export const RESTORED_FROM = 'restored-from.kinfold.dev/'
+/** The same of the first version: the uid is its value. */
+export const FORMER_RESTORED_FROM = 'kinfold.dev/restored-from'
 
 export type CreateAnswer =
   | { readonly type: 'Created'; readonly uid: Uid; readonly code: number }
@@ -20,7 +22,7 @@ export type CreateAnswer =
   | { readonly type: 'Refused'; readonly code: number; readonly reason: string }
   | UnknownAnswer
 
-/** `get` tells of annotations `RESTORED_FROM` alone. */
+/** `get` tells of annotations these alone. */
 export interface Restorer
   extends Pick<Cluster, 'name' | 'identify' | 'discover' | 'get'>,
     AsyncDisposable {

@@ -69,6 +69,16 @@ describe('metadata', () => {
     deepEqual([finalizers, ownerReferences], [[], []])
   })
 
+  test('keeps all annotations below a prefix, which ends with a slash', () => {
+    const annotations = { 'x.dev/b': '2', 'x.dev/a': '1', 'x.dev.org/a': '3', 'x.dev': '4', y: '5' }
+    const allow = { labels: [], annotations: ['y', 'x.dev/'] }
+    const kept = readMeta({ metadata: { ...META, annotations } }, PODS, allow)?.annotations
+    deepEqual(
+      kept?.map(({ key }) => key),
+      ['y', 'x.dev/a', 'x.dev/b'],
+    )
+  })
+
   test('keeps no label that is none of its own', () => {
     const labels = JSON.parse('{"__proto__":"a"}')
     const allow = { labels: ['__proto__', 'constructor', 'toString'], annotations: [] }

@@ -9,7 +9,7 @@ import { identityOf, isBeyondCaps } from '../../core/cap.ts'
 import type { ObjectMeta, OwnerReference, Pair } from '../../core/object.ts'
 import type { Resource } from '../../ports/cluster.ts'
 
-/** Keys that are kept, in the order in which they are told. */
+/** Keys that are kept, in the order in which they are told. One that ends with a slash, as no key does, stands for all that begin with it. */
 export interface AllowList {
   readonly labels: readonly string[]
   readonly annotations: readonly string[]
@@ -125,11 +125,18 @@ function wellFormed(text: string): string {
 function pairs(raw: unknown, keys: readonly string[]): readonly Pair[] {
   if (keys.length === 0 || !isJson(raw)) return NONE
   const kept: Pair[] = []
-  for (const key of keys) {
+  for (const key of keys.flatMap((each) => keysIn(raw, each))) {
     const value = Object.hasOwn(raw, key) ? raw[key] : undefined
     if (typeof value === 'string') kept.push({ key, value: wellFormed(value) })
   }
   return kept
+}
+
+function keysIn(raw: Json, key: string): readonly string[] {
+  if (!key.endsWith('/')) return [key]
+  return Object.keys(raw)
+    .filter((each) => each.startsWith(key))
+    .sort()
 }
 
 function isText(value: unknown): value is string {

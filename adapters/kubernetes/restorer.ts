@@ -6,7 +6,12 @@
 import type { Target } from '../../core/command.ts'
 import type { NamedResource, UnknownAnswer } from '../../ports/cluster.ts'
 import { type Exchange, ExchangeError } from '../../ports/exchange.ts'
-import { type CreateAnswer, RESTORED_FROM, type Restorer } from '../../ports/restorer.ts'
+import {
+  type CreateAnswer,
+  FORMER_RESTORED_FROM,
+  RESTORED_FROM,
+  type Restorer,
+} from '../../ports/restorer.ts'
 import { parsed, type Reply, reasonOf, unanswered } from './answer.ts'
 import { call, HalfReply, PLAIN } from './call.ts'
 import { openCluster } from './cluster.ts'
@@ -22,7 +27,8 @@ export interface RestorerOptions {
 }
 
 export function openRestorer({ name, exchange }: RestorerOptions): Restorer {
-  const cluster = openCluster({ name, exchange, annotationAllowList: [RESTORED_FROM] })
+  const annotationAllowList = [RESTORED_FROM, FORMER_RESTORED_FROM]
+  const cluster = openCluster({ name, exchange, annotationAllowList })
   return {
     name,
     identify: (signal) => cluster.identify(signal),

@@ -4,8 +4,10 @@ import { test } from 'node:test'
 import { type JsonObject, parseObject } from '../../runtime/exact-json.ts'
 import { freshObject } from './fresh-object.ts'
 
+const MARK = { key: 'example.com/restored', value: 'ConfigMap/a' }
+
 function fresh(body: object): JsonObject {
-  return freshObject(body as JsonObject, [], 'u-old')
+  return freshObject(body as JsonObject, [], MARK)
 }
 
 test('leaves out what a server gives, and says what it was', () => {
@@ -20,7 +22,7 @@ test('leaves out what a server gives, and says what it was', () => {
     ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { a: 'b' } },
     metadata: {
       ...{ name: 'a', namespace: 'ns', labels: { a: 'b' }, finalizers: ['example.com/keep'] },
-      annotations: { mine: 'yes', 'kinfold.dev/restored-from': 'u-old' },
+      annotations: { mine: 'yes', 'example.com/restored': 'ConfigMap/a' },
     },
   })
 })
@@ -31,7 +33,7 @@ test('names owners as they are told, absent flags absent', () => {
     { ...one, controller: true, blockOwnerDeletion: false },
     { ...one, controller: null, blockOwnerDeletion: null },
   ]
-  const { metadata } = freshObject({ metadata: { name: 'a' } }, references, 'u-old')
+  const { metadata } = freshObject({ metadata: { name: 'a' } }, references, MARK)
   deepEqual((metadata as JsonObject)['ownerReferences'], [references[0], one])
 })
 
@@ -80,6 +82,6 @@ test('keeps numbers as they are spelled', () => {
   const text =
     '{"kind":"Thing","metadata":{"name":"a"},"spec":{"n":9007199254740993,"f":1.50,"i":7}}'
   const object = parseObject(text) ?? {}
-  const { spec } = freshObject(object, [], 'u-old')
+  const { spec } = freshObject(object, [], MARK)
   equal(JSON.stringify(spec), '{"n":9007199254740993,"f":1.50,"i":7}')
 })

@@ -4,10 +4,9 @@
  * What must stay true: nothing that only a server or another object can give is sent: a uid, a version, an address, a place on a node. All that a person
  * wrote stays. The status stays too: a server drops it by itself wherever it is not a person's to write.
  *
- * Not here: which owners it names (restore-plan.ts).
+ * Not here: which owners it names (restore-plan.ts), what the mark says (restored-mark.ts).
  */
-import type { OwnerReference, Uid } from '../../core/object.ts'
-import { RESTORED_FROM } from '../../ports/restorer.ts'
+import type { OwnerReference, Pair } from '../../core/object.ts'
 import { isObject, type JsonObject } from '../../runtime/exact-json.ts'
 
 /** Of the metadata: given by the server, or said of the delete. */
@@ -35,10 +34,11 @@ const JOB_LABELS = [
 export function freshObject(
   body: JsonObject,
   references: readonly OwnerReference[],
-  from: Uid,
+  mark: Pair,
 ): JsonObject {
   const metadata = child(body, 'metadata')
-  const annotations = { ...without(child(metadata, 'annotations'), BOUND), [RESTORED_FROM]: from }
+  const written = without(child(metadata, 'annotations'), BOUND)
+  const annotations = { ...written, [mark.key]: mark.value }
   const owners = references.length === 0 ? {} : { ownerReferences: references.map(storedEntry) }
   const spec = body['spec']
   return {

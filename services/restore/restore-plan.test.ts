@@ -1,10 +1,11 @@
 /** What a restore plans: owners first, references that hold, and nothing that would be collected again. */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ObjectMeta, OwnerReference } from '../../core/object.ts'
-import { RESTORED_FROM } from '../../ports/restorer.ts'
+import type { ObjectMeta, OwnerReference, Pair } from '../../core/object.ts'
+import { FORMER_RESTORED_FROM } from '../../ports/restorer.ts'
 import type { ArchivedObject } from './archive-reader.ts'
 import { type Look, type LostOwners, planRestore, type Step } from './restore-plan.ts'
+import { markOf } from './restored-mark.ts'
 import { rootsOf, subtreeOf } from './selection.ts'
 
 const ABSENT: Look = { type: 'Absent' }
@@ -29,10 +30,24 @@ function referenceTo(name: string): OwnerReference {
   return { apiVersion: 'v1', kind: 'ConfigMap', name, uid: `u-${name}`, ...flags }
 }
 
+/** `from`: the names of those whose marks it bears, its own or such as a controller copied there. */
 function found(uid: string, more: { from?: string; isGoing?: boolean } = {}): Look {
-  const annotations = more.from === undefined ? [] : [{ key: RESTORED_FROM, value: more.from }]
-  const object = { uid, annotations, deletedAt: more.isGoing === true ? 1 : null }
+  const from = more.from?.split(', ') ?? []
+  return foundWith(
+    uid,
+    from.map((name) => markOf(archived(name))),
+    more.isGoing,
+  )
+}
+
+function foundWith(uid: string, annotations: readonly Pair[], isGoing = false): Look {
+  const object = { uid, annotations, deletedAt: isGoing ? 1 : null }
   return { type: 'Found', object: object as unknown as ObjectMeta }
+}
+
+/** As the first version marked what it made: there a copy took the place of an object's own. */
+function formerMark(name: string): Pair {
+  return { key: FORMER_RESTORED_FROM, value: `u-${name}` }
 }
 
 function show(step: Step): string {
@@ -118,14 +133,67 @@ const plans: readonly (readonly [
   [
     'goes on where an earlier restore stopped',
     ['rs <- deploy', 'pod <- rs', 'deploy'],
-    { deploy: found('v-1', { from: 'u-deploy' }), rs: found('v-2', { from: 'u-rs' }) },
+    { deploy: found('v-1', { from: 'deploy' }), rs: found('v-2', { from: 'rs' }) },
     'refuse',
     ['keep deploy as v-1', 'keep rs as v-2', 'create pod; other v-2'],
   ],
   [
+    'goes on where controllers have copied the marks of owners to their dependents',
+    ['deploy', 'rs <- deploy', 'pod <- rs', 'log <- pod'],
+    {
+      deploy: found('v-1', { from: 'deploy' }),
+      rs: found('v-2', { from: 'deploy, rs' }),
+      pod: found('v-3', { from: 'deploy, rs, pod' }),
+    },
+    'refuse',
+    ['keep deploy as v-1', 'keep rs as v-2', 'keep pod as v-3', 'create log; other v-3'],
+  ],
+  [
+    'takes what a controller made meanwhile for another object, whatever was copied to it',
+    ['deploy', 'rs <- deploy', 'pod <- rs'],
+    { deploy: found('v-1', { from: 'deploy' }), rs: found('u-new', { from: 'deploy' }) },
+    'refuse',
+    [
+      'keep deploy as v-1',
+      'refuse rs: another object of that name is there (ui',
+      'refuse pod: owner ConfigMap/rs (uid u-rs) neither li',
+    ],
+  ],
+  [
+    'takes nothing for an owner that bears its mark in another place',
+    [archived('pod', { ownerReferences: [{ ...referenceTo('rs'), uid: 'u-deploy' }] })],
+    { rs: found('v-2', { from: 'deploy, rs' }) },
+    'drop',
+    ['create pod; dropped'],
+  ],
+  [
+    'knows by all of its marks what was restored twice',
+    ['rs', 'pod <- rs', archived('rs', { uid: 'u-later' })],
+    {
+      rs: foundWith('v-2', [markOf(archived('rs')), markOf(archived('rs', { uid: 'u-later' }))]),
+    },
+    'refuse',
+    ['keep rs as v-2', 'keep rs as v-2', 'create pod; other v-2'],
+  ],
+  [
+    'knows what an older version made, as far as its mark is its own',
+    ['deploy', 'rs <- deploy', 'pod'],
+    {
+      deploy: foundWith('v-1', [formerMark('deploy')]),
+      rs: foundWith('v-2', [formerMark('deploy')]),
+      pod: foundWith('v-3', [formerMark('pod')]),
+    },
+    'refuse',
+    [
+      'keep deploy as v-1',
+      'keep pod as v-3',
+      'refuse rs: another object of that name is there (ui',
+    ],
+  ],
+  [
     'finds an owner that was restored by itself',
     ['rs <- deploy'],
-    { deploy: found('v-1', { from: 'u-deploy' }) },
+    { deploy: found('v-1', { from: 'deploy' }) },
     'refuse',
     ['create rs; other v-1'],
   ],
@@ -183,13 +251,27 @@ const plans: readonly (readonly [
 for (const [what, objects, now, lost, expected] of plans) {
   test(`a plan ${what}`, () => {
     const chosen = objects.map((each) => (typeof each === 'string' ? archived(each) : each))
+    const at = (name: string): Look => {
+      const look = now[name] ?? ABSENT
+      if (look.type !== 'Found') return look
+      return { ...look, object: { ...look.object, group: '', kind: 'ConfigMap', name } }
+    }
     const survey = {
-      at: ({ name }: ArchivedObject) => now[name] ?? ABSENT,
-      owner: (_: ArchivedObject, { name }: OwnerReference) => now[name] ?? ABSENT,
+      at: ({ name }: ArchivedObject) => at(name),
+      owner: (_: ArchivedObject, { name }: OwnerReference) => at(name),
     }
     deepEqual(planRestore(chosen, survey, lost).map(show), expected)
   })
 }
+
+test('a mark says whose it is, and is a key that the API takes whatever the uid', () => {
+  const uid = '8f14e45f-ceea-467f-a0e2-5f0f2b1c3d4e'
+  const { key, value } = markOf(archived('web', { uid, group: 'apps', kind: 'ReplicaSet' }))
+  deepEqual([key, value], [`restored-from.kinfold.dev/${uid}`, 'ReplicaSet.apps/web'])
+  for (const odd of ['', 'a/b', 'ä', 'x'.repeat(128), '-a']) {
+    match(markOf(archived('web', { uid: odd })).key, /^restored-from\.kinfold\.dev\/[0-9a-f]{63}$/)
+  }
+})
 
 test('a subtree is all that hung on an object, itself included if it is there', () => {
   const lines = ['pod <- rs', 'rs <- deploy', 'other <- else', 'job']

@@ -7,8 +7,8 @@
  * Not here: looking (survey.ts), making (restore-run.ts).
  */
 import { groupOf, type ObjectMeta, type OwnerReference, type Uid } from '../../core/object.ts'
-import { RESTORED_FROM } from '../../ports/restorer.ts'
 import type { ArchivedObject } from './archive-reader.ts'
+import { isRestored } from './restored-mark.ts'
 
 /** What becomes of references to owners that neither live nor are restored: the object is left out, the reference is, or it is led to what bears the owner's name now. */
 export type LostOwners = 'refuse' | 'drop' | 'relink'
@@ -76,7 +76,7 @@ function stepOf(
   if (here.type === 'Found') {
     const { object: found } = here
     const isIt = found.uid === object.uid
-    if (!isIt && restoredFrom(found) !== object.uid) {
+    if (!isIt && !isRestored(found, object.uid)) {
       return refuse(`another object of that name is there (uid ${found.uid})`)
     }
     if (found.deletedAt !== null) return refuse('it is being deleted: wait until it is gone')
@@ -109,7 +109,7 @@ function referenceOf(
   const owner = `owner ${reference.kind}/${reference.name}`
   if (look.type === 'Unknown') return `${owner} could not be looked up: ${look.reason}`
   const found = look.type === 'Found' && look.object.deletedAt === null ? look.object : undefined
-  if (found?.uid === reference.uid || (found && restoredFrom(found) === reference.uid)) {
+  if (found?.uid === reference.uid || (found && isRestored(found, reference.uid))) {
     return living(reference, found.uid)
   }
   switch (lost) {
@@ -141,10 +141,6 @@ function namedBy(
 
 function living(reference: OwnerReference, uid: Uid): PlannedReference {
   return { reference, becomes: uid === reference.uid ? 'same' : 'other', uid }
-}
-
-export function restoredFrom({ annotations }: ObjectMeta): Uid | undefined {
-  return annotations.find(({ key }) => key === RESTORED_FROM)?.value
 }
 
 interface Ordered {

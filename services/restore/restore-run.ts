@@ -1,7 +1,7 @@
 /**
  * Carries a plan of a restore out: one object after the other, owners first, each with the uids that its owners have by now.
  *
- * What must stay true: an object is made only when every owner that it is to name is there; it bears the uid that it had, so that the same restore, run again
+ * What must stay true: an object is made only when every owner that it is to name is there; it is marked with the uid that it had, so that the same restore, run again
  * after a failure, takes it for done. Nothing is changed or deleted.
  *
  * Not here: what is made and in which order (restore-plan.ts).
@@ -12,7 +12,8 @@ import type { Restorer } from '../../ports/restorer.ts'
 import type { JsonObject } from '../../runtime/exact-json.ts'
 import type { ArchivedObject } from './archive-reader.ts'
 import { freshObject } from './fresh-object.ts'
-import { restoredFrom, type Step } from './restore-plan.ts'
+import type { Step } from './restore-plan.ts'
+import { isRestored, markOf } from './restored-mark.ts'
 import { look } from './survey.ts'
 
 export interface RestoreParts {
@@ -87,7 +88,7 @@ async function make(
   const failed = (reason: string): Restored => ({ object, uid: undefined, reason })
   if (body === undefined) return failed('its body is not in the archive any more')
   const place = placeOf(object)
-  const text = JSON.stringify(freshObject(body, references, object.uid))
+  const text = JSON.stringify(freshObject(body, references, markOf(object)))
   const answer = await restorer.create(place, text, dryRun, signal)
   switch (answer.type) {
     case 'Created':
@@ -98,7 +99,7 @@ async function make(
     case 'Unknown': {
       // It may be ours, of this try or of an earlier one.
       const found = await look(restorer, place, signal)
-      const isOurs = found.type === 'Found' && restoredFrom(found.object) === object.uid
+      const isOurs = found.type === 'Found' && isRestored(found.object, object.uid)
       return isOurs ? { object, uid: found.object.uid, reason: '' } : failed(answer.reason)
     }
   }

@@ -116,7 +116,25 @@ test('a restore that stopped half way goes on when it is run again', async () =>
   deepEqual(await restore(tree, 'refuse'), ['keep mid', 'made leaf'])
   equal((await world.read('leaf')).ownerReferences[0]?.uid, uid)
   const stored = world.server.object('', 'configmaps', 'default', 'leaf')
-  match(JSON.stringify(stored?.metadata), new RegExp(`"${RESTORED_FROM}":`))
+  match(JSON.stringify(stored?.metadata), new RegExp(`"${RESTORED_FROM}[^"]+":"ConfigMap/leaf"`))
+})
+
+test('a restore goes on behind controllers that copy annotations from owners to dependents', async () => {
+  const tree = await collected()
+  const { world } = tree
+  const annotationsOf = (name: string): Record<string, string> =>
+    world.server.object('', 'configmaps', 'default', name)?.metadata.annotations ?? {}
+  // As the controller of a Deployment does with its ReplicaSet: what it has wins, what else is there stays.
+  const copy = async (from: string, to: string): Promise<void> =>
+    await world.patch(to, { annotations: annotationsOf(from) })
+  deepEqual(await restore(tree, 'drop'), ['made mid', 'made leaf'])
+  await copy('mid', 'leaf')
+  deepEqual(await restore(tree, 'refuse'), ['keep mid', 'keep leaf'])
+  // The controller's own of that name is none of ours, though it bears the owner's mark.
+  await world.delete('leaf')
+  await world.create('leaf', { owners: [referenceTo(await world.read('mid'))] })
+  await copy('mid', 'leaf')
+  deepEqual(await restore(tree, 'refuse'), ['keep mid', 'refuse leaf'])
 })
 
 test('a dry run makes nothing', async () => {

@@ -1,0 +1,37 @@
+/**
+ * The mark on what a restore made: an annotation whose key ends with the uid that the object had, and whose value names the object.
+ *
+ * What must stay true: only what bears the mark of its own former uid, with its own name, counts as restored. Controllers copy annotations from owners to
+ * dependents, over and over, a Deployment's to its ReplicaSets (core/mark.ts): each object has a key of its own, so that no copy takes its place, and a copy tells
+ * by its value whom it speaks of. What is restored again keeps the marks that it had: it is still the same.
+ */
+import { createHash } from 'node:crypto'
+import type { Coordinates, ObjectMeta, Pair, Uid } from '../../core/object.ts'
+import { FORMER_RESTORED_FROM, RESTORED_FROM } from '../../ports/restorer.ts'
+
+type Named = Pick<Coordinates, 'group' | 'kind' | 'name'>
+
+export function markOf(object: Named & { readonly uid: Uid }): Pair {
+  return { key: keyOf(object.uid), value: nameOf(object) }
+}
+
+export function isRestored(found: ObjectMeta, from: Uid): boolean {
+  const mark = markOf({ ...found, uid: from })
+  return found.annotations.some(
+    ({ key, value }) =>
+      (key === mark.key && value === mark.value) ||
+      (key === FORMER_RESTORED_FROM && value === from),
+  )
+}
+
+/** What API servers give is a UUID; of another's uid that can be no part of a key, its digest is. */
+function keyOf(uid: Uid): string {
+  if (KEY_PART.test(uid)) return `${RESTORED_FROM}${uid}`
+  return `${RESTORED_FROM}${createHash('sha256').update(uid).digest('hex').slice(0, 63)}`
+}
+
+const KEY_PART = /^[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
+
+function nameOf({ group, kind, name }: Named): string {
+  return `${kind}${group === '' ? '' : `.${group}`}/${name}`
+}
