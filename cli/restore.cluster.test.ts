@@ -40,6 +40,9 @@ const JOB: Kind = {
 /** More than one record takes. */
 const LARGE: Kind = { ...CONFIG_MAP, body: { data: { text: 'ä'.repeat(300_000) } } }
 
+/** The end of each line of a plan whose DELETE went through. */
+const ARCHIVED = /; archived \d{4}-\d\d-\d\dT[\d:.]+Z$/gm
+
 const skip = missingServers('etcd', 'kube-apiserver')
 
 suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
@@ -98,6 +101,7 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     const planned = await restore('--lost-owners', 'relink')
     equal(planned.code, 0, planned.stderr)
     match(planned.stdout, /7 to create, 0 there already, 0 refused/)
+    equal(planned.stdout.match(ARCHIVED)?.length, 7, planned.stdout)
     const ask = ['--lost-owners', 'relink', '--yes'] as const
     for (const [more, why] of [
       [[], /is encrypted with the key [0-9a-f]{16}: name the file of that key/],
@@ -110,6 +114,7 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     const key = ['--archive-key-file', keyFile] as const
     const tried = await restore(...ask, ...key, '--dry-run', 'server')
     equal(tried.code, 0, tried.stdout + tried.stderr)
+    equal(tried.stdout.match(ARCHIVED)?.length, 7, tried.stdout)
     deepEqual(await present(names), [])
 
     const done = await restore(...ask, ...key)
@@ -131,6 +136,7 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     const again = await restore('--lost-owners', 'relink', '--yes')
     equal(again.code, 0, again.stderr)
     match(again.stdout, /0 to create, 7 there already, 0 refused/)
+    equal(again.stdout.match(ARCHIVED)?.length, 7, again.stdout)
 
     // A relist of everything: what was watched can not be gone on with.
     await kinfold.stop()

@@ -4,10 +4,13 @@
  * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
  */
 import type { Command } from 'commander'
+import type { Uid } from '../core/object.ts'
+import { LogError } from '../ports/log.ts'
 import { type ArchiveKey, openArchiveKey } from '../runtime/archive-key.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import type { ArchivedObject } from '../services/restore/archive-reader.ts'
 import { checkKeys, indexArchive, readBodies } from '../services/restore/archive-reader.ts'
+import { failedDeletes } from '../services/restore/delete-result.ts'
 import type { LostOwners, PlannedReference, Step } from '../services/restore/restore-plan.ts'
 import { planRestore } from '../services/restore/restore-plan.ts'
 import { type RestoreParts, runRestore } from '../services/restore/restore-run.ts'
@@ -89,7 +92,10 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const survey = await surveyFor(chosen, restorer, signal)
   const steps = planRestore(chosen, survey, lost ?? 'refuse')
   write(`${root.kind}/${root.name} (uid ${root.uid}), into ${restorer.name}:`)
-  for (const step of steps) write(`  ${told(step)}`)
+  const failures = await failuresOf(source, chosen, signal)
+  for (const step of steps) {
+    write(`  ${[...told(step), asOf(step.object, failures)].join('; ')}`)
+  }
   const refused = steps.filter(({ type }) => type === 'refuse').length
   write(summary(steps, refused))
   if (flags.yes !== true && dryRun === undefined) {
@@ -154,22 +160,49 @@ function onlyRoot(roots: readonly Root[], words: readonly string[]): Root {
     throw bad(`${asked}: the archive knows no such object, and none that it owned`)
   }
   if (another === undefined) return root
-  const some = roots.slice(0, 10).map(({ uid, at }) => `uid:${uid} (${new Date(at).toISOString()})`)
+  const some = roots.slice(0, 10).map(({ uid, at }) => `uid:${uid} (${timeOf(at)})`)
   throw bad(
     `${asked}: ${roots.length} objects had that name, one after the other; say which: ${some.join(', ')}`,
   )
 }
 
-function told(step: Step): string {
+/** Those who restore over Kafka need not be able to read the events. */
+async function failuresOf(
+  { log, codec }: ArchiveSource,
+  chosen: readonly ArchivedObject[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Uid, string>> {
+  try {
+    return await failedDeletes(log, codec, chosen, signal)
+  } catch (error) {
+    if (!(error instanceof LogError)) throw error
+    process.stderr.write(`warning: what became of the deletes is not known: ${error.message}\n`)
+    return new Map()
+  }
+}
+
+function told(step: Step): readonly string[] {
   const name = nameOf(step.object)
   switch (step.type) {
     case 'create':
-      return [`create  ${name}`, ...step.references.map(ownerOf)].join('; ')
+      return [`create  ${name}`, ...step.references.map(ownerOf)]
     case 'keep':
-      return `keep    ${name}: ${step.why} (uid ${step.uid})`
+      return [`keep    ${name}: ${step.why} (uid ${step.uid})`]
     case 'refuse':
-      return `refuse  ${name}: ${step.reason}`
+      return [`refuse  ${name}: ${step.reason}`]
   }
+}
+
+/** How old that is which comes back. */
+function asOf({ uid, at }: ArchivedObject, failures: ReadonlyMap<Uid, string>): string {
+  const archived = `archived ${timeOf(at)}`
+  const failure = failures.get(uid)
+  if (failure === undefined) return archived
+  return `${archived}, and its DELETE then ended as ${failure}: it may have changed since`
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString()
 }
 
 function ownerOf({ reference, becomes, uid }: PlannedReference): string {
