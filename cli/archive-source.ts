@@ -3,7 +3,6 @@
  *
  * What must stay true: the log is opened for reading only, also while a Kinfold runs on it, so the key stays with the one who restores.
  */
-import { join } from 'node:path'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { openKafkaLog } from '../adapters/kafka/log.ts'
 import { openUndiciExchange } from '../adapters/kubernetes/exchange.ts'
@@ -16,6 +15,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { loadedContexts } from './clusters.ts'
 import { configFile, defaultDataDirectory } from './config.ts'
 import { type KafkaFlags, kafkaConfig } from './kafka-config.ts'
+import { logDirectoryIn } from './log-directory.ts'
 import { bad } from './setting.ts'
 
 export interface SourceFlags extends KafkaFlags {
@@ -37,7 +37,7 @@ export async function openArchive(flags: SourceFlags): Promise<ArchiveSource> {
   const clock = systemClock()
   const codec = avroCodec()
   if (!isOnKafka) {
-    const directory = join(flags.data ?? defaultDataDirectory(), 'log')
+    const directory = logDirectoryIn(flags.data ?? defaultDataDirectory())
     return { codec, log: await openSqliteLog({ directory, clock, readOnly: true }) }
   }
   const { settings } = kafkaConfig(flags, section, flags.config ?? 'kafka')

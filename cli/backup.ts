@@ -1,10 +1,12 @@
 /** `kinfold backup`: a checked copy of the embedded log, also while `kinfold up` runs on it. */
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { backUpLog } from '../adapters/sqlite/backup.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { EXIT } from '../runtime/lifecycle.ts'
 import { defaultDataDirectory } from './config.ts'
+import { logDirectoryIn } from './log-directory.ts'
+import { bad } from './setting.ts'
 
 export function addBackup(program: Command): void {
   program
@@ -15,7 +17,9 @@ export function addBackup(program: Command): void {
     .argument('<dir>', 'directory of the copy; it must not be there yet')
     .option('--data <dir>', 'data directory', defaultDataDirectory())
     .action(async (to: string, { data }: { readonly data: string }) => {
-      const directory = join(data, 'log')
+      if (to === '') throw bad('for the copy a directory has to be named')
+      const directory = logDirectoryIn(data)
+      if (existsSync(to)) throw bad(`${to} is there already: name another directory`)
       const { partitions, events } = await backUpLog({ directory, to, clock: systemClock() })
       const of = `${events} events in ${partitions} ${partitions === 1 ? 'partition' : 'partitions'}`
       process.stdout.write(`${to}: ${of}, read back and whole\n`)

@@ -1,5 +1,4 @@
 /** Folds all partitions of a log again, without the processes that write it: of a data directory, or of the brokers. */
-import { join } from 'node:path'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { openKafkaLog } from '../adapters/kafka/log.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
@@ -9,9 +8,10 @@ import { systemClock } from '../runtime/clock.ts'
 import type { AuditResult } from '../services/graph/audit.ts'
 import { auditPartition } from '../services/graph/audit.ts'
 import type { KafkaConfig } from './kafka-config.ts'
+import { logDirectoryIn } from './log-directory.ts'
 
 export async function verifyDirectory(data: string, signal: AbortSignal): Promise<AuditResult[]> {
-  const directory = join(data, 'log')
+  const directory = logDirectoryIn(data)
   await using log = await openSqliteLog({ directory, clock: systemClock(), readOnly: true })
   return await verify(log, signal)
 }

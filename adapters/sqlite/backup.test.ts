@@ -1,10 +1,11 @@
 /** A backup is the log as of one moment, whole and read back, or there is none. */
-import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import {
   cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -13,8 +14,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Entry, Log } from '../../ports/log.ts'
+import type { Entry, Log, LogError } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
+import { testOnSmallDisk } from '../../testing/small-disk.ts'
 import { backUpLog } from './backup.ts'
 import { openSqliteLog } from './log.ts'
 
@@ -108,6 +110,52 @@ test('takes nothing that is there, and leaves nothing behind that is not whole',
   bytes.write('X', at)
   writeFileSync(file, bytes)
   const to = join(folder, 'copy')
-  await rejects(backUpLog({ directory: damaged, to, clock }), /is damaged/)
+  // The log is, and not its copy.
+  await rejects(backUpLog({ directory: damaged, to, clock }), ({ code, message }: LogError) => {
+    return code === 'DAMAGED' && message.includes(`${file} (`)
+  })
   deepEqual([existsSync(to), existsSync(`${to}.unfinished`)], [false, false])
 })
+
+/** What the target is to blame for says nothing of the log, and what to do there. */
+function blames(target: string, code: LogError['code']): (error: LogError) => boolean {
+  return (error) => {
+    equal(error.code, code)
+    ok(error.message.startsWith(`The copy ${target} cannot be made (`), error.message)
+    match(error.message, /name a directory .* the log is not touched$/)
+    return true
+  }
+}
+
+test('blames the target where it cannot be made, and makes all that leads to it', async (t) => {
+  const folder = directory(t)
+  const source = join(folder, 'log')
+  await using _log = await openSqliteLog({ directory: source, partitions: 1, clock })
+  const file = join(folder, 'file')
+  writeFileSync(file, '')
+  // In /proc no directory can be made, and the answer is as if it were not there itself.
+  for (const to of [join(file, 'a', 'b'), '/proc/kinfold-copy', '/proc/kinfold/copy']) {
+    await rejects(backUpLog({ directory: source, to, clock }), blames(to, 'INVALID'))
+  }
+  await rejects(backUpLog({ directory: source, to: '', clock }), /a directory has to be named/)
+  const deep = join(folder, 'a', 'b', 'copy')
+  await backUpLog({ directory: source, to: deep, clock })
+  ok(existsSync(join(deep, 'log', 'log.sqlite')))
+})
+
+testOnSmallDisk(
+  import.meta.filename,
+  'blames the target where its disk is full, and leaves nothing there',
+  20_000,
+  async (disk, t) => {
+    const source = join(directory(t), 'log')
+    await using log = await openSqliteLog({ directory: source, partitions: 2, clock })
+    await put(log, 5_000)
+    disk.resize(600)
+    const to = join(disk.path, 'copy')
+    await rejects(backUpLog({ directory: source, to, clock }), blames(to, 'FULL'))
+    deepEqual(readdirSync(disk.path), [])
+    disk.resize(20_000)
+    await put(log, 100)
+  },
+)

@@ -1,7 +1,8 @@
 /**
  * Copies a log while another process writes it: as of one moment, checked, and under its name only once all of it is on the disk.
  *
- * What must stay true: a directory of that name holds a whole log that was read back and fits its checksums, or there is none. The log that is copied is only read.
+ * What must stay true: a directory of that name holds a whole log that was read back and fits its checksums, or there is none. The log that is copied is only read,
+ * and is not blamed for what is wrong where the copy goes.
  *
  * Not here: stores, which are made anew from the log.
  */
@@ -18,7 +19,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../ports/clock.ts'
-import { failureOf, invalid } from './failure.ts'
+import { copyFailureOf, failureOf, invalid, isOfSource, unlikeItsSource } from './failure.ts'
 import { openSqliteLog } from './log.ts'
 
 export interface BackupOptions {
@@ -38,39 +39,89 @@ export interface Backup {
 /** While it copies, the writer's write-ahead log grows by what is written meanwhile. */
 export async function backUpLog({ directory, to, clock }: BackupOptions): Promise<Backup> {
   const source = join(directory, 'log.sqlite')
+  if (to === '') throw invalid('For the copy a directory has to be named')
   const target = resolve(to)
   if (!existsSync(source)) throw invalid(`There is no log at ${source}: name the directory of one`)
   if (existsSync(target)) throw invalid(`${target} is there already: name another directory`)
   const unfinished = `${target}.unfinished`
+  const copied = join(unfinished, 'log')
+  const file = join(copied, 'log.sqlite')
   try {
     rmSync(unfinished, { recursive: true, force: true })
-    mkdirSync(join(unfinished, 'log'), { recursive: true, mode: 0o700 })
-    const file = join(unfinished, 'log', 'log.sqlite')
+    makeDirectory(copied)
     copy(source, file)
-    const backup = await check(join(unfinished, 'log'), clock)
-    for (const path of [file, join(unfinished, 'log'), unfinished]) sync(path)
+    const backup = await checkCopy(copied, directory, target, clock)
+    for (const path of [file, copied, unfinished]) sync(path)
     renameSync(unfinished, target)
     sync(dirname(target))
     return backup
   } catch (error) {
-    rmSync(unfinished, { recursive: true, force: true })
-    throw failureOf(error, 'read', source)
+    discard(unfinished)
+    // What came of the log is told as such by now.
+    throw copyFailureOf(error, target)
   }
+}
+
+/**
+ * One level after the other: in some places (/proc) the system answers as if what a new directory would be in were not there, and then Node's own recursion
+ * never ends.
+ */
+function makeDirectory(path: string): void {
+  const parent = dirname(path)
+  if (!existsSync(parent)) makeDirectory(parent)
+  mkdirSync(path, { mode: 0o700 })
 }
 
 /** One statement is one moment of the file, however long it takes. */
 function copy(source: string, file: string): void {
-  const db = new DatabaseSync(source, { readOnly: true, timeout: BUSY_MS })
+  const db = openSource(source)
   try {
-    db.exec('PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF')
     db.prepare('VACUUM INTO ?').run(file)
+  } catch (error) {
+    throw isOfSource(error) ? failureOf(error, 'read', source) : error
   } finally {
     db.close()
   }
   chmodSync(file, 0o600)
 }
 
+/** Its first read opens all of its files: what cannot be opened after that is the copy. */
+function openSource(source: string): DatabaseSync {
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(source, { readOnly: true, timeout: BUSY_MS })
+    db.exec('PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF')
+    db.prepare('SELECT count(*) FROM sqlite_schema').get()
+    return db
+  } catch (error) {
+    db?.close()
+    throw failureOf(error, 'read', source)
+  }
+}
+
 const BUSY_MS = 5_000
+
+/** What is damaged in the log is so in its copy: then it is the log that is told of. */
+async function checkCopy(
+  copied: string,
+  directory: string,
+  target: string,
+  clock: Clock,
+): Promise<Backup> {
+  try {
+    return await check(copied, clock)
+  } catch (error) {
+    await check(directory, clock)
+    throw unlikeItsSource(error, target)
+  }
+}
+
+/** That it cannot be taken away must not hide why it was given up; the next backup to there tries again. */
+function discard(unfinished: string): void {
+  try {
+    rmSync(unfinished, { recursive: true, force: true })
+  } catch {}
+}
 
 /** Opening a log reads all of it through. */
 async function check(directory: string, clock: Clock): Promise<Backup> {

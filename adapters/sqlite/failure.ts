@@ -15,6 +15,13 @@ const IOERR = 10
 const FULL = 13
 const READONLY = 8
 const CANTOPEN = 14
+const CORRUPT = 11
+const NOTADB = 26
+/** Bits of any result code that are a primary one. */
+const PRIMARY = 0xff
+const IOERR_READ = IOERR | (1 << 8)
+const IOERR_SHORT_READ = IOERR | (2 << 8)
+const OF_READING = new Set([BUSY, LOCKED, CORRUPT, NOTADB, IOERR_READ, IOERR_SHORT_READ])
 
 const ADVICE: Readonly<Record<'DAMAGED' | 'FULL' | 'UNAVAILABLE' | 'INVALID', string>> = {
   DAMAGED:
@@ -31,6 +38,32 @@ export function failureOf(error: unknown, doing: Doing, path: string): Error {
   if (code === undefined) return error
   const message = `The log ${path} cannot be ${doing} (${error.message}): ${ADVICE[code]}`
   return new LogError(code, message, { cause: error })
+}
+
+/** What a copy of a log failed for, as far as it is not told already: always the place that it was to go to. */
+export function copyFailureOf(error: unknown, target: string): Error {
+  if (!(error instanceof Error) || error instanceof LogError) return error as Error
+  const code = codeOf(error, 'written')
+  if (code === undefined) return error
+  const isFull = code === 'FULL'
+  const advice = isFull
+    ? 'make room there, or name a directory on another disk'
+    : 'name a directory that this user may make'
+  const message = `The copy ${target} cannot be made (${error.message}): ${advice}; the log is not touched`
+  return new LogError(isFull ? 'FULL' : 'INVALID', message, { cause: error })
+}
+
+/** It was written, and is not what was written, or cannot be read. */
+export function unlikeItsSource(error: unknown, target: string): LogError {
+  const what = 'it does not read back as it was written, and the log does'
+  const message = `The copy ${target} cannot be made (${what}): look after its disk, or name a directory elsewhere; the log is not touched`
+  return new LogError('INVALID', message, { cause: error })
+}
+
+/** Of a statement that reads one file and writes another: the one that it reads is busy, or cannot be read. */
+export function isOfSource(error: unknown): boolean {
+  const code = sqliteCodeOf(error)
+  return code !== undefined && (OF_READING.has(code) || OF_READING.has(code & PRIMARY))
 }
 
 export function isLogError(error: unknown, code: LogErrorCode): boolean {
@@ -51,14 +84,19 @@ export function invalid(message: string): LogError {
 }
 
 function codeOf(error: Error, doing: Doing): keyof typeof ADVICE | undefined {
-  if ('errcode' in error && typeof error.errcode === 'number') {
-    return codeOfSqlite(error.errcode & 0xff, doing)
-  }
+  const code = sqliteCodeOf(error)
+  if (code !== undefined) return codeOfSqlite(code & PRIMARY, doing)
   if (!('code' in error)) return undefined
   // An integer that no one of ours would have written.
   if (error.code === 'ERR_OUT_OF_RANGE' && doing !== 'written') return 'DAMAGED'
   if (error.code === 'ENOSPC' || error.code === 'EDQUOT') return 'FULL'
   return 'syscall' in error ? 'INVALID' : undefined
+}
+
+/** With what it says beside the primary code. */
+function sqliteCodeOf(error: unknown): number | undefined {
+  const { errcode } = error as { readonly errcode?: unknown }
+  return typeof errcode === 'number' ? errcode : undefined
 }
 
 /** `code` is a primary result code. */
