@@ -1,5 +1,5 @@
 /** Where the endpoint of a data directory is found by commands on the same machine. What must stay true: the file is there only while it is served, and whole from the start. */
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve as absolute, join } from 'node:path'
 import type { UpConfig } from './config.ts'
 
@@ -15,6 +15,8 @@ export async function serveAddress(
   const tokenFile = httpTokenFile && absolute(httpTokenFile)
   const unfinished = `${path}.${process.pid}`
   writeFileSync(unfinished, `${JSON.stringify({ url, pid: process.pid, tokenFile })}\n`)
+  // It holds nobody's object: users whom the data directory lets in find the endpoint by it.
+  chmodSync(unfinished, 0o644)
   renameSync(unfinished, path)
   try {
     await promise

@@ -1,11 +1,15 @@
 #!/usr/bin/env node
 /**
- * The command `kinfold`. What must stay true: every failure is one clear sentence on standard error, and the exit code says whose it is.
+ * The command `kinfold`. What must stay true: every failure is one clear sentence on standard error, and the exit code says whose it is; what it writes is its
+ * user's alone.
  */
 import { CommanderError } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { createProgram } from './program.ts'
 import { guard } from './terminal.ts'
+
+// What is written may hold people's objects, and LevelDB lets nobody choose the mode of its files: they are this user's alone, whatever the directory lets in.
+process.umask(0o077)
 
 guard(process.stdout)
 guard(process.stderr)

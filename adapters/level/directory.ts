@@ -4,7 +4,7 @@
  * What must stay true: within this process nothing opens a directory that is open. LevelDB would open and close its lock file, and with
  * that give the lock of the first opener to any other process.
  */
-import { mkdir, readdir, realpath } from 'node:fs/promises'
+import { chmod, mkdir, readdir, realpath } from 'node:fs/promises'
 import { ClassicLevel } from 'classic-level'
 import { StoreError } from '../../ports/store.ts'
 import { storeErrorOf } from './failure.ts'
@@ -17,8 +17,9 @@ const openDirectories = new Set<string>()
 /** Makes the directory and gives its real path; `LOCKED` when this process has it open. */
 export async function claimDirectory(path: string): Promise<string> {
   try {
-    await mkdir(path, { recursive: true })
+    await mkdir(path, { recursive: true, mode: OWN })
     const directory = await realpath(path)
+    await closeToOthers(directory)
     if (!openDirectories.has(directory)) {
       openDirectories.add(directory)
       return directory
@@ -63,7 +64,17 @@ export async function openDatabase(
 export async function emptyDirectory(directory: string): Promise<void> {
   await ClassicLevel.destroy(directory)
   // An empty directory goes with its files.
-  await mkdir(directory, { recursive: true })
+  await mkdir(directory, { recursive: true, mode: OWN })
+}
+
+/** The files in it have the mode that the process's umask leaves them: LevelDB asks for 0644. */
+const OWN = 0o700
+
+/** An older version made it open. Another user's is his to close, and some file systems have no modes: neither is a reason not to work. */
+async function closeToOthers(directory: string): Promise<void> {
+  try {
+    await chmod(directory, OWN)
+  } catch {}
 }
 
 /** Without CURRENT, LevelDB would begin anew and delete what is there. */

@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -23,6 +23,15 @@ storeContract('a LevelDB store', async (t) => {
       store = await openLevelStore({ directory, identity: 'log/0' })
       return store
     },
+  }
+})
+
+test('a LevelDB store lets nobody else into its directory, also where that was made more open', async (t) => {
+  const above = await temporaryDirectory(t)
+  await chmod(above, 0o755)
+  for (const directory of [join(above, 'a', 'b'), above]) {
+    await using _store = await openLevelStore({ directory, identity: 'log/0' })
+    equal((await stat(directory)).mode & 0o777, 0o700)
   }
 })
 
