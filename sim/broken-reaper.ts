@@ -320,8 +320,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/backlog.ts',
-        from: 'if (lane.underWay < Math.max(1, limit / 8)) return true',
-        to: 'if (lane.underWay < Math.min(0, limit / 8)) return true',
+        from: 'underWay < mostCalls(limit) && lane.underWay < limit / 8',
+        to: 'underWay < mostCalls(limit) && lane.underWay < 0',
       },
     ],
     by: {

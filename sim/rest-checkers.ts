@@ -5,6 +5,7 @@ import { kindKey } from '../core/key.ts'
 import type { Node } from '../core/node.ts'
 import type { StateValue } from '../core/state.ts'
 import { auditPartition } from '../services/graph/audit.ts'
+import { mostCalls } from '../services/reaper/backlog.ts'
 import { DEFAULT_REAPER_CONFIG } from '../services/reaper/config.ts'
 import type { Checker } from './checkers.ts'
 import { RESOURCES, widgetScope } from './oracle.ts'
@@ -75,16 +76,13 @@ export const restCheckers: readonly Checker[] = [
         if (reaper === undefined) return []
         const { inFlight, backlog, clusters } = reaper.status()
         const { maxConcurrency, window } = DEFAULT_REAPER_CONFIG
-        // An eighth for each kind beyond what all may have.
-        const most = maxConcurrency * (1 + (RESOURCES.length + OTHERS) / 8) * clusters.length
+        const most = mostCalls(maxConcurrency) * clusters.length
         const isOver = inFlight > most || backlog > window * world.broker.partitions
         return isOver ? [`${incarnation.name} has ${inFlight} in flight of ${backlog} (I30)`] : []
       }),
   },
 ]
 
-/** Kinds beside those of users: namespaces, definitions, and what is named in vain. */
-const OTHERS = 6
 const EMPTY = new Uint8Array()
 
 interface What {

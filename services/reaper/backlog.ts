@@ -20,7 +20,7 @@ export interface Job {
 export interface Backlog {
   /** The job that will never be sent because of this one, or this one itself when a newer decision is known. */
   add(job: Job): Job | undefined
-  /** Undefined when every waiting command's target has one under way, or its kind has as many as it may, of `limit` for all. */
+  /** Undefined when every waiting command's target has one under way, or its kind has as many as it may of `limit` for all. */
   next(limit: number): Job | undefined
   /** It was answered; the next about its uid may go. */
   finished(job: Job): void
@@ -42,6 +42,11 @@ interface Subject {
   readonly waiting: Map<string, Job>
 }
 
+/** Of all kinds together, at a limit. */
+export function mostCalls(limit: number): number {
+  return limit + Math.ceil(limit / 2)
+}
+
 export function createBacklog(): Backlog {
   const subjects = new Map<string, Subject>()
   /** The next to have its turn comes first. */
@@ -57,10 +62,9 @@ export function createBacklog(): Backlog {
     lane.ready.push(subject)
   }
 
-  /** Each kind may have an eighth whatever others do; and while others wait, no more than its share of them all. */
+  /** While others wait, a kind has no more than its share; and beyond the limit there are half as many for kinds that have less than an eighth of it. */
   function mayBegin(lane: Lane, limit: number): boolean {
-    if (lane.underWay < Math.max(1, limit / 8)) return true
-    if (underWay >= limit) return false
+    if (underWay >= limit) return underWay < mostCalls(limit) && lane.underWay < limit / 8
     return lane.underWay < Math.ceil(limit / lanes.size) || !isAwaitedBeside(lane)
   }
 
