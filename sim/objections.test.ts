@@ -1,0 +1,229 @@
+/** Every checker of single effects objects to what it is there for, where a simulated server takes it in, and to nothing that is right. */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ApiObject } from '../adapters/memory/api-server.ts'
+import { type Policy, policyFor } from '../core/policy.ts'
+import type { ExchangeRequest } from '../ports/exchange.ts'
+import { CHECKERS } from './checkers.ts'
+import { CANARY, KEEP } from './effect-checkers.ts'
+import { draw } from './options.ts'
+import type { Site } from './site.ts'
+import { WholeWorld } from './world.ts'
+
+const AT = '/api/v1/namespaces/blue'
+const NOBODY = AbortSignal.abort()
+const GONE = { apiVersion: 'v1', kind: 'ConfigMap', name: 'gone', uid: 'never' }
+
+interface Rig {
+  readonly world: WholeWorld
+  readonly site: Site
+  make(resource: string, name: string, metadata?: object): ApiObject
+  /** As Kinfold does it, but for what is said. */
+  delete(object: ApiObject, more?: object): void
+  patch(object: ApiObject, patch: readonly object[]): void
+}
+
+function rigFor(policy: Policy): Rig {
+  // Holds and budgets have checkers of their own.
+  const world = new WholeWorld({ ...draw(1, []), clusters: 1, policy, archive: 'off' })
+  const site = world.sites[0] as Site
+  site.user('POST', '/api/v1/namespaces', { metadata: { name: 'blue' } })
+  const carryOut = (method: 'DELETE' | 'PATCH', { metadata }: ApiObject, body: object): void => {
+    const request: ExchangeRequest = {
+      method,
+      path: `${AT}/secrets/${metadata.name}`,
+      headers: {
+        'content-type': method === 'PATCH' ? 'application/json-patch+json' : 'application/json',
+      },
+      body: JSON.stringify(body),
+      purpose: 'write',
+    }
+    const sentMs = world.time.monotonicMs()
+    void site.carryOut({ request, registration: site.name, by: 'a test', sentMs }, NOBODY)
+  }
+  return {
+    world,
+    site,
+    make(resource, name, metadata = {}) {
+      site.user('POST', `${AT}/${resource}`, { metadata: { name, ...metadata } })
+      return site.server.object('', resource, 'blue', name) as ApiObject
+    },
+    delete(object, more = {}) {
+      const { uid, resourceVersion } = object.metadata
+      const preconditions = { uid, resourceVersion }
+      carryOut('DELETE', object, { preconditions, propagationPolicy: 'Background', ...more })
+    },
+    patch: (object, patch) => carryOut('PATCH', object, patch),
+  }
+}
+
+const orphan = (rig: Rig, more: object = {}): ApiObject =>
+  rig.make('secrets', 'it', { ownerReferences: [GONE], ...more })
+
+interface Case {
+  readonly what: string
+  readonly policy?: Policy
+  readonly act: (rig: Rig) => void
+  /** Of the one objection. */
+  readonly objection: RegExp | null
+}
+
+const cases: readonly Case[] = [
+  { what: 'a delete of what nobody owns', act: (rig) => rig.delete(orphan(rig)), objection: null },
+  {
+    what: 'a delete of what has a living owner',
+    act(rig) {
+      const { name, uid } = rig.make('configmaps', 'owner').metadata
+      const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid }]
+      rig.delete(rig.make('secrets', 'it', { ownerReferences }))
+    },
+    objection: /owner lives \(I1\)/,
+  },
+  {
+    what: 'a delete of what names no owner',
+    act: (rig) => rig.delete(rig.make('secrets', 'it')),
+    objection: /no owner references \(I2\)/,
+  },
+  {
+    what: 'a delete without the uid',
+    act(rig) {
+      const it = orphan(rig)
+      rig.delete(it, { preconditions: { resourceVersion: it.metadata.resourceVersion } })
+    },
+    objection: /uid undefined was commanded \(I3\)/,
+  },
+  {
+    what: 'a delete without the version',
+    act(rig) {
+      const it = orphan(rig)
+      rig.delete(it, { preconditions: { uid: it.metadata.uid } })
+    },
+    objection: /no such version \(I4\)/,
+  },
+  {
+    what: 'a delete without a propagation policy',
+    act: (rig) => rig.delete(orphan(rig), { propagationPolicy: undefined }),
+    objection: /no policy \(I4\)/,
+  },
+  {
+    what: 'a patch without a test of the uid',
+    act: (rig) => rig.patch(orphan(rig), [{ op: 'remove', path: '/metadata/ownerReferences/0' }]),
+    objection: /no test of the uid \(I4\)/,
+  },
+  {
+    what: 'a delete for want of what nobody serves',
+    act: (rig) =>
+      rig.delete(orphan(rig, { ownerReferences: [{ ...GONE, apiVersion: 'no.such.io/v1' }] })),
+    objection: /gone cannot be resolved \(I6\)/,
+  },
+  {
+    what: 'a delete in a namespace that is protected',
+    act(rig) {
+      rig.world.protectedMs.set(`${rig.site.name}/blue`, -10_000)
+      rig.delete(orphan(rig))
+    },
+    objection: /protected since .* \(I9\)/,
+  },
+  {
+    what: 'a delete of what Helm is to keep',
+    policy: policyFor('enforce', 'guarded'),
+    act(rig) {
+      rig.delete(orphan(rig, { annotations: { [KEEP]: 'keep' } }))
+    },
+    objection: /helm.sh\/resource-policy \(I9\)/,
+  },
+  {
+    what: 'a change while only a dry run is asked for',
+    policy: policyFor('dry-run', 'parity'),
+    act: (rig) => rig.delete(orphan(rig)),
+    objection: /mode is dry-run \(I12\)/,
+  },
+  {
+    what: 'a change two seconds after a pause',
+    act(rig) {
+      rig.world.pausedMs.set(rig.site.id, -2_001)
+      rig.delete(orphan(rig))
+    },
+    objection: /paused since .* and sent at .* \(I13\)/,
+  },
+  {
+    what: 'forty changes of one object',
+    act(rig) {
+      const ownerReferences = Array.from({ length: 40 }, (_, n) => ({ ...GONE, uid: `never-${n}` }))
+      const it = orphan(rig, { ownerReferences })
+      for (let count = 0; count < 40; count++) {
+        rig.patch(it, [
+          { op: 'test', path: '/metadata/uid', value: it.metadata.uid },
+          { op: 'remove', path: '/metadata/ownerReferences/0' },
+        ])
+      }
+    },
+    objection: /40 effects on one object \(I18\)/,
+  },
+  {
+    what: 'a second delete of one uid',
+    act(rig) {
+      const it = orphan(rig, { finalizers: ['example.com/hold'] })
+      rig.world.truthOf(rig.site).deleted.set(it.metadata.uid, 1)
+      rig.delete(it)
+    },
+    objection: /delete number 2 of that uid took effect \(I27\)/,
+  },
+]
+
+for (const { what, policy = policyFor('enforce', 'parity'), act, objection } of cases) {
+  test(`${what} is ${objection === null ? 'right' : 'objected to'}`, () => {
+    const rig = rigFor(policy)
+    act(rig)
+    const wrongs = rig.world.wrongs.filter((each) => each.startsWith(rig.site.name))
+    // A guarded world has objections of its own to what was not held.
+    const [first = ''] = objection === null ? wrongs : wrongs.filter((each) => objection.test(each))
+    if (objection === null) deepEqual(wrongs, [])
+    else match(first, objection)
+  })
+}
+
+test('a DELETE of a collection, and one that is about another cluster, are objected to', async () => {
+  const world = new WholeWorld({
+    ...draw(1, []),
+    clusters: 2,
+    policy: policyFor('enforce', 'parity'),
+  })
+  const [one, other] = world.sites as [Site, Site]
+  one.user('POST', '/api/v1/namespaces', { metadata: { name: 'blue' } })
+  one.user('POST', `${AT}/secrets`, { metadata: { name: 'it' } })
+  const uid = one.server.object('', 'secrets', 'blue', 'it')?.metadata.uid
+  await world.time.advance(31_000)
+  const objections = (site: Site, path: string): string => {
+    const body = JSON.stringify({ preconditions: { uid } })
+    const request = { method: 'DELETE', path, headers: {}, body, purpose: 'write' } as const
+    const passage = { request, site } as Parameters<NonNullable<(typeof CHECKERS)[0]['request']>>[1]
+    return CHECKERS.map((each) => each.request?.(world, passage) ?? '').join('')
+  }
+  equal(objections(one, `${AT}/secrets/it`), '')
+  match(objections(one, `${AT}/secrets`), /a DELETE of the collection .* \(I4\)/)
+  match(
+    objections(other, `${AT}/secrets/it`),
+    /is about cluster-1 and was sent to cluster-2 \(I7\)/,
+  )
+  await world.stop()
+})
+
+test('a secret in a record is objected to, but for the archive', () => {
+  const world = new WholeWorld(draw(1, []))
+  const checker = CHECKERS.find(({ invariant }) => invariant.startsWith('I31'))
+  const told = (topic: 'events' | 'archive'): string => {
+    const value = Buffer.from(`so ${CANARY} it is`)
+    return (
+      checker?.appended?.(world, {
+        topic,
+        partition: 0,
+        records: [{ key: '', value }],
+        by: 'a test',
+      }) ?? ''
+    )
+  }
+  match(told('events'), /a canary is in events \(I31\)/)
+  equal(told('archive'), '')
+  ok(checker)
+})
