@@ -40,9 +40,16 @@ export class Broker {
   readonly #time: Timeline
   readonly #hindrances = new Set<LogHindrance>()
   readonly #observer: (appended: Appended) => void
+  readonly #mostRead: number
   log: MemoryLog
 
-  constructor(partitions: number, time: Timeline, observer: (appended: Appended) => void) {
+  /** `mostRead`: entries of one read, whatever it asks for. */
+  constructor(
+    { partitions, mostRead }: { readonly partitions: number; readonly mostRead: number },
+    time: Timeline,
+    observer: (appended: Appended) => void,
+  ) {
+    this.#mostRead = mostRead
     this.#time = time
     this.#observer = observer
     this.log = new MemoryLog({ partitions, clock: time })
@@ -79,9 +86,13 @@ export class Broker {
           return offset
         }),
       read: (topic, partition, from, { limit, waitMs }, signal) =>
-        pass('read', topic, partition, () =>
-          log.read(topic, partition, from, { limit, waitMs: stretched(topic, waitMs) }, signal),
-        ),
+        pass('read', topic, partition, () => {
+          const options = {
+            limit: Math.min(limit, this.#mostRead),
+            waitMs: stretched(topic, waitMs),
+          }
+          return log.read(topic, partition, from, options, signal)
+        }),
       bounds: (topic, partition) =>
         pass('ask', topic, partition, () => log.bounds(topic, partition)),
       wholeFrom: (topic, partition) =>

@@ -30,6 +30,8 @@ export interface SimOptions {
   readonly archive: 'off' | 'on' | 'secrets'
   readonly watcher: Partial<WatcherConfig>
   readonly retention: { readonly keepEvents: number; readonly snapshotEvents: number }
+  /** Entries that one read of the log brings. */
+  readonly mostRead: number
   /** The time with faults. */
   readonly safetyMs: number
   /** Times at which users become busy, and for how many acts. */
@@ -87,6 +89,7 @@ export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
     archive: ofOwn(seed, 'archive').pick(['off', 'off', 'off', 'on', 'secrets'] as const),
     watcher: watcherConfig(chance, clusters * (partitions + 2)),
     retention: chance.pick([KEEP_ALL, KEEP_ALL, { keepEvents: 1_500, snapshotEvents: 500 }]),
+    mostRead: Number.MAX_SAFE_INTEGER,
     bursts: bursts(chance, safetyMs),
   }
   return { ...world, faults: faults(chance, world, drawable) }

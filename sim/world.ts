@@ -106,7 +106,7 @@ export class WholeWorld {
         for (const each of this.beforeEffects) each(site, request)
       },
     })
-    this.broker = new Broker(partitions, this.time, (appended) => this.#appended(appended))
+    this.broker = new Broker(options, this.time, (appended) => this.#appended(appended))
     this.graphGroup = new MemoryCoordinator(partitions, standbys)
     this.reaperGroup = isReapingShared ? new MemoryCoordinator(partitions) : undefined
     this.slots = slotsOf(this, options)
