@@ -135,6 +135,31 @@ for (const [what, ...policies] of [
   })
 }
 
+for (const how of ['a policy', 'an order'] as const) {
+  test(`I9: a label that ${how} named is remembered for ten minutes, though nobody tells it any more`, () => {
+    const world = new World()
+    const say = (policy: Policy): readonly string[] =>
+      world.tell({ type: 'PolicyChanged', policy, who: 'ann', why: '' })
+    const order = (verb: 'protect' | 'unprotect'): readonly string[] =>
+      world.tell({
+        ...{ type: 'Directive', verb, cluster: '', subject: 'label/tier', digest: null },
+        ...{ listed: [], who: 'ann', why: '' },
+      })
+    world.begin()
+    say(how === 'a policy' ? keeping({ labels: ['tier'] }) : guarded)
+    if (how === 'an order') order('protect')
+    world.tell(world.put('rs/web'))
+    world.tell(world.put('pod/a <- rs/web [label:tier=gold]'))
+    world.tell(world.remove('rs/web'))
+    deepEqual(world.tell(world.beat(60)), [], 'it is kept')
+    const now = how === 'a policy' ? say(guarded) : order('unprotect')
+    const retold = world.tell(world.put('pod/a <- rs/web'))
+    deepEqual([...now, ...retold, ...world.tell(world.beat(580))], [], 'it is kept still')
+    const later = [...world.tell(world.beat(30)), ...world.tell(world.beat(30))]
+    deepEqual(later, ['> DeleteObject pod/a Background E1: ReplicaSet "web" is gone'])
+  })
+}
+
 test('what a controller copies to its ReplicaSet says nothing of that, but our own mark does', () => {
   const copied = (marks: string) => {
     const { ownerReferences, ...rs } = object(`rs/a <- deploy/d [${marks}]`, '1')

@@ -102,6 +102,20 @@ function sparedUntil(
   return until > (clusterOf(graph, cluster)?.now ?? 0) ? until : null
 }
 
+/** What counts now, and what counts still of what was taken back. */
+function lately(graph: StateReader, cluster: ClusterId, now: number): Guarding {
+  const guarding = guardingOf(graph, cluster)
+  const { former } = policyOf(graph)
+  const isNew = (liftedAt: number | null): boolean =>
+    liftedAt === null || liftedAt + PROTECTED_FOR_MS > now
+  const subjects = directivesOf(graph).protections.filter(
+    (each) => isNew(each.liftedAt) && (each.cluster === '' || each.cluster === cluster),
+  )
+  const isOver = former === null || former.until <= now
+  const policy = isOver ? guarding.policy : bothOf(former.protection, guarding.policy)
+  return { ...guarding, policy, subjects }
+}
+
 function formerly({ protection }: FormerProtection): Guarding {
   return { policy: protection, subjects: [], namespacesWhereUnseen: [] }
 }
@@ -117,7 +131,7 @@ export function formerAfter(
   const together = bothOf(before, next)
   if (position < 0n || isSameSize(together, bothOf(next, next))) return left
   const protection = left === null ? before : bothOf(left.protection, before)
-  return { protection, until: now + PROTECTED_FOR_MS }
+  return { protection, until: Math.max(left?.until ?? 0, now + PROTECTED_FOR_MS) }
 }
 
 /** Each thing once. */
@@ -151,8 +165,9 @@ export function protectedUntilAfter(
   now: number,
 ): number | null {
   if (before.labels.length === 0 && before.annotations.length === 0) return protectedUntil
-  const guarding = guardingOf(graph, cluster)
-  const isTakenOff = markOn(before, guarding) !== '' && markOn(after, guarding) === ''
+  // What nothing asks for any more is not told any more: what a policy or an order named until just now is gone from the object by the next list.
+  const all = lately(graph, cluster, now)
+  const isTakenOff = markOn(before, all) !== '' && markOn(after, all) === ''
   return isTakenOff ? now + PROTECTED_FOR_MS : protectedUntil
 }
 

@@ -305,8 +305,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/proof.ts',
-        from: 'if (known !== undefined && isFresh(known.askedAt(), bounds.ownerProofMs)) return known.seen',
-        to: 'if (known !== undefined) return known.seen',
+        from: 'if (isOfUse && isFresh(known.askedAt(), bounds.ownerProofMs)) return known.seen',
+        to: 'if (isOfUse) return known.seen',
       },
     ],
     by: {

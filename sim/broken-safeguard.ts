@@ -42,13 +42,28 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/protection.ts',
-        from: 'return { protection, until: now + PROTECTED_FOR_MS }',
-        to: 'return { protection, until: now }',
+        from: 'until: Math.max(left?.until ?? 0, now + PROTECTED_FOR_MS) }',
+        to: 'until: now }',
       },
     ],
     by: {
       file: 'core/protection.test.ts',
       test: 'I9: what a policy protected that lets go is spared for ten minutes more',
+    },
+  },
+  {
+    name: 'a label that nobody tells any more was never there',
+    mistake: 'once a config names it no more, what bore it goes with the next list',
+    changes: [
+      {
+        file: 'core/protection.ts',
+        from: 'const all = lately(graph, cluster, now)',
+        to: 'const all = guardingOf(graph, cluster)\n  void lately',
+      },
+    ],
+    by: {
+      file: 'core/protection.test.ts',
+      test: 'I9: a label that a policy named is remembered for ten minutes, though nobody tells it any more',
     },
   },
   {

@@ -12,7 +12,10 @@ import type { Purpose } from '../../ports/exchange.ts'
 import type { TlsOptions } from './kubeconfig.ts'
 
 export interface ConnectionOptions {
-  /** Most connections for writes, and so most writes in flight; more wait their turn. */
+  /**
+   * Most connections for writes and the looks before them: more than a reaper ever has under way, since what waits here has passed its gate, and would
+   * leave long after it.
+   */
   readonly writeConnections: number
   /** Most connections for lists. */
   readonly listConnections: number
@@ -24,7 +27,7 @@ export interface ConnectionOptions {
 }
 
 export const DEFAULT_CONNECTIONS: ConnectionOptions = {
-  writeConnections: 32,
+  writeConnections: 64,
   listConnections: 8,
   headersTimeoutMs: 35_000,
   bodyTimeoutMs: 35_000,

@@ -2,6 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { DEFAULT_CONNECTIONS } from '../../adapters/kubernetes/connections.ts'
 import type { Command } from '../../core/command.ts'
 import {
   deleteObject,
@@ -10,7 +11,8 @@ import {
   verifyOwner,
   warnObject,
 } from '../../testing/reaper.ts'
-import { type Backlog, createBacklog, type Job } from './backlog.ts'
+import { type Backlog, createBacklog, type Job, mostCalls } from './backlog.ts'
+import { DEFAULT_REAPER_CONFIG } from './config.ts'
 
 function job(command: Command, onSettled: () => void = () => {}): Job {
   return { command, moments: { appendedMs: 0, knownMs: 0 }, onSettled: [onSettled] }
@@ -143,6 +145,11 @@ test('I21: lets one of each other kind go when what one has under way hangs, and
   equal(kindsOf(begun(backlog)), 'B')
   for (const each of hung.slice(0, 4)) backlog.finished(each)
   equal(kindsOf(begun(backlog)), 'C B')
+})
+
+test('no more calls are under way than there are connections, with some left for looks', () => {
+  const { maxConcurrency } = DEFAULT_REAPER_CONFIG
+  ok(DEFAULT_CONNECTIONS.writeConnections >= mostCalls(maxConcurrency) + maxConcurrency / 4)
 })
 
 test('replaces a look by a later one at the same place', () => {

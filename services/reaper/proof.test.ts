@@ -13,7 +13,7 @@ interface Looking {
   /** Requests so far for kube-system, and for owners; and how often the first went wrong. */
   readonly asked: { identity: number; owner: number; trouble: number }
   identity(): Promise<string | undefined>
-  owner(name?: string): Promise<string>
+  owner(name?: string, since?: number): Promise<string>
 }
 
 function looking(world: World, config: Partial<ReaperConfig> = {}, id = world.id): Looking {
@@ -37,9 +37,9 @@ function looking(world: World, config: Partial<ReaperConfig> = {}, id = world.id
     proofs,
     asked,
     identity: () => proofs.identity(() => asked.identity++, signal),
-    async owner(name = 'gone') {
+    async owner(name = 'gone', since = 0) {
       const claim: OwnerClaim = { ...GONE_CLAIM, name }
-      return (await proofs.owner(claim, () => asked.owner++, signal)).answer.type
+      return (await proofs.owner(claim, since, () => asked.owner++, signal)).answer.type
     },
   }
 }
@@ -137,6 +137,16 @@ test('looks at an owner once for all who ask within its time', async () => {
   equal(await look.owner(), 'Absent')
   await world.clock.advance(1)
   equal(await look.owner(), 'Found')
+  equal(look.asked.owner, 2)
+})
+
+test('looks at an owner anew for who needs a later look, once for all of them', async () => {
+  const world = await World.open()
+  const look = looking(world)
+  await look.owner()
+  await world.clock.advance(1_000)
+  const since = world.clock.monotonicMs()
+  await Promise.all([look.owner('gone', since), look.owner('gone', since)])
   equal(look.asked.owner, 2)
 })
 

@@ -35,7 +35,13 @@ export interface Proofs {
   identity(onCall: () => void, signal: AbortSignal): Promise<string | undefined>
   /** The connection broke, and the next one may lead elsewhere: nothing seen so far counts any more. */
   voidAll(): void
-  owner(claim: OwnerClaim, onCall: () => void, signal: AbortSignal): Promise<OwnerLook>
+  /** `since`, monotonic: of no use is what was asked for before. */
+  owner(
+    claim: OwnerClaim,
+    since: number,
+    onCall: () => void,
+    signal: AbortSignal,
+  ): Promise<OwnerLook>
 }
 
 export interface ProofParts {
@@ -102,10 +108,11 @@ export function createProofs(parts: ProofParts): Proofs {
       if (identityLook?.hasFailed === false) identityLook = undefined
       owners.clear()
     },
-    owner(claim, onCall, signal) {
+    owner(claim, since, onCall, signal) {
       const key = placeOf(claim)
       const known = owners.get(key)
-      if (known !== undefined && isFresh(known.askedAt(), bounds.ownerProofMs)) return known.seen
+      const isOfUse = known !== undefined && known.askedAt() >= since
+      if (isOfUse && isFresh(known.askedAt(), bounds.ownerProofMs)) return known.seen
       forgetOld()
       let askedAt = clock.monotonicMs()
       const onTry = (): void => {

@@ -121,8 +121,11 @@ async function gate(command: Command, life: Life): Promise<Pass> {
   const { moments, site } = life
   const pass = judge(command, site.facts(command, moments), site.config)
   if (pass.type === 'Blocked') return pass
+  // Looks that are made again are all made again: those shared with others would be old by turns.
+  let since = Number.NEGATIVE_INFINITY
   for (let tries = 0; tries <= site.config.retries; tries++) {
-    const proof = await prove(command, life)
+    const proof = await prove(command, life, since)
+    since = site.clock.monotonicMs()
     if (proof.type === 'Disproven') return { type: 'Blocked', reason: proof.reason }
     if (proof.type === 'Proven') return judge(command, site.facts(command, moments), site.config)
   }
@@ -132,14 +135,18 @@ async function gate(command: Command, life: Life): Promise<Pass> {
 /** `Outdated`: an answer came so late that it is old news by now. */
 type Proof = { type: 'Proven' } | { type: 'Disproven'; reason: string } | { type: 'Outdated' }
 
-async function prove(command: Command, { moments, site, signal, onCall }: Life): Promise<Proof> {
+async function prove(
+  command: Command,
+  { moments, site, signal, onCall }: Life,
+  since: number,
+): Promise<Proof> {
   const { clock, config, proofs } = site
   const impostor = await proofs.identity(onCall, signal)
   if (impostor !== undefined) return { type: 'Disproven', reason: impostor }
   // What went wrong meanwhile may have been a restore: then more has to be proven than before.
   const claims = claimsToProve(command, site.facts(command, moments), config)
   const looks = await Promise.all(
-    claims.map(async (claim) => ({ claim, ...(await proofs.owner(claim, onCall, signal)) })),
+    claims.map(async (claim) => ({ claim, ...(await proofs.owner(claim, since, onCall, signal)) })),
   )
   for (const { claim, answer } of looks) {
     const reason = disproof(claim, answer)
