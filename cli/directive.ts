@@ -1,9 +1,9 @@
 /** What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject, close-breaker. */
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
-import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { DirectiveAnswer } from '../services/graph/directive-http.ts'
 import { type ClientFlags, order, serverOf, withServer } from './client.ts'
+import { bad } from './setting.ts'
 
 interface DirectiveFlags extends ClientFlags {
   readonly cluster?: string
@@ -63,7 +63,7 @@ interface Given {
 async function give(flags: DirectiveFlags, given: Given): Promise<void> {
   const { cluster, why } = flags
   // An unset variable of a shell is not all clusters.
-  if (cluster === '') throw new ExitError(EXIT.input, '--cluster takes a name or id')
+  if (cluster === '') throw bad('--cluster takes a name or id')
   const body = { ...given, cluster: cluster ?? '', why: why ?? '', claimed: userName() }
   const response = await order(serverOf(flags), '/v1/directives', body)
   const { verb, who, effective } = (await response.json()) as DirectiveAnswer

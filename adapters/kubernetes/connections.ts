@@ -13,8 +13,8 @@ import type { TlsOptions } from './kubeconfig.ts'
 
 export interface ConnectionOptions {
   /**
-   * Most connections for writes and the looks before them: more than a reaper ever has under way, since what waits here has passed its gate, and would
-   * leave long after it.
+   * Most connections for writes and the looks before them: more than a reaper has commands under way (services/reaper/backlog.ts), since what waits here has
+   * passed its gate, and would leave long after it. Looks at many owners at once may still take them all.
    */
   readonly writeConnections: number
   /** Most connections for lists. */

@@ -34,7 +34,7 @@ export interface ReaperConfig {
   readonly lockRetryMs: number
   readonly lockProofMs: number
   readonly lockTryMs: number
-  /** Calls in flight per cluster: where it begins, and where it ends growing. 32 saturate a server on two cores. */
+  /** Calls in flight per cluster: where it begins, and where it ends growing. 32 saturate a server on two cores. Half as many may be added for kinds beside one that hangs (backlog.ts). */
   readonly startConcurrency: number
   readonly maxConcurrency: number
   /** Latency holds while at least half of the answers take less than this. Not a mean: a few hanging webhooks say nothing of the server. */

@@ -1,7 +1,7 @@
 /**
  * One cluster as the reaper works on it: what waits for it, how much it is given at once, and what is proven about it.
  *
- * What must stay true: no more calls under way than the throttle lets, and a command that may not go settles without a call.
+ * What must stay true: no more commands under way than the throttle and the turns of kinds let (backlog.ts), and a command that may not go settles without a call.
  *
  * Not here: the life of one command (reap.ts), where its result goes (`onResult`).
  */
