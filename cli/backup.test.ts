@@ -28,12 +28,24 @@ const rows: readonly (readonly [string, number, readonly string[], RegExp])[] = 
   ['a backup of no log', 2, ['backup', join(folder, 'x'), '--data', empty], /there is no log/],
   ['an audit of no log', 2, ['audit', 'verify', '--data', empty], /there is no log/],
   ['a backup', 0, ['backup', join(folder, 'copy'), '--data', data], /^$/],
+  [
+    'a backup, with all that leads to it',
+    0,
+    ['backup', join(folder, 'a', 'b'), '--data', data],
+    /^$/,
+  ],
   ['an audit of it', 0, ['audit', 'verify', '--data', join(folder, 'copy')], /^$/],
   [
     'a backup to where no directory can be made',
     4,
     ['backup', '/proc/kinfold', '--data', data],
     /The copy \/proc\/kinfold cannot be made/,
+  ],
+  [
+    'a backup to below such a place',
+    4,
+    ['backup', '/proc/kinfold/copy', '--data', data],
+    /the directory \/proc\/kinfold cannot be made: .*; name another/,
   ],
 ]
 

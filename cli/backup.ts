@@ -1,10 +1,11 @@
 /** `kinfold backup`: a checked copy of the embedded log, also while `kinfold up` runs on it. */
 import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { backUpLog } from '../adapters/sqlite/backup.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { EXIT } from '../runtime/lifecycle.ts'
-import { defaultDataDirectory } from './config.ts'
+import { defaultDataDirectory, makeDataDirectory } from './config.ts'
 import { logDirectoryIn } from './log-directory.ts'
 import { bad } from './setting.ts'
 
@@ -20,6 +21,7 @@ export function addBackup(program: Command): void {
       if (to === '') throw bad('for the copy a directory has to be named')
       const directory = logDirectoryIn(data)
       if (existsSync(to)) throw bad(`${to} is there already: name another directory`)
+      makeDataDirectory(dirname(resolve(to)))
       const { partitions, events } = await backUpLog({ directory, to, clock: systemClock() })
       const of = `${events} events in ${partitions} ${partitions === 1 ? 'partition' : 'partitions'}`
       process.stdout.write(`${to}: ${of}, read back and whole\n`)

@@ -306,6 +306,21 @@ function kubeconfig(server: string): string {
   })
 }
 
+for (const where of ['/proc/kinfold', '/proc/kinfold/a', '/dev/null']) {
+  test(`the data directory ${where} cannot be made: exit code 4`, async (t) => {
+    await using playground = await startPlayground({
+      directory: directory(t),
+      clusters: ['test'],
+      workload: false,
+    })
+    const up = ['up', '--kubeconfig', playground.kubeconfig, '--data', where]
+    const { code, stderr } = await runKinfold([...up, '--http', '127.0.0.1:0'])
+    equal(code, 4, stderr)
+    match(stderr, /the directory \/\S+ cannot be made: .*; name another/)
+    isOneSentence(stderr)
+  })
+}
+
 test('the data directory is made, with its parents', async (t) => {
   const data = join(directory(t), 'a', 'b')
   await using playground = await startPlayground({

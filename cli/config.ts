@@ -3,12 +3,12 @@
  *
  * What must stay true: an unknown key or a value out of its range ends the start with a sentence that names it; nothing is guessed.
  */
-import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Budgets, Holds, Mode, Policy, Preset, Protection } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
+import { makeDirectory } from '../runtime/directory.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
@@ -217,9 +217,9 @@ export function graphOptionsOf(
 
 export function makeDataDirectory(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makeDirectory(path)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new ExitError(EXIT.failure, `the data directory ${path} cannot be made: ${why}`)
+    throw new ExitError(EXIT.failure, `the directory ${path} cannot be made: ${why}; name another`)
   }
 }

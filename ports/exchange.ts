@@ -8,8 +8,10 @@
  * Not here: what a status means (adapters/kubernetes), credentials (each adapter adds its own).
  */
 
-/** Each purpose has connections of its own, so a slow list holds up no write. */
-export type Purpose = 'watch' | 'list' | 'write'
+/**
+ * Each purpose has connections of its own, so that neither a slow list nor many looks at owners hold up a write that has passed its gate.
+ */
+export type Purpose = 'watch' | 'list' | 'read' | 'write'
 
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

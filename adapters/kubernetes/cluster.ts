@@ -210,7 +210,7 @@ class HttpCluster implements Cluster {
       kind: 'SelfSubjectAccessReview',
       spec: { resourceAttributes: { verb, group, resource, ...place } },
     })
-    const request = requestOf('POST', REVIEWS, body, PLAIN)
+    const request = { ...requestOf('POST', REVIEWS, body, PLAIN), purpose: 'read' as const }
     const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {
       throw failed(error, REVIEWS)
     })
@@ -271,7 +271,7 @@ function requestOf(
 ): ExchangeRequest {
   const type = method === 'PATCH' ? 'application/json-patch+json' : 'application/json'
   const headers = body === null ? { accept } : { accept, 'content-type': type }
-  return { method, path, headers, body, purpose: 'write' }
+  return { method, path, headers, body, purpose: method === 'GET' ? 'read' : 'write' }
 }
 
 function nowhere({ resource, name }: Target): UnknownAnswer {

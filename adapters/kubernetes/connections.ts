@@ -13,10 +13,12 @@ import type { TlsOptions } from './kubeconfig.ts'
 
 export interface ConnectionOptions {
   /**
-   * Most connections for writes and the looks before them: more than a reaper has commands under way (services/reaper/backlog.ts), since what waits here has
-   * passed its gate, and would leave long after it. Looks at many owners at once may still take them all.
+   * Most connections for writes: more than a reaper has commands under way (services/reaper/backlog.ts), since what waits here has passed its gate, and
+   * would leave long after it.
    */
   readonly writeConnections: number
+  /** Most connections for the looks before writes: one command may look at many owners at once. */
+  readonly readConnections: number
   /** Most connections for lists. */
   readonly listConnections: number
   /** A server gives up after 34 s itself; a watch sends its head at once. */
@@ -28,6 +30,7 @@ export interface ConnectionOptions {
 
 export const DEFAULT_CONNECTIONS: ConnectionOptions = {
   writeConnections: 64,
+  readConnections: 64,
   listConnections: 8,
   headersTimeoutMs: 35_000,
   bodyTimeoutMs: 35_000,
@@ -64,6 +67,7 @@ export class Connections {
       // One for each kind that is watched: bounded by what the cluster serves.
       watch: pool(null, 0),
       list: pool(options.listConnections, options.bodyTimeoutMs),
+      read: pool(options.readConnections, options.bodyTimeoutMs),
       write: pool(options.writeConnections, options.bodyTimeoutMs),
     }
   }

@@ -62,6 +62,22 @@ describe('the undici exchange', () => {
     ])
   })
 
+  test('lets no looks hold up a write, however many wait for connections', async () => {
+    const held: ServerResponse[] = []
+    await using server = await tlsServer((request, response) => {
+      if (request.method === 'GET') held.push(response)
+      else response.end('{}')
+    })
+    await using exchange = opened(server, { options: { readConnections: 1, writeConnections: 1 } })
+    const looks = Array.from({ length: 3 }, () => text(exchange, { ...GET, purpose: 'read' }))
+    equal(await text(exchange, DELETE), '{}')
+    for (const _ of looks) {
+      while (held.length === 0) await text(exchange, DELETE)
+      held.shift()?.end('{}')
+    }
+    deepEqual(await Promise.all(looks), ['{}', '{}', '{}'])
+  })
+
   test('lets no slow list hold up a write', async () => {
     const held: ServerResponse[] = []
     await using server = await tlsServer((request, response) => {

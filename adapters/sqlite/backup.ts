@@ -25,7 +25,7 @@ import { openSqliteLog } from './log.ts'
 export interface BackupOptions {
   /** That the log lies in. */
   readonly directory: string
-  /** The copy's, which must not be there yet; it gets the folder `log`. */
+  /** The copy's, which must not be there yet, in a directory that is; it gets the folder `log`. */
   readonly to: string
   readonly clock: Clock
 }
@@ -48,7 +48,7 @@ export async function backUpLog({ directory, to, clock }: BackupOptions): Promis
   const file = join(copied, 'log.sqlite')
   try {
     rmSync(unfinished, { recursive: true, force: true })
-    makeDirectory(copied)
+    for (const each of [unfinished, copied]) mkdirSync(each, { mode: 0o700 })
     copy(source, file)
     const backup = await checkCopy(copied, directory, target, clock)
     for (const path of [file, copied, unfinished]) sync(path)
@@ -60,16 +60,6 @@ export async function backUpLog({ directory, to, clock }: BackupOptions): Promis
     // What came of the log is told as such by now.
     throw copyFailureOf(error, target)
   }
-}
-
-/**
- * One level after the other: in some places (/proc) the system answers as if what a new directory would be in were not there, and then Node's own recursion
- * never ends.
- */
-function makeDirectory(path: string): void {
-  const parent = dirname(path)
-  if (!existsSync(parent)) makeDirectory(parent)
-  mkdirSync(path, { mode: 0o700 })
 }
 
 /** One statement is one moment of the file, however long it takes. */
