@@ -9,6 +9,7 @@
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import { approvalCheckers } from './approvals.ts'
 import type { Appended } from './broker.ts'
+import { configCheckers } from './configured.ts'
 import { effectCheckers } from './effect-checkers.ts'
 import type { Passage } from './network.ts'
 import { restCheckers } from './rest-checkers.ts'
@@ -45,5 +46,6 @@ export const CHECKERS: readonly Checker[] = [
   ...effectCheckers,
   ...safeguardCheckers,
   ...approvalCheckers,
+  ...configCheckers,
   ...restCheckers,
 ]

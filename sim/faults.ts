@@ -5,6 +5,7 @@
  * three lists.
  */
 import { approvalFaults } from './approvals.ts'
+import { configFaults } from './configured.ts'
 import { lifeFaults } from './life-faults.ts'
 import { logFaults } from './log-faults.ts'
 import { networkFaults } from './network-faults.ts'
@@ -36,6 +37,7 @@ export const FAULTS: readonly Fault[] = [
   ...processFaults,
   ...lifeFaults,
   ...approvalFaults,
+  ...configFaults,
 ]
 
 export function beginFault(

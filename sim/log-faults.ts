@@ -9,6 +9,7 @@ import { protectingOf } from '../core/control-key.ts'
 import { LogError } from '../ports/log.ts'
 import { seeded } from '../testing/seeded.ts'
 import { type LogCall, SWALLOWED } from './broker.ts'
+import { forgetWord } from './configured.ts'
 import type { Fault } from './faults.ts'
 import { direct } from './life-faults.ts'
 import { siteOf } from './network-faults.ts'
@@ -249,6 +250,7 @@ function loseEnd(
     world.trace.note('cut off', `${topic}/${partition} from ${from}, it ended at ${end}`)
     world.reached('F39')
     // What `control` lost is said again by whoever said it; what it lost of what lets go, by persons.
+    if (topic === 'control') forgetWord(world)
     if (topic !== 'control') expectDamage(world)
     else world.time.at(world.time.monotonicMs() + MINUTE, () => void letGo(world))
   })

@@ -2,6 +2,7 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
+import { PROTECT_POLICY_KEY } from '../core/control-key.ts'
 import { type Policy, policyFor } from '../core/policy.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
 import { CHECKERS } from './checkers.ts'
@@ -182,6 +183,25 @@ for (const { what, policy = policyFor('enforce', 'parity'), act, objection } of 
     else match(first, objection)
   })
 }
+
+test('I9: a delete in a namespace that the config protects is objected to, once everybody knows', async () => {
+  const rig = rigFor(policyFor('enforce', 'parity'))
+  const { world, site } = rig
+  const protection = { ...world.policy.protection, namespaces: ['blue'] }
+  const value = world.codec.encode({
+    ...{ type: 'Control', verb: 'protect', cluster: '', kind: null, number: 0, connected: false },
+    ...{ protection, mode: 'enforce', who: 'a test', why: 'it has to object' },
+  })
+  const it = orphan(rig)
+  await world.broker.log.append('control', 0, [{ key: PROTECT_POLICY_KEY, value }])
+  const told = { topic: 'control', partition: 0, by: 'a test' } as const
+  for (const { appended } of CHECKERS)
+    equal(appended?.(world, { ...told, records: [{ key: PROTECT_POLICY_KEY, value }] }) ?? '', '')
+  await world.time.advance(2_001)
+  rig.delete(it)
+  const wrongs = world.wrongs.filter((each) => each.startsWith(site.name))
+  match(wrongs.join(), /the policy protects it since .* \(I9\)/)
+})
 
 test('a DELETE of a collection, and one that is about another cluster, are objected to', async () => {
   const world = new WholeWorld({

@@ -1,0 +1,137 @@
+/**
+ * An operator protects a namespace by a config, and takes that back, each by starting again; and that nothing there goes meanwhile, nor, in guarded, in the
+ * ten minutes after (I9).
+ *
+ * What must stay true: what is known of the policy comes from records that were appended, and of the graph only how far a partition has read.
+ *
+ * Not here: what people protect by a word (life-faults.ts).
+ */
+import { PROTECT_POLICY_KEY } from '../core/control-key.ts'
+import { POLICY_KEY } from '../core/key.ts'
+import type { Policy } from '../core/policy.ts'
+import { seeded } from '../testing/seeded.ts'
+import type { Checker } from './checkers.ts'
+import type { Fault } from './faults.ts'
+import { stamp } from './trace.ts'
+import type { WholeWorld } from './world.ts'
+
+const MINUTE = 60_000
+/** For so long `guarded` spares what is protected no more. */
+const AFTER_MS = 10 * MINUTE
+/** From when `control` has a word until nothing more is sent against it. */
+const TOLD_MS = 2_000
+
+export const configFaults: readonly Fault[] = [
+  {
+    row: 'F98 config',
+    what: 'a config protects a namespace, and later does not',
+    lastsMs: [3 * MINUTE, 30 * MINUTE],
+    most: 2,
+    suits: ({ policy }) => policy.mode === 'enforce',
+    begin({ world, fault }) {
+      if (world.policy !== world.options.policy) return undefined
+      const namespaces = [seeded(fault.seed).pick(['blue', 'green', 'red'])]
+      startAll(world, {
+        ...world.policy,
+        protection: { ...world.policy.protection, namespaces },
+      })
+      return () => startAll(world, world.options.policy)
+    },
+  },
+]
+
+/** One after the other, as their supervisors come to it. */
+function startAll(world: WholeWorld, policy: Policy): void {
+  world.policy = policy
+  for (const slot of world.slots) slot.terminate()
+}
+
+/** Of one partition, or of `control`. */
+interface Word {
+  /** The last one. */
+  namespaces: readonly string[]
+  atMs: number
+  /** Since when each namespace is not in it any more. */
+  readonly liftedMs: Map<string, number>
+  /** Those that the partition was seen to have read. */
+  readonly read: Set<string>
+}
+
+/** By log: who begins with another has begun anew. */
+const words = new WeakMap<object, Map<string, Word>>()
+
+export const configCheckers: readonly Checker[] = [
+  {
+    invariant:
+      'I9: nothing goes that a partition read to be protected, nor in guarded for ten minutes after',
+    appended(world, { topic, partition, records }) {
+      for (const { key, value } of records) {
+        if (value === null || (topic !== 'events' && topic !== 'control')) continue
+        if (key !== (topic === 'events' ? 'policy' : PROTECT_POLICY_KEY)) continue
+        const record = world.codec.decode(value)
+        if (record.type === 'PolicyChanged')
+          hear(world, `${partition}`, record.policy.protection.namespaces)
+        if (record.type === 'Control') hear(world, 'control', record.protection?.namespaces ?? [])
+      }
+      if (topic !== 'commands' || world.isLogHurt) return ''
+      const spared = sparedBy(world, partition)
+      for (const { value } of spared.size > 0 ? records : []) {
+        const record = value === null ? undefined : world.codec.decode(value)
+        if (record?.type !== 'DeleteObject' || record.mode !== 'enforce') continue
+        const { target } = record
+        if (!spared.has(target.namespace)) continue
+        return `${target.resource}/${target.name} is to go from ${target.namespace}, which the policy protects or did just now (I9)`
+      }
+      return ''
+    },
+    effect({ world, acting, before }) {
+      const { namespaces, atMs } = wordOf(world, 'control')
+      if (acting.request.method !== 'DELETE') return ''
+      if (!namespaces.includes(before.metadata.namespace ?? '')) return ''
+      if (acting.sentMs - atMs <= TOLD_MS) return ''
+      return `the policy protects it since ${stamp(atMs)} (I9)`
+    },
+  },
+]
+
+/** `control` lost its end: who starts now knows less than who runs, until it is said again. */
+export function forgetWord(world: WholeWorld): void {
+  wordOf(world, 'control').namespaces = []
+}
+
+function hear(world: WholeWorld, where: string, namespaces: readonly string[]): void {
+  const word = wordOf(world, where)
+  const nowMs = world.time.monotonicMs()
+  for (const each of word.namespaces) if (!namespaces.includes(each)) word.liftedMs.set(each, nowMs)
+  if (namespaces.length > 0 && word.namespaces.join() !== namespaces.join()) word.atMs = nowMs
+  word.namespaces = namespaces
+}
+
+/** As of the commit before this one: a store is written after it. */
+function sparedBy(world: WholeWorld, partition: number): ReadonlySet<string> {
+  const { namespaces, liftedMs, read } = wordOf(world, `${partition}`)
+  if (namespaces.length === 0 && liftedMs.size === 0) return new Set()
+  const bytes = world.contentOf(partition).entries.get(POLICY_KEY)
+  const state = bytes === undefined ? undefined : world.codec.decode(bytes)
+  const now = state?.type === 'PolicyState' ? state.policy.protection.namespaces : []
+  for (const each of now) {
+    if (!read.has(each)) world.reached('F98 config')
+    read.add(each)
+  }
+  const afterMs = world.policy.preset === 'guarded' ? AFTER_MS : 0
+  const overMs = world.time.monotonicMs() - afterMs
+  const isSpared = (each: string): boolean =>
+    namespaces.includes(each) || (liftedMs.get(each) ?? Number.NEGATIVE_INFINITY) > overMs
+  for (const each of read) if (!isSpared(each)) read.delete(each)
+  return read
+}
+
+function wordOf({ broker }: WholeWorld, where: string): Word {
+  const all = words.get(broker.log) ?? new Map<string, Word>()
+  words.set(broker.log, all)
+  const word = all.get(where) ?? {
+    ...{ namespaces: [], atMs: 0, liftedMs: new Map(), read: new Set() },
+  }
+  all.set(where, word)
+  return word
+}
