@@ -81,6 +81,22 @@ const LACKS: readonly Lack[] = [
   },
 ]
 
+const RESTORING = ['restorer', 'blind-restorer']
+
+/** What docs/kafka.md says of who restores. */
+function restoring(application: string): Permission[] {
+  const topic = (user: string, name: string, ...operations: Operation[]): Permission => {
+    return { user, on: 'TOPIC', name: `${application}.${name}`, operations }
+  }
+  return [
+    ...RESTORING.flatMap((user) => [
+      topic(user, '*', 'DESCRIBE', 'DESCRIBE_CONFIGS'),
+      topic(user, 'archive', 'READ'),
+    ]),
+    topic('restorer', 'events', 'READ'),
+  ]
+}
+
 const skip = missingKafka({ own: true }) ?? missingServers('etcd', 'kube-apiserver') ?? false
 
 suite('rights on Kafka', { skip }, () => {
@@ -89,7 +105,7 @@ suite('rights on Kafka', { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'kinfold-rights-'))
 
   before(async () => {
-    const users = ['admin', ...SERVICES, ...LACKS.map(({ user }) => user)]
+    const users = ['admin', ...SERVICES, ...RESTORING, ...LACKS.map(({ user }) => user)]
     const security = { tls: true, acls: true, users, logins: ['scram-sha-512'] } as const
     ;[plane, kafka] = await Promise.all([startControlPlane(), startKafka({ security })])
     for (const user of users) writeFileSync(join(folder, user), kafka.security.passwordOf(user))
@@ -102,7 +118,7 @@ suite('rights on Kafka', { skip }, () => {
           return { ...each, user, operations: isLacking(each) ? left : each.operations }
         }),
     )
-    await allow(kafka, ...documented, ...lesser)
+    await allow(kafka, ...documented, ...lesser, ...restoring(kafka.application))
     const flags = [...where(), ...login('admin'), '--partitions', '2']
     const { code, stderr } = await runKinfold(['topics', 'apply', ...flags])
     equal(code, 0, stderr)
@@ -123,7 +139,11 @@ suite('rights on Kafka', { skip }, () => {
       folder,
       partitions: 2,
       each: 1,
-      flags: (service) => [...login(service), '--no-create-topics'],
+      flags: (service) => [
+        ...login(service),
+        '--no-create-topics',
+        ...(service === 'reaper' ? ['--archive'] : []),
+      ],
     })
     await services.start()
     await services.ready()
@@ -141,6 +161,17 @@ suite('rights on Kafka', { skip }, () => {
     })
     deepEqual(await missingOf(plane, [staying]), [])
     for (const each of services.all) await each.assertRunning()
+  })
+
+  test('are enough for whoever restores; without Read on events the plan says what it does not know', async () => {
+    const asked = ['configmap/dependent-0', '--kubeconfig', plane.kubeconfig, ...where()]
+    for (const user of RESTORING) {
+      const { code, stdout, stderr } = await runKinfold(['restore', ...asked, ...login(user)])
+      equal(code, 0, stderr)
+      match(stdout, /1 to create, 0 there already, 0 refused/)
+      if (user === 'restorer') equal(stderr, '')
+      else match(stderr, /^warning: what became of the deletes is not known: .*lacks a right/)
+    }
   })
 
   for (const { service, user, what, message } of LACKS) {

@@ -6,7 +6,9 @@
  */
 import { parseArgs } from 'node:util'
 import type { Caught } from './broken-catch.ts'
-import { wrongsOf } from './broken-seed.ts'
+import { FAULTS } from './faults.ts'
+import { draw } from './options.ts'
+import { run } from './run.ts'
 import { FAMILIES, type Family, firstComplaint } from './small-world.ts'
 
 const { values } = parseArgs({
@@ -24,7 +26,7 @@ console.log(JSON.stringify(caught ?? null))
 
 async function seed(from: number, to: number): Promise<Caught | undefined> {
   for (let seed = from; seed <= to; seed++) {
-    const [wrong] = await wrongsOf(seed)
+    const [wrong] = (await run(draw(seed, FAULTS))).wrongs
     if (wrong !== undefined) return { by: 'sim', seed, wrong }
   }
   return undefined
