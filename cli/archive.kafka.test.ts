@@ -34,7 +34,7 @@ suite('the archive, over Kafka,', { skip: missingKafka() ?? false }, () => {
     await world.request('POST', path, { metadata, data: { text: TEXT } })
     const made = await world.read('large')
     const caller = createCaller({
-      ...{ cluster: world.connect(), clock, random: { next: () => 0.5 } },
+      ...{ id: world.id, cluster: world.connect(), clock, random: { next: () => 0.5 } },
       ...{ throttle: createThrottle(DEFAULT_REAPER_CONFIG), bounds: DEFAULT_REAPER_CONFIG },
       onAnswer: () => undefined,
       onBroken: () => undefined,

@@ -165,9 +165,10 @@ export interface Cluster extends AsyncDisposable {
     from: ResourceVersion,
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent[]>
-  get(target: Target, signal: AbortSignal): Promise<GetAnswer>
+  /** `of`: where something rests on the answer, the cluster that it has to be from; of any other it is `Unknown`. */
+  get(target: Target, signal: AbortSignal, of?: ClusterId): Promise<GetAnswer>
   /** The object with its body: for the archive alone, nothing else needs it. */
-  read(target: Target, signal: AbortSignal): Promise<ReadAnswer>
+  read(target: Target, signal: AbortSignal, of?: ClusterId): Promise<ReadAnswer>
   delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer>
   patch(
     target: Target,

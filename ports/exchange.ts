@@ -13,6 +13,9 @@
  */
 export type Purpose = 'watch' | 'list' | 'read' | 'write'
 
+/** One open connection to a server: all that came over it came from the same one. Compared by identity. */
+export type Connection = object
+
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** With its query, percent-encoded. */
@@ -21,6 +24,8 @@ export interface ExchangeRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
   readonly purpose: Purpose
+  /** Over this connection only, for `read`; rejects with `CUT` when that is no more. */
+  readonly over?: Connection
 }
 
 export interface ExchangeResponse {
@@ -28,6 +33,8 @@ export interface ExchangeResponse {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: AsyncIterable<Uint8Array>
+  /** That it came over, for `read`; undefined where there is but one server that could answer. */
+  readonly connection?: Connection | undefined
 }
 
 export interface Exchange extends AsyncDisposable {

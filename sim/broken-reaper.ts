@@ -193,6 +193,51 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'a look is believed whoever answers',
+    mistake: 'an owner that lives is absent on another cluster behind the same name',
+    changes: [
+      {
+        file: 'adapters/kubernetes/cluster.ts',
+        from: 'if (home === cluster) return undefined',
+        to: 'if (home !== undefined) return undefined',
+      },
+    ],
+    by: {
+      file: 'adapters/kubernetes/two-clusters.test.ts',
+      test: 'an absence that another cluster tells is none, though it was proven who is there (F31)',
+    },
+  },
+  {
+    name: 'a connection leads where the one before it led',
+    mistake: 'what is asked over the connection that answered is asked over another one',
+    changes: [
+      {
+        file: 'adapters/kubernetes/connections.ts',
+        from: 'line.connection = {}',
+        to: 'void line',
+      },
+    ],
+    by: {
+      file: 'adapters/kubernetes/two-clusters.test.ts',
+      test: 'each connection is asked once where it leads, and again when it is another one (F31)',
+    },
+  },
+  {
+    name: 'what was read is known for good',
+    mistake: 'a label that people come to protect while an object is put away does not spare it',
+    changes: [
+      {
+        file: 'services/reaper/reap.ts',
+        from: 'if (marksAskedFor(facts) === marks) return undefined',
+        to: 'if (marks !== undefined) return undefined',
+      },
+    ],
+    by: {
+      file: 'services/reaper/archive.test.ts',
+      test: 'spares what is protected by a label that people chose while it wrote, and that it had not read',
+    },
+  },
+  {
     name: 'nothing is looked at after an object was read',
     mistake: 'an owner that is turned to orphan while its dependent is read loses it',
     changes: [

@@ -15,7 +15,7 @@ import type {
   Resource,
   UnknownAnswer,
 } from '../../ports/cluster.ts'
-import type { ExchangeError } from '../../ports/exchange.ts'
+import type { Connection, ExchangeError } from '../../ports/exchange.ts'
 import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
 
 /** What a server says to a path that it does not know; so does one that is starting. */
@@ -26,6 +26,7 @@ export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
+  readonly connection?: Connection | undefined
 }
 
 /** What was asked, and what the reader needs beside the answer. */

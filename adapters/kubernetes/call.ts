@@ -7,6 +7,7 @@
  */
 import { ClusterError, type ClusterErrorCode } from '../../ports/cluster.ts'
 import {
+  type Connection,
   type Exchange,
   ExchangeError,
   type ExchangeErrorCode,
@@ -38,9 +39,9 @@ export async function call(
   signal: AbortSignal,
 ): Promise<Reply> {
   const response = await exchange.request(request, signal)
-  const { status, headers } = response
+  const { status, headers, connection } = response
   try {
-    return { status, headers, text: await textOf(response) }
+    return { status, headers, text: await textOf(response), connection }
   } catch (error) {
     throw error instanceof ExchangeError ? new HalfReply(status, error) : error
   }
@@ -57,24 +58,21 @@ export interface Reading {
 /** What a server is asked for that refuses to choose from several types. */
 export const PLAIN = 'application/json'
 
-/** GETs JSON for a list or discovery: everything that is not a 200 with a JSON object is a ClusterError. */
+/** GETs JSON for a list or discovery, or over the connection that something else came over: everything that is not a 200 with a JSON object is a ClusterError. */
 export async function ask(
   reading: Reading,
   path: string,
   accept: string,
   signal: AbortSignal,
+  over?: Connection,
 ): Promise<Json> {
-  const request: ExchangeRequest = {
-    method: 'GET',
-    path,
-    headers: { accept },
-    body: null,
-    purpose: 'list',
-  }
+  const get = { method: 'GET', path, headers: { accept }, body: null } as const
+  const request: ExchangeRequest =
+    over === undefined ? { ...get, purpose: 'list' } : { ...get, purpose: 'read', over }
   const reply = await call(reading.exchange, request, signal).catch((error: unknown) => {
     throw failed(error, path)
   })
-  if (reply.status === 406 && accept !== PLAIN) return await ask(reading, path, PLAIN, signal)
+  if (reply.status === 406 && accept !== PLAIN) return await ask(reading, path, PLAIN, signal, over)
   if (reply.status !== 200) throw refused(reply, path, reading.now())
   const body = parsed(reply)
   if (!isJson(body)) throw unreadable(path, 'it is no JSON object')

@@ -28,7 +28,12 @@ import type {
   WarningEvent,
   WatchEvent,
 } from '../../ports/cluster.ts'
-import { type Exchange, ExchangeError, type ExchangeRequest } from '../../ports/exchange.ts'
+import {
+  type Connection,
+  type Exchange,
+  ExchangeError,
+  type ExchangeRequest,
+} from '../../ports/exchange.ts'
 import type { Random } from '../../ports/random.ts'
 import {
   parsed,
@@ -81,6 +86,8 @@ class HttpCluster implements Cluster {
   #allow: AllowList
   readonly #random: Random
   readonly #watchSeconds: number | undefined
+  /** Where each connection leads that looks came over. */
+  readonly #homes = new WeakMap<Connection, ClusterId>()
 
   constructor(options: ClusterOptions) {
     const { name, exchange, clock = { now: Date.now }, random = { next: Math.random } } = options
@@ -107,7 +114,11 @@ class HttpCluster implements Cluster {
   }
 
   async identify(signal: AbortSignal): Promise<ClusterId> {
-    const { metadata } = await ask(this.#reading, KUBE_SYSTEM, METADATA, signal)
+    return await this.#identify(signal)
+  }
+
+  async #identify(signal: AbortSignal, over?: Connection): Promise<ClusterId> {
+    const { metadata } = await ask(this.#reading, KUBE_SYSTEM, METADATA, signal, over)
     const uid = isJson(metadata) && metadata['name'] === 'kube-system' ? metadata['uid'] : undefined
     if (typeof uid !== 'string' || uid === '') throw unreadable(KUBE_SYSTEM, 'it has no uid')
     return uid
@@ -135,18 +146,20 @@ class HttpCluster implements Cluster {
     return watchEvents(this.#reading, resource, from, this.#watchSeconds ?? varied, signal)
   }
 
-  async get(target: Target, signal: AbortSignal): Promise<GetAnswer> {
+  async get(target: Target, signal: AbortSignal, of?: ClusterId): Promise<GetAnswer> {
     const path = objectPath(target)
     if (path === null) return nowhere(target)
     const reply = await this.#call('GET', path, null, signal)
-    return 'type' in reply ? reply : readGet(reply, this.#asked(target))
+    if ('type' in reply) return reply
+    return (await this.#strangerTo(of, reply, signal)) ?? readGet(reply, this.#asked(target))
   }
 
-  async read(target: Target, signal: AbortSignal): Promise<ReadAnswer> {
+  async read(target: Target, signal: AbortSignal, of?: ClusterId): Promise<ReadAnswer> {
     const path = objectPath(target)
     if (path === null) return nowhere(target)
     const reply = await this.#call('GET', path, null, signal, PLAIN)
-    return 'type' in reply ? reply : readWhole(reply, this.#asked(target))
+    if ('type' in reply) return reply
+    return (await this.#strangerTo(of, reply, signal)) ?? readWhole(reply, this.#asked(target))
   }
 
   async delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer> {
@@ -240,6 +253,23 @@ class HttpCluster implements Cluster {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#exchange[Symbol.asyncDispose]()
+  }
+
+  /**
+   * Of what another cluster answered nothing counts. Behind one name there may be several at once, and each connection leads to one of them: so each is asked
+   * once which it is (F31).
+   */
+  async #strangerTo(
+    cluster: ClusterId | undefined,
+    { connection }: Reply,
+    signal: AbortSignal,
+  ): Promise<UnknownAnswer | undefined> {
+    if (cluster === undefined || connection === undefined) return undefined
+    const home = this.#homes.get(connection) ?? (await this.#identify(signal, connection))
+    this.#homes.set(connection, home)
+    if (home === cluster) return undefined
+    const reason = `the endpoint is another cluster, ${home}`
+    return { type: 'Unknown', code: null, reason, transient: true, retryAfterMs: null }
   }
 
   #asked(target: Target): { target: Target; allow: AllowList; now: number } {

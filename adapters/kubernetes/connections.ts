@@ -8,7 +8,7 @@
  */
 import { createSecureContext } from 'node:tls'
 import { type Dispatcher, Pool, ProxyAgent } from 'undici'
-import type { Purpose } from '../../ports/exchange.ts'
+import type { Connection, Purpose } from '../../ports/exchange.ts'
 import type { TlsOptions } from './kubeconfig.ts'
 
 export interface ConnectionOptions {
@@ -17,7 +17,7 @@ export interface ConnectionOptions {
    * would leave long after it.
    */
   readonly writeConnections: number
-  /** Most connections for the looks before writes: one command may look at many owners at once. */
+  /** Most connections for the looks before writes, each made only when all others are busy: one command may look at many owners at once. */
   readonly readConnections: number
   /** Most connections for lists. */
   readonly listConnections: number
@@ -42,8 +42,20 @@ const KEEP_ALIVE_MS = 30_000
 /** Dead peers are found by probes, also below a watch that is silent. */
 const TCP_PROBE_MS = 30_000
 
+/** One connection after the other, each of which is known from the others. */
+export interface Line {
+  readonly dispatcher: Dispatcher
+  /** The one that is open, or was last. */
+  connection: Connection
+  /** Requests that it is busy with. */
+  busy: number
+}
+
 export class Connections {
-  readonly #pools: Readonly<Record<Purpose, Dispatcher>>
+  readonly #pools: Readonly<Record<Exclude<Purpose, 'read'>, Dispatcher>>
+  readonly #lines: Line[] = []
+  readonly #openLine: () => Line
+  readonly #most: number
 
   /** Throws if certificates or keys are none. */
   constructor(
@@ -52,8 +64,8 @@ export class Connections {
     tls: TlsOptions,
     options: ConnectionOptions,
   ) {
-    const pool = (connections: number | null, bodyTimeout: number) =>
-      open(origin, proxyUrl, tls, {
+    const pool = (connections: number | null, bodyTimeout: number, onOpened?: () => void) =>
+      open(origin, proxyUrl, tls, onOpened, {
         connections,
         bodyTimeout,
         pipelining: 1,
@@ -67,13 +79,35 @@ export class Connections {
       // One for each kind that is watched: bounded by what the cluster serves.
       watch: pool(null, 0),
       list: pool(options.listConnections, options.bodyTimeoutMs),
-      read: pool(options.readConnections, options.bodyTimeoutMs),
       write: pool(options.writeConnections, options.bodyTimeoutMs),
+    }
+    this.#most = options.readConnections
+    this.#openLine = () => {
+      const onOpened = (): void => {
+        line.connection = {}
+      }
+      const dispatcher = pool(1, options.bodyTimeoutMs, onOpened)
+      const line: Line = { dispatcher, connection: {}, busy: 0 }
+      return line
     }
   }
 
+  /** The one that `over` is, if it is still open; else one that has nothing to do, as far as there may be more. */
+  line(over: Connection | undefined): Line | undefined {
+    const lines = this.#lines
+    if (over !== undefined) return lines.find(({ connection }) => connection === over)
+    const idle = lines.find(({ busy }) => busy === 0)
+    if (idle !== undefined) return idle
+    if (lines.length < this.#most) {
+      const line = this.#openLine()
+      lines.push(line)
+      return line
+    }
+    return lines.reduce((one, other) => (other.busy < one.busy ? other : one))
+  }
+
   dispatch(
-    purpose: Purpose,
+    purpose: Exclude<Purpose, 'read'>,
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
   ): void {
@@ -82,12 +116,16 @@ export class Connections {
 
   /** Lets what is in flight finish; resolves then. */
   async retire(): Promise<void> {
-    await Promise.all(Object.values(this.#pools).map((pool) => pool.close()))
+    await Promise.all(this.#all().map((each) => each.close()))
   }
 
   /** Breaks off what is in flight. */
   async destroy(): Promise<void> {
-    await Promise.all(Object.values(this.#pools).map((pool) => pool.destroy()))
+    await Promise.all(this.#all().map((each) => each.destroy()))
+  }
+
+  #all(): readonly Dispatcher[] {
+    return [...Object.values(this.#pools), ...this.#lines.map(({ dispatcher }) => dispatcher)]
   }
 }
 
@@ -95,6 +133,7 @@ function open(
   origin: string,
   proxyUrl: string | null,
   tls: TlsOptions,
+  onOpened: (() => void) | undefined,
   options: Pool.Options,
 ): Dispatcher {
   const { rejectUnauthorized, servername, ...material } = tls
@@ -106,6 +145,12 @@ function open(
     keepAlive: true,
     keepAliveInitialDelay: TCP_PROBE_MS,
   }
-  if (proxyUrl === null) return new Pool(origin, { ...options, connect })
-  return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: { ...connect, allowH2: false } })
+  const factory = (to: string | URL, given: object): Pool => {
+    const pool = new Pool(to, given)
+    if (onOpened !== undefined) pool.on('connect', onOpened)
+    return pool
+  }
+  if (proxyUrl === null) return factory(origin, { ...options, connect })
+  const requestTls = { ...connect, allowH2: false }
+  return new ProxyAgent({ ...options, uri: proxyUrl, requestTls, factory })
 }

@@ -99,15 +99,17 @@ class UndiciExchange implements Exchange {
     await Promise.all(all.map((connections) => connections.destroy()))
   }
 
-  #send(
+  async #send(
     session: Session,
     request: ExchangeRequest,
     signal: AbortSignal,
   ): Promise<ExchangeResponse> {
     signal.throwIfAborted()
     this.#closed.signal.throwIfAborted()
-    const response = new Response(this.#context.server, signal)
-    const { method, body, purpose } = request
+    const { method, body, purpose, over } = request
+    const line = purpose === 'read' ? session.connections.line(over) : undefined
+    if (line === undefined && over !== undefined) throw this.#gone()
+    const response = new Response(this.#context.server, signal, line)
     const options: Dispatcher.DispatchOptions = {
       origin: this.#origin,
       path: this.#prefix + request.path,
@@ -118,11 +120,15 @@ class UndiciExchange implements Exchange {
     }
     if (body !== null) options.body = body
     try {
-      session.connections.dispatch(purpose, options, response)
+      if (purpose !== 'read') session.connections.dispatch(purpose, options, response)
+      else line?.dispatcher.dispatch(options, response)
     } catch (error) {
       response.onResponseError(undefined, error as Error)
     }
-    return response.head
+    const head = await response.head
+    if (over === undefined || head.connection === over) return head
+    for await (const _ of head.body);
+    throw this.#gone()
   }
 
   /** A write does not go with what was just refused, when better is on its way. */
@@ -141,6 +147,14 @@ class UndiciExchange implements Exchange {
     const session = renewed ?? (isWrite ? this.#session : undefined)
     if (session === undefined) throw this.#tooSlow(limitMs)
     return session
+  }
+
+  #gone(): ExchangeError {
+    const { server } = this.#context
+    return new ExchangeError(
+      'CUT',
+      `The connection to ${server} that was to be asked over is no more`,
+    )
   }
 
   #tooSlow(limitMs: number): ExchangeError {

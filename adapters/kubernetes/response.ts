@@ -8,6 +8,7 @@
  */
 import type { Dispatcher } from 'undici'
 import type { ExchangeResponse } from '../../ports/exchange.ts'
+import type { Line } from './connections.ts'
 import { failureOf } from './failure.ts'
 
 /** Bytes that wait for a reader before the socket is paused. */
@@ -28,6 +29,7 @@ export class Response implements Dispatcher.DispatchHandler {
   readonly head: Promise<ExchangeResponse>
   readonly #server: string
   readonly #signal: AbortSignal
+  readonly #line: Line | undefined
   readonly #resolve: (response: ExchangeResponse) => void
   readonly #reject: (reason: unknown) => void
   #phase: Phase = 'queued'
@@ -37,9 +39,11 @@ export class Response implements Dispatcher.DispatchHandler {
   #waitingBytes = 0
   #wake: (() => void) | undefined
 
-  constructor(server: string, signal: AbortSignal) {
+  constructor(server: string, signal: AbortSignal, line: Line | undefined) {
     this.#server = server
     this.#signal = signal
+    this.#line = line
+    if (line !== undefined) line.busy++
     const { promise, resolve, reject } = Promise.withResolvers<ExchangeResponse>()
     this.head = promise
     this.#resolve = resolve
@@ -60,7 +64,8 @@ export class Response implements Dispatcher.DispatchHandler {
     // Interim answers (1xx) precede the real one.
     if (status < 200) return
     this.#phase = 'answering'
-    this.#resolve({ status, headers: flat(headers), body: { [Symbol.asyncIterator]: this.#read } })
+    const body = { [Symbol.asyncIterator]: this.#read }
+    this.#resolve({ status, headers: flat(headers), body, connection: this.#line?.connection })
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -73,6 +78,7 @@ export class Response implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     this.#signal.removeEventListener('abort', this.#onAbort)
     this.#phase = 'ended'
+    this.#free()
     this.#wake?.()
   }
 
@@ -84,10 +90,15 @@ export class Response implements Dispatcher.DispatchHandler {
     if (this.#phase === 'ended' || this.#phase === 'failed') return
     this.#signal.removeEventListener('abort', this.#onAbort)
     this.#phase = 'failed'
+    this.#free()
     this.#failure = reason
     this.#chunks = []
     this.#reject(reason)
     this.#wake?.()
+  }
+
+  #free(): void {
+    if (this.#line !== undefined) this.#line.busy--
   }
 
   readonly #onAbort = (): void => {

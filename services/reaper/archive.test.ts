@@ -184,6 +184,25 @@ test('does not outrun a pause that was pressed while it wrote', async () => {
   ok(world.exists('pod'))
 })
 
+test('spares what is protected by a label that people chose while it wrote, and that it had not read', async () => {
+  const world = await World.open()
+  await world.dependent('pod')
+  await world.patch('pod', { labels: { tier: 'gold' } })
+  const pod = await world.read('pod')
+  const append = world.log.append.bind(world.log)
+  world.log.append = async (topic, partition, records) => {
+    const offset = await append(topic, partition, records)
+    if (topic !== 'archive') return offset
+    await world.protect('label/tier=gold')
+    await world.clock.sleep(3_000)
+    return offset
+  }
+  const { shown, calls } = await reapOne(world, world.deleteOf(pod))
+  match(shown, /^stale: .*label\/tier=gold/)
+  equal(calls['DELETE'], undefined)
+  ok(world.exists('pod'))
+})
+
 test('of one that was killed behind its archive, the next one archives and deletes', async () => {
   const world = await World.open()
   const pod = await world.dependent('pod')

@@ -7,6 +7,7 @@
  * Not here: what an answer means (settle.ts), the time limit of a call (the cluster's adapter).
  */
 import type { Target } from '../../core/command.ts'
+import type { ClusterId } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import {
   type Cluster,
@@ -45,6 +46,7 @@ export interface Caller {
 }
 
 export interface CallerParts {
+  readonly id: ClusterId
   readonly cluster: Cluster
   readonly throttle: Throttle
   readonly clock: Clock
@@ -56,7 +58,7 @@ export interface CallerParts {
 }
 
 export function createCaller(parts: CallerParts): Caller {
-  const { cluster, throttle, clock, random, bounds, onAnswer, onBroken } = parts
+  const { id, cluster, throttle, clock, random, bounds, onAnswer, onBroken } = parts
 
   async function send<A extends GetAnswer | ReadAnswer | ReapAnswer>(
     verb: CallVerb,
@@ -92,8 +94,9 @@ export function createCaller(parts: CallerParts): Caller {
   return {
     send,
     wait,
-    look: (target, onCall, signal) => patiently((to) => to.get(target, signal), onCall, signal),
-    read: (target, onCall, signal) => patiently((to) => to.read(target, signal), onCall, signal),
+    look: (target, onCall, signal) => patiently((to) => to.get(target, signal, id), onCall, signal),
+    read: (target, onCall, signal) =>
+      patiently((to) => to.read(target, signal, id), onCall, signal),
   }
 }
 

@@ -7,6 +7,7 @@
  * Not here: getting the facts and the looks (proof.ts, control.ts), the guard inside the call itself (guard.ts).
  */
 import type { Command, DeleteObject, OrphanDependent, OwnerClaim } from '../../core/command.ts'
+import { projectionDigest, projectionOf } from '../../core/mark.ts'
 import { type Phase, phaseOf } from '../../core/node.ts'
 import type { Mode } from '../../core/policy.ts'
 import type { EvidenceClass } from '../../core/proof.ts'
@@ -99,6 +100,12 @@ export function sparedBecause(command: Command, read: GetAnswer, { guarding }: F
   const { object } = read
   if (object.uid !== command.target.uid || object.deletedAt !== null) return ''
   return protectedNow(object, evidenceFor(command), guarding)
+}
+
+/** Which labels and annotations are read with an object, by a digest: of one that was read under others nobody knows whether it bears these. */
+export function marksAskedFor({ guarding }: Facts): string {
+  const subjects = guarding.subjects.map(({ subject }) => subject)
+  return projectionDigest(projectionOf(guarding.policy, subjects))
 }
 
 /** Labels and annotations of people's own choosing: what the watcher told before they were chosen does not show them. */

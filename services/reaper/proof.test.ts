@@ -21,6 +21,7 @@ function looking(world: World, config: Partial<ReaperConfig> = {}, id = world.id
   const { signal } = new AbortController()
   const cluster = world.connect()
   const caller = createCaller({
+    id,
     cluster,
     throttle: createThrottle(bounds),
     clock: world.clock,

@@ -468,6 +468,29 @@ for (const what of ['behind an aggregated server', 'that a label may protect'] a
   })
 }
 
+for (const before of ['tier=silver', 'team=a']) {
+  test(`spares what a label protects that people chose after it was read, while ${before} was protected`, async () => {
+    const world = await World.open()
+    await world.dependent('pod')
+    await world.patch('pod', { labels: { tier: 'gold' } })
+    const pod = await world.read('pod')
+    await world.protectByPolicy({ labels: [before] })
+    let looks = 0
+    world.server.inject(async ({ method, path }) => {
+      if (method !== 'GET' || !path.includes('/configmaps/gone') || ++looks !== 2) return undefined
+      await world.protect('label/tier=gold')
+      await world.clock.sleep(1_000)
+      return undefined
+    })
+    const running = await begun(world, { ownerProofMs: 0 })
+    await world.command(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+    const [result] = await world.settled(1)
+    await running.stop()
+    match(show(result), /^stale .*label\/tier=gold/)
+    equal(world.exists('pod'), true)
+  })
+}
+
 test('takes no old command for a young one where its clock is behind that of the log', async () => {
   const world = await World.open()
   const { of } = await underWaiting(world)

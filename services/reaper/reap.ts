@@ -19,6 +19,7 @@ import {
   isOutdated,
   isReadFirst,
   judge,
+  marksAskedFor,
   type Pass,
   sparedBecause,
 } from './gate.ts'
@@ -81,7 +82,9 @@ async function verify(command: VerifyOwner, life: Life): Promise<Settle | Result
     const pass = await gate(command, life)
     if (pass.type === 'Blocked') return blocked(pass.reason)
     onCall()
-    const look = await site.caller.send('GET', (to) => to.get(command.target, signal))
+    const look = await site.caller.send('GET', (to) =>
+      to.get(command.target, signal, command.cluster),
+    )
     const step = onLook(command, look, { ...FRESH, retries }, site.config)
     if (step.type === 'Settle') return step
     if (step.type !== 'Retry') return verified(command, step)
@@ -96,9 +99,11 @@ async function effect(command: Effect, life: Life): Promise<Settle> {
     const pass = await gate(command, life)
     if (pass.type === 'Blocked') return blocked(pass.reason)
     tried = { ...tried, dryRun: pass.dryRun }
+    const kept = await archive(command, resourceVersion, tried, life)
     const step =
-      (await archive(command, resourceVersion, tried, life)) ??
-      (await attempt(command, resourceVersion, tried, life))
+      kept === undefined || kept.type === 'Seen'
+        ? await attempt(command, resourceVersion, kept, tried, life)
+        : kept
     switch (step.type) {
       case 'Settle':
         return step.outcome === 'would-go' ? wouldGo(step, pass) : step
@@ -157,18 +162,30 @@ async function prove(
   return { type: isOld ? 'Outdated' : 'Proven' }
 }
 
-/** Undefined: its DELETE may be sent now. That is straight from the gate: looks at owners are shared for a moment, so mostly it costs no call. */
+/** An object as it was read before its DELETE. */
+interface Seen {
+  readonly type: 'Seen'
+  readonly read: GetAnswer
+  /** Under which it was read. */
+  readonly marks: string
+}
+
+/**
+ * Undefined, or what was put away: its DELETE may be sent now. That is straight from the gate: looks at owners are shared for a moment, so mostly it costs
+ * no call.
+ */
 async function archive(
   command: Effect,
   resourceVersion: string,
   tried: Tried,
   life: Life,
-): Promise<Settle | Again | undefined> {
+): Promise<Settle | Again | Seen | undefined> {
   const { moments, site, signal, onCall } = life
   const { archive, caller, config } = site
   const spared = (read: GetAnswer): string =>
     sparedBecause(command, read, site.facts(command, moments))
   if (archive === undefined || command.type !== 'DeleteObject' || tried.dryRun) return undefined
+  const marks = marksAskedFor(site.facts(command, moments))
   const keeping = await archive.keep({ command, resourceVersion, caller, onCall }, signal)
   switch (keeping.type) {
     case 'Failed':
@@ -181,7 +198,8 @@ async function archive(
       if (spared(read) !== '') return seenSpared(spared(read), read)
       const pass = await gate(command, life)
       if (pass.type === 'Blocked') return blocked(pass.reason)
-      return pass.dryRun ? blocked('became a dry run while it was archived') : undefined
+      if (pass.dryRun) return blocked('became a dry run while it was archived')
+      return { type: 'Seen', read, marks }
     }
   }
 }
@@ -192,12 +210,13 @@ const MOVED: ReapAnswer = { type: 'Conflict', code: 409, reason: 'another resour
 async function attempt(
   command: Effect,
   resourceVersion: string,
+  kept: Seen | undefined,
   tried: Tried,
   life: Life,
 ): Promise<Settle | Retry | Again> {
   const { moments, site, signal, onCall } = life
-  const answer = await call(command, resourceVersion, tried.dryRun, life)
-  if (answer.type === 'Settle') return answer
+  const answer = await call(command, resourceVersion, kept, tried, life)
+  if (answer.type === 'Settle' || answer.type === 'Again') return answer
   const step = onAnswer(command, answer, tried, site.config)
   if (step.type !== 'ReadBack') return step
   const read = await site.caller.look(command.target, onCall, signal)
@@ -209,10 +228,12 @@ async function attempt(
 async function call(
   command: Effect,
   resourceVersion: string,
-  dryRun: boolean,
+  kept: Seen | undefined,
+  tried: Tried,
   life: Life,
-): Promise<ReapAnswer | Settle> {
+): Promise<ReapAnswer | Settle | Again> {
   const { moments, site, signal, onCall } = life
+  const { dryRun } = tried
   const { target } = command
   const send = (
     verb: CallVerb,
@@ -223,9 +244,10 @@ async function call(
   }
   switch (command.type) {
     case 'DeleteObject': {
-      // What was archived was looked at for it.
-      const isLookedAt = !dryRun && site.archive !== undefined
-      if (isReadFirst(command, site.facts(command, moments)) && !isLookedAt) {
+      let seen = kept
+      const facts = site.facts(command, moments)
+      if (seen === undefined && isReadFirst(command, facts)) {
+        const marks = marksAskedFor(facts)
         const read = await site.caller.look(target, onCall, signal)
         const spared = sparedBecause(command, read, site.facts(command, moments))
         if (spared !== '') return seenSpared(spared, read)
@@ -235,7 +257,10 @@ async function call(
         const pass = await gate(command, life)
         if (pass.type === 'Blocked') return blocked(pass.reason)
         if (pass.dryRun && !dryRun) return blocked('became a dry run while it was looked at')
+        seen = { type: 'Seen', read, marks }
       }
+      const late = seen && lateObjection(command, resourceVersion, seen, tried, life)
+      if (late !== undefined) return late
       const options = deleteGuard(command, resourceVersion, dryRun)
       return send('DELETE', (to) => to.delete(target, options, signal))
     }
@@ -248,6 +273,22 @@ async function call(
       return send('WARN', (to) => to.warn(target, { reason, message }, signal))
     }
   }
+}
+
+/** What people have come to protect since it was read: the last gate sees kinds and namespaces, and nothing of the object itself. */
+function lateObjection(
+  command: Effect,
+  resourceVersion: string,
+  { read, marks }: Seen,
+  { conflicts }: Tried,
+  { moments, site }: Life,
+): Settle | Again | undefined {
+  const facts = site.facts(command, moments)
+  const spared = sparedBecause(command, read, facts)
+  if (spared !== '') return seenSpared(spared, read)
+  if (marksAskedFor(facts) === marks) return undefined
+  if (conflicts < site.config.conflicts) return { type: 'Again', resourceVersion }
+  return blocked('what is protected changed each time it was looked at')
 }
 
 /** An Event has no dry run, so none is sent. */

@@ -93,7 +93,7 @@ class OneCluster implements Site {
       parts.onAnswer(verb, code)
     }
     const rest = { clock, random, bounds: config, onAnswer, onBroken }
-    const caller = createCaller({ cluster, throttle, ...rest })
+    const caller = createCaller({ id, cluster, throttle, ...rest })
     const proofs = createProofs({ id, cluster, caller, clock, bounds: config, onTrouble })
     const facts: Reaping['facts'] = (command, moments) =>
       factsOf(command, moments, this.#troubledMs, parts)
