@@ -1,6 +1,8 @@
 /** Bad input ends with one clear sentence and exit code 2, failure with 4, and data stays whole. */
-import { equal, match, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createSilent, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -31,6 +33,7 @@ function isOneSentence(stderr: string): void {
 
 const bad: readonly [string, readonly string[], RegExp][] = [
   ['an unknown flag', ['up', '--frobnicate'], /unknown option '--frobnicate'/],
+  ['an unknown log level', ['up', '--log-level', 'trace'], /--log-level: "trace" is none of/],
   ['an unknown command', ['frobnicate'], /unknown command 'frobnicate'/],
   [
     'an unknown mode',
@@ -56,12 +59,12 @@ const bad: readonly [string, readonly string[], RegExp][] = [
   [
     'a way to say who asks that is none',
     ['up', '--http-auth', 'oidc'],
-    /--httpAuth: expected token-review:CONTEXT, not "oidc"/,
+    /--http-auth: expected token-review:CONTEXT, not "oidc"/,
   ],
   [
     'rights of nobody',
     ['up', '--http-authorize', 'sar'],
-    /--httpAuthorize: rights are those of a user, so say who says who it is with httpAuth/,
+    /--http-authorize: rights are those of a user, so say who says who it is with httpAuth/,
   ],
   [
     'a kubeconfig that is not there',
@@ -242,6 +245,26 @@ test('beyond loopback only who shows the token is answered, and the client on it
   equal((await fetch(`${url}/livez`)).status, 200)
 })
 
+test('a signal while it starts: one sentence, and the exit code of that signal', async (t) => {
+  const sockets = new Set<Socket>()
+  const silent = createSilent((socket) => sockets.add(socket))
+  await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done))
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+  const file = join(directory(t), 'kubeconfig')
+  writeFileSync(file, kubeconfig(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`))
+  const up = ['up', '--kubeconfig', file, '--data', directory(t), '--http', '127.0.0.1:0']
+  const { child, ended } = startKinfold(up)
+  await eventually('it asks who the cluster is', async () => sockets.size > 0)
+  child.kill('SIGTERM')
+  const { code, stderr } = await ended
+  equal(code, 143, stderr)
+  match(stderr, /error: stopped by SIGTERM/)
+  isOneSentence(stderr)
+})
+
 test('no kinfold to ask: exit code 4 and a sentence', async (t) => {
   const { code, stderr } = await runKinfold(['why', 'pod/a', '--server', 'http://127.0.0.1:1'], {
     XDG_DATA_HOME: directory(t),
@@ -249,6 +272,30 @@ test('no kinfold to ask: exit code 4 and a sentence', async (t) => {
   equal(code, 4, stderr)
   match(stderr, /no kinfold answers at/)
   isOneSentence(stderr)
+})
+
+test('no kinfold that serves from the data directory: nobody else is asked, and exit code 4', async (t) => {
+  const orders: string[] = []
+  const other = createServer((request, response) => {
+    orders.push(request.url ?? '')
+    response.end('{}')
+  })
+  await new Promise<void>((done) => other.listen(0, '127.0.0.1', done))
+  t.after(() => other.close())
+  const data = directory(t)
+  const elsewhere = {
+    XDG_DATA_HOME: directory(t),
+    KINFOLD_SERVER: `http://127.0.0.1:${(other.address() as AddressInfo).port}`,
+  }
+  for (const asked of [['pause'], ['tree', 'pod/a']]) {
+    const { code, stderr } = await runKinfold([...asked, '--data', data], elsewhere)
+    equal(code, 4, stderr)
+    match(stderr, /no kinfold answers from /)
+    isOneSentence(stderr)
+  }
+  deepEqual(orders, [])
+  await runKinfold(['tree', 'pod/a'], elsewhere)
+  equal(orders.length, 1)
 })
 
 const FULL = 'a full disk ends it with a sentence, and data is intact (F51, X4)'

@@ -41,10 +41,21 @@ export function withObject(command: Command): Command {
     .option('--cluster <c>', 'name or id of the cluster, where several have such an object')
 }
 
-/** Flag, environment, what a running process wrote into its data directory, the default port. */
+/**
+ * Flags, the environment, what a running process wrote into the usual data directory, the default port. Of a directory that is named nothing else is asked:
+ * an order must not reach whoever happens to listen.
+ */
 export function serverOf(flags: ClientFlags): Server {
-  const named = flags.server ?? process.env['KINFOLD_SERVER']
-  const about = named === undefined ? aboutOf(flags.data ?? defaultDataDirectory()) : undefined
+  const { data } = flags
+  const isOfData = flags.server === undefined && data !== undefined
+  const named = flags.server ?? (isOfData ? undefined : process.env['KINFOLD_SERVER'])
+  const about = named === undefined ? aboutOf(data ?? defaultDataDirectory()) : undefined
+  if (isOfData && about === undefined) {
+    throw new ExitError(
+      EXIT.failure,
+      `no kinfold answers from ${data}; start one with "kinfold up --data ${data}", or name its endpoint with --server`,
+    )
+  }
   // What lies in a data directory is shown to nobody but who wrote it there.
   const file = flags.tokenFile ?? process.env['KINFOLD_TOKEN_FILE'] ?? about?.tokenFile
   return {

@@ -18,7 +18,16 @@ import { approvalsOf, budgetsOf, holdsOf } from './guard-config.ts'
 import { httpAuthority } from './http-authority.ts'
 import { listedKinds, nameOf } from './listed-kind.ts'
 import { protectionOf } from './protection-config.ts'
-import { duration, oneOf, readConfigFile, type Setting, text, texts, whole } from './setting.ts'
+import {
+  duration,
+  flagOf,
+  oneOf,
+  readConfigFile,
+  type Setting,
+  text,
+  texts,
+  whole,
+} from './setting.ts'
 
 export interface UpConfig {
   readonly kubeconfig: string | undefined
@@ -123,7 +132,7 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
   const pick = (key: string, flag: unknown): Setting => ({
     key,
     value: flag ?? file[key],
-    from: flag === undefined ? `${flags.config}: ${key}` : `--${key}`,
+    from: flag === undefined ? `${flags.config}: ${key}` : flagOf(key),
   })
   const preset = oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded'
   return {

@@ -10,7 +10,7 @@ import type { Registry } from '../adapters/avro/registry.ts'
 import { COMPRESSIONS } from '../adapters/kafka/record-batch.ts'
 import type { KafkaSasl, KafkaSettings, KafkaTls } from '../adapters/kafka/settings.ts'
 import { isLoopback, refusalOf } from '../adapters/kafka/settings.ts'
-import { bad, checkKey, flag, oneOf, type Setting, text, texts, whole } from './setting.ts'
+import { bad, checkKey, flag, flagOf, oneOf, type Setting, text, texts, whole } from './setting.ts'
 
 export interface KafkaConfig {
   readonly settings: KafkaSettings
@@ -87,7 +87,7 @@ export function kafkaConfig(flags: KafkaFlags, section: unknown, file: string): 
   const pick = (key: keyof KafkaFlags): Setting => ({
     key,
     value: flags[key] ?? from[key],
-    from: flags[key] === undefined ? `${file}: kafka.${key}` : `--${kebab(key)}`,
+    from: flags[key] === undefined ? `${file}: kafka.${key}` : `${flagOf(key)}`,
   })
   // Commander gives true for a negated flag that was not given.
   const creates =
@@ -193,8 +193,4 @@ function contentOf(setting: Setting): string | undefined {
       `${setting.from} ${path} cannot be read: ${error instanceof Error ? error.message : error}`,
     )
   }
-}
-
-function kebab(key: string): string {
-  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }

@@ -4,7 +4,7 @@
  * user's alone.
  */
 import { CommanderError } from 'commander'
-import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import { EXIT, ExitError, StoppedError } from '../runtime/lifecycle.ts'
 import { createProgram } from './program.ts'
 import { guard } from './terminal.ts'
 
@@ -31,7 +31,7 @@ if (process.exitCode !== undefined) process.exit()
 function report(error: unknown): number {
   // It has already said what is wrong.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.input
-  if (error instanceof ExitError) {
+  if (error instanceof ExitError || error instanceof StoppedError) {
     process.stderr.write(`error: ${error.message}\n`)
     return error.exitCode
   }

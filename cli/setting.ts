@@ -124,3 +124,8 @@ function show(value: unknown): string {
 export function bad(message: string): ExitError {
   return new ExitError(EXIT.input, message)
 }
+
+/** As a flag is written: `logLevel` is `--log-level`. */
+export function flagOf(key: string): string {
+  return `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}

@@ -17,13 +17,28 @@ export class ExitError extends Error {
   }
 }
 
-/** Aborts on the first SIGINT or SIGTERM; a second one ends the process at once. */
+const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const
+
+/** A person or a supervisor asked for the end; of whoever had not begun yet, or had not come to his end, nothing more is known. */
+export class StoppedError extends Error {
+  override readonly name = 'StoppedError'
+  /** As shells count. */
+  readonly exitCode: number
+
+  constructor(signal: keyof typeof SIGNALS) {
+    super(`stopped by ${signal}`)
+    this.exitCode = 128 + SIGNALS[signal]
+  }
+}
+
+/** Aborts on the first SIGINT or SIGTERM, with a `StoppedError`; a second one ends the process at once. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.exit(128 + (name === 'SIGINT' ? 2 : 15))
-      controller.abort(new Error(`stopped by ${name}`))
+      const stopped = new StoppedError(name)
+      if (controller.signal.aborted) process.exit(stopped.exitCode)
+      controller.abort(stopped)
     })
   }
   return controller.signal
