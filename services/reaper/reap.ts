@@ -99,11 +99,7 @@ async function effect(command: Effect, life: Life): Promise<Settle> {
     const pass = await gate(command, life)
     if (pass.type === 'Blocked') return blocked(pass.reason)
     tried = { ...tried, dryRun: pass.dryRun }
-    const kept = await archive(command, resourceVersion, tried, life)
-    const step =
-      kept === undefined || kept.type === 'Seen'
-        ? await attempt(command, resourceVersion, kept, tried, life)
-        : kept
+    const step = await carryOut(command, resourceVersion, tried, life)
     switch (step.type) {
       case 'Settle':
         return step.outcome === 'would-go' ? wouldGo(step, pass) : step
@@ -206,6 +202,17 @@ async function archive(
 
 /** As the DELETE would have been answered. */
 const MOVED: ReapAnswer = { type: 'Conflict', code: 409, reason: 'another resourceVersion' }
+
+async function carryOut(
+  command: Effect,
+  resourceVersion: string,
+  tried: Tried,
+  life: Life,
+): Promise<Settle | Retry | Again> {
+  const kept = await archive(command, resourceVersion, tried, life)
+  if (kept !== undefined && kept.type !== 'Seen') return kept
+  return await attempt(command, resourceVersion, kept, tried, life)
+}
 
 async function attempt(
   command: Effect,
