@@ -91,6 +91,7 @@ function restoring(application: string): Permission[] {
   return [
     ...RESTORING.flatMap((user) => [
       topic(user, '*', 'DESCRIBE', 'DESCRIBE_CONFIGS'),
+      topic(user, 'positions', 'READ'),
       topic(user, 'archive', 'READ'),
     ]),
     topic('restorer', 'events', 'READ'),
@@ -164,7 +165,14 @@ suite('rights on Kafka', { skip }, () => {
   })
 
   test('are enough for whoever restores; without Read on events the plan says what it does not know', async () => {
-    const asked = ['configmap/dependent-0', '--kubeconfig', plane.kubeconfig, ...where()]
+    const asked = [
+      'configmap/dependent-0',
+      '--lost-owners',
+      'drop',
+      '--kubeconfig',
+      plane.kubeconfig,
+      ...where(),
+    ]
     for (const user of RESTORING) {
       const { code, stdout, stderr } = await runKinfold(['restore', ...asked, ...login(user)])
       equal(code, 0, stderr)
