@@ -65,6 +65,7 @@ export class Slot {
     if (process === undefined) return
     this.process = undefined
     process.incarnation.kill()
+    this.#world.buried.push(process)
     this.#world.trace.note('kill', process.incarnation.name)
     this.#startSoon()
   }
@@ -108,6 +109,7 @@ export class Slot {
     this.process = undefined
     // What it left under way must not go on beside its successor.
     process.incarnation.kill()
+    this.#world.buried.push(process)
     this.#world.trace.note('end', `${process.incarnation.name}: ${String(error ?? 'asked to')}`)
     if (error !== undefined) this.#world.diedOf(this, error)
     this.#startSoon()

@@ -68,6 +68,7 @@ export async function crashed(crash: Crash | null): Promise<Crashed> {
   }
   life.die()
   const wrongs = [...world.wrongs, ...world.leftovers(), ...world.missing()]
+  world.end()
   return { calls: life.calls - before, hasDied, wrongs }
 }
 
@@ -76,17 +77,20 @@ const PATHS = {
   Secret: '/api/v1/namespaces/default/secrets',
 } as const
 
+/** It remembers nothing between records; to make one takes as long as half a world. */
+const CODEC = avroCodec()
+
 class SmallCluster {
   readonly clock: ManualClock = new ManualClock()
   readonly wrongs: string[] = []
   readonly #server: ApiServer
-  readonly #codec = avroCodec()
   readonly #store = new MemoryStore().content
   readonly #truth: {
     waited: Set<string>
     orphaned: Map<string, ApiObject>
     onceOrphaned: Map<string, ApiObject>
   }
+  readonly #over = new AbortController()
   #log: MemoryLog
   #acting: ExchangeRequest | undefined
 
@@ -134,7 +138,7 @@ class SmallCluster {
     this.#log = this.#log.reopen()
     const clock = clockOf(this.clock, life)
     const log = logOf(this.#log, life)
-    const ports = { log, codec: this.#codec, clock }
+    const ports = { log, codec: CODEC, clock }
     const random = seeded(2)
     const exchange = exchangeOf((request, signal) => this.#send(request, signal), life)
     const cluster = openCluster({ name: 'small', exchange, clock, random })
@@ -147,15 +151,20 @@ class SmallCluster {
     })
     const watcher = createWatcher({ ...ports, cluster, random, lease: new MemoryLease() })
     const reaper = createReaper({ ...ports, random, clusters, config: { mode: 'enforce' } })
-    const never = new AbortController().signal
+    const { signal } = this.#over
     const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
     const ensured = async (): Promise<void> => {
       while (task.status().state !== 'folding') await clock.sleep(20)
-      await ensurePolicy(log, this.#codec, task, policy, 'test')
+      await ensurePolicy(log, CODEC, task, policy, 'test')
     }
-    for (const run of [task.run(never), watcher.run(never), reaper.run(never), ensured()])
+    for (const run of [task.run(signal), watcher.run(signal), reaper.run(signal), ensured()])
       run.catch((error: unknown) => this.wrongs.push(`it died: ${String(error)}`))
     return life
+  }
+
+  /** Signals that somebody listens to stay in memory until they are aborted, and with them all that died here. */
+  end(): void {
+    this.#over.abort()
   }
 
   #send(request: ExchangeRequest, signal: AbortSignal): ReturnType<typeof exchangeRequest> {

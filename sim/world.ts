@@ -76,6 +76,8 @@ export class WholeWorld {
   readonly homes: Map<string, string> = new Map()
   /** What a person approved. */
   readonly approvals: Approval[] = []
+  /** Those that were killed. */
+  readonly buried: Process[] = []
   isOver = false
   /** Acknowledged records were lost, and nobody has begun anew: what is there need not add up. */
   isLogHurt = false
@@ -130,6 +132,8 @@ export class WholeWorld {
       await this.time.advance(100)
     }
     if (left > 0) this.wrong(`${left} processes did not end within two minutes`)
+    // Signals that somebody listens to stay in memory until they are aborted, and with them the world that their process died in.
+    for (const { stop } of this.buried) stop.abort()
   }
 
   processes(): readonly Process[] {
