@@ -19,8 +19,7 @@ const CALLS: Readonly<Record<PolicyName, Readonly<Record<string, number>>>> = {
   orphan: { 'PATCH configmaps': DEPENDENTS + 1 },
 }
 
-// They wait most of the time, the first for two holds.
-suite('the benchmark of cascades', { skip: skip ?? false, concurrency: 2 }, () => {
+suite('the benchmark of cascades', { skip: skip ?? false }, () => {
   test('sees the hold of one preset beside the other, which calls for nothing more', async () => {
     const options = { dependents: DEPENDENTS, rounds: 1, warm: 10, samples: 2 }
     const report = await benchCascade(options, 'background', 'both')

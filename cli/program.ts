@@ -1,8 +1,9 @@
 /** All commands and their flags. What must stay true: making it starts nothing, so a command line can be read without being carried out. */
-import { Command } from 'commander'
+import { Command, type Option } from 'commander'
 import { addAudit } from './audit.ts'
 import { addBackup } from './backup.ts'
 import { addCascade } from './cascade.ts'
+import { collect } from './config.ts'
 import { addDirectives } from './directive.ts'
 import { addDoctor } from './doctor.ts'
 import { addGraph } from './graph.ts'
@@ -13,6 +14,7 @@ import { addPlayground } from './playground.ts'
 import { addRbac } from './rbac.ts'
 import { addReaper } from './reaper.ts'
 import { addRestore } from './restore.ts'
+import { bad } from './setting.ts'
 import { addShadow } from './shadow.ts'
 import { addTopics } from './topics.ts'
 import { addTree } from './tree.ts'
@@ -50,8 +52,30 @@ export function createProgram(): Command {
   addDoctor(program)
   addRbac(program)
   addTopics(program)
+  refuseRepeats(program)
   return program.addHelpText(
     'after',
     '\nExit codes: 0 done, 1 differences or findings, 2 bad input, 3 refused by policy, 4 failure.',
   )
+}
+
+/** Of a flag that is given twice the last would count, without a word about the first: one in a script, and one that was meant to be added to it. */
+function refuseRepeats(command: Command): void {
+  for (const option of command.options) {
+    if (!option.isBoolean() && option.parseArg !== collect) takeOnce(option)
+  }
+  for (const each of command.commands) refuseRepeats(each)
+}
+
+function takeOnce(option: Option): void {
+  const { parseArg } = option
+  let isGiven = false
+  option.argParser((value, former: unknown) => {
+    if (isGiven) {
+      const how = option.flags.endsWith('<list>') ? ', with commas between' : ''
+      throw bad(`${option.long} is given twice: give it once${how}`)
+    }
+    isGiven = true
+    return parseArg === undefined ? value : parseArg(value, former)
+  })
 }

@@ -57,30 +57,14 @@ export function addRbac(program: Command): void {
   program
     .command('rbac')
     .description('print accounts, rights kind by kind, and the lock against our own mistakes')
-    .option(
-      '--kinds <list>',
-      'kinds to collect, as pods,deployments.apps,replicasets.apps',
-      once('--kinds'),
-    )
+    .option('--kinds <list>', 'kinds to collect, as pods,deployments.apps,replicasets.apps')
     .option('--from-cluster', 'all kinds that the cluster serves now, but Secrets')
     .option('--kubeconfig <file>', 'kubeconfig, for --from-cluster')
     .option('--context <name>', 'context, for --from-cluster')
     .option('--namespace <name>', 'namespace of the accounts', 'kinfold')
-    .option(
-      '--only-namespaces <list>',
-      'objects may be deleted and patched in these only',
-      once('--only-namespaces'),
-    )
-    .option(
-      '--protect-kinds <list>',
-      'kinds of which the lock lets none be deleted',
-      once('--protect-kinds'),
-    )
-    .option(
-      '--protect-namespaces <list>',
-      'namespaces in which the lock lets nothing be deleted',
-      once('--protect-namespaces'),
-    )
+    .option('--only-namespaces <list>', 'objects may be deleted and patched in these only')
+    .option('--protect-kinds <list>', 'kinds of which the lock lets none be deleted')
+    .option('--protect-namespaces <list>', 'namespaces in which the lock lets nothing be deleted')
     .option('--no-others-marks', "only kinfold.dev/protected counts, not other tools' marks")
     .addOption(
       new Option('--service <name>', 'whose accounts: all are watcher and reaper apart')
@@ -97,14 +81,6 @@ export function addRbac(program: Command): void {
       process.stdout.write(printed(manifestsFor(listing, flags, config), listing.kinds, flags))
       process.exitCode ??= EXIT.ok
     })
-}
-
-/** Of two the last would count, without a word about the first. */
-function once(flag: string): (value: string, former: string | undefined) => string {
-  return (value, former) => {
-    if (former === undefined) return value
-    throw bad(`${flag} is given twice: give it once, with commas between`)
-  }
 }
 
 async function listingOf(flags: RbacFlags, config: UpConfig | undefined): Promise<Listing> {

@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DiscoveredKind, Discovery } from '../../ports/cluster.ts'
 import type { CatalogChange } from './catalog.ts'
-import { catalogOf, compareCatalog } from './catalog.ts'
+import { catalogOf, compareCatalog, unserved } from './catalog.ts'
 
 const ALL_VERBS = ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch']
 
@@ -109,6 +109,16 @@ test('only listed kinds are monitored where a list is given', () => {
   )
   equal(catalogOf(all, listed).get('batch/CronJob')?.reason, 'it is not among the kinds listed')
   equal(show(compareCatalog(catalogOf(all), all, listed)), '+CronJob +Pod')
+})
+
+test('what is listed and not served is told, with what may have been meant', () => {
+  const all = [pod, job, kind('apps', 'Deployment'), kind('other.io', 'Deployment')]
+  const listed = ['pods', 'deployments', 'jobs.batch', 'widgets.example.com', 'things.down.io']
+  deepEqual(unserved(answer(all, ['down.io/v1']), listed), [
+    'deployments (deployments.apps or deployments.other.io?)',
+    'widgets.example.com',
+  ])
+  deepEqual(unserved(answer(all), null), [])
 })
 
 test('two resources of one kind give the same entry in either order', () => {

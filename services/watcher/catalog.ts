@@ -76,6 +76,26 @@ export function catalogOf(discovery: Discovery, listed: readonly string[] | null
   return catalog
 }
 
+/** Names enough to find one's own among. */
+const MOST_ALIKE = 3
+
+/**
+ * Of the kinds listed what the cluster does not serve, with what may have been meant: `deployments (deployments.apps?)`. What a group that failed to answer
+ * may serve is not among them.
+ */
+export function unserved(discovery: Discovery, listed: readonly string[] | null): string[] {
+  const failed = new Set(discovery.failed.map(groupOf))
+  const served = new Set(discovery.kinds.map(listedName))
+  return (listed ?? []).flatMap((name) => {
+    const dot = name.indexOf('.')
+    const resource = dot < 0 ? name : name.slice(0, dot)
+    const group = dot < 0 ? '' : name.slice(dot + 1)
+    if (served.has(name) || failed.has(group)) return []
+    const alike = discovery.kinds.filter((kind) => kind.resource === resource).slice(0, MOST_ALIKE)
+    return [alike.length === 0 ? name : `${name} (${alike.map(listedName).join(' or ')}?)`]
+  })
+}
+
 const AMBIGUOUS = { ambiguous: true, monitored: false, reason: 'several resources have this kind' }
 
 function servedKind(kind: DiscoveredKind, listed: readonly string[] | null): ServedKind {
@@ -97,13 +117,17 @@ function servedKind(kind: DiscoveredKind, listed: readonly string[] | null): Ser
 const NEEDED_VERBS = ['list', 'watch', 'delete'] as const
 
 function whyNotMonitored(kind: DiscoveredKind, listed: readonly string[] | null): string {
-  const name = kind.group === '' ? kind.resource : `${kind.resource}.${kind.group}`
-  if (listed?.includes(name) === false) return 'it is not among the kinds listed'
+  if (listed?.includes(listedName(kind)) === false) return 'it is not among the kinds listed'
   if (kind.kind === 'Event' && (kind.group === '' || kind.group === 'events.k8s.io')) {
     return 'events are not collected'
   }
   const lacking = NEEDED_VERBS.filter((verb) => !kind.verbs.includes(verb))
   return lacking.length === 0 ? '' : `it does not offer ${lacking.join(', ')}`
+}
+
+/** As a user lists it. */
+function listedName({ group, resource }: DiscoveredKind): string {
+  return group === '' ? resource : `${resource}.${group}`
 }
 
 function isSameKind(a: ServedKind | KnownKind, b: ServedKind): boolean {

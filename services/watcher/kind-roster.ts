@@ -9,7 +9,7 @@
 import type { ResourceVersion } from '../../core/object.ts'
 import type { Discovery } from '../../ports/cluster.ts'
 import type { KindKey, KnownKind, ServedKind } from './catalog.ts'
-import { compareCatalog, kindKey } from './catalog.ts'
+import { compareCatalog, kindKey, unserved } from './catalog.ts'
 import { within } from './deadline.ts'
 import { isPassing } from './identity.ts'
 import type { KindMonitorDeps, MonitorEnd } from './kind-monitor.ts'
@@ -39,6 +39,7 @@ export class KindRoster {
   #hasAnswer = false
   #isAggregationKnown = true
   #reason = ''
+  #unserved = ''
 
   constructor(
     deps: RosterDeps,
@@ -151,8 +152,10 @@ export class KindRoster {
       if (discovery.kinds.length > 0) {
         this.#failures = 0
         this.#tellAggregation(discovery)
-        this.#reason =
+        this.#tellUnserved(discovery)
+        const lacks =
           discovery.failed.length === 0 ? '' : `Discovery lacks ${discovery.failed.join(', ')}.`
+        this.#reason = [lacks, this.#unserved].filter((each) => each !== '').join(' ')
         return discovery
       }
       this.#reason = 'Discovery was answered without any kind.'
@@ -174,6 +177,18 @@ export class KindRoster {
       observer.note('warn', message, { cluster: server.name, hint })
     }
     this.#isAggregationKnown = isAggregationKnown
+  }
+
+  /** A kind that is listed may be installed later; until then nothing of it is watched, and whoever listed it may have meant another. */
+  #tellUnserved(discovery: Discovery): void {
+    const { server, config, observer } = this.#deps
+    const names = unserved(discovery, config.kinds)
+    const told = names.length === 0 ? '' : `Listed and not served: ${names.join(', ')}.`
+    if (told !== '' && told !== this.#unserved) {
+      const message = 'kinds that are to be watched are not served'
+      observer.note('warn', message, { cluster: server.name, kinds: names.join(', ') })
+    }
+    this.#unserved = told
   }
 
   async #serve(kind: ServedKind): Promise<void> {
