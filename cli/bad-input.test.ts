@@ -51,14 +51,9 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     /the archive's key .* must hold 32 bytes, as they are, in hexadecimal or in base64/,
   ],
   [
-    'a flag that is given twice',
-    ['up', '--mode', 'observe', '--mode', 'enforce'],
-    /error: --mode is given twice: give it once$/m,
-  ],
-  [
-    'a choice that is given twice',
-    ['rbac', '--kinds', 'pods', '-o', 'json', '-o', 'yaml'],
-    /error: --output is given twice: give it once$/m,
+    'a list that is given twice',
+    ['up', '--kinds', 'pods', '--kinds', 'configmaps'],
+    /error: --kinds is given twice: give it once, with commas between$/m,
   ],
   ['an unknown preset', ['up', '--preset', 'x'], /--preset: "x" is none of parity, guarded/],
   [

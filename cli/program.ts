@@ -3,7 +3,6 @@ import { Command, type Option } from 'commander'
 import { addAudit } from './audit.ts'
 import { addBackup } from './backup.ts'
 import { addCascade } from './cascade.ts'
-import { collect } from './config.ts'
 import { addDirectives } from './directive.ts'
 import { addDoctor } from './doctor.ts'
 import { addGraph } from './graph.ts'
@@ -59,23 +58,17 @@ export function createProgram(): Command {
   )
 }
 
-/** Of a flag that is given twice the last would count, without a word about the first: one in a script, and one that was meant to be added to it. */
+/** Of two lists the last would count, without a word about the first, and whoever adds to a list would take from it. Of single values the last counts, as with kubectl. */
 function refuseRepeats(command: Command): void {
-  for (const option of command.options) {
-    if (!option.isBoolean() && option.parseArg !== collect) takeOnce(option)
-  }
+  for (const option of command.options) if (option.flags.endsWith('<list>')) takeOnce(option)
   for (const each of command.commands) refuseRepeats(each)
 }
 
 function takeOnce(option: Option): void {
-  const { parseArg } = option
   let isGiven = false
-  option.argParser((value, former: unknown) => {
-    if (isGiven) {
-      const how = option.flags.endsWith('<list>') ? ', with commas between' : ''
-      throw bad(`${option.long} is given twice: give it once${how}`)
-    }
+  option.argParser((value) => {
+    if (isGiven) throw bad(`${option.long} is given twice: give it once, with commas between`)
     isGiven = true
-    return parseArg === undefined ? value : parseArg(value, former)
+    return value
   })
 }
