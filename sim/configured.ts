@@ -74,12 +74,15 @@ export const configCheckers: readonly Checker[] = [
         if (record.type === 'Control') hear(world, 'control', record.protection?.namespaces ?? [])
       }
       if (topic !== 'commands' || world.isLogHurt) return ''
-      const spared = sparedBy(world, partition)
-      for (const { value } of spared.size > 0 ? records : []) {
+      const spared = Array.from({ length: world.broker.partitions }, (_, each) =>
+        sparedBy(world, each),
+      )
+      for (const { value } of spared.some(({ size }) => size > 0) ? records : []) {
         const record = value === null ? undefined : world.codec.decode(value)
         if (record?.type !== 'DeleteObject' || record.mode !== 'enforce') continue
         const { target } = record
-        if (!spared.has(target.namespace)) continue
+        // Of the partition that decided: the command is where its target's uid leads to.
+        if (spared[record.partition]?.has(target.namespace) !== true) continue
         return `${target.resource}/${target.name} is to go from ${target.namespace}, which the policy protects or did just now (I9)`
       }
       return ''
