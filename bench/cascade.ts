@@ -6,6 +6,7 @@
  * by a small cascade, before anything is measured. So the figures of one run may be compared, whatever else the machine does.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Preset } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
@@ -63,6 +64,8 @@ const QUIET_MS = 2_000
 const LOOK_MS = 10
 /** Between two samples of latency: nothing of the one before is under way any more. */
 const PAUSE_MS = 150
+/** So long without a change of the counts, and whatever was under way is counted. */
+const REST_MS = 500
 
 /** Etcd waits for the disk as it does in earnest, unlike in tests: a collector's speed is that of its writes. */
 const DURABLE = ['--unsafe-no-fsync=false']
@@ -120,7 +123,7 @@ async function takeTurn(field: Field, name: ContenderName, round: number): Promi
   await watch.allDeparted(namesOf(canary))
   await delay(QUIET_MS)
 
-  const callsBefore = await plane.requestCounts()
+  const callsBefore = ofOthers(await countsAtRest(plane))
   const cpuBefore = cpuOf(plane, contender)
   const goneBefore = watch.count
   const began = await contender.begin(family, policy)
@@ -129,7 +132,7 @@ async function takeTurn(field: Field, name: ContenderName, round: number): Promi
   const { first, last } = await watch.allDeparted(family.dependents.map(({ name }) => name))
   const cpuAfter = cpuOf(plane, contender)
   const cpu = differences(cpuBefore, cpuAfter) as Turn['cpuSeconds']
-  const counted = differences(asRecord(callsBefore), asRecord(await plane.requestCounts()))
+  const counted = differences(callsBefore, ofOthers(await countsAtRest(plane)))
   const latenciesMs = isSampled(name, policy) ? await sampleLatencies(field, `${prefix}-one`) : []
   const ms = ended - began
   return {
@@ -142,6 +145,17 @@ async function takeTurn(field: Field, name: ContenderName, round: number): Promi
     cpuSeconds: cpu,
     goingCpuSeconds: cpuAfter.own - cpuWhenGoing.own,
     latenciesMs,
+  }
+}
+
+/** The watch may tell of a change before the server has counted the request that made it. */
+async function countsAtRest(plane: ControlPlane): Promise<ReadonlyMap<string, number>> {
+  let counts = await plane.requestCounts()
+  for (;;) {
+    await delay(REST_MS)
+    const later = await plane.requestCounts()
+    if (isDeepStrictEqual(ofOthers(counts), ofOthers(later))) return later
+    counts = later
   }
 }
 
@@ -190,10 +204,6 @@ function cpuOf(plane: ControlPlane, contender: Contender): Turn['cpuSeconds'] {
   }
 }
 
-function asRecord(counts: ReadonlyMap<string, number>): Record<string, number> {
-  return Object.fromEntries(counts)
-}
-
 function differences(
   before: Readonly<Record<string, number>>,
   after: Readonly<Record<string, number>>,
@@ -202,12 +212,15 @@ function differences(
   return Object.fromEntries(moved.filter(([, value]) => value !== 0))
 }
 
-/** The owner's DELETE is the benchmark's; requests for no resource are metrics and probes; leases are the server's own. */
+/** Requests for no resource are metrics and probes; leases are the server's own. */
+function ofOthers(counts: ReadonlyMap<string, number>): Record<string, number> {
+  const theirs = [...counts].filter(([key]) => key.includes(' ') && !key.endsWith(' leases'))
+  return Object.fromEntries(theirs)
+}
+
+/** The owner's DELETE is the benchmark's. */
 function withoutOwn(counted: Readonly<Record<string, number>>): Record<string, number> {
-  const theirs = Object.entries(counted).filter(([key]) => {
-    return key.includes(' ') && !key.endsWith(' leases')
-  })
-  const kept = Object.fromEntries(theirs)
+  const kept = { ...counted }
   kept['DELETE configmaps'] = (kept['DELETE configmaps'] ?? 1) - 1
   if (kept['DELETE configmaps'] === 0) delete kept['DELETE configmaps']
   return kept

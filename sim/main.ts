@@ -9,7 +9,7 @@
 import { parseArgs } from 'node:util'
 import { runSeeds } from './crowd.ts'
 import { FAULTS } from './faults.ts'
-import { draw, type SimOptions } from './options.ts'
+import { draw, NARROW_FROM, type SimOptions } from './options.ts'
 import { shrink } from './shrink.ts'
 import { Tally } from './tally.ts'
 import { stamp } from './trace.ts'
@@ -17,7 +17,7 @@ import { type Report, report } from './worker.ts'
 
 const HELP = `npm run sim -- [options]
   --seed N        one world, and a digest of all that happened
-  --seeds COUNT   many, from --from N (1); told one by one up to a hundred, beyond that those that went wrong and, each minute, how far it is;
+  --seeds COUNT   many, from --from N (100001; smaller ones serve every kind and take longer); told one by one up to a hundred, beyond that those that went wrong and, each minute, how far it is;
                   of 300 and more every fault must come about
   --processes N   at once (2)
   --trace         print what happens
@@ -46,7 +46,7 @@ const { values } = parseArgs({
 
 if (values.help === true) console.log(HELP)
 else if (values.seed !== undefined) await one(numberOf('seed', 0))
-else await many(numberOf('seeds', 20), numberOf('from', 1), numberOf('processes', 2))
+else await many(numberOf('seeds', 20), numberOf('from', NARROW_FROM + 1), numberOf('processes', 2))
 
 /** A word that is none would run nothing, and all would be well. */
 function numberOf(name: 'seed' | 'seeds' | 'from' | 'processes', otherwise: number): number {

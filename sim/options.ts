@@ -16,6 +16,8 @@ export type Shape = 'embedded' | 'apart'
 export interface SimOptions {
   readonly seed: number
   readonly clusters: number
+  /** Resources of the built-in kinds that they serve; null: all there are. */
+  readonly kinds: readonly string[] | null
   readonly partitions: number
   readonly shape: Shape
   /** Processes of each service, where they are apart. */
@@ -73,6 +75,16 @@ const HOUR = 60 * MINUTE
 const SWARM = 0.25
 /** Users are busy only now and then: what happens around a change matters, and quiet time only costs. */
 const BURSTS = 30
+/** Worlds of smaller seeds serve every kind, most of which nobody uses; those from here on cost two thirds. */
+export const NARROW_FROM = 100_000
+/** What users make, and what Kinfold itself reads and writes. */
+const USED_KINDS = [
+  ...['configmaps', 'secrets', 'replicasets', 'persistentvolumes', 'namespaces'],
+  ...['customresourcedefinitions', 'apiservices', 'leases'],
+]
+/** Served here and there, used by nobody. */
+const IDLE_KINDS = ['pods', 'deployments', 'nodes', 'services', 'events', 'jobs']
+const IDLE_SHARE = 0.25
 
 export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
   const chance = seeded(seed * 2_654_435_761)
@@ -83,6 +95,7 @@ export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
   const safetyMs = 2 * HOUR
   const world = {
     ...{ seed, clusters, partitions, shape, safetyMs },
+    kinds: isWide(seed) ? null : kinds(ofOwn(seed, 'kinds')),
     ...{ watchers: two(), graphs: two(), reapers: two(), standbys: chance.below(2) },
     isReapingShared: chance.next() < 0.6,
     policy: budgeted(seed, policy(chance)),
@@ -93,6 +106,14 @@ export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
     bursts: bursts(chance, safetyMs),
   }
   return { ...world, faults: faults(chance, world, drawable) }
+}
+
+function isWide(seed: number): boolean {
+  return seed < NARROW_FROM
+}
+
+function kinds(chance: Chance): readonly string[] {
+  return [...USED_KINDS, ...IDLE_KINDS.filter(() => chance.next() < IDLE_SHARE)]
 }
 
 const KEEP_ALL = { keepEvents: 10_000_000, snapshotEvents: 10_000_000 }

@@ -7,7 +7,7 @@
  *
  * Not here: wires and what goes wrong on them (network.ts), whether an effect is right (checkers.ts).
  */
-import { type ApiObject, ApiServer, type Effect } from '../adapters/memory/api-server.ts'
+import { type ApiObject, ApiServer, type Effect, type Kind } from '../adapters/memory/api-server.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
 import { seeded } from '../testing/seeded.ts'
@@ -46,6 +46,7 @@ export class Site {
   readonly #seed: number
   readonly #time: Clock
   readonly #observer: SiteObserver
+  readonly #serves: (kind: Kind) => boolean
   readonly #journal: Written[] = []
   #stream = 0
   #streams = 0
@@ -54,11 +55,18 @@ export class Site {
   #acting: Acting | undefined
   #server: ApiServer
 
-  constructor(name: string, seed: number, time: Clock, observer: SiteObserver) {
+  /** `kinds`: the built-in ones that it serves, by resource; all of them unless told. */
+  constructor(
+    name: string,
+    { seed, kinds }: { readonly seed: number; readonly kinds: readonly string[] | null },
+    time: Clock,
+    observer: SiteObserver,
+  ) {
     this.name = name
     this.#seed = seed
     this.#time = time
     this.#observer = observer
+    this.#serves = ({ resource }) => kinds?.includes(resource) ?? true
     this.#chance = seeded(seed)
     this.#server = this.#newServer()
   }
@@ -166,6 +174,7 @@ export class Site {
       name: this.name,
       historyLimit: HISTORY_LIMIT,
       bookmarkMs: BOOKMARK_MS,
+      serves: this.#serves,
     })
     server.observe((effect) => this.#observer(this, effect, this.#acting))
     return server

@@ -90,7 +90,7 @@ export class WholeWorld {
   readonly #lastTruths = new Map<Site, Truth>()
 
   constructor(options: SimOptions, print?: (line: string) => void) {
-    const { seed, clusters, partitions, standbys, isReapingShared } = options
+    const { seed, clusters, kinds, partitions, standbys, isReapingShared } = options
     this.options = options
     this.policy = options.policy
     this.trace = new Trace(() => this.time.monotonicMs(), print)
@@ -100,7 +100,9 @@ export class WholeWorld {
     this.names = Array.from({ length: clusters }, (_, index) => `cluster-${index + 1}`)
     this.sites = this.names.map(
       (name, index) =>
-        new Site(name, seed * 16 + index, this.time, (...seen) => this.#see(...seen)),
+        new Site(name, { seed: seed * 16 + index, kinds }, this.time, (...seen) =>
+          this.#see(...seen),
+        ),
     )
     this.network = new Network(this.time, seeded(seed ^ 0x3e7), this.sites, {
       onRequest: (passage) => this.#requested(passage),

@@ -30,6 +30,8 @@ export interface ApiServerOptions {
   readonly historyLimit?: number
   /** Between bookmarks on a watch that asked for them. */
   readonly bookmarkMs?: number
+  /** Of the built-in kinds; all of them unless told. */
+  readonly serves?: (kind: Kind) => boolean
 }
 
 /** Sees a request first: answers in the server's place, or alters what it answers, or (undefined) leaves it alone. */
@@ -45,7 +47,7 @@ const OWN_NAMESPACES = ['kube-system', 'default', 'kube-public']
 export class ApiServer {
   readonly name: string
   readonly #storage: Storage
-  readonly #registry = new Registry()
+  readonly #registry: Registry
   readonly #sweeper: Sweeper
   readonly #handler: Handler
   readonly #faults = new Set<Fault>()
@@ -54,6 +56,7 @@ export class ApiServer {
     const { clock, random, historyLimit = HISTORY_LIMIT, bookmarkMs = BOOKMARK_MS } = options
     this.name = options.name
     this.#storage = new Storage(historyLimit)
+    this.#registry = new Registry(options.serves)
     this.#sweeper = new Sweeper(this.#storage, this.#registry, clock)
     const [storage, registry, sweeper] = [this.#storage, this.#registry, this.#sweeper]
     this.#handler = new Handler({ clock, random, storage, registry, sweeper, bookmarkMs })

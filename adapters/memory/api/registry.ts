@@ -14,9 +14,14 @@ import { type Cause, invalid, noSuchPath, noSuchResource, type Refusal } from '.
 const BUILT_IN_GROUPS: ReadonlySet<string> = new Set(BUILT_IN.map(({ group }) => group))
 
 export class Registry {
+  readonly #builtIn: readonly Kind[]
   readonly #custom = new Map<string, Kind>()
   /** How often what is served has changed. */
   changes = 0
+
+  constructor(serves: (kind: Kind) => boolean = () => true) {
+    this.#builtIn = BUILT_IN.filter(serves)
+  }
 
   /** Undefined when this version of it is not served. */
   find(group: string, version: string, resource: string): Kind | undefined {
@@ -27,14 +32,14 @@ export class Registry {
   /** In any version. */
   kind(group: string, resource: string): Kind | undefined {
     const isIt = (kind: Kind): boolean => kind.resource === resource && kind.group === group
-    const builtIn = BUILT_IN.find(isIt)
+    const builtIn = this.#builtIn.find(isIt)
     if (builtIn !== undefined) return builtIn
     for (const kind of this.#custom.values()) if (isIt(kind)) return kind
     return undefined
   }
 
   *kinds(): Generator<Kind, void, undefined> {
-    yield* BUILT_IN
+    yield* this.#builtIn
     yield* this.#custom.values()
   }
 
