@@ -59,9 +59,14 @@ export function serverOf(flags: ClientFlags): Server {
   // What lies in a data directory is shown to nobody but who wrote it there.
   const file = flags.tokenFile ?? process.env['KINFOLD_TOKEN_FILE'] ?? about?.tokenFile
   return {
-    url: (named ?? about?.url ?? DEFAULT_SERVER).replace(/\/+$/, ''),
+    url: withScheme(named ?? about?.url ?? DEFAULT_SERVER).replace(/\/+$/, ''),
     token: file === undefined ? undefined : readTokens(file)[0],
   }
+}
+
+/** `HOST:PORT` is what a process says that it listens on. */
+function withScheme(named: string): string {
+  return named.includes('://') ? named : `http://${named}`
 }
 
 function aboutOf(data: string): { readonly url: string; readonly tokenFile?: string } | undefined {

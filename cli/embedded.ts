@@ -30,8 +30,8 @@ import { identifyEach, identifySome } from './identity.ts'
 import {
   namesOf,
   observeLatency,
-  registerBuild,
   registerGraph,
+  registerProcess,
   registerReaper,
   registerShadow,
   registerWatchers,
@@ -87,7 +87,7 @@ export async function runEmbedded(
   await using log = await openLog(config, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
   const connected = await identifySome(clusters, signal)
-  await using metrics = createMetrics()
+  await using metrics = createMetrics(VERSION)
   await using parts = await openGraph({
     log,
     codec,
@@ -118,7 +118,7 @@ export async function runEmbedded(
     lock: config.lock,
   })
   const { graph, census, index, shadow } = parts
-  registerBuild(metrics.meter, VERSION)
+  registerProcess(metrics.meter, VERSION)
   registerWatchers(metrics.meter, watchers)
   registerGraph(metrics.meter, graph, census, namesOf(watchers))
   registerShadow(metrics.meter, shadow, census, namesOf(watchers))

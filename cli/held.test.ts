@@ -3,8 +3,12 @@ import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { HeldAnswer, HeldPlan } from '../services/graph/held.ts'
 import { heldText, planText } from './held.ts'
+import { lineOf } from './terminal.ts'
+
+const none: HeldAnswer = { pauses: [], protections: [], breakers: [], total: 0, counts: [] }
 
 const held: HeldAnswer = {
+  ...none,
   breakers: [{ cluster: 'north', since: 0, because: 'a burst' }],
   total: 2,
   counts: [
@@ -55,7 +59,27 @@ north     hold   E2         shop        ReplicaSet.apps   2       1970-01-01T00:
 `,
   )
   equal((JSON.parse(heldText(held, 'json')) as { kind: string }).kind, 'Held')
-  equal(heldText({ breakers: [], total: 0, counts: [] }, 'table'), 'Nothing is held.\n')
+  equal(heldText(none, 'table'), 'Nothing is held.\n')
+})
+
+test('what people ordered and still stands, with who, why and what ends it', () => {
+  const pauses = [
+    { cluster: '', who: 'ann', why: 'release' },
+    { cluster: 'north', who: 'bob', why: '' },
+  ]
+  const protections = [
+    { cluster: '', subject: 'namespace/shop', who: 'ann', why: 'audit' },
+    { cluster: 'north', subject: 'kind/Job.batch', who: 'bob\u001b[2J', why: '' },
+  ]
+  equal(
+    heldText({ ...none, pauses, protections }, 'table'),
+    `Everything is paused by ann (release). "kinfold resume" ends it.
+north is paused by bob. "kinfold resume --cluster north" ends it.
+namespace/shop is protected everywhere by ann (audit). "kinfold unprotect namespace/shop" ends it.
+kind/Job.batch is protected in north by ${lineOf('bob\u001b[2J')}. "kinfold unprotect kind/Job.batch --cluster north" ends it.
+Nothing is held.
+`,
+  )
 })
 
 test('what waits for approval, with the digest that an approval names', () => {

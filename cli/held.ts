@@ -1,7 +1,12 @@
 /** `kinfold held`: what would go and may not, by what holds it; `kinfold plan held`: what an approval would let go, with its digest. */
 import type { Command } from 'commander'
 import { stringify } from 'yaml'
-import type { HeldAnswer, HeldPlan } from '../services/graph/held.ts'
+import type {
+  HeldAnswer,
+  HeldPlan,
+  StandingOrder,
+  StandingProtection,
+} from '../services/graph/held.ts'
 import type { ClientFlags } from './client.ts'
 import { ask, serverOf, withServer } from './client.ts'
 import { outputOf } from './output.ts'
@@ -61,14 +66,35 @@ export function heldText(answer: HeldAnswer, output: Output): string {
     const why = lineOf(because)
     return `The breaker of ${name} is open since ${time(since)}: ${why}. "kinfold close-breaker --cluster ${name}" closes it.\n`
   })
-  if (answer.total === 0) return [...breakers, 'Nothing is held.\n'].join('')
+  const orders = [...answer.pauses.map(pauseText), ...answer.protections.map(protectionText)]
+  const above = [...orders, ...breakers].join('')
+  if (answer.total === 0) return `${above}Nothing is held.\n`
   const rows = answer.counts.map((each) => {
     const { cluster, by, evidence, namespace, group, kind, count, since, until, because } = each
     const type = group === '' ? kind : `${kind}.${group}`
     return [cluster, by, evidence, namespace, type, `${count}`, time(since), time(until), because]
   })
   const head = ['CLUSTER', 'BY', 'EVIDENCE', 'NAMESPACE', 'KIND', 'COUNT', 'SINCE', 'FIRST', 'ONE']
-  return breakers.join('') + table(head, rows)
+  return above + table(head, rows)
+}
+
+function pauseText({ cluster, ...by }: StandingOrder): string {
+  const what = cluster === '' ? 'Everything' : lineOf(cluster)
+  return `${what} is paused by ${byWhom(by)}. "kinfold resume${scopeOf(cluster)}" ends it.\n`
+}
+
+function protectionText({ cluster, subject, ...by }: StandingProtection): string {
+  const what = lineOf(subject)
+  const where = cluster === '' ? 'everywhere' : `in ${lineOf(cluster)}`
+  return `${what} is protected ${where} by ${byWhom(by)}. "kinfold unprotect ${what}${scopeOf(cluster)}" ends it.\n`
+}
+
+function byWhom({ who, why }: Pick<StandingOrder, 'who' | 'why'>): string {
+  return why === '' ? lineOf(who) : `${lineOf(who)} (${lineOf(why)})`
+}
+
+function scopeOf(cluster: string): string {
+  return cluster === '' ? '' : ` --cluster ${lineOf(cluster)}`
 }
 
 export function planText(plan: HeldPlan, output: Output): string {

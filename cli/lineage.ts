@@ -6,7 +6,10 @@ import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { ClientFlags } from './client.ts'
 import { ask, linesOf, serverOf, withServer } from './client.ts'
+import { outputOf } from './output.ts'
 import { lineOf } from './terminal.ts'
+
+const OUTPUTS = ['text', 'json'] as const
 
 interface Line {
   readonly partition: number
@@ -25,18 +28,25 @@ interface Line {
 export function addLineage(program: Command): void {
   const lineage = program.command('lineage').description('the public stream of who owns what')
   withServer(lineage.command('tail'))
-    .description('every object as it stands now, then every change, as it comes')
-    .option('--from <where>', 'start: from what is known now; end: only what is new', 'start')
+    .description(
+      'what is kept of the stream, whose last record of an object is how it stands, then every change as it comes',
+    )
+    .option(
+      '--from <where>',
+      'start: from the oldest record that is kept; end: only what is new',
+      'start',
+    )
     .option('--no-follow', 'stop at the end')
     .option('-o, --output <format>', 'text or json (a record a line)', 'text')
     .action(async (flags: ClientFlags & { from: string; follow: boolean; output: string }) => {
       if (flags.from !== 'start' && flags.from !== 'end') {
         throw new ExitError(EXIT.input, `--from ${flags.from} is neither start nor end`)
       }
+      const output = outputOf(flags.output, OUTPUTS)
       const path = `/v1/lineage?follow=${flags.follow}&from=${flags.from}`
       const response = await ask(serverOf(flags), path)
       for await (const line of linesOf(response)) {
-        const text = flags.output === 'json' ? line : lineOf(show(line))
+        const text = output === 'json' ? line : lineOf(show(line))
         if (!process.stdout.write(`${text}\n`)) await once(process.stdout, 'drain')
       }
     })

@@ -13,8 +13,20 @@ import type { Watcher } from '../services/watcher/watcher.ts'
 /** Graph and reaper know clusters by their ids; people by their names. */
 export type ClusterNames = (id: string) => string
 
-export function registerBuild(meter: Meter, version: string): void {
+/** What it is and what it takes, the latter by the names that dashboards of processes know. */
+export function registerProcess(meter: Meter, version: string): void {
   observeGauge(meter, 'kinfold_build_info', 'Always 1.', () => [{ value: 1, labels: { version } }])
+  const labels = {}
+  observeGauge(meter, 'process_start_time_seconds', 'Unix time of the start.', () => [
+    { value: performance.timeOrigin / 1_000, labels },
+  ])
+  observeGauge(meter, 'process_resident_memory_bytes', 'Memory that is not swapped out.', () => [
+    { value: process.memoryUsage.rss(), labels },
+  ])
+  observeCounter(meter, 'process_cpu_seconds', 'Processor time, user and system.', () => {
+    const { user, system } = process.cpuUsage()
+    return [{ value: (user + system) / 1_000_000, labels }]
+  })
 }
 
 /** By the watchers of this process; an id where none of them watches it. */
@@ -146,6 +158,16 @@ function registerCensus(meter: Meter, census: Census, nameOf: ClusterNames): voi
     () =>
       census.counts().map(({ cluster, isBreakerOpen }) => ({
         value: Number(isBreakerOpen),
+        labels: { cluster: nameOf(cluster) },
+      })),
+  )
+  observeGauge(
+    meter,
+    'kinfold_paused',
+    '1 while people have paused it: nothing goes until a person resumes it.',
+    () =>
+      census.counts().map(({ cluster, isPaused }) => ({
+        value: Number(isPaused),
         labels: { cluster: nameOf(cluster) },
       })),
   )

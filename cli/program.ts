@@ -51,7 +51,14 @@ export function createProgram(): Command {
   addDoctor(program)
   addRbac(program)
   addTopics(program)
+  program
+    .command('version')
+    .description('output the version number')
+    .action(() => {
+      process.stdout.write(`${VERSION}\n`)
+    })
   refuseRepeats(program)
+  sayRequired(program)
   return program.addHelpText(
     'after',
     '\nExit codes: 0 done, 1 differences or findings, 2 bad input, 3 refused by policy, 4 failure.',
@@ -62,6 +69,13 @@ export function createProgram(): Command {
 function refuseRepeats(command: Command): void {
   for (const option of command.options) if (option.flags.endsWith('<list>')) takeOnce(option)
   for (const each of command.commands) refuseRepeats(each)
+}
+
+function sayRequired(command: Command): void {
+  for (const option of command.options) {
+    if (option.mandatory) option.description = `${option.description} (required)`
+  }
+  for (const each of command.commands) sayRequired(each)
 }
 
 function takeOnce(option: Option): void {

@@ -30,7 +30,7 @@ import { configFile, type UpConfig, type UpFlags, upConfig } from './config.ts'
 import { addAuthorityOptions, openAuthority } from './http-authority.ts'
 import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
-import { registerBuild } from './process-metrics.ts'
+import { registerProcess } from './process-metrics.ts'
 import { VERSION } from './version.ts'
 
 type ServiceName = 'graph' | 'reaper' | 'watcher'
@@ -109,8 +109,8 @@ export async function runService(
   const isRegistered = name === 'graph' && kafka.registry !== undefined
   const codec = isRegistered ? await registeredCodec(kafka.registry) : avroCodec()
   await using log = await openLog(name, kafka, config, clock, logger, signal)
-  await using metrics = createMetrics()
-  registerBuild(metrics.meter, VERSION)
+  await using metrics = createMetrics(VERSION)
+  registerProcess(metrics.meter, VERSION)
   await using placements = new AsyncDisposableStack()
   await using service = await open({
     ...{ config, kafka, log, clock, logger, token, authority },

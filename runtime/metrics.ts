@@ -4,6 +4,7 @@
  */
 import type { Meter } from '@opentelemetry/api'
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 
 export interface Metrics extends AsyncDisposable {
@@ -12,10 +13,13 @@ export interface Metrics extends AsyncDisposable {
   scrape(): Promise<string>
 }
 
-export function createMetrics(): Metrics {
+/** `version`: of this program, which names itself in `target_info`. */
+export function createMetrics(version: string): Metrics {
   // No server of its own: the endpoint is one of ours.
   const exporter = new PrometheusExporter({ preventServerStart: true })
-  const provider = new MeterProvider({ readers: [exporter] })
+  const named = { 'service.name': 'kinfold', 'service.version': version }
+  const resource = defaultResource().merge(resourceFromAttributes(named))
+  const provider = new MeterProvider({ resource, readers: [exporter] })
   const serializer = new PrometheusSerializer('', false)
   return {
     meter: provider.getMeter('kinfold'),

@@ -1,5 +1,5 @@
 /** What is counted of a graph: edges, references that dangle, and what may not go. */
-import { deepEqual, match } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
@@ -51,6 +51,28 @@ for (const [what, lines, expected] of stories) {
       refused: count.blocked.refused.objects,
     }
     deepEqual(told, expected)
+    stop.abort()
+    await ended
+  })
+}
+
+for (const [lines, isPaused] of [
+  [['put pod/p'], false],
+  [['put pod/p', 'pause'], true],
+  [['put pod/p', 'pause all'], true],
+  [['put pod/p', 'pause', 'resume'], false],
+] as const) {
+  test(`says whether it is paused: ${lines.join(', ')}`, async () => {
+    const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+    await appendAll(log, eventsOf(lines))
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+    const stop = new AbortController()
+    const clock = new ManualClock()
+    const census = createCensus({ tasks: [running.task] }, codec, clock)
+    const ended = census.run(stop.signal)
+    await clock.advance(5_000)
+    equal(census.counts()[0]?.isPaused, isPaused)
     stop.abort()
     await ended
   })

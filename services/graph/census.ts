@@ -5,6 +5,7 @@
  * takes, and its labels are few.
  */
 import { openBreakerOf } from '../../core/breaker.ts'
+import { pausedBecause } from '../../core/directive.ts'
 import type { StateReader } from '../../core/graph.ts'
 import { ALL_NODES_PREFIX } from '../../core/key.ts'
 import type { HeldBy, Node, VerdictType } from '../../core/node.ts'
@@ -25,6 +26,7 @@ export interface ClusterCount {
   /** Of those that the policy holds: by what holds them. */
   readonly held: Readonly<Record<HeldBy, number>>
   readonly isBreakerOpen: boolean
+  readonly isPaused: boolean
   /** Objects that would go, or lose a reference, and may not: by why. */
   readonly blocked: Readonly<Record<BlockedBecause, BlockedCount>>
 }
@@ -135,9 +137,11 @@ function countNode(
   let count = into.get(cluster)
   if (count === undefined) {
     const blocked = { unresolvable: NONE, held: NONE, refused: NONE }
-    const isBreakerOpen = openBreakerOf(reader, decodeURIComponent(cluster)) !== undefined
+    const id = decodeURIComponent(cluster)
+    const isBreakerOpen = openBreakerOf(reader, id) !== undefined
+    const isPaused = pausedBecause(reader, id) !== ''
     const held = { ...NONE_HELD }
-    count = { cluster, edges: 0, dangling: 0, held, isBreakerOpen, blocked }
+    count = { cluster, edges: 0, dangling: 0, held, isBreakerOpen, isPaused, blocked }
     into.set(cluster, count)
   }
   count.edges += node.places.filter((place) => place !== null).length

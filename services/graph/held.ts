@@ -9,7 +9,7 @@
 import { createHash } from 'node:crypto'
 import { firstApprovalOf } from '../../core/approval.ts'
 import { openBreakerOf } from '../../core/breaker.ts'
-import { clusterOf, nodeOf, policyOf } from '../../core/graph.ts'
+import { clusterOf, directivesOf, nodeOf, policyOf } from '../../core/graph.ts'
 import type { SetHash } from '../../core/hash.ts'
 import { isSameSet } from '../../core/hash.ts'
 import { planOf } from '../../core/held-plan.ts'
@@ -64,7 +64,23 @@ export interface OpenBreaker {
   readonly because: string
 }
 
+/** What somebody ordered that still stands. */
+export interface StandingOrder {
+  /** Empty for all. */
+  readonly cluster: string
+  readonly who: string
+  readonly why: string
+}
+
+export interface StandingProtection extends StandingOrder {
+  readonly subject: string
+}
+
 export interface HeldAnswer {
+  /** While one stands nothing goes where it is for. */
+  readonly pauses: readonly StandingOrder[]
+  /** By name; what the policy protects stands in the config. */
+  readonly protections: readonly StandingProtection[]
   /** While one is open nothing goes in its cluster. */
   readonly breakers: readonly OpenBreaker[]
   readonly total: number
@@ -116,7 +132,9 @@ export function createHoldings(views: Views): Holdings {
       let total = 0
       let isCut = false
       const breakers: OpenBreaker[] = []
-      for (const [cluster, name] of await clustersOf(view, named)) {
+      const clusters = await clustersOf(view, named)
+      const orders = await view.read(() => ordersOf(view, new Map([['', ''], ...clusters])))
+      for (const [cluster, name] of clusters) {
         breakers.push(...(await view.read(() => breakersOf(view, cluster, name))))
         for await (const object of heldIn(view, cluster)) {
           total += 1
@@ -125,7 +143,8 @@ export function createHoldings(views: Views): Holdings {
       }
       const cut = isCut ? `more than ${MOST_GROUPS} groups: some are not listed` : ''
       const partial = [view.partial(), cut].filter((text) => text !== '').join('; ')
-      return { answer: { breakers, total, counts: [...counts.values()].sort(byCount) }, partial }
+      const listed = [...counts.values()].sort(byCount)
+      return { answer: { ...orders, breakers, total, counts: listed }, partial }
     },
     async plan(named, limit) {
       for (let attempt = 1; ; attempt++) {
@@ -174,6 +193,28 @@ export function createHoldings(views: Views): Holdings {
       return await view.read(() => firstIn(view, cluster))
     },
   }
+}
+
+/** Of these clusters, by name; each partition knows the same ones, but for a moment. */
+function ordersOf(
+  { readers }: View,
+  names: ReadonlyMap<ClusterId, string>,
+): Pick<HeldAnswer, 'pauses' | 'protections'> {
+  const pauses = new Map<string, StandingOrder>()
+  const protections = new Map<string, StandingProtection>()
+  for (const reader of readers) {
+    const known = directivesOf(reader)
+    for (const { cluster, who, why } of known.pauses) {
+      const name = names.get(cluster)
+      if (name !== undefined) pauses.set(cluster, { cluster: name, who, why })
+    }
+    for (const { cluster, subject, who, why, liftedAt } of known.protections) {
+      const name = names.get(cluster)
+      if (name === undefined || liftedAt !== null) continue
+      protections.set(JSON.stringify([cluster, subject]), { cluster: name, subject, who, why })
+    }
+  }
+  return { pauses: [...pauses.values()], protections: [...protections.values()] }
 }
 
 /** It is the same in all partitions, but for a moment. */

@@ -148,7 +148,7 @@ test('a question that cannot be answered says why', async (t) => {
   equal(nothing.status, 404)
   match(
     ((await nothing.json()) as { detail: string }).detail,
-    /no pod\/nope in namespace ns was ever seen; name its namespace with --namespace/,
+    /no pod\/nope in namespace ns was ever seen; --namespace names another/,
   )
   const elsewhere = await server.get('/v1/why?kind=deployment&name=web&namespace=ns&cluster=x')
   match(
@@ -156,7 +156,11 @@ test('a question that cannot be answered says why', async (t) => {
     /no deployment\/web in namespace ns was ever seen in cluster x; there is one in test/,
   )
   equal((await server.get('/v1/why?kind=pod')).status, 400)
-  equal((await server.get('/v2/why')).status, 404)
+  for (const path of ['/v2/why', '/v1/foo', '/v1/commands']) {
+    const unknown = await server.get(path)
+    equal(unknown.status, 404)
+    equal(((await unknown.json()) as { detail: string }).detail, `there is no ${path}`)
+  }
 })
 
 test('a plan and a cascade are answered, or say why not and what to ask instead', async (t) => {

@@ -8,7 +8,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
-import { Problem } from '../../runtime/problem.ts'
 import type { Access } from './access.ts'
 import type { DirectiveParts } from './directive-http.ts'
 import { addDirectives } from './directive-http.ts'
@@ -53,10 +52,11 @@ export function addShadow(server: FastifyInstance, shadow: Pick<Shadow, 'report'
 
 /** `lineage` and `history` as lines of JSON, from `from` on; with `follow=true` for ever. */
 function addStreams(server: FastifyInstance, { log, codec }: HttpParts): void {
-  server.get('/v1/:topic', async (request, reply) => {
-    const { topic } = request.params as { topic: string }
-    if (topic !== 'lineage' && topic !== 'history')
-      throw new Problem(404, `there is no topic ${topic} to read`)
+  const stream = async (
+    topic: 'lineage' | 'history',
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
     const { follow, from } = askedOf(request)
     const closed = new AbortController()
     request.raw.on('close', () => closed.abort())
@@ -87,7 +87,10 @@ function addStreams(server: FastifyInstance, { log, codec }: HttpParts): void {
     }
     reply.raw.end()
     return reply
-  })
+  }
+  for (const topic of ['lineage', 'history'] as const) {
+    server.get(`/v1/${topic}`, async (request, reply) => await stream(topic, request, reply))
+  }
 }
 
 async function drained(reply: FastifyReply): Promise<void> {

@@ -433,3 +433,27 @@ test('what waits for its time says which, and for its budget too', async (t) => 
   const [waits] = (await asked.holdings.held(undefined)).answer.counts
   deepEqual([waits?.by, (waits?.until ?? 0) - (waits?.since ?? 0)], ['hold', 30_000])
 })
+
+for (const partitions of [1, 3]) {
+  test(`orders that stand are told with who gave them, over ${partitions}`, async (t) => {
+    const orders = ['pause all', 'pause', 'protect kind/Pod all', 'protect namespace/a']
+    const asked = await ask(t, [...RESTORED, ...orders], partitions)
+    const whole = createHoldings(asked.elsewhere)
+    const ann = { who: 'ann', why: 'test' }
+    const everywhere = { cluster: '', subject: 'kind/Pod', ...ann }
+    for (const holdings of [asked.holdings, whole]) {
+      const { answer } = await holdings.held('test')
+      deepEqual(answer.pauses, [
+        { cluster: '', ...ann },
+        { cluster: 'test', ...ann },
+      ])
+      deepEqual(answer.protections, [
+        everywhere,
+        { cluster: 'test', subject: 'namespace/a', ...ann },
+      ])
+    }
+    await asked.tell(['resume all', 'unprotect namespace/a'])
+    const { answer } = await asked.holdings.held(undefined)
+    deepEqual([answer.pauses, answer.protections], [[{ cluster: 'test', ...ann }], [everywhere]])
+  })
+}

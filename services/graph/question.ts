@@ -188,7 +188,7 @@ async function all(query: Query, asked: Selector): Promise<readonly [Match, ...M
     const hint = names.size === 0 ? '' : `; there is one in ${[...names].join(', ')}`
     throw new Problem(404, `${none} in cluster ${asked.cluster}${hint}`)
   }
-  const hint = asked.uid === undefined ? '; name its namespace with --namespace' : ''
+  const hint = asked.uid === undefined ? '; --namespace names another' : ''
   throw new Problem(404, none + hint)
 }
 
