@@ -41,12 +41,3 @@ suite('a build in which', { concurrency: 2 }, () => {
     })
   }
 })
-
-test('the program itself is well with each recorded seed: those are among the ones of sim.test.ts', () => {
-  const { from, count } = JSON.parse(readFileSync(`${root}sim/seeds.json`, 'utf8')) as {
-    readonly from: number
-    readonly count: number
-  }
-  for (const [name, caught] of Object.entries(recorded))
-    if (caught.by === 'sim') ok(caught.seed >= from && caught.seed < from + count, name)
-})
