@@ -69,6 +69,12 @@ export class Broker {
     this.log = new MemoryLog({ partitions: this.partitions, clock: this.#time })
   }
 
+  /** As the endpoint appends, of which no incarnation stands for anything. */
+  async tell(topic: Topic, partition: number, records: readonly Produced[]): Promise<void> {
+    await this.log.append(topic, partition, records)
+    this.#observer({ topic, partition, records, by: 'endpoint' })
+  }
+
   logOf(by: Incarnation): Log {
     const { log } = this
     const pass = <T>(

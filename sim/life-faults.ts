@@ -201,5 +201,5 @@ export async function direct(
 async function tellPolicy({ broker, codec }: WholeWorld, policy: Policy): Promise<void> {
   const value = codec.encode({ type: 'PolicyChanged', policy, who: 'somebody', why: 'a fault' })
   for (let partition = 0; partition < broker.partitions; partition++)
-    await broker.log.append('events', partition, [{ key: 'policy', value }])
+    await broker.tell('events', partition, [{ key: 'policy', value }])
 }

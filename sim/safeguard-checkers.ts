@@ -42,9 +42,12 @@ export const safeguardCheckers: readonly Checker[] = [
         const record = value === null ? undefined : world.codec.decode(value)
         if (record?.type !== 'DeleteObject' || record.mode !== 'enforce') continue
         const site = world.sites.find(({ id }) => id === record.cluster)
-        const before = site?.all().find(({ metadata }) => metadata.uid === record.target.uid)
-        if (site === undefined || before === undefined) continue
+        if (site === undefined) continue
+        const { uid } = record.target
         const truth = world.truthOf(site)
+        // A user may have been quicker, and nobody has told yet: what names it has waited with it all the same.
+        const before = site.all().find(({ metadata }) => metadata.uid === uid) ?? truth.removed(uid)
+        if (before === undefined) continue
         truth.commanded(before, holdOf({ world, truth, before }).sinceMs)
       }
       return ''

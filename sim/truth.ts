@@ -104,6 +104,12 @@ export class Truth implements Judged {
   /** From now on it goes by us, also when somebody else is quicker. */
   commanded({ metadata }: ApiObject, sinceMs: number): void {
     this.#commanded.set(metadata.uid, { sinceMs, names: namesOf(metadata) })
+    if (this.#removed.has(metadata.uid)) this.heldSinceMs.set(metadata.uid, sinceMs)
+  }
+
+  /** What is no more, as it was last. */
+  removed(uid: string): ApiObject | undefined {
+    return this.#removed.get(uid)?.object
   }
 
   /** Whether its namespace was deleted a while ago at most. */
