@@ -28,8 +28,8 @@ const widget = { apiVersion: 'x.io/v1', kind: 'Widget' }
 let rig: WatcherRig
 afterEach(() => rig.stop())
 
-async function started(): Promise<void> {
-  rig = new WatcherRig()
+async function started(options: ConstructorParameters<typeof WatcherRig>[0] = {}): Promise<void> {
+  rig = new WatcherRig(options)
   rig.start()
   await rig.synced()
 }
@@ -72,6 +72,27 @@ test('a kind that goes is told gone after all it had, and relisted when it comes
     'ObjectAdded w2',
     'SyncFinished',
   ])
+})
+
+test('a kind that a watcher told of before it died is told gone by the next one', async () => {
+  await started({ config: { watermarkMs: 3_600_000 } })
+  await defined()
+  await rig.crash()
+  await rig.remove(`${DEFINITIONS}/widgets.x.io`)
+  rig.start()
+  await rig.synced()
+  await rig.clock.advance(10_000)
+  equal((await rig.told('Widget')).at(-1), 'KindGone')
+})
+
+test('of a kind nothing is told before its watermark is on the log', async () => {
+  await started()
+  rig.stuck = 'watermarks'
+  await rig.create(DEFINITIONS, 'widgets.x.io', definition)
+  await rig.clock.advance(60_000)
+  deepEqual(await rig.told('Widget'), [])
+  rig.stuck = null
+  await rig.until(() => rig.kind('Widget')?.state === 'watching', 'the new kind is watched')
 })
 
 test('nothing is left running of kinds that came and went', async () => {

@@ -1,8 +1,8 @@
 /**
  * Keeps a monitor for each kind that the cluster serves and lets us watch, as its discovery changes.
  *
- * What must stay true: `KindServed` stands before anything of its kind, `KindGone` after everything its monitor had; a kind goes only when two answers,
- * some time apart, miss it.
+ * What must stay true: `KindServed` stands before anything of its kind and after its watermark, `KindGone` after everything its monitor had; a kind
+ * goes only when two answers, some time apart, miss it.
  *
  * Not here: what a monitor does (kind-monitor.ts), how answers are compared (catalog.ts).
  */
@@ -20,7 +20,10 @@ import type { RelistRequest } from './relist-request.ts'
 import { merged, older } from './relist-request.ts'
 import type { Scope } from './scope.ts'
 
-export type RosterDeps = Omit<KindMonitorDeps, 'notServed'>
+export type RosterDeps = Omit<KindMonitorDeps, 'notServed'> & {
+  /** Puts on the log that these are known, for whoever watches next. */
+  readonly remember: (kinds: readonly KnownKind[]) => Promise<void>
+}
 
 export class KindRoster {
   readonly #deps: RosterDeps
@@ -131,6 +134,11 @@ export class KindRoster {
     const first = await this.#discover(signal)
     const change = first && compareCatalog(this.#known, first, config.kinds)
     if (change === undefined) return
+    // Before anybody is told of them: a watcher that died in between would leave kinds that nobody ever tells gone.
+    const news = change.served.filter(
+      (kind) => this.#known.get(kindKey(kind))?.resource !== kind.resource,
+    )
+    if (news.length > 0) await this.#deps.remember(news)
     for (const kind of change.served) await this.#serve(kind)
     this.#hasAnswer = true
     if (change.missing.length === 0) return

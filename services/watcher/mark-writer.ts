@@ -5,7 +5,7 @@
  */
 import type { Codec } from '../../ports/codec.ts'
 import type { Produced } from '../../ports/log.ts'
-import type { KindKey } from './catalog.ts'
+import type { KindKey, KnownKind } from './catalog.ts'
 import { kindKey } from './catalog.ts'
 import type { ControlReader } from './control-reader.ts'
 import type { KindRoster } from './kind-roster.ts'
@@ -20,6 +20,8 @@ export interface MarkWriterDeps {
   readonly append: (records: readonly Produced[]) => Promise<unknown>
 }
 
+const NOWHERE = { resourceVersion: '', sync: 0 }
+
 export class MarkWriter {
   readonly #deps: MarkWriterDeps
   readonly #written = new Map<KindKey, string>()
@@ -32,6 +34,12 @@ export class MarkWriter {
   async begin(marks: readonly KindMark[]): Promise<void> {
     const { codec, reign, append } = this.#deps
     await append([clusterMark(codec, reign), ...marks.map((mark) => this.#record(mark))])
+  }
+
+  /** Kinds of which nothing stands yet. */
+  async remember(kinds: readonly KnownKind[]): Promise<void> {
+    const marks = kinds.map(({ group, kind, resource }) => ({ group, kind, resource, ...NOWHERE }))
+    await this.#deps.append(marks.map((mark) => this.#record(mark)))
   }
 
   async write(roster: KindRoster, control: ControlReader): Promise<void> {

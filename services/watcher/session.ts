@@ -11,7 +11,7 @@ import { projectionDigest } from '../../core/mark.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Produced } from '../../ports/log.ts'
-import { kindKey } from './catalog.ts'
+import { type KnownKind, kindKey } from './catalog.ts'
 import { Connection } from './connection.ts'
 import { ControlReader } from './control-reader.ts'
 import { IdentityGuard, WatcherError } from './identity.ts'
@@ -265,6 +265,7 @@ export class Session {
       deletions: new Deletions(this.#deps.config.deletedUids),
       lists: new Slots(this.#deps.config.concurrentLists),
       nextSync: () => epoch * SYNCS_PER_EPOCH + ++this.#syncs,
+      remember: (kinds: readonly KnownKind[]) => this.#marks.remember(kinds),
     }
     return new KindRoster(deps, this.#scope, this.#read, (end) => this.#monitorEnded(end))
   }
