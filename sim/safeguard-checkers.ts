@@ -110,6 +110,10 @@ function begunBy(world: WholeWorld, command: DeleteObject): Begun | undefined {
   if (truth.waited.has(reference.uid)) return undefined
   // Of several owners the last one that went is paid for; what went by ourselves was.
   if (others.length > 0 || truth.deleted.has(reference.uid)) return undefined
+  // Named when it had long gone: its deletion may have been paid for by then, for others that are no more.
+  const before = site.all().find(({ metadata }) => metadata.uid === target.uid)
+  const goneMs = before && truth.goneSinceMs(before, reference)
+  if (before && goneMs && truth.namesSinceMs(before) - goneMs > WINDOW_MS) return undefined
   const { e1, e2 } = budgets
   // Of an owner that a relist missed each dependent is paid for, of one that was seen to go the owner.
   return { budget: 'E1 or E2', limit: e1 + e2, what: reference.uid }

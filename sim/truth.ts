@@ -92,7 +92,10 @@ export class Truth implements Judged {
   }
 
   /** Since when the very owner that is named is no more; 0 if it never was. */
-  goneSinceMs({ metadata }: ApiObject, { kind, name, uid }: Reference): number {
+  goneSinceMs(
+    { metadata }: ApiObject,
+    { kind, name, uid }: Pick<Reference, 'kind' | 'name' | 'uid'>,
+  ): number {
     const gone = this.#removed.get(uid)
     if (gone === undefined) return 0
     const { object, ms } = gone

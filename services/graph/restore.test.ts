@@ -1,8 +1,11 @@
 /** A store goes on from its checkpoint only where the log still tells all that was deleted since. */
-import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
+import { check } from '../../core/check.ts'
+import { POSITION_KEY } from '../../core/key.ts'
+import { FOLD_VERSION } from '../../core/policy.ts'
 import { prefixRange } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
@@ -11,6 +14,14 @@ import { beginReplay, restore } from './restore.ts'
 
 const VALUE = Uint8Array.of(1)
 const OTHER = Uint8Array.of(2)
+/** With which each commit ends. */
+const POSITION = {
+  key: POSITION_KEY,
+  value: codec.encode({
+    ...{ type: 'Position', partition: 0, partitions: 1, position: 0n },
+    ...{ state: '', outputs: '', foldVersion: FOLD_VERSION, last: '' },
+  }),
+}
 
 /** A log that has compacted away a null value of `gone`: only `stays` is left, behind where the store stood. */
 class ForgetfulLog extends MemoryLog {
@@ -25,9 +36,9 @@ async function storeAfter(whole: bigint): Promise<{ keys: string[]; entries: num
   const log = new ForgetfulLog({ partitions: 1, clock: systemClock() })
   log.whole = whole
   const store = new MemoryStore()
-  await log.append('changelog', 0, [{ key: 'a/stays', value: VALUE }])
+  await log.append('changelog', 0, [{ key: 'a/stays', value: VALUE }, POSITION])
   const changes = ['a/gone', 'a/stays'].map((key) => [key, VALUE] as const)
-  await store.write(changes, { changelog: 1n, position: 0n })
+  await store.write([...changes, [POSITION.key, POSITION.value]], { changelog: 2n, position: 0n })
   await using task = await log.openTask(0)
   const { entries } = await restore(
     log,
@@ -44,11 +55,11 @@ async function storeAfter(whole: bigint): Promise<{ keys: string[]; entries: num
 }
 
 test('what was deleted and forgotten while a store was away is not in it', async () => {
-  deepEqual(await storeAfter(2n), { keys: ['a/stays'], entries: 1 })
+  deepEqual(await storeAfter(3n), { keys: ['a/stays'], entries: 2 })
 })
 
 test('a store that the log tells all since is kept', async () => {
-  deepEqual(await storeAfter(1n), { keys: ['a/gone', 'a/stays'], entries: 0 })
+  deepEqual(await storeAfter(2n), { keys: ['a/gone', 'a/stays'], entries: 0 })
 })
 
 test('a changelog that lost its end and grew beyond it since is refused (F39)', async () => {
@@ -89,6 +100,38 @@ test('and it stays refused however often the process is started again, each of w
     const restored = restore(log, codec, store, 0, task.fence, systemClock(), signal)
     await rejects(restored, { code: 'DAMAGED' })
   }
+})
+
+test('wherever a changelog lost its end, an empty store becomes one that was, or is refused (F39)', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const owned = Array.from({ length: 6 }, (_, i) => `put cm/a${i + 1} <- cm/a${i}`)
+  for (const event of eventsOf(['put cm/a0', ...owned])) {
+    await appendAll(log, [event])
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+  }
+  const { end } = await log.bounds('changelog', 0)
+  const outcomes = { whole: 0, refused: 0 }
+  for (let from = end; from > 0n; from--) {
+    log.cutOff('changelog', 0, from)
+    await using task = await log.openTask(0)
+    const store = new MemoryStore()
+    const signal = new AbortController().signal
+    try {
+      await restore(log, codec, store, 0, task.fence, systemClock(), signal)
+    } catch (error) {
+      match(`${error}`, /changelog ends in the middle of a commit/)
+      outcomes.refused += 1
+      continue
+    }
+    outcomes.whole += 1
+    const entries = await store.page({ gte: ' ', lt: '~', limit: 1_000 })
+    deepEqual(
+      check(new Map(entries.map(([key, value]) => [key, codec.decode(value) as never]))),
+      [],
+    )
+  }
+  ok(outcomes.whole > 5 && outcomes.refused > 5, JSON.stringify(outcomes))
 })
 
 test('events that were lost and given again since are not skipped (F39)', async () => {

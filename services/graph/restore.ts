@@ -8,7 +8,7 @@ import { POSITION_KEY } from '../../core/key.ts'
 import type { Position } from '../../core/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Log, Page } from '../../ports/log.ts'
+import type { Entry, Log, Page } from '../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import type { Store, StoreChange } from '../../ports/store.ts'
 import { RESTORE_LIMIT, STILL_MS } from './config.ts'
@@ -38,6 +38,7 @@ export async function restore(
   const replay = await beginReplay(log, codec, store, partition, fence, clock)
   let entries = 0
   while (replay.next < end) entries += await replay.page(end, signal)
+  await checkWhole(log, partition, fence)
   await checkEvents(log, partition, replay.position, signal)
   return { position: replay.position, entries }
 }
@@ -109,27 +110,39 @@ async function startOf(log: Log, store: Store, partition: number, most: bigint):
  * its answer.
  */
 async function checkLast(log: Log, store: Store, partition: number, next: bigint): Promise<void> {
-  const { start } = await log.bounds('changelog', partition)
   const said = new Map<string, Uint8Array | null>()
-  // Fences say nothing: each start leaves one, so behind a lost end they may be all that is near.
-  for (let count = COMPARED; said.size === 0; count *= 4n) {
+  for (const { key, value } of await lastBefore(log, partition, next)) said.set(key, value)
+  for (const [key, value] of said) {
+    if (isSame(store.get(key), value)) continue
+    throw otherwise('changelog', partition, next)
+  }
+}
+
+/** A commit ends with its position. What stands behind the last one is part of a commit whose rest was lost, which a transaction never leaves by itself. */
+async function checkWhole(log: Log, partition: number, fence: bigint): Promise<void> {
+  const last = (await lastBefore(log, partition, fence)).at(-1)
+  if (last === undefined || last.key === POSITION_KEY) return
+  throw damaged(`partition ${partition} of changelog ends in the middle of a commit`)
+}
+
+/** Some of the last entries before `next`, but fences, which say nothing: each start leaves one, so behind a lost end they may be all that is near. */
+async function lastBefore(log: Log, partition: number, next: bigint): Promise<readonly Entry[]> {
+  const { start } = await log.bounds('changelog', partition)
+  const found: Entry[] = []
+  for (let count = COMPARED; found.length === 0; count *= 4n) {
     const from = next - start > count ? next - count : start
     for (let at = from; at < next; ) {
       const options = { limit: Number(next - at), waitMs: 1_000 }
       const page = await log.read('changelog', partition, at, options)
-      for (const { key, value, offset } of page.entries) {
-        if (offset < next && key !== FENCE_KEY) said.set(key, value)
-      }
+      for (const entry of page.entries)
+        if (entry.offset < next && entry.key !== FENCE_KEY) found.push(entry)
       // Markers, of commits that readers may not see yet.
       if (page.next === at) break
       at = page.next
     }
     if (from === start) break
   }
-  for (const [key, value] of said) {
-    if (isSame(store.get(key), value)) continue
-    throw otherwise('changelog', partition, next)
-  }
+  return found
 }
 
 function isSame(held: Uint8Array | undefined, said: Uint8Array | null): boolean {
