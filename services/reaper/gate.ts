@@ -9,6 +9,7 @@
 import type { Command, DeleteObject, OrphanDependent, OwnerClaim } from '../../core/command.ts'
 import { projectionDigest, projectionOf } from '../../core/mark.ts'
 import { type Phase, phaseOf } from '../../core/node.ts'
+import type { ObjectMeta } from '../../core/object.ts'
 import type { Mode } from '../../core/policy.ts'
 import type { EvidenceClass } from '../../core/proof.ts'
 import { type Guarding, protectedNow, protectedPlace } from '../../core/protection.ts'
@@ -194,6 +195,12 @@ function foundDisproof(claim: OwnerClaim, owner: string, phase: Phase): string |
         ? `${owner} does not orphan its dependents`
         : undefined
   }
+}
+
+/** The object that is there and was claimed to be gone. */
+export function foundAgainst({ claim, uid }: OwnerClaim, look: GetAnswer): ObjectMeta | undefined {
+  if (claim !== 'absent' || look.type !== 'Found' || look.object.uid !== uid) return undefined
+  return uid === '' ? undefined : look.object
 }
 
 /** Why this look does not bear the claim out; undefined when it does. */

@@ -6,7 +6,8 @@
  *
  * Not here: which command comes next (backlog.ts), what the answers mean (settle.ts), appending the result (outbox.ts).
  */
-import type { Command, VerifyOwner } from '../../core/command.ts'
+import type { Command, OwnerClaim, VerifyOwner } from '../../core/command.ts'
+import type { ObjectMeta } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster, GetAnswer, ReapAnswer } from '../../ports/cluster.ts'
 import type { Archive } from './archive.ts'
@@ -16,6 +17,7 @@ import {
   claimsToProve,
   disproof,
   type Facts,
+  foundAgainst,
   isOutdated,
   isReadFirst,
   judge,
@@ -49,6 +51,8 @@ export interface Reaping {
   readonly archive: Archive | undefined
   /** As they are now. */
   facts(command: Command, moments: Moments): Facts
+  /** An owner is there that the graph holds to be gone: it has to learn that, or what names the owner would be asked for again and again. */
+  onFound(command: Command, claim: OwnerClaim, object: ObjectMeta): void
 }
 
 /** One command on its way. */
@@ -151,7 +155,10 @@ async function prove(
   )
   for (const { claim, answer } of looks) {
     const reason = disproof(claim, answer)
-    if (reason !== undefined) return { type: 'Disproven', reason }
+    if (reason === undefined) continue
+    const object = foundAgainst(claim, answer)
+    if (object !== undefined) site.onFound(command, claim, object)
+    return { type: 'Disproven', reason }
   }
   const nowMs = clock.monotonicMs()
   const isOld = looks.some(({ claim, askedAt }) => isOutdated(claim, nowMs - askedAt, config))

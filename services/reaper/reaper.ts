@@ -7,8 +7,9 @@
  * Not here: connections (main.ts), whether and how a command goes (gate.ts, reap.ts).
  */
 import type { Command } from '../../core/command.ts'
+import type { OwnerFound } from '../../core/event.ts'
 import type { ClusterId } from '../../core/object.ts'
-import { homeOf } from '../../core/partition.ts'
+import { homeOf, partitionOf } from '../../core/partition.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
@@ -24,7 +25,7 @@ import { createLane, type Lane } from './lane.ts'
 import type { LockStatus, Locks } from './lock.ts'
 import { createLogRetry, type LogRetry } from './log-retry.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
-import type { Result } from './result.ts'
+import { found, type Result } from './result.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
 import { type CallCount, createTally, type RefusedCount, type SettledCount } from './tally.ts'
 
@@ -269,6 +270,7 @@ class Loop implements Reaper {
       random: this.#parts.random,
       archive: this.#archive,
       onResult: (job, result) => this.#settle(job, result),
+      onFound: (command, claim, object) => this.#tellFound(found(command, claim, object)),
       onAnswer: (verb, code) => this.#tally.answered(id, verb, code),
       onFailed: (error) => this.#fail(error),
       signal: this.#cut.signal,
@@ -296,6 +298,13 @@ class Loop implements Reaper {
         for (const settle of onSettled) settle()
       },
     })
+  }
+
+  /** Its home knows what is to be done about it. */
+  #tellFound(result: OwnerFound): void {
+    const key = homeOf(result.cluster, result.owner.namespace)
+    const partition = partitionOf(key, this.#parts.log.partitions('events'))
+    this.#outbox.put(partition, { key, result, onAppended: () => undefined })
   }
 
   #unreadable(partition: number, position: bigint, reason: string): void {

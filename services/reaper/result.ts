@@ -4,8 +4,9 @@
  * What must stay true: it carries the epoch the command was judged in, never a later one, so a result from before a restore is
  * refused by the fold.
  */
-import type { Command, VerifyOwner } from '../../core/command.ts'
+import type { Command, OwnerClaim, VerifyOwner } from '../../core/command.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from '../../core/event.ts'
+import type { ObjectMeta } from '../../core/object.ts'
 import type { Settle, Verified } from './settle.ts'
 
 export type Result = CommandSettled | OwnerFound | OwnerAbsent
@@ -37,6 +38,14 @@ export function unsent(
   reason: string,
 ): CommandSettled {
   return settled(command, { type: 'Settle', outcome, reason, code: null, object: null }, 0)
+}
+
+/** Of an owner that was looked at for another command's sake. */
+export function found(command: Command, claim: OwnerClaim, object: ObjectMeta): OwnerFound {
+  const { cluster, clusterEpoch, id } = command
+  const { group, kind, namespace, name, uid } = claim
+  const owner = { group, kind, namespace, name }
+  return { type: 'OwnerFound', cluster, clusterEpoch, owner, uid, command: id, object }
 }
 
 export function verified(command: VerifyOwner, look: Verified): OwnerFound | OwnerAbsent {

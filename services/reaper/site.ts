@@ -58,6 +58,7 @@ export interface SiteParts extends FactSources {
   readonly random: Random
   readonly archive: Archive | undefined
   readonly onResult: (job: Job, result: Result) => void
+  readonly onFound: Reaping['onFound']
   readonly onAnswer: (verb: CallVerb, code: number | null) => void
   readonly onFailed: (error: unknown) => void
   /** Cuts calls under way. */
@@ -100,7 +101,8 @@ class OneCluster implements Site {
     this.#troubledMs = parts.startedMs
     this.#parts = parts
     this.#throttle = throttle
-    this.#reaping = { clock, caller, proofs, config, archive, facts }
+    const { onFound } = parts
+    this.#reaping = { clock, caller, proofs, config, archive, facts, onFound }
     this.project()
   }
 
