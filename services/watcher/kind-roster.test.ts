@@ -95,6 +95,27 @@ test('of a kind nothing is told before its watermark is on the log', async () =>
   await rig.until(() => rig.kind('Widget')?.state === 'watching', 'the new kind is watched')
 })
 
+test('a kind that is served again keeps its watermark though it was gone when the round began', async () => {
+  await started()
+  await defined()
+  await rig.clock.advance(10_000)
+  rig.stuck = 'events'
+  await rig.remove(`${DEFINITIONS}/widgets.x.io`)
+  await rig.until(() => rig.kind('Widget') === undefined, 'the kind is gone')
+  await rig.clock.advance(10_000)
+  await rig.create(DEFINITIONS, 'widgets.x.io', definition)
+  await rig.until(() => rig.kind('Widget') !== undefined, 'it is served again')
+  rig.stuck = null
+  await rig.clock.advance(60_000)
+  const { entries } = await rig.log.read('watermarks', 0, 0n, { limit: 1_000, waitMs: 0 })
+  const ofWidget = entries.filter(({ key }) => key.includes('Widget'))
+  ok(ofWidget.length > 1)
+  deepEqual(
+    ofWidget.filter(({ value }) => value === null),
+    [],
+  )
+})
+
 test('nothing is left running of kinds that came and went', async () => {
   await started()
   await rig.clock.advance(60_000)

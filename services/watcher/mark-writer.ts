@@ -1,7 +1,8 @@
 /**
  * Writes where each kind's watch stands, and which relist requests are settled.
  *
- * What must stay true: what is written here is acknowledged on `events` before.
+ * What must stay true: what is written here is acknowledged on `events` before. A kind that is served again keeps the watermark that says so, whatever
+ * was gathered of it before.
  */
 import type { Codec } from '../../ports/codec.ts'
 import type { Produced } from '../../ports/log.ts'
@@ -25,6 +26,10 @@ const NOWHERE = { resourceVersion: '', sync: 0 }
 export class MarkWriter {
   readonly #deps: MarkWriterDeps
   readonly #written = new Map<KindKey, string>()
+  /** To be written with the round under way; null for a kind that is gone. */
+  readonly #pending = new Map<KindKey, KindMark | null>()
+  /** One append at a time: what is tried again must not overtake what came after it. */
+  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(deps: MarkWriterDeps) {
     this.#deps = deps
@@ -32,32 +37,51 @@ export class MarkWriter {
 
   /** Takes over what was read, in one append: marks that do not bear the epoch of the cluster's own are not believed. */
   async begin(marks: readonly KindMark[]): Promise<void> {
-    const { codec, reign, append } = this.#deps
-    await append([clusterMark(codec, reign), ...marks.map((mark) => this.#record(mark))])
+    const { codec, reign } = this.#deps
+    await this.#append(() => [
+      clusterMark(codec, reign),
+      ...marks.map((mark) => this.#record(mark)),
+    ])
   }
 
-  /** Kinds of which nothing stands yet. */
+  /** Kinds of which nothing stands yet. What a round under way has gathered of them is of their time before. */
   async remember(kinds: readonly KnownKind[]): Promise<void> {
     const marks = kinds.map(({ group, kind, resource }) => ({ group, kind, resource, ...NOWHERE }))
-    await this.#deps.append(marks.map((mark) => this.#record(mark)))
+    for (const mark of marks) this.#pending.delete(kindKey(mark))
+    await this.#append(() => marks.map((mark) => this.#record(mark)))
   }
 
   async write(roster: KindRoster, control: ControlReader): Promise<void> {
-    const { publisher, append, reign } = this.#deps
-    const gone = roster.takeGone()
-    const moved = roster
-      .checkpoints()
-      .filter((mark) => this.#written.get(kindKey(mark)) !== mark.resourceVersion)
+    const { publisher } = this.#deps
+    for (const key of roster.takeGone()) this.#pending.set(key, null)
+    for (const mark of roster.checkpoints()) {
+      const isNews = this.#written.get(kindKey(mark)) !== mark.resourceVersion
+      if (isNews) this.#pending.set(kindKey(mark), mark)
+    }
     const unsettled = roster.oldestRequest
     const read = control.position
     await publisher.settled()
-    for (const key of gone) this.#written.delete(key)
-    const records: Produced[] = [
-      ...gone.map((key) => ({ key: kindMarkKey(reign.cluster, key), value: null })),
-      ...moved.map((mark) => this.#record(mark)),
-    ]
-    if (records.length > 0) await append(records)
+    await this.#append(() => this.#takePending())
     await control.save(unsettled !== null && unsettled < read ? unsettled : read)
+  }
+
+  async #append(take: () => readonly Produced[]): Promise<void> {
+    const mine = this.#turn.then(async () => {
+      const records = take()
+      if (records.length > 0) await this.#deps.append(records)
+    })
+    this.#turn = mine.catch(() => undefined)
+    await mine
+  }
+
+  #takePending(): readonly Produced[] {
+    const pending = [...this.#pending]
+    this.#pending.clear()
+    return pending.map(([key, mark]) => {
+      if (mark !== null) return this.#record(mark)
+      this.#written.delete(key)
+      return { key: kindMarkKey(this.#deps.reign.cluster, key), value: null }
+    })
   }
 
   #record(mark: KindMark): Produced {
