@@ -124,7 +124,8 @@ export class Connection {
         const limitMs = config.identifyTimeoutMs
         const ask = (limit: AbortSignal): Promise<boolean> => monitor.isRewound(limit)
         if (await within(clock, limitMs, signal, ask)) {
-          onRewound()
+          // Another cluster under the same name counts its own versions (F30).
+          if (await this.#hasContact(signal)) onRewound()
           return false
         }
         this.#comparedMs = askedMs

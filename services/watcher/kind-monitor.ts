@@ -264,11 +264,11 @@ export class KindMonitor {
     let version: ResourceVersion | null = null
     for await (const page of server.list(this.#resource(), config.listPageSize, signal)) {
       this.#proof()
-      if (this.#telling.isBehind(page.resourceVersion)) return 'rewound'
+      if (this.#telling.isBehind(page.resourceVersion)) return await this.#rewound(signal)
       if (version === null) this.#telling.beginSync(nextSync(), this.#covering?.full ?? false)
       version = page.resourceVersion
       for (const object of page.objects) {
-        if (this.#telling.listed(object) === 'rewound') return 'rewound'
+        if (this.#telling.listed(object) === 'rewound') return await this.#rewound(signal)
       }
       await publisher.room()
       await clock.sleep(0, signal)
@@ -290,6 +290,12 @@ export class KindMonitor {
     return { type: 'Listed', version }
   }
 
+  /** Another cluster under the same name counts its own versions (F30): asked once more, of whoever answers now. */
+  async #rewound(signal: AbortSignal): Promise<'rewound'> {
+    await this.#deps.identity.check(signal)
+    return 'rewound'
+  }
+
   #finishList(version: ResourceVersion): void {
     this.#lastSync = this.#telling.finishSync(version)
     this.#covering = null
@@ -305,7 +311,7 @@ export class KindMonitor {
     await identity.check(signal)
     if (state.check) {
       const current = await this.#currentVersion(state.from, signal)
-      if (isOlder(current, state.from)) return 'rewound'
+      if (isOlder(current, state.from)) return await this.#rewound(signal)
       // Nothing has happened since.
       if (current === state.from) this.#proof()
     }

@@ -366,6 +366,34 @@ test('another cluster behind the same name ends the watcher, and the log is told
   equal(clusterIds.size, 1)
 })
 
+const LOOKS = [
+  { what: 'a beat asks for its version', path: /limit=1(&|$)/, begin: () => undefined },
+  { what: 'a watch goes on', path: /limit=1(&|$)/, begin: () => rig.cut(), heartbeatMs: 60_000 },
+  {
+    what: 'it is listed',
+    path: /configmaps\?limit=500/,
+    begin: () =>
+      rig.askRelist(rig.watcher.status().clusterId ?? '', { group: '', kind: 'ConfigMap' }, 1),
+  },
+]
+for (const { what, path, begin, ...config } of LOOKS) {
+  test(`another cluster that comes in between just before ${what} is no restore (F30)`, async () => {
+    await started({ config })
+    for (const name of ['b', 'c', 'd']) await rig.create(CONFIG_MAPS, name)
+    await rig.clock.advance(10_000)
+    const other = rig.newServer(2)
+    rig.broken = (request) => {
+      if (path.test(request.path)) rig.server = other
+      return undefined
+    }
+    await begin()
+    await rig.until(() => rig.failure !== undefined, 'the watcher ends')
+    ok(rig.failure instanceof WatcherError)
+    equal(rig.failure.code, 'IDENTITY_CHANGED')
+    deepEqual(new Set((await rig.control()).map(({ number }) => number)), new Set([1]))
+  })
+}
+
 test('a cluster that cannot be seen has no heartbeat, and the log is told until it can again', async () => {
   await started()
   rig.broken = () => {
