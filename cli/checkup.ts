@@ -11,10 +11,19 @@ import type { Cluster, DiscoveredKind, NamedResource, Resource } from '../ports/
 import { systemClock } from '../runtime/clock.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold-version.ts'
 import { LEASE } from '../services/watcher/config.ts'
+import { type ListedKind, nameOf } from './listed-kind.ts'
+import { type RightsOf, verbsOf } from './role-manifest.ts'
 
 export interface Finding {
   readonly ok: boolean
   readonly text: string
+}
+
+/** What it is asked about. */
+export interface Checked {
+  /** Null for all that the cluster serves. */
+  readonly kinds: readonly ListedKind[] | null
+  readonly service: RightsOf
 }
 
 /** Beyond this, times in history and in the cluster's objects do not compare. */
@@ -23,9 +32,8 @@ const FREE_BYTES = 1024 ** 3
 const CALL_MS = 10_000
 /** Asked at once. */
 const REVIEWS_AT_ONCE = 8
-const VERBS = ['get', 'list', 'watch', 'delete', 'patch'] as const
 
-export async function checkCluster(cluster: Cluster): Promise<Finding[]> {
+export async function checkCluster(cluster: Cluster, checked: Checked): Promise<Finding[]> {
   const { name } = cluster
   const findings: Finding[] = []
   try {
@@ -33,7 +41,8 @@ export async function checkCluster(cluster: Cluster): Promise<Finding[]> {
     findings.push({ ok: true, text: `${name}: identity ${id}` })
     findings.push(clockFinding(name, await cluster.clockSkewMs(limit())))
     const { kinds, failed, isAggregationKnown } = await cluster.discover(limit())
-    if (!isAggregationKnown) {
+    const watches = checked.service !== 'reaper'
+    if (watches && !isAggregationKnown) {
       findings.push({
         ok: false,
         text: `${name}: which kinds another API server answers for is not known, since API services may not be listed; grant list on apiservices.apiregistration.k8s.io, or each object costs a GET more before it is deleted`,
@@ -46,14 +55,36 @@ export async function checkCluster(cluster: Cluster): Promise<Finding[]> {
       })
     }
     const watched = kinds.filter(isWatchable)
-    findings.push(...(await checkPermissions(cluster, watched)))
-    findings.push(await checkLease(cluster))
-    findings.push(await checkLock(cluster))
+    const all = checked.kinds?.map(nameOf) ?? watched.map(nameOf)
+    const asked = watched.filter((kind) => all.includes(nameOf(kind)))
+    findings.push(...notServed(name, all, asked))
+    findings.push(...(await checkPermissions(cluster, asked, checked.service)))
+    if (watches) findings.push(await checkLease(cluster, checked.service))
+    if (checked.service !== 'watcher') findings.push(await checkLock(cluster))
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    findings.push({ ok: false, text: `${name}: ${why}` })
+    findings.push({ ok: false, text: `${name}: ${whyOf(error)}` })
   }
   return findings
+}
+
+function whyOf(error: unknown): string {
+  if (error instanceof DOMException && error.name === 'TimeoutError') {
+    return `its API server has not answered within ${CALL_MS / 1_000} s; see whether its address is right, and what is between (kubectl get --raw /livez)`
+  }
+  return error instanceof Error ? error.message : String(error)
+}
+
+function notServed(
+  cluster: string,
+  listed: readonly string[],
+  served: readonly DiscoveredKind[],
+): Finding[] {
+  const names = new Set(served.map(nameOf))
+  const missing = listed.filter((name) => !names.has(name))
+  const why = 'is listed, and not served so that it can be watched and deleted'
+  return missing.map((kind) => {
+    return { ok: false, text: `${cluster}: ${kind}: ${why}; install it, or take it off the list` }
+  })
 }
 
 function clockFinding(name: string, skewMs: number | null): Finding {
@@ -71,14 +102,15 @@ function isWatchable({ verbs, kind, group }: DiscoveredKind): boolean {
 async function checkPermissions(
   cluster: Cluster,
   kinds: readonly DiscoveredKind[],
+  service: RightsOf,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
   for (let i = 0; i < kinds.length; i += REVIEWS_AT_ONCE) {
     const some = kinds.slice(i, i + REVIEWS_AT_ONCE)
-    findings.push(...(await Promise.all(some.map((kind) => checkKind(cluster, kind)))))
+    findings.push(...(await Promise.all(some.map((kind) => checkKind(cluster, kind, service)))))
   }
   const missing = findings.filter(({ ok }) => !ok)
-  if (!(await cluster.mayI('create', EVENTS, limit()))) {
+  if (service !== 'watcher' && !(await cluster.mayI('create', EVENTS, limit()))) {
     const text = `${cluster.name}: events: may not create; grant it in a ClusterRole, or nobody is warned of references that nothing can come of`
     missing.push({ ok: false, text })
   }
@@ -91,7 +123,7 @@ async function checkPermissions(
 }
 
 /** Nothing is amiss without it where one process does everything. */
-async function checkLease(cluster: Cluster): Promise<Finding> {
+async function checkLease(cluster: Cluster, service: RightsOf): Promise<Finding> {
   const denied: string[] = []
   for (const verb of LEASE_VERBS) {
     if (!(await cluster.mayI(verb, WATCHER_LEASE, limit()))) denied.push(verb)
@@ -99,7 +131,7 @@ async function checkLease(cluster: Cluster): Promise<Finding> {
   const lease = `${cluster.name}: lease ${LEASE.namespace}/${LEASE.name}`
   if (denied.length === 0) return { ok: true, text: `${lease}: watchers may elect one` }
   return {
-    ok: true,
+    ok: service === 'up',
     text: `${lease}: may not ${denied.join(', ')}; kinfold up needs no lease, but watchers apart do: grant these on leases.${WATCHER_LEASE.group} of that name in a Role of ${LEASE.namespace}`,
   }
 }
@@ -132,13 +164,18 @@ const EVENTS: Resource = {
   scope: 'Namespaced',
 }
 
-async function checkKind(cluster: Cluster, kind: DiscoveredKind): Promise<Finding> {
+async function checkKind(
+  cluster: Cluster,
+  kind: DiscoveredKind,
+  service: RightsOf,
+): Promise<Finding> {
   const resource = { ...kind, version: kind.versions[0] ?? '' }
   const denied: string[] = []
-  for (const verb of VERBS) {
+  const { read, change } = verbsOf(service)
+  for (const verb of [...read, ...change]) {
     if (!(await cluster.mayI(verb, resource, limit()))) denied.push(verb)
   }
-  const name = `${kind.resource}${kind.group === '' ? '' : `.${kind.group}`}`
+  const name = nameOf(kind)
   if (denied.length === 0) return { ok: true, text: `${cluster.name}: ${name}` }
   return {
     ok: false,

@@ -1,6 +1,6 @@
 /** `kinfold doctor` on a real API server names what an account may not do, kind by kind. */
 import { doesNotMatch, equal, match } from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const skip = missingServers('etcd', 'kube-apiserver')
 test('missing permissions are named kind by kind, with exit code 1', {
   skip: skip ?? false,
 }, async (t) => {
-  await using plane = await startControlPlane({ users: [{ name: 'poor' }] })
+  await using plane = await startControlPlane({ users: [{ name: 'poor' }, { name: 'reaping' }] })
   const data = mkdtempSync(join(tmpdir(), 'kinfold-doctor-'))
   t.after(() => rmSync(data, { recursive: true, force: true }))
   await bindRole(plane, 'poor', [
@@ -38,4 +38,30 @@ test('missing permissions are named kind by kind, with exit code 1', {
   equal(admin.code, 0, admin.stdout + admin.stderr)
   match(admin.stdout, /lease kube-system\/kinfold-watcher: watchers may elect one/)
   doesNotMatch(admin.stdout, /may not|not known/)
+
+  // Of the kinds and the service that are meant, and of no others.
+  await bindRole(plane, 'reaping', [
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'delete', 'patch'] },
+    { apiGroups: [''], resources: ['events'], verbs: ['create', 'get'] },
+  ])
+  const config = join(data, 'kinfold.yaml')
+  writeFileSync(config, 'apiVersion: kinfold/v1alpha1\nkind: Config\nkinds: [configmaps]\n')
+  const reaping = await plane.kubeconfigOf('reaping')
+  const asked = async (...flags: readonly string[]) =>
+    await runKinfold(['doctor', '--kubeconfig', reaping, '--data', data, ...flags])
+  for (const kinds of [
+    ['--kinds', 'configmaps'],
+    ['--config', config],
+  ]) {
+    const reaper = await asked('--service', 'reaper', ...kinds)
+    equal(reaper.code, 0, reaper.stdout + reaper.stderr)
+    match(reaper.stdout, /1 of 1 kinds have all permissions/)
+    doesNotMatch(reaper.stdout, /lease|another API server/)
+  }
+  const watcher = await asked('--service', 'watcher', '--kinds', 'configmaps,gadgets.example.com')
+  equal(watcher.code, 1, watcher.stdout + watcher.stderr)
+  match(watcher.stdout, /\[-\] test: configmaps: may not list, watch; grant/)
+  match(watcher.stdout, /\[-\] test: gadgets\.example\.com: is listed, and not served/)
+  match(watcher.stdout, /\[-\] test: lease kube-system\/kinfold-watcher: may not/)
+  doesNotMatch(watcher.stdout, /lock:|events:/)
 })

@@ -1,12 +1,17 @@
 /** `kinfold doctor`: what is needed and what is missing. The checks are in checkup.ts. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { EXIT } from '../runtime/lifecycle.ts'
-import { defaultDataDirectory } from './config.ts'
+import { defaultDataDirectory, upConfig } from './config.ts'
+import { type ListedKind, listedKinds } from './listed-kind.ts'
+import type { RightsOf } from './role-manifest.ts'
 
 interface DoctorFlags {
   readonly kubeconfig?: string
   readonly context?: readonly string[]
   readonly data: string
+  readonly kinds?: string
+  readonly config?: string
+  readonly service: RightsOf
 }
 
 export function addDoctor(program: Command): void {
@@ -22,17 +27,36 @@ export function addDoctor(program: Command): void {
       (value: string, all: readonly string[] = []) => [...all, value],
     )
     .option('--data <dir>', 'data directory', defaultDataDirectory())
+    .option(
+      '--kinds <list>',
+      'kinds that are to be collected; default: all that the cluster serves',
+    )
+    .option('--config <file>', 'YAML file of up, watcher or reaper: its kinds')
+    .addOption(
+      new Option('--service <name>', 'whose rights: up does what watcher and reaper do apart')
+        .choices(['up', 'watcher', 'reaper'])
+        .default('up'),
+    )
     .action(async (flags: DoctorFlags) => {
+      const checked = { kinds: kindsOf(flags), service: flags.service }
       const { checkCluster, checkData } = await import('./checkup.ts')
       const { openClusters } = await import('./clusters.ts')
       const clusters = openClusters(flags.kubeconfig, flags.context ?? [])
       const findings = await checkData(flags.data)
       try {
-        for (const cluster of clusters) findings.push(...(await checkCluster(cluster)))
+        for (const cluster of clusters) {
+          findings.push(...(await checkCluster(cluster, checked)))
+        }
       } finally {
         await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()))
       }
       for (const { ok, text } of findings) process.stdout.write(`${ok ? '[+]' : '[-]'} ${text}\n`)
       process.exitCode = findings.every(({ ok }) => ok) ? EXIT.ok : EXIT.findings
     })
+}
+
+function kindsOf({ kinds, config }: DoctorFlags): readonly ListedKind[] | null {
+  const ofFile = config === undefined ? undefined : upConfig({ config }).kinds
+  const from = kinds === undefined ? `${config}: kinds` : '--kinds'
+  return listedKinds({ key: 'kinds', value: kinds ?? ofFile ?? undefined, from }) ?? null
 }

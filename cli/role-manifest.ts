@@ -82,6 +82,17 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   'volumeattributesclasses.storage.k8s.io',
 ])
 
+/** What it does to the objects of each kind. */
+export function verbsOf(of: RightsOf): {
+  readonly read: readonly string[]
+  readonly change: readonly string[]
+} {
+  return {
+    read: of === 'reaper' ? ['get'] : ['get', 'list', 'watch'],
+    change: of === 'watcher' ? [] : ['delete', 'patch'],
+  }
+}
+
 export function accountName(of: RightsOf): string {
   return of === 'up' ? 'kinfold' : `kinfold-${of}`
 }
@@ -96,9 +107,8 @@ export function roleManifests(of: RightsOf, options: RoleOptions): readonly Mani
   const watches = of !== 'reaper'
   const reaps = of !== 'watcher'
   const account = accountName(of)
-  const reading = watches ? ['get', 'list', 'watch'] : ['get']
   const read: readonly Rule[] = [
-    ...rulesFor(kinds, reading),
+    ...rulesFor(kinds, verbsOf(of).read),
     IDENTITY,
     ...(watches ? [AGGREGATION] : []),
     ...(reaps ? [WARNINGS] : []),
@@ -111,7 +121,7 @@ export function roleManifests(of: RightsOf, options: RoleOptions): readonly Mani
     clusterBinding(`${account}-discovery`, 'system:discovery', account, namespace),
     // Only where several watchers elect one.
     ...(of === 'watcher' ? leaseRole(account, namespace) : []),
-    ...(reaps ? changeRole(account, options) : []),
+    ...(reaps ? changeRole(of, options) : []),
   ]
 }
 
@@ -138,8 +148,9 @@ function leaseRole(account: string, namespace: string): readonly Manifest[] {
   return roleIn(LEASE.namespace, `${account}-lease`, rule, account, namespace)
 }
 
-function changeRole(account: string, options: RoleOptions): readonly Manifest[] {
+function changeRole(of: RightsOf, options: RoleOptions): readonly Manifest[] {
   const { namespace, onlyNamespaces } = options
+  const account = accountName(of)
   const role = `${account}-change`
   // What the lock is tried on; it refuses both.
   const probe: Rule = {
@@ -153,7 +164,7 @@ function changeRole(account: string, options: RoleOptions): readonly Manifest[] 
       ? [clusterBinding(role, role, account, namespace)]
       : onlyNamespaces.map((each) => bindingIn(each, role, 'ClusterRole', account, namespace))
   return [
-    clusterRole(role, rulesFor(changed(options), ['delete', 'patch'])),
+    clusterRole(role, rulesFor(changed(options), verbsOf(of).change)),
     ...bindings,
     ...roleIn(LOCK.namespace, `${account}-lock`, probe, account, namespace),
   ]
