@@ -117,7 +117,7 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/kind-monitor.ts',
-        from: "if (isOlder(current, state.from)) return 'rewound'",
+        from: 'if (isOlder(current, state.from)) return await this.#rewound(signal)',
         to: '',
       },
       {

@@ -124,8 +124,8 @@ export class Connection {
         const limitMs = config.identifyTimeoutMs
         const ask = (limit: AbortSignal): Promise<boolean> => monitor.isRewound(limit)
         if (await within(clock, limitMs, signal, ask)) {
-          // Another cluster under the same name counts its own versions (F30).
-          if (await this.#hasContact(signal)) onRewound()
+          // Another cluster under the same name counts its own versions (F30); a watch that still speaks says nothing of who answers now.
+          if (await this.#identifies(signal)) onRewound()
           return false
         }
         this.#comparedMs = askedMs
@@ -160,7 +160,14 @@ export class Connection {
 
   /** Asked each time, so another cluster is noticed within a beat. An overloaded server may still have a watch that speaks. */
   async #hasContact(signal: AbortSignal): Promise<boolean> {
-    const { clock, config, identity, monitors } = this.#deps
+    const { config, monitors } = this.#deps
+    if (await this.#identifies(signal)) return true
+    return !signal.aborted && monitors().some((each) => each.proofAgeMs < config.heartbeatMs)
+  }
+
+  /** Whether it says who it is, and is the one it was. */
+  async #identifies(signal: AbortSignal): Promise<boolean> {
+    const { clock, config, identity } = this.#deps
     try {
       await within(clock, config.identifyTimeoutMs, signal, (limit) => identity.check(limit))
       return true
@@ -168,7 +175,7 @@ export class Connection {
       if (signal.aborted) return false
       if (!isPassing(error)) throw error
       this.#reason = error.message
-      return monitors().some((monitor) => monitor.proofAgeMs < config.heartbeatMs)
+      return false
     }
   }
 }

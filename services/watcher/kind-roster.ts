@@ -1,8 +1,8 @@
 /**
  * Keeps a monitor for each kind that the cluster serves and lets us watch, as its discovery changes.
  *
- * What must stay true: `KindServed` stands before anything of its kind and after its watermark, `KindGone` after everything its monitor had; a kind
- * goes only when two answers, some time apart, miss it.
+ * What must stay true: `KindServed` stands before anything of its kind and after its watermark, `KindGone` after everything its monitor had; a watermark
+ * is written over only once `KindGone` of its kind is acknowledged. A kind goes only when two answers, some time apart, miss it.
  *
  * Not here: what a monitor does (kind-monitor.ts), how answers are compared (catalog.ts).
  */
@@ -134,11 +134,8 @@ export class KindRoster {
     const first = await this.#discover(signal)
     const change = first && compareCatalog(this.#known, first, config.kinds)
     if (change === undefined) return
-    // Before anybody is told of them: a watcher that died in between would leave kinds that nobody ever tells gone.
-    const news = change.served.filter(
-      (kind) => this.#known.get(kindKey(kind))?.resource !== kind.resource,
-    )
-    if (news.length > 0) await this.#deps.remember(news)
+    for (const kind of change.served) await this.#dropOther(kind)
+    await this.#remember(change.served.filter((kind) => !this.#known.has(kindKey(kind))))
     for (const kind of change.served) await this.#serve(kind)
     this.#hasAnswer = true
     if (change.missing.length === 0) return
@@ -199,18 +196,31 @@ export class KindRoster {
     this.#unserved = told
   }
 
-  async #serve(kind: ServedKind): Promise<void> {
-    const key = kindKey(kind)
-    const former = this.#known.get(key)
-    // Another plural or scope is another resource under the same name.
+  /** Another plural or scope is another resource under the same name. */
+  async #dropOther(kind: ServedKind): Promise<void> {
+    const former = this.#known.get(kindKey(kind))
     const isOther =
       former !== undefined &&
       (former.resource !== kind.resource || ('scope' in former && former.scope !== kind.scope))
     if (isOther) await this.#drop(former)
+  }
+
+  /**
+   * Before anybody is told of them: a watcher that died in between would leave kinds that nobody ever tells gone. And after those of the same name are
+   * told gone: the watermark that says they are to be told so is the one that is written over.
+   */
+  async #remember(news: readonly ServedKind[]): Promise<void> {
+    if (news.length === 0) return
+    await this.#deps.publisher.settled()
+    for (const kind of news) this.#gone.delete(kindKey(kind))
+    await this.#deps.remember(news)
+  }
+
+  async #serve(kind: ServedKind): Promise<void> {
+    const key = kindKey(kind)
     const running = this.#monitors.get(key)
     if (running !== undefined && !kind.monitored) await this.#finish(key, running)
     this.#known.set(key, kind)
-    this.#gone.delete(key)
     const { publisher, cluster, epoch } = this.#deps
     publisher.broadcast(cluster, { type: 'KindServed', cluster, epoch, ...kind })
     await publisher.room()

@@ -376,16 +376,25 @@ const LOOKS = [
       rig.askRelist(rig.watcher.status().clusterId ?? '', { group: '', kind: 'ConfigMap' }, 1),
   },
 ]
-for (const { what, path, begin, ...config } of LOOKS) {
-  test(`another cluster that comes in between just before ${what} is no restore (F30)`, async () => {
+const SILENT = [
+  { how: '', unanswered: 0 },
+  { how: ', though it does not say at first who it is', unanswered: 10 },
+]
+const COMING = LOOKS.flatMap((look) => SILENT.map((silent) => ({ ...look, ...silent })))
+for (const { what, path, begin, how, unanswered, ...config } of COMING) {
+  test(`another cluster that comes in between just before ${what} is no restore${how} (F30)`, async () => {
     await started({ config })
     for (const name of ['b', 'c', 'd']) await rig.create(CONFIG_MAPS, name)
     await rig.clock.advance(10_000)
     const other = rig.newServer(2)
+    let left = unanswered
     rig.broken = (request) => {
       if (path.test(request.path)) rig.server = other
-      return undefined
+      const isAsked = rig.server === other && request.path.endsWith('/kube-system')
+      return isAsked && left-- > 0 ? answered(503, {}) : undefined
     }
+    // A watch has just spoken.
+    await rig.create(CONFIG_MAPS, 'e')
     await begin()
     await rig.until(() => rig.failure !== undefined, 'the watcher ends')
     ok(rig.failure instanceof WatcherError)
