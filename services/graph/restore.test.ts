@@ -6,6 +6,7 @@ import { MemoryStore } from '../../adapters/memory/store.ts'
 import { check } from '../../core/check.ts'
 import { POSITION_KEY } from '../../core/key.ts'
 import { FOLD_VERSION } from '../../core/policy.ts'
+import type { Log, Page } from '../../ports/log.ts'
 import { prefixRange } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
@@ -134,6 +135,45 @@ test('wherever a changelog lost its end, an empty store becomes one that was, or
   ok(outcomes.whole > 5 && outcomes.refused > 5, JSON.stringify(outcomes))
 })
 
+/** A leader that took over a moment ago and does not know yet what everybody has. */
+class LateLog extends MemoryLog {
+  isLate = true
+
+  override async read(
+    ...[topic, partition, from, ...rest]: Parameters<Log['read']>
+  ): Promise<Page> {
+    if (this.isLate && topic === 'changelog') return { entries: [], next: from }
+    return await super.read(topic, partition, from, ...rest)
+  }
+}
+
+test('a changelog that does not show its end for a moment is no damaged one', async () => {
+  const log = new LateLog({ partitions: 1, clock: systemClock() })
+  await log.append('changelog', 0, [{ key: 'a/stays', value: VALUE }, POSITION])
+  const store = new MemoryStore()
+  const changes = [['a/stays', VALUE] as const, [POSITION.key, POSITION.value] as const]
+  await store.write(changes, { changelog: 2n, position: 0n })
+  await using task = await log.openTask(0)
+  const signal = new AbortController().signal
+  const again = () => restore(log, codec, store, 0, task.fence, systemClock(), signal)
+  await rejects(again(), { code: 'UNAVAILABLE', message: /does not show now/ })
+  log.isLate = false
+  equal((await again()).entries, 0)
+})
+
+test('a changelog that another owner wrote to meanwhile is left to that one, however it ends before', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  // Its position was compacted away, for there is a later one.
+  await log.append('changelog', 0, [{ key: 'a/stays', value: VALUE }])
+  await using first = await log.openTask(0)
+  const signal = new AbortController().signal
+  const restored = () =>
+    restore(log, codec, new MemoryStore(), 0, first.fence, systemClock(), signal)
+  await rejects(restored(), { code: 'DAMAGED' })
+  await using _second = await log.openTask(0)
+  await rejects(restored(), { code: 'FENCED' })
+})
+
 test('events that were lost and given again since are not skipped (F39)', async () => {
   const log = new MemoryLog({ partitions: 1, clock: systemClock() })
   const store = emptyStore()
@@ -163,7 +203,7 @@ test('who stood still for longer than null values are kept begins again', async 
   let nowMs = Date.UTC(2026, 0, 1)
   const clock = { ...systemClock(), now: () => nowMs }
   const signal = new AbortController().signal
-  const replay = await beginReplay(log, codec, store, 0, 9n, clock)
+  const replay = await beginReplay(log, codec, store, 0, 9n, clock, signal)
   equal(await replay.page(9n, signal), 1)
   await log.append('changelog', 0, [{ key: 'a/stays', value: VALUE }])
   nowMs += STILL_MS + 1

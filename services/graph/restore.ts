@@ -35,10 +35,10 @@ export async function restore(
 ): Promise<Restored> {
   const end = fence + 1n
   // The fence was appended just now, so a store that belongs to this log is behind it.
-  const replay = await beginReplay(log, codec, store, partition, fence, clock)
+  const replay = await beginReplay(log, codec, store, partition, fence, clock, signal)
   let entries = 0
   while (replay.next < end) entries += await replay.page(end, signal)
-  await checkWhole(log, partition, fence)
+  await checkWhole(log, partition, fence, signal)
   await checkEvents(log, partition, replay.position, signal)
   return { position: replay.position, entries }
 }
@@ -60,10 +60,11 @@ export async function beginReplay(
   partition: number,
   most: bigint,
   clock: Clock,
+  signal: AbortSignal,
 ): Promise<Replay> {
   let wholeAtMs = clock.now()
   let next = await startOf(log, store, partition, most)
-  await checkLast(log, store, partition, next)
+  await checkLast(log, store, partition, next, signal)
   let position = positionIn(codec, store)
   return {
     get next() {
@@ -109,9 +110,15 @@ async function startOf(log: Log, store: Store, partition: number, most: bigint):
  * Offsets that were lost and given again since hold what the store does not. Who committed to them notices at once, unless it dies between the commit and
  * its answer.
  */
-async function checkLast(log: Log, store: Store, partition: number, next: bigint): Promise<void> {
+async function checkLast(
+  log: Log,
+  store: Store,
+  partition: number,
+  next: bigint,
+  signal: AbortSignal,
+): Promise<void> {
   const said = new Map<string, Uint8Array | null>()
-  for (const { key, value } of await lastBefore(log, partition, next)) said.set(key, value)
+  for (const { key, value } of await lastBefore(log, partition, next, signal)) said.set(key, value)
   for (const [key, value] of said) {
     if (isSame(store.get(key), value)) continue
     throw otherwise('changelog', partition, next)
@@ -119,25 +126,37 @@ async function checkLast(log: Log, store: Store, partition: number, next: bigint
 }
 
 /** A commit ends with its position. What stands behind the last one is part of a commit whose rest was lost, which a transaction never leaves by itself. */
-async function checkWhole(log: Log, partition: number, fence: bigint): Promise<void> {
-  const last = (await lastBefore(log, partition, fence)).at(-1)
+async function checkWhole(
+  log: Log,
+  partition: number,
+  fence: bigint,
+  signal: AbortSignal,
+): Promise<void> {
+  const last = (await lastBefore(log, partition, fence, signal)).at(-1)
   if (last === undefined || last.key === POSITION_KEY) return
+  // Or of one whose position was compacted away since, for the sake of a later owner's.
+  const { entries } = await readPage(log, partition, fence + 1n, signal)
+  if (entries.length > 0) throw succeeded(partition)
   throw damaged(`partition ${partition} of changelog ends in the middle of a commit`)
 }
 
 /** Some of the last entries before `next`, but fences, which say nothing: each start leaves one, so behind a lost end they may be all that is near. */
-async function lastBefore(log: Log, partition: number, next: bigint): Promise<readonly Entry[]> {
+async function lastBefore(
+  log: Log,
+  partition: number,
+  next: bigint,
+  signal: AbortSignal,
+): Promise<readonly Entry[]> {
   const { start } = await log.bounds('changelog', partition)
   const found: Entry[] = []
   for (let count = COMPARED; found.length === 0; count *= 4n) {
     const from = next - start > count ? next - count : start
     for (let at = from; at < next; ) {
-      const options = { limit: Number(next - at), waitMs: 1_000 }
-      const page = await log.read('changelog', partition, at, options)
+      const page = await readPage(log, partition, at, signal)
       for (const entry of page.entries)
         if (entry.offset < next && entry.key !== FENCE_KEY) found.push(entry)
-      // Markers, of commits that readers may not see yet.
-      if (page.next === at) break
+      // A leader that took over a moment ago may not show yet what was acknowledged: that is no damage.
+      if (page.next === at) throw notShown(partition, next)
       at = page.next
     }
     if (from === start) break
@@ -201,6 +220,15 @@ function stoodStill(): LogError {
   const what =
     'this process stood still for so long that the changelog may have forgotten what was deleted'
   return new LogError('UNAVAILABLE', what)
+}
+
+function notShown(partition: number, before: bigint): LogError {
+  const what = `partition ${partition} of changelog does not show now what is before offset ${before}`
+  return new LogError('UNAVAILABLE', what)
+}
+
+function succeeded(partition: number): LogError {
+  return new LogError('FENCED', `partition ${partition} has another owner: leave it to that one`)
 }
 
 function otherwise(topic: string, partition: number, offset: bigint): LogError {

@@ -73,7 +73,7 @@ export class Standby {
   async #follow(signal: AbortSignal): Promise<void> {
     const { log, codec, clock, store, partition } = this.#options
     const end = await this.#settledEnd(signal)
-    const replay = await beginReplay(log, codec, store, partition, end, clock)
+    const replay = await beginReplay(log, codec, store, partition, end, clock, signal)
     while (!signal.aborted) {
       this.#next = replay.next
       this.#position = replay.position?.position ?? 0n
