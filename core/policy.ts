@@ -54,7 +54,7 @@ export interface Protection {
   readonly othersMarks: boolean
 }
 
-export const FOLD_VERSION = 9
+export const FOLD_VERSION = 10
 
 const MINUTE_MS = 60_000
 

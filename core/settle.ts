@@ -6,6 +6,7 @@
  */
 import { nodeTimer, ownerTimer } from './agenda.ts'
 import { noteSettled } from './burst.ts'
+import type { CommandId } from './command.ts'
 import {
   ABSENT_MEMORY_MS,
   backoffMs,
@@ -31,6 +32,7 @@ import { askRelist, drop, tell, touch } from './outcome.ts'
 import { sight } from './sighting.ts'
 import type { ClusterState, Owner } from './state.ts'
 import { isMonitored } from './sync.ts'
+import { verifyIntent } from './verification.ts'
 
 function currentEpoch(
   step: Step,
@@ -151,12 +153,16 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const node = nodeOf(step.graph, cluster, uid)
   if (node !== undefined && isSamePlace(node.object, place)) return
   const former = ownerOf(step.graph, cluster, uid, place)
-  if (former?.proof != null && former.proof.class !== 'E3') {
+  const isWatchedThere = isMonitored(kindOf(step.graph, cluster, place))
+  // What a look told, a look takes back; and where nobody watches, nobody else would.
+  if (former?.proof != null && former.proof.command === null && isWatchedThere) {
     // Seen deleted, and there: the cluster may have gone back in time. A relist tells.
     askRelist(step, cluster, place, `${place.name} was found after its deletion was seen`)
     return drop(step, 'its deletion was seen')
   }
   const checks = (former?.checks ?? 0) + 1
+  // No monitor may ever tell that it goes.
+  const lookAt = state.now + backoffMs(checks + 5)
   const phase = phaseOf(event.object)
   const found: Owner = {
     type: 'Owner',
@@ -170,11 +176,10 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     answered: false,
     pass: 'none',
     passAt: 0n,
-    attempt: null,
+    attempt: answeredAttempt(state, event.command, lookAt),
   }
   step.graph.put(ownerKey(cluster, uid, place), found)
-  // No monitor may ever tell that it goes.
-  ownerTimer(step, cluster, state.now + backoffMs(checks + 5), uid, place)
+  ownerTimer(step, cluster, lookAt, uid, place)
   tell(step, { ...place, cluster, uid }, 'owner', 'found by a live GET', {
     command: event.command,
     basis: [step.at.position],
@@ -182,6 +187,14 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const isOfEpoch = (former?.position ?? -1n) >= state.epochAt
   const isNews = former?.state !== 'found' || !isOfEpoch || former.phase !== found.phase
   if (isNews) ownerChanged(step, cluster, uid, place)
+}
+
+/** Until the next look is due: the timers of those before it must not ask sooner. */
+function answeredAttempt(state: ClusterState, command: CommandId, until: number): Attempt {
+  return {
+    ...{ command, verb: 'VerifyOwner', intent: verifyIntent(state), state: 'done' },
+    ...{ count: 0, since: state.now, until, outcome: 'done', reason: '' },
+  }
 }
 
 /** Of one that is only deleted any more nobody saw who took the finalizer off: in doubt its dependents live on. */

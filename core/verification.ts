@@ -49,6 +49,11 @@ function askHome(step: Step, state: ClusterState, about: OwnerAbout): void {
   step.owners.set(ownerKey(cluster, uid, place), { ...about, asks: true })
 }
 
+/** What a look answered of another epoch of the cluster is asked anew. */
+export function verifyIntent({ clusterEpoch }: ClusterState): string {
+  return `verify in epoch ${clusterEpoch}`
+}
+
 /** True when it is asked, now or already. */
 export function verifyOwner(
   step: Step,
@@ -62,7 +67,7 @@ export function verifyOwner(
   if (kind === undefined || !isReadyToAsk(kind, state)) return false
   if (!mayIssue(step.graph, cluster)) return false
   const owner = ownerOf(step.graph, cluster, uid, place)
-  const intent = `verify in epoch ${state.clusterEpoch}`
+  const intent = verifyIntent(state)
   const former = owner?.attempt?.intent === intent ? owner.attempt : null
   if (former !== null && isUnderWay(former, state.now)) return true
 

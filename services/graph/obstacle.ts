@@ -92,8 +92,8 @@ function lookupOf(reader: StateReader, cluster: ClusterId, node: Node): Attempt 
       node.object,
       reference,
     )
-    const owner = place && ownerOf(reader, cluster, reference.uid, place)
-    return owner?.attempt ?? []
+    const attempt = (place && ownerOf(reader, cluster, reference.uid, place))?.attempt
+    return attempt == null || attempt.state === 'done' ? [] : attempt
   })
   return attempts.sort((a, b) => b.count - a.count)[0]
 }
