@@ -25,6 +25,8 @@ export interface ReaperConfig {
   readonly ownerProofMs: number
   /** Looks at owners that are remembered; the oldest are forgotten. */
   readonly ownerProofs: number
+  /** An owner that is there and was claimed to be gone is told once in this time, for the sake of whichever command: each tell may have its kind listed anew. */
+  readonly foundAgainMs: number
   /** That an endpoint is the cluster it should be was proven within 30 s of any call (I7); looks at owners come in between. */
   readonly identityProofMs: number
   /** A failed proof of identity stands this long, so a backlog does not ask once per command; before it fails it is tried again for as long at most. */
@@ -82,6 +84,7 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   goneProofAfterMs: 5_000,
   ownerProofMs: 2_000,
   ownerProofs: 10_000,
+  foundAgainMs: 5 * 60_000,
   identityProofMs: 25_000,
   identityRetryMs: 1_000,
   lockCheckMs: 60_000,

@@ -197,10 +197,10 @@ function foundDisproof(claim: OwnerClaim, owner: string, phase: Phase): string |
   }
 }
 
-/** The object that is there and was claimed to be gone. */
-export function foundAgainst({ claim, uid }: OwnerClaim, look: GetAnswer): ObjectMeta | undefined {
-  if (claim !== 'absent' || look.type !== 'Found' || look.object.uid !== uid) return undefined
-  return uid === '' ? undefined : look.object
+/** Of a look that disproves the claim: the object that is there and was claimed to be gone. */
+export function foundAgainst({ claim }: OwnerClaim, look: GetAnswer): ObjectMeta | undefined {
+  if (claim !== 'absent' || look.type !== 'Found') return undefined
+  return look.object.uid === '' ? undefined : look.object
 }
 
 /** Why this look does not bear the claim out; undefined when it does. */

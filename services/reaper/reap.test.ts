@@ -1,10 +1,11 @@
 /**
  * The life of one command, each verb end to end: over the Kubernetes adapter, on an API server in memory.
  */
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command, DeleteObject, OwnerClaim } from '../../core/command.ts'
 import type { CommandSettled } from '../../core/event.ts'
+import { homeOf, partitionOf } from '../../core/partition.ts'
 import { verifyOwner, warnObject } from '../../testing/reaper.ts'
 import { configMap, GONE, GONE_CLAIM, type Running, World } from '../../testing/reaper-world.ts'
 import { answered } from '../../testing/watcher-rig.ts'
@@ -306,6 +307,36 @@ test('blocks when an owner that was never seen turns out to be there', async () 
   const told = [`found ${owner.uid}`, 'blocked null owner ConfigMap/gone exists']
   deepEqual(results.map(show), told)
   equal(world.exists('pod'), true)
+})
+
+test('tells the home of an owner that is there, once in five minutes for all that name it', async () => {
+  const partitions = 3
+  const world = await World.open(partitions)
+  const claim: OwnerClaim = {
+    ...GONE_CLAIM,
+    ...{ kind: 'Namespace', resource: 'namespaces', namespace: '', name: 'kube-system' },
+    uid: world.id,
+  }
+  const home = partitionOf(homeOf(world.id, ''), partitions)
+  const elsewhere = (home + 1) % partitions
+  const running = await begun(world)
+  let answered = 0
+  const blocked = async (): Promise<void> => {
+    const pods = await Promise.all([1, 2].map((each) => world.dependent(`pod-${answered + each}`)))
+    const more = { evidence: 'E3', owners: [claim], partition: elsewhere } as const
+    await world.command(...pods.map((pod) => world.deleteOf(pod, more)))
+    answered += pods.length
+    const told = await world.settled(answered, elsewhere)
+    ok(told.every((result) => show(result).startsWith('blocked')))
+  }
+  await blocked()
+  await world.clock.advance(60_000)
+  await blocked()
+  deepEqual((await world.settled(1, home)).map(show), [`found ${world.id}`])
+  await world.clock.advance(5 * 60_000)
+  await blocked()
+  await world.settled(2, home)
+  await running.stop()
 })
 
 test('keeps what a person approved for as long as its owner cannot be looked at, and says what that may be for', async () => {

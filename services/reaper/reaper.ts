@@ -21,6 +21,7 @@ import { type Archive, type ArchiveSettings, createArchive } from './archive.ts'
 import type { Job } from './backlog.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
 import { createControl, type FollowedControl } from './control.ts'
+import { createFoundOwners, type FoundOwners } from './found-owners.ts'
 import { createLane, type Lane } from './lane.ts'
 import type { LockStatus, Locks } from './lock.ts'
 import { createLogRetry, type LogRetry } from './log-retry.ts'
@@ -109,6 +110,7 @@ class Loop implements Reaper {
   readonly #lanes = new Map<number, Lane>()
   readonly #outbox: Outbox
   readonly #archive: Archive | undefined
+  readonly #foundOwners: FoundOwners
   readonly #sites = new Map<ClusterId, Site>()
   readonly #tally = createTally()
   /** Monotonic. */
@@ -133,6 +135,7 @@ class Loop implements Reaper {
     })
     this.#outbox = createOutbox({ log, codec, clock, retry, bounds, onFailed, signal })
     this.#retry = retry
+    this.#foundOwners = createFoundOwners(clock, bounds.foundAgainMs)
     const { archive: settings } = parts
     this.#archive =
       settings === undefined ? undefined : createArchive({ log, codec, clock, bounds, settings })
@@ -302,6 +305,7 @@ class Loop implements Reaper {
 
   /** Its home knows what is to be done about it. */
   #tellFound(result: OwnerFound): void {
+    if (!this.#foundOwners.isNews(result)) return
     const key = homeOf(result.cluster, result.owner.namespace)
     const partition = partitionOf(key, this.#parts.log.partitions('events'))
     this.#outbox.put(partition, { key, result, onAppended: () => undefined })

@@ -1,0 +1,36 @@
+/**
+ * Owners that were told to be there a short while ago.
+ *
+ * What must stay true: no more is remembered than was told within that time. What is forgotten with the process is told once more, which harms nothing.
+ */
+import type { OwnerFound } from '../../core/event.ts'
+import type { Clock } from '../../ports/clock.ts'
+
+export interface FoundOwners {
+  /** False when it was asked of the same owner less than `againMs` ago. */
+  isNews(found: OwnerFound): boolean
+}
+
+export function createFoundOwners(clock: Pick<Clock, 'monotonicMs'>, againMs: number): FoundOwners {
+  /** By when they were told, oldest first. */
+  const toldMs = new Map<string, number>()
+
+  function forget(nowMs: number): void {
+    for (const [key, atMs] of toldMs) {
+      if (nowMs - atMs < againMs) return
+      toldMs.delete(key)
+    }
+  }
+
+  return {
+    isNews({ cluster, clusterEpoch, owner, uid }) {
+      const nowMs = clock.monotonicMs()
+      forget(nowMs)
+      const { group, kind, namespace, name } = owner
+      const key = JSON.stringify([cluster, clusterEpoch, group, kind, namespace, name, uid])
+      if (toldMs.has(key)) return false
+      toldMs.set(key, nowMs)
+      return true
+    },
+  }
+}
