@@ -166,7 +166,7 @@ suite('spoiled answers', { skip: skip ?? false }, () => {
     }
     await eventually('all garbage goes', completed, PATIENCE)
     await kinfold.ready()
-    await kinfold.idle()
+    await kinfold.settled()
     deepEqual(await missingOf(plane, bystanders), [])
     const stays = async (): Promise<boolean | string> => {
       const verdicts = await kinfold.verdicts(bystanders)

@@ -57,6 +57,7 @@ const largestShare = (kills: number): number => Math.min(0.3, 3 / kills)
 const SET = 'doomed'
 const MIDDLES = 20
 const BYSTANDERS = 100
+const ASKED_AT_ONCE = 50
 
 export async function killDuringCascade(options: KillOptions): Promise<KillReport> {
   const { plane, data, kills, dependents, seed, say } = options
@@ -64,7 +65,7 @@ export async function killDuringCascade(options: KillOptions): Promise<KillRepor
   const start = { kubeconfig: plane.kubeconfig, data }
   let kinfold = await KinfoldProcess.start(start)
   try {
-    const { root, last, bystanders } = await makeObjects(options)
+    const { root, last, doomed, bystanders } = await makeObjects(options)
     await eventually('the last dependents are seen', async () => {
       return (await kinfold.verdicts(last)).every((verdict) => verdict === 'keep')
     })
@@ -79,7 +80,7 @@ export async function killDuringCascade(options: KillOptions): Promise<KillRepor
       kinfold = await KinfoldProcess.spawn(start)
     }
     await kinfold.ready()
-    await finished(plane, kinfold)
+    await finished(plane, kinfold, doomed)
     const garbageLeft = await left(plane)
     const wronglyGone = await missingOf(plane, bystanders)
     await kinfold.stop()
@@ -128,12 +129,23 @@ async function untilMoment(
   await eventually(`at most ${Math.round(enough)} objects are left`, look, { everyMs: 10 })
 }
 
-async function finished(plane: Requests, kinfold: KinfoldProcess): Promise<void> {
+/** What it has not seen go yet it may ask for once more, up to the moment it is stopped. */
+async function finished(
+  plane: Requests,
+  kinfold: KinfoldProcess,
+  doomed: readonly Made[],
+): Promise<void> {
   await eventually('all garbage goes', async () => {
     const count = await left(plane)
     return count === 0 || `${count} left`
   })
-  await kinfold.idle()
+  for (let from = 0; from < doomed.length; from += ASKED_AT_ONCE) {
+    const some = doomed.slice(from, from + ASKED_AT_ONCE)
+    await eventually('it knows that all of it is gone', async () => {
+      return (await kinfold.verdicts(some)).every((verdict) => verdict === 'unseen')
+    })
+  }
+  await kinfold.settled()
 }
 
 async function left(plane: Requests): Promise<number> {
@@ -143,6 +155,8 @@ async function left(plane: Requests): Promise<number> {
 
 interface Objects {
   readonly root: Made
+  /** All that hangs on it alone. */
+  readonly doomed: readonly Made[]
   /** The last ones made. */
   readonly last: readonly Made[]
   /** Each has a live owner among its owners, or none at all. */
@@ -172,7 +186,7 @@ async function makeObjects({ plane, dependents }: KillOptions): Promise<Objects>
     ...leaves.slice(-MIDDLES),
     ...bystanders.filter((_, i) => i % 3 > 0).slice(-MIDDLES),
   ]
-  return { root, last, bystanders: [...bystanders, solid] }
+  return { root, last, doomed: [...middles, ...leaves], bystanders: [...bystanders, solid] }
 }
 
 function drafts(count: number, name: string, owners: (i: number) => readonly Made[]): Draft[] {

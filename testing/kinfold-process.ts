@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Why } from '../services/graph/query.ts'
 import { ServerProcess } from './cluster/server-process.ts'
 import { eventually } from './eventually.ts'
+import { unsettledCommands } from './kinfold-log.ts'
 import type { Made } from './objects.ts'
 
 export interface KinfoldOptions {
@@ -139,6 +140,14 @@ export class KinfoldProcess implements AsyncDisposable {
       const backlog = await this.metric('kinfold_commands_backlog')
       const inFlight = await this.metric('kinfold_commands_in_flight')
       return backlog + inFlight === 0 || `${backlog} waiting, ${inFlight} under way`
+    })
+  }
+
+  /** Every command that its own log holds has a result there, which `idle` cannot say of those that were not read yet. */
+  async settled(): Promise<void> {
+    await eventually('every command is settled', async () => {
+      const open = await unsettledCommands(this.data)
+      return open.length === 0 || `${open.length} are not, such as ${open[0]}`
     })
   }
 
