@@ -134,6 +134,16 @@ for (const [name, content, message] of configs) {
   })
 }
 
+test('a section for Kafka is told to be none of up', async (t) => {
+  const file = join(directory(t), 'config.yaml')
+  const section = 'kafka: { brokers: [kafka-0:9092] }'
+  writeFileSync(file, `apiVersion: kinfold/v1alpha1\nkind: Config\n${section}\n`)
+  const { code, stderr } = await runKinfold(['up', '--config', file, '--kubeconfig', '/nowhere'])
+  equal(code, 2)
+  isOneSentence(stderr)
+  match(stderr, /the section kafka is not for up/)
+})
+
 test('a kubeconfig that is none, and a context that is not in it', async (t) => {
   const file = join(directory(t), 'kubeconfig')
   writeFileSync(file, '{{{')

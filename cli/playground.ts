@@ -1,5 +1,6 @@
 /**
- * `kinfold playground`: two clusters of our own in the process, something living in them, and Kinfold over them in parity and enforce.
+ * `kinfold playground`: two clusters of our own in the process, something living in them, and Kinfold over them, in parity and enforce unless it is told
+ * otherwise.
  *
  * What must stay true: it never reads a kubeconfig of anybody's, and leaves nothing behind but what it was told to keep.
  */
@@ -11,13 +12,16 @@ import type { Command } from 'commander'
 import type { Playground } from '../playground/playground.ts'
 import { parseAddress } from '../runtime/endpoint.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
-import { collect, upConfig } from './config.ts'
+import { type ArchiveFlags, addArchiveOptions } from './archive-config.ts'
+import { collect, type UpConfig, upConfig } from './config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 
-interface PlaygroundFlags {
+interface PlaygroundFlags extends ArchiveFlags {
   readonly http?: string
   readonly data?: string
   readonly partitions?: string
+  readonly mode: string
+  readonly preset: string
   readonly workload: boolean
   readonly apiOnly?: boolean
   readonly listen?: readonly string[]
@@ -27,12 +31,14 @@ interface PlaygroundFlags {
 const CLUSTERS = ['north', 'south'] as const
 
 export function addPlayground(program: Command): void {
-  program
+  const command = program
     .command('playground')
     .description('two clusters of our own with something living in them, and Kinfold over them')
     .option('--http <host:port>', 'endpoint, loopback only (default: 127.0.0.1:7070)')
     .option('--data <dir>', 'keep the data here (default: a new directory, gone at the end)')
     .option('--partitions <n>', 'partitions of a new log (default: 1)')
+    .option('--mode <mode>', 'observe, dry-run or enforce', 'enforce')
+    .option('--preset <preset>', 'parity or guarded', 'parity')
     .option('--no-workload', 'leave the clusters empty')
     .option('--api-only', 'only the clusters: no Kinfold over them')
     .option(
@@ -41,12 +47,12 @@ export function addPlayground(program: Command): void {
       collect,
     )
     .option('--log-level <level>', 'debug, info, warn or error', 'warn')
-    .action(async (flags: PlaygroundFlags) => {
-      const listen = listenOf(flags.listen ?? [])
-      becomeLean()
-      await play(flags, listen, stopSignal())
-      process.exitCode = EXIT.ok
-    })
+  addArchiveOptions(command).action(async (flags: PlaygroundFlags) => {
+    const listen = listenOf(flags.listen ?? [])
+    becomeLean()
+    await play(flags, listen, stopSignal())
+    process.exitCode = EXIT.ok
+  })
 }
 
 type Address = ReturnType<typeof parseAddress>
@@ -90,27 +96,31 @@ async function showOnly({ kubeconfig, servers }: Playground, signal: AbortSignal
 
 async function collectIn(
   { kubeconfig, servers }: Playground,
-  flags: Pick<PlaygroundFlags, 'http' | 'data' | 'partitions' | 'logLevel'>,
+  flags: PlaygroundFlags,
   signal: AbortSignal,
 ): Promise<void> {
   const { openClusters } = await import('./clusters.ts')
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../runtime/logger.ts')
   keepCompiled()
-  const config = upConfig({ ...flags, mode: 'enforce', preset: 'parity', lock: 'off' })
+  const config = upConfig({ ...flags, lock: 'off' })
   await using opened = new AsyncDisposableStack()
   const contexts = servers.map(({ name }) => name)
   const connected = openClusters(kubeconfig, contexts)
   for (const cluster of connected) opened.use(cluster)
   const logger = createLogger('kinfold', config.logLevel)
   await runEmbedded(config, connected, logger, signal, (url) => {
-    process.stdout.write(welcome(kubeconfig, url))
+    process.stdout.write(welcome(kubeconfig, url, config))
   })
 }
 
-function welcome(kubeconfig: string, url: string): string {
+function welcome(
+  kubeconfig: string,
+  url: string,
+  { mode, preset }: Pick<UpConfig, 'mode' | 'preset'>,
+): string {
   const server = url.endsWith(':7070') ? '' : ` --server ${url}`
-  return `Kinfold's playground: clusters north and south, collected by Kinfold (parity, enforce).
+  return `Kinfold's playground: clusters north and south, collected by Kinfold (${preset}, ${mode}).
 
   kubeconfig   ${kubeconfig}
   endpoint     ${url}/readyz?verbose

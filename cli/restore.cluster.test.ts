@@ -43,6 +43,13 @@ const LARGE: Kind = { ...CONFIG_MAP, body: { data: { text: 'ä'.repeat(300_000) 
 /** The end of each line of a plan whose DELETE went through. */
 const ARCHIVED = /; archived \d{4}-\d\d-\d\dT[\d:.]+Z$/gm
 
+/** Of one object, with `-o json`. */
+interface Told {
+  readonly step: string
+  readonly uid: string
+  readonly becomes: string | null
+}
+
 const skip = missingServers('etcd', 'kube-apiserver')
 
 suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
@@ -102,6 +109,11 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     equal(planned.code, 0, planned.stderr)
     match(planned.stdout, /7 to create, 0 there already, 0 refused/)
     equal(planned.stdout.match(ARCHIVED)?.length, 7, planned.stdout)
+    const told = JSON.parse((await restore('--lost-owners', 'relink', '-o', 'json')).stdout)
+    deepEqual(
+      [told.steps.filter((each: Told) => each.step === 'create').length, told.results],
+      [7, null],
+    )
     const ask = ['--lost-owners', 'relink', '--yes'] as const
     for (const [more, why] of [
       [[], /is encrypted with the key [0-9a-f]{16}: name the file of that key/],
@@ -117,9 +129,14 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     equal(tried.stdout.match(ARCHIVED)?.length, 7, tried.stdout)
     deepEqual(await present(names), [])
 
-    const done = await restore(...ask, ...key)
+    const done = await restore(...ask, ...key, '-o', 'json')
     equal(done.code, 0, done.stdout + done.stderr)
     const restored = await restoredOf(tree.dependents)
+    const results: readonly Told[] = JSON.parse(done.stdout).results
+    deepEqual(
+      new Set(results.map(({ uid, becomes }) => `${uid} ${becomes}`)),
+      new Set(tree.dependents.map(({ uid }, i) => `${uid} ${restored[i]!.uid}`)),
+    )
     deepEqual(await specsOf(restored), specs)
     const uids = new Map([
       [tree.root.uid, root.uid],

@@ -11,7 +11,7 @@ import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import type { ArchivedObject } from '../services/restore/archive-reader.ts'
 import { checkKeys, indexArchive, readBodies } from '../services/restore/archive-reader.ts'
 import { failedDeletes } from '../services/restore/delete-result.ts'
-import type { LostOwners, PlannedReference, Step } from '../services/restore/restore-plan.ts'
+import type { LostOwners } from '../services/restore/restore-plan.ts'
 import { planRestore } from '../services/restore/restore-plan.ts'
 import { type RestoreParts, runRestore } from '../services/restore/restore-run.ts'
 import type { Objects, Root, Selector } from '../services/restore/selection.ts'
@@ -21,8 +21,9 @@ import type { ArchiveSource, SourceFlags } from './archive-source.ts'
 import { selectorParams } from './client.ts'
 import { addClusterOptions, collect, defaultDataDirectory } from './config.ts'
 import { addKafkaOptions } from './kafka-config.ts'
+import { outputOf } from './output.ts'
+import { RESTORE_OUTPUTS, reportAs, timeOf } from './restore-report.ts'
 import { bad, oneOf } from './setting.ts'
-import { lineOf } from './terminal.ts'
 
 interface RestoreFlags extends SourceFlags {
   readonly kubeconfig?: string
@@ -34,6 +35,7 @@ interface RestoreFlags extends SourceFlags {
   readonly archiveKeyFile?: readonly string[]
   readonly dryRun?: string
   readonly yes?: boolean
+  readonly output: string
 }
 
 const LOST_OWNERS: readonly LostOwners[] = ['refuse', 'drop', 'relink']
@@ -63,6 +65,7 @@ export function addRestore(program: Command): void {
     .option('--from-cluster <id>', 'uid of kube-system of the cluster that it was deleted from')
     .option('--dry-run <how>', 'server: have the server check everything, and keep nothing')
     .option('--yes', 'make it; without this the plan is shown and nothing is done')
+    .option('-o, --output <format>', RESTORE_OUTPUTS.join(', '), 'text')
     .option('--data <dir>', `data directory of the log (default: ${defaultDataDirectory()})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
   addKafkaOptions(addClusterOptions(command, 'context of the cluster to make it in')).action(
@@ -71,6 +74,7 @@ export function addRestore(program: Command): void {
 }
 
 async function restore(words: string[], flags: RestoreFlags): Promise<void> {
+  const output = outputOf(flags.output, RESTORE_OUTPUTS)
   const lost = oneOf(
     { key: 'lostOwners', value: flags.lostOwners, from: '--lost-owners' },
     LOST_OWNERS,
@@ -91,15 +95,20 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const chosen = flags.only === true ? found.filter(({ uid }) => uid === root.uid) : found
   const survey = await surveyFor(chosen, restorer, signal)
   const steps = planRestore(chosen, survey, lost ?? 'refuse')
-  write(`${root.kind}/${root.name} (uid ${root.uid}), into ${restorer.name}:`)
   const failures = await failuresOf(source, chosen, signal)
-  for (const step of steps) {
-    write(`  ${[...told(step), asOf(step.object, failures)].join('; ')}`)
-  }
+  // Both asked for: the check is what does no harm.
+  const does = dryRun !== undefined ? 'checks' : flags.yes === true ? 'makes' : 'plans'
+  const report = reportAs(output, {
+    root,
+    from: cluster,
+    into: restorer.name,
+    steps,
+    failures,
+    does,
+  })
   const refused = steps.filter(({ type }) => type === 'refuse').length
-  write(summary(steps, refused))
-  if (flags.yes !== true && dryRun === undefined) {
-    write('Nothing was done: --dry-run=server has the server check it, --yes makes it.')
+  if (does === 'plans') {
+    report.end()
     process.exitCode = refused === 0 ? EXIT.ok : EXIT.findings
     return
   }
@@ -107,13 +116,15 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   checkKeys(creating, keys)
   const bodies: RestoreParts['bodies'] = async (of) =>
     await readBodies(log, source.codec, of, keys, signal)
-  // Both asked for: the check is what does no harm.
-  const parts = { restorer, bodies, dryRun: dryRun !== undefined }
+  const parts = { restorer, bodies, dryRun: does === 'checks' }
   let failed = 0
-  for await (const { object, uid, reason } of runRestore(steps, parts, signal)) {
-    if (uid === undefined) failed++
-    const done = parts.dryRun ? 'would be created' : `created, uid ${uid}`
-    write(`${nameOf(object)}: ${uid === undefined ? `not created: ${reason}` : done}`)
+  try {
+    for await (const restored of runRestore(steps, parts, signal)) {
+      if (restored.uid === undefined) failed++
+      report.add(restored)
+    }
+  } finally {
+    report.end()
   }
   process.exitCode = failed > 0 ? EXIT.failure : refused > 0 ? EXIT.findings : EXIT.ok
 }
@@ -179,55 +190,4 @@ async function failuresOf(
     process.stderr.write(`warning: what became of the deletes is not known: ${error.message}\n`)
     return new Map()
   }
-}
-
-function told(step: Step): readonly string[] {
-  const name = nameOf(step.object)
-  switch (step.type) {
-    case 'create':
-      return [`create  ${name}`, ...step.references.map(ownerOf)]
-    case 'keep':
-      return [`keep    ${name}: ${step.why} (uid ${step.uid})`]
-    case 'refuse':
-      return [`refuse  ${name}: ${step.reason}`]
-  }
-}
-
-/** How old that is which comes back. */
-function asOf({ uid, at }: ArchivedObject, failures: ReadonlyMap<Uid, string>): string {
-  const archived = `archived ${timeOf(at)}`
-  const failure = failures.get(uid)
-  if (failure === undefined) return archived
-  return `${archived}, and its DELETE then ended as ${failure}: it may have changed since`
-}
-
-function timeOf(ms: number): string {
-  return new Date(ms).toISOString()
-}
-
-function ownerOf({ reference, becomes, uid }: PlannedReference): string {
-  const owner = `owner ${reference.kind}/${reference.name}`
-  switch (becomes) {
-    case 'same':
-      return `${owner} lives`
-    case 'other':
-      return `${owner} is now uid ${uid}`
-    case 'made':
-      return `${owner} is created before`
-    case 'dropped':
-      return `${owner} is left out`
-  }
-}
-
-function summary(steps: readonly Step[], refused: number): string {
-  const created = steps.filter(({ type }) => type === 'create').length
-  return `${created} to create, ${steps.length - created - refused} there already, ${refused} refused.`
-}
-
-function nameOf({ kind, name, namespace }: ArchivedObject): string {
-  return `${kind}/${name}${namespace === '' ? '' : ` -n ${namespace}`}`
-}
-
-function write(line: string): void {
-  process.stdout.write(`${lineOf(line)}\n`)
 }

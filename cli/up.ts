@@ -8,6 +8,7 @@ import {
   addKindsOption,
   addLockOption,
   addPolicyOptions,
+  configFile,
   upConfig,
 } from './config.ts'
 import { addAuthorityOptions } from './http-authority.ts'
@@ -41,6 +42,12 @@ export function addUp(program: Command): void {
       const { createLogger } = await import('../runtime/logger.ts')
       keepCompiled()
       const logger = createLogger('kinfold', config.logLevel)
+      // One file may serve both; who expects Kafka here would look for the events there in vain.
+      if (configFile(flags)['kafka'] !== undefined) {
+        const hint = 'kinfold watcher, graph and reaper take it'
+        const message = 'the section kafka is not for up, whose log is in its data directory'
+        logger.log('warn', message, { config: flags.config, hint })
+      }
       const clusters = openClusters(config.kubeconfig, config.contexts)
       try {
         await runEmbedded(config, clusters, logger, stopSignal())

@@ -32,6 +32,8 @@ const LIMITS = {
   requestTimeout: 30_000,
 }
 const MOST_CONNECTIONS = 1_000
+/** That any route may take. */
+const METHODS = ['GET', 'HEAD', 'POST'] as const
 
 export interface HttpSettings {
   /** `HOST:PORT` to listen on. */
@@ -110,9 +112,13 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   const server = fastify({ logger: false, forceCloseConnections: true, ...LIMITS })
   server.server.maxConnections = MOST_CONNECTIONS
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
-  server.setNotFoundHandler(async (request, reply) =>
-    problem(reply, new Problem(404, `there is no ${request.url}`)),
-  )
+  server.setNotFoundHandler(async ({ method, url }, reply) => {
+    const [path = ''] = url.split('?')
+    const takes = METHODS.filter((each) => server.hasRoute({ method: each, url: path })).join(', ')
+    if (takes === '') return problem(reply, new Problem(404, `there is no ${url}`))
+    reply.header('allow', takes)
+    return problem(reply, new Problem(405, `${path} takes ${takes}, and no ${method}`))
+  })
   if (token !== undefined || authority !== undefined) addToken(server, token, authority)
   else addHostCheck(server, advertise)
   addHealth(server, parts, token !== undefined || authority !== undefined)

@@ -163,6 +163,20 @@ test('a question that cannot be answered says why', async (t) => {
   }
 })
 
+test('a method that a path does not take is refused with those that it does', async (t) => {
+  const server = await serve(t)
+  for (const [method, path, takes] of [
+    ['POST', '/v1/tree?kind=pods&name=b', 'GET, HEAD'],
+    ['PUT', '/readyz', 'GET, HEAD'],
+    ['GET', '/v1/directives', 'POST'],
+  ] as const) {
+    const answer = await server.get(path, { method })
+    equal(answer.status, 405, path)
+    equal(answer.headers.get('allow'), takes)
+    match(((await answer.json()) as { detail: string }).detail, /^\/\S+ takes .*, and no /)
+  }
+})
+
 test('a plan and a cascade are answered, or say why not and what to ask instead', async (t) => {
   const server = await serve(t)
   const plan = await server.get('/v1/plan?kind=deployment&name=web&namespace=ns&limit=1')

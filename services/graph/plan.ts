@@ -6,6 +6,8 @@
  *
  * Not here: what each command would do (plan-run.ts), the fold over overlays (rehearsal.ts), words and tables (cli/plan.ts).
  */
+import { brokenBecause } from '../../core/breaker.ts'
+import { pausedBecause } from '../../core/directive.ts'
 import { clusterOf, policyOf } from '../../core/graph.ts'
 import { InvariantError, invariant } from '../../core/invariant.ts'
 import type { ClusterId, PropagationPolicy, Uid } from '../../core/object.ts'
@@ -98,7 +100,7 @@ export function createPlanner(
         const name = await view.read(() => view.clusterName(cluster))
         const turns = new Turns(clock)
         const isWhole = !run.isCut && !isTorn && view.partial() === ''
-        const holds = await view.read(() => holdsOf(view, run.evidence()))
+        const holds = await view.read(() => holdsOf(view, cluster, run.evidence()))
         return {
           answer: await answerOf(
             await run.objects(name, turns),
@@ -156,8 +158,10 @@ function unsynced({ readers }: View, cluster: ClusterId): string {
   return out === 0 ? '' : `${out} kinds of the cluster are not listed yet`
 }
 
+/** What the orders and the policy of now would have wait; the plan itself is the same without them. */
 function holdsOf(
   { readers }: View,
+  cluster: ClusterId,
   evidence: ReadonlyMap<EvidenceClass, number>,
 ): readonly string[] {
   const [reader] = readers
@@ -169,6 +173,9 @@ function holdsOf(
   if (mode === 'dry-run') {
     holds.push('mode dry-run only asks the server: nothing that Kinfold does would happen')
   }
+  const paused = pausedBecause(reader, cluster)
+  const broken = readers.map((each) => brokenBecause(each, cluster)).find((text) => text !== '')
+  holds.push(...[paused, broken ?? ''].filter((text) => text !== ''))
   const times = { E1: waits.e1Ms, E2: waits.e2Ms, E3: waits.e3Ms } as const
   for (const each of ['E1', 'E2', 'E3'] as const) {
     const count = evidence.get(each) ?? 0

@@ -187,6 +187,12 @@ test('a plan is the same under every policy, and says what the present one would
   }
 })
 
+test('a plan says that its cluster is paused', async (t) => {
+  const asked = await ask(t, [...FAMILY, 'pause'])
+  const plan = await asked.plan('deploy-web', 'Background')
+  match(plan.holds.join(), /^paused by ann .*; "kinfold resume --cluster test" lets it go$/)
+})
+
 test('a plan counts what would have to wait', async (t) => {
   const story = [
     'put rs/a',
