@@ -153,13 +153,16 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const node = nodeOf(step.graph, cluster, uid)
   if (node !== undefined && isSamePlace(node.object, place)) return
   const former = ownerOf(step.graph, cluster, uid, place)
-  const isWatchedThere = isMonitored(kindOf(step.graph, cluster, place))
-  // What a look told, a look takes back; and where nobody watches, nobody else would.
-  if (former?.proof != null && former.proof.command === null && isWatchedThere) {
+  const isWatchedOrGone = kindOf(step.graph, cluster, place)?.phase !== 'unmonitored'
+  const wasSeenToGo = former?.proof != null && former.proof.command === null
+  // What a look told, a look takes back; and where nobody watches and looks can be made, nobody else would.
+  if (wasSeenToGo && isWatchedOrGone) {
     // Seen deleted, and there: the cluster may have gone back in time. A relist tells.
     askRelist(step, cluster, place, `${place.name} was found after its deletion was seen`)
     return drop(step, 'its deletion was seen')
   }
+  // A look that was on its way for long may tell of before: the next one says whether it lives.
+  const markSeen = wasSeenToGo ? former.orphanedAt : null
   const checks = (former?.checks ?? 0) + 1
   // No monitor may ever tell that it goes.
   const lookAt = state.now + backoffMs(checks + 5)
@@ -168,7 +171,7 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     type: 'Owner',
     state: 'found',
     proof: null,
-    orphanedAt: markOfFound(phase, former, step.at.timestamp),
+    orphanedAt: markOfFound(phase, former, step.at.timestamp) ?? markSeen,
     phase,
     position: step.at.position,
     checks,

@@ -38,7 +38,7 @@ test('an owner that nobody watches is looked for every ten minutes at most, howe
   }
   looksIn(world, HOUR_BEATS)
   const looks = looksIn(world, 6 * HOUR_BEATS)
-  ok(looks >= 6 && looks <= 36, `${looks} looks in six hours`)
+  ok(looks >= 30 && looks <= 36, `${looks} looks in six hours`)
 })
 
 test('an owner that did not come back with its cluster by a look is there when another look finds it', () => {
@@ -69,4 +69,51 @@ test('an owner whose deletion was seen is there when a look finds it once nobody
     [],
   )
   match(world.step('why pod/a').join(), /keep: .* "w" exists/)
+})
+
+test('a look takes back what a look told also where the kind is watched', () => {
+  const world = new World()
+  world.begin()
+  world.tell(world.put('pod/a <- rs/w'))
+  world.tell(world.absent('rs/w'))
+  const told = world.tell(world.found('rs/w'))
+  deepEqual(
+    told.filter((line) => line.includes('relist')),
+    [],
+  )
+  match(world.step('why pod/a').join(), /keep: .* "w" exists/)
+})
+
+test('a look that comes late lets no dependent of an owner that was orphaned go', () => {
+  const lived = (...late: readonly string[]): readonly string[] => {
+    const world = new World()
+    world.begin()
+    for (const line of ['put rs/w', 'put pod/a <- rs/w']) world.step(line)
+    world.step('put rs/w [deleting orphan]')
+    world.tell(world.remove('rs/w'))
+    world.tell(world.served('rs', false))
+    for (const line of [...late, 'put pod/late <- rs/w', 'beat 700', 'absent rs/w', 'beat 10'])
+      world.step(line)
+    return world.folder.commands
+      .filter(({ target }) => target.name === 'late')
+      .map(({ type }) => type)
+      .slice(-1)
+  }
+  deepEqual(lived(), ['OrphanDependent'])
+  deepEqual(lived('found rs/w'), ['OrphanDependent'])
+})
+
+test('a look that comes late changes nothing of an owner whose kind went', () => {
+  const world = new World()
+  world.begin()
+  for (const line of ['serve widget', 'relist widget', 'put widget/w', 'put pod/a <- widget/w'])
+    world.step(line)
+  for (const line of [
+    'delete widget/w',
+    'settle pod/a blocked',
+    'unserve widget',
+    'found widget/w',
+  ])
+    world.step(line)
+  ok(!world.step('why pod/a').join().includes('keep'))
 })

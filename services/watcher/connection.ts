@@ -126,6 +126,8 @@ export class Connection {
         if (await within(clock, limitMs, signal, ask)) {
           // Another cluster under the same name counts its own versions (F30); a watch that still speaks says nothing of who answers now.
           if (await this.#identifies(signal)) onRewound()
+          // What was found is not forgotten when it cannot be asked again soon.
+          else this.#lostMs = clock.monotonicMs()
           return false
         }
         this.#comparedMs = askedMs

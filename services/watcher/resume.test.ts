@@ -403,6 +403,33 @@ for (const { what, path, begin, how, unanswered, ...config } of COMING) {
   })
 }
 
+test('a restore that is seen once is not forgotten while the server neither says who it is nor its version', async () => {
+  await started()
+  for (const name of ['b', 'c', 'd']) await rig.create(CONFIG_MAPS, name)
+  await rig.clock.advance(10_000)
+  // A watch has just spoken, and hangs on to what is no more.
+  await rig.create(CONFIG_MAPS, 'e')
+  rig.server = rig.newServer(1)
+  await rig.create(CONFIG_MAPS, 'a')
+  let next: 'version' | 'identity' | 'nothing' = 'version'
+  rig.broken = ({ path }) => {
+    if (/limit=1(&|$)/.test(path)) {
+      if (next !== 'version') return answered(429, {})
+      next = 'identity'
+    }
+    if (!path.endsWith('/kube-system') || next !== 'identity') return undefined
+    next = 'nothing'
+    return answered(503, {})
+  }
+  await rig.until(() => next === 'nothing', 'it was seen')
+  const { heartbeats } = rig.watcher.status().counters
+  await rig.clock.advance(30_000)
+  equal(rig.watcher.status().counters.heartbeats, heartbeats)
+  equal(rig.watcher.status().connected, false)
+  rig.broken = () => undefined
+  await rig.until(() => rig.watcher.status().clusterEpoch === 2, 'it is told')
+})
+
 test('a cluster that cannot be seen has no heartbeat, and the log is told until it can again', async () => {
   await started()
   rig.broken = () => {
