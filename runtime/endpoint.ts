@@ -114,7 +114,9 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
   server.setNotFoundHandler(async ({ method, url }, reply) => {
     const [path = ''] = url.split('?')
-    const takes = METHODS.filter((each) => server.hasRoute({ method: each, url: path })).join(', ')
+    // `hasRoute` takes patterns, and no path of ours has one.
+    const methods = /[:*(]/.test(path) ? [] : METHODS
+    const takes = methods.filter((each) => server.hasRoute({ method: each, url: path })).join(', ')
     if (takes === '') return problem(reply, new Problem(404, `there is no ${url}`))
     reply.header('allow', takes)
     return problem(reply, new Problem(405, `${path} takes ${takes}, and no ${method}`))

@@ -37,7 +37,10 @@ export async function unsettledCommands(data: string): Promise<string[]> {
       open.set(command.id, `${command.type} ${command.target.name} ${command.id}`)
   }
   for (const event of await recordsOf(data, 'events')) {
-    if ('command' in event && typeof event.command === 'string') open.delete(event.command)
+    if (event.type === 'CommandSettled') open.delete(event.command)
+    // A gate tells of owners, too, in the name of a command that is still under way.
+    const isAnswer = event.type === 'OwnerFound' || event.type === 'OwnerAbsent'
+    if (isAnswer && open.get(event.command)?.startsWith('VerifyOwner ')) open.delete(event.command)
   }
   return [...open.values()]
 }

@@ -175,6 +175,7 @@ test('a method that a path does not take is refused with those that it does', as
     equal(answer.headers.get('allow'), takes)
     match(((await answer.json()) as { detail: string }).detail, /^\/\S+ takes .*, and no /)
   }
+  equal((await server.get('/:a(')).status, 404)
 })
 
 test('a plan and a cascade are answered, or say why not and what to ask instead', async (t) => {
