@@ -127,8 +127,13 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
       },
       {
         file: 'services/watcher/connection.ts',
-        from: 'onRewound()\n          return false',
-        to: 'void onRewound\n          return true',
+        from: 'this.#lostMs = clock.monotonicMs()\n          return false',
+        to: 'this.#lostMs = clock.monotonicMs()\n          return true',
+      },
+      {
+        file: 'services/watcher/connection.ts',
+        from: '(await this.#identifies(signal)) onRewound()',
+        to: '(await this.#identifies(signal)) void onRewound',
       },
     ],
     by: {
