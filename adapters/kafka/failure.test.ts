@@ -1,7 +1,7 @@
 /** What may pass is told apart from what a person has to mend, where kafkajs makes them look alike. */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { isPassing, logErrorOf } from './failure.ts'
+import { BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
 
 /** kafkajs exports no such class; it is known by its name. */
 function saslError(message: string): Error {
@@ -24,6 +24,57 @@ const CASES: readonly [text: string, mayPass: boolean][] = [
 for (const [text, mayPass] of CASES) {
   test(`"${text}" ${mayPass ? 'is a broker that goes away' : 'is for a person'}`, () => {
     const error = saslError(text)
+    equal(isPassing(error), mayPass)
+    equal(logErrorOf(error, 'reading', 'UNAVAILABLE').remedy, mayPass ? 'retry' : 'stop')
+  })
+}
+
+/** As kafkajs makes it of what Node says of a socket. */
+function connectionError(text: string, code: string): Error {
+  const message = `Connection error: ${text}`
+  return Object.assign(new Error(message), { name: 'KafkaJSConnectionError', code })
+}
+
+const AFTER_NAMES: readonly [what: string, error: Error, mayPass: boolean][] = [
+  [
+    'a topic that is new and is called after certificates',
+    new BrokerError(CODE.unknownTopicOrPartition, 'looking at the topic certificate.events'),
+    true,
+  ],
+  [
+    'topics not yet known that are called after certificates',
+    Object.assign(new Error('Topic certificate.events has no metadata yet'), {
+      name: 'KafkaJSTopicMetadataNotLoaded',
+    }),
+    true,
+  ],
+  [
+    'a host that no name server knows and is called after certificates',
+    connectionError('getaddrinfo ENOTFOUND certificate.invalid', 'ENOTFOUND'),
+    true,
+  ],
+  [
+    'a broker that goes away during the handshake',
+    connectionError(
+      'Client network socket disconnected before secure TLS connection was established',
+      'ECONNRESET',
+    ),
+    true,
+  ],
+  [
+    'a certificate of nobody known',
+    connectionError('self-signed certificate', 'DEPTH_ZERO_SELF_SIGNED_CERT'),
+    false,
+  ],
+  [
+    'a port that speaks something else',
+    connectionError('write EPROTO 00E8: error:0A00010B:SSL routines::wrong version', 'EPROTO'),
+    false,
+  ],
+]
+
+for (const [what, error, mayPass] of AFTER_NAMES) {
+  test(`${what} ${mayPass ? 'may pass' : 'is for a person'}`, () => {
     equal(isPassing(error), mayPass)
     equal(logErrorOf(error, 'reading', 'UNAVAILABLE').remedy, mayPass ? 'retry' : 'stop')
   })

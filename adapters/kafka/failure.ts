@@ -96,7 +96,7 @@ export function logErrorOf(error: unknown, doing: string, otherwise: LogErrorCod
   const permanent = permanentOf(error, doing)
   if (permanent !== undefined) return permanent
   const text = textOf(error)
-  const hint = text === HUNG_UP ? '' : (HINTS[otherwise] ?? '')
+  const hint = text === HUNG_UP || text === NO_HANDSHAKE ? '' : (HINTS[otherwise] ?? '')
   return new LogError(otherwise, `${doing} failed: ${text}${hint}`, { cause: error })
 }
 
@@ -109,6 +109,9 @@ const HINTS: { readonly [Code in LogErrorCode]?: string } = {
 /** Some refuse in this way alone. */
 const HUNG_UP =
   'the broker closed the connection; if it always does, the port may want TLS (--tls-ca) or a login (--sasl), or be no port for clients'
+
+const NO_HANDSHAKE =
+  'the TLS connection failed (the broker closed it during the handshake); if it always does, see --tls-cert, and whether the port speaks TLS'
 
 /** Kafka's words for these say less than the name of what was asked for. */
 const SENTENCES: Readonly<Record<number, (what: string) => string>> = {
@@ -145,8 +148,9 @@ function permanentOf(error: unknown, doing: string): LogError | undefined {
 function sentenceOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const cause = rootOf(error)
-  const byCode = SENTENCES[codeOf(error) ?? CODE.none]
-  if (byCode !== undefined) return byCode(whatOf(error) ?? wordsOf(cause))
+  // An answer says what it is by its code alone: its words hold names that anybody may choose.
+  const code = codeOf(error)
+  if (code !== undefined) return SENTENCES[code]?.(whatOf(error) ?? wordsOf(cause))
   const text = wordsOf(cause)
   if (cause.name === 'KafkaJSSASLAuthenticationError' && !isCutOff(text)) {
     return `the brokers refuse these credentials (${text}); see --sasl and its files`
@@ -154,11 +158,24 @@ function sentenceOf(error: unknown): string | undefined {
   if (cause.name === 'KafkaJSServerDoesNotSupportApiKey' || /not supported.*api key/i.test(text)) {
     return `the broker is too old or too new (${text}): Kinfold speaks to Kafka 2.8 to 4.x`
   }
-  if (/certificate|self-signed|altname|SSL routines|EPROTO|secure TLS connection/i.test(text)) {
+  if (isRefusedHandshake(cause)) {
     return `the TLS connection failed (${text}); see --tls-ca, --tls-cert, and whether the port speaks TLS`
   }
   return undefined
 }
+
+/** What the network says may hold the name of a host, and passes; a connection that ends in the midst of the handshake may be a broker that restarts. */
+function isRefusedHandshake(cause: Error): boolean {
+  if (cause.name.startsWith('KafkaJS') && cause.name !== 'KafkaJSConnectionError') return false
+  const { code } = cause as { code?: unknown }
+  if (typeof code === 'string' && NETWORK.has(code)) return false
+  return /certificate|self-signed|altname|SSL routines|EPROTO/i.test(cause.message)
+}
+
+const NETWORK: ReadonlySet<string> = new Set([
+  ...['EAI_AGAIN', 'ECONNABORTED', 'ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH'],
+  ...['ENETUNREACH', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT'],
+])
 
 /** With the name of what was asked for, where anybody has said it. */
 function whatOf(error: Error): string | undefined {
@@ -210,6 +227,7 @@ function textOf(error: unknown): string {
 /** Without what kafkajs and Node say beside the matter. */
 function wordsOf({ name, message }: Error): string {
   if (name === 'KafkaJSConnectionClosedError') return HUNG_UP
+  if (/before secure TLS connection was established/.test(message)) return NO_HANDSHAKE
   if (message === 'Broker not connected') return 'nobody there answers'
   return message
     .replace(/^Connection error: /, '')
