@@ -442,6 +442,8 @@ export class World {
       case 'reject':
       case 'close-breaker':
         return [this.#ruling(word, first)]
+      case 'breaker':
+        return [{ type: 'BreakerOpened', cluster: this.#at.cluster, openedAt: 1, because: rest }]
       case 'unreadable':
         return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]
       default:

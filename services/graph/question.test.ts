@@ -193,6 +193,15 @@ test('a plan says that its cluster is paused', async (t) => {
   match(plan.holds.join(), /^paused by ann .*; "kinfold resume --cluster test" lets it go$/)
 })
 
+test('a plan says that the breaker of its cluster is open, until a person closes it', async (t) => {
+  const story = [...FAMILY, 'policy enforce guarded', 'breaker a test']
+  const asked = await ask(t, story)
+  const [broken, ...others] = (await asked.plan('deploy-web', 'Background')).holds
+  match(broken ?? '', /^the breaker is open since .*: a test; "kinfold close-breaker"/)
+  await asked.tell(['close-breaker'])
+  deepEqual((await asked.plan('deploy-web', 'Background')).holds, others)
+})
+
 test('a plan counts what would have to wait', async (t) => {
   const story = [
     'put rs/a',
