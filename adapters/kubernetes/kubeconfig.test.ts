@@ -1,5 +1,5 @@
 /** Shows how contexts are found in kubeconfig files, what credentials they give, and what a mistake is called. */
-import { deepEqual, equal, match, rejects, throws } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -56,6 +56,18 @@ describe('a kubeconfig', () => {
     equal((await blue!.credentials(false)).headers['authorization'], 'Bearer blue-token')
     equal((await blue!.credentials(true)).headers['authorization'], 'Bearer new-token')
     equal((await blue!.credentials(false)).headers['authorization'], 'Bearer new-token')
+  })
+
+  test('may write a server’s scheme in capitals, and a slash behind it', async () => {
+    const written = config()
+      .replace('https://blue.example.com:6443', 'Https://blue.example.com:6443/')
+      .replace('http://green', 'HTTP://green')
+    const all = loadContexts({ kubeconfig: await file(written), contexts: ['blue', 'green'] })
+    deepEqual(
+      all.map(({ server }) => server),
+      ['https://blue.example.com:6443', 'http://green.example.com'],
+    )
+    for (const each of all) ok((await each.credentials(false)).headers['authorization'])
   })
 
   test('may leave credentials to a program', async () => {

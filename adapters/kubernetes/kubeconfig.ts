@@ -169,7 +169,7 @@ function contextOf(
   let current = selected(config, name, pluginTimeoutMs)
   return {
     name,
-    server,
+    server: asAsked(server),
     proxyUrl,
     credentials: async (afresh) => {
       if (afresh) current = selected(load(source), name, pluginTimeoutMs)
@@ -184,7 +184,7 @@ function selected(config: KubeConfig, name: string, pluginTimeoutMs: number): Ku
   copy.loadFromOptions({
     // `applyToHTTPSOptions` also makes an agent that we do not use, and that refuses plain http unless TLS goes unverified anyway.
     clusters: config.clusters.map((it) =>
-      it.server?.startsWith('http:') ? { ...it, skipTLSVerify: true } : it,
+      isUrl(it.server ?? '', ['http:']) ? { ...it, skipTLSVerify: true } : it,
     ),
     users: config.users,
     contexts: config.contexts,
@@ -237,6 +237,12 @@ function tlsOf(options: RequestOptions): TlsOptions {
 
 function isUrl(text: string, protocols: readonly string[]): boolean {
   return URL.canParse(text) && protocols.includes(new URL(text).protocol)
+}
+
+/** A URL may be written in several ways, with a scheme in capitals too. */
+function asAsked(server: string): string {
+  const { origin, pathname } = new URL(server)
+  return origin + pathname.replace(/\/+$/, '')
 }
 
 function nameOf(source: Source): string {
