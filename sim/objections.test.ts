@@ -61,6 +61,19 @@ function rigFor(policy: Policy): Rig {
 const orphan = (rig: Rig, more: object = {}): ApiObject =>
   rig.make('secrets', 'it', { ownerReferences: [GONE], ...more })
 
+/** Of the only owner, which is named by a version that nobody serves. */
+function dropAfterRestore(rig: Rig, back: number): void {
+  const { name, uid } = rig.make('configmaps', 'owner').metadata
+  rig.site.user('DELETE', `${AT}/configmaps/owner`, { propagationPolicy: 'Orphan' })
+  rig.site.restore(back)
+  const ownerReferences = [{ apiVersion: 'v1beta1', kind: 'ConfigMap', name, uid }]
+  const it = rig.make('secrets', 'it', { ownerReferences })
+  rig.patch(it, [
+    { op: 'test', path: '/metadata/uid', value: it.metadata.uid },
+    { op: 'remove', path: '/metadata/ownerReferences/0' },
+  ])
+}
+
 interface Case {
   readonly what: string
   readonly policy?: Policy
@@ -160,6 +173,16 @@ const cases: readonly Case[] = [
       }
     },
     objection: /40 effects on one object \(I18\)/,
+  },
+  {
+    what: 'a drop of what was deleted with its dependents orphaned, and then set back to before it was made',
+    act: (rig) => dropAfterRestore(rig, 2),
+    objection: null,
+  },
+  {
+    what: 'a drop of what was deleted with its dependents orphaned, and then set back to life',
+    act: (rig) => dropAfterRestore(rig, 1),
+    objection: /owner, which cannot be resolved/,
   },
   {
     what: 'a second delete of one uid',

@@ -72,9 +72,13 @@ function ownerOf(
   return owner?.metadata.uid === uid ? owner : 'absent'
 }
 
-function isGoing(server: ApiServer, dependent: ApiObject, reference: Reference): boolean {
-  const owner = ownerOf(server, dependent, reference)
-  return typeof owner === 'object' && owner.metadata.deletionTimestamp !== undefined
+/** Whatever version names it: it is the same object. */
+function lives(server: ApiServer, { kind, metadata }: ApiObject): boolean {
+  const known = Object.entries(KINDS).find(([called]) => called.endsWith(`/${kind}`))
+  if (known === undefined) return false
+  const [group, resource] = known[1]
+  const now = server.object(group, resource, metadata.namespace ?? '', metadata.name)
+  return now?.metadata.uid === metadata.uid && now.metadata.deletionTimestamp === undefined
 }
 
 /** Why this effect of Kinfold's is wrong; empty when it is right. */
@@ -186,8 +190,10 @@ function objectionToPatch(
     const ground = liveness(judged, before, reference)
     // Its finalizer went, by us, and something else holds it: it is as good as gone.
     if (isOrphaned(judged.onceOrphaned, before, reference)) continue
+    // Of one that is on its way out, or that the restore took back whole.
+    const was = judged.orphanedBefore.get(reference.uid)
     const mayHaveAsked = isOrphaned(judged.orphanedBefore, before, reference)
-    if (mayHaveAsked && isGoing(judged.server, before, reference)) continue
+    if (was !== undefined && mayHaveAsked && !lives(judged.server, was)) continue
     if (ground === 'live') return `it drops ${reference.name}, which lives`
     if (ground === 'unresolvable') return `it drops ${reference.name}, which cannot be resolved`
   }
