@@ -10,6 +10,7 @@ import { answer, cutShort, plain, refusal, textOf } from './answer.ts'
 import type { Fault, FaultContext } from './faults.ts'
 import type { Passage } from './network.ts'
 import type { Site } from './site.ts'
+import type { Slot } from './slot.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -347,5 +348,13 @@ export function swap(context: FaultContext): () => void {
     error instanceof Error && ['WatcherError', 'TwinError'].includes(error.name)
   world.excuses.add(excuse)
   // Somebody who was asleep, or met the other one at its start, finds out any time later.
-  return () => world.network.route(site.name, site)
+  return () => {
+    world.network.route(site.name, site)
+    // Whoever corrects an address starts again what met another cluster there: a reaper keeps to the one that it met first (docs/deploy.md).
+    for (const slot of world.slots) if (hasMetAnother(slot, site)) slot.terminate()
+  }
+}
+
+function hasMetAnother({ process }: Slot, { name, id }: Site): boolean {
+  return process?.connected.some((met) => met.cluster.name === name && met.id !== id) === true
 }

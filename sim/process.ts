@@ -37,6 +37,8 @@ export interface Process {
   readonly watchers: readonly Watcher[]
   readonly graph: Graph | undefined
   readonly reaper: Reaper | undefined
+  /** The clusters that its reaper met, each under the name that led there then. */
+  readonly connected: readonly ConnectedCluster[]
   /** Rejects with what it died of. Never settles once it was killed. */
   readonly ended: Promise<void>
 }
@@ -89,7 +91,7 @@ export function startProcess(world: WholeWorld, slot: Slot, incarnation: Incarna
   }
   const ended = together(loops, stop.signal)
   ended.catch(() => undefined)
-  return { incarnation, stop, watchers, graph, reaper, ended }
+  return { incarnation, stop, watchers, graph, reaper, connected, ended }
 }
 
 function clusterOf({ world, incarnation, clock, random }: Parts, name: string): Cluster {
