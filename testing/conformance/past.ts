@@ -13,10 +13,14 @@ export interface Placed {
   readonly namespace: 0 | 1
 }
 
-export interface Drafted extends Placed {
+export interface Dependent extends Placed {
+  /** All it ever had. */
+  readonly references: readonly ReferenceSpec[]
+}
+
+export interface Drafted extends Dependent {
   readonly finalizers: readonly string[]
   readonly isLeaf: boolean
-  /** All it ever had. */
   readonly references: ReferenceSpec[]
 }
 
@@ -61,6 +65,11 @@ export function isAmiss(
 ): boolean {
   if (to === undefined) return false
   return ['name', 'kind', 'unknown-kind'].includes(flaw) || !isLegal(dependent, objects[to]!)
+}
+
+/** RULES.renamed. */
+export function isRenamed({ references }: Dependent, { to, flaw }: ReferenceSpec): boolean {
+  return references.some((had) => had.to === to && had.flaw !== flaw)
 }
 
 /** RULES.misnamed: by what is held, or cannot be judged. */

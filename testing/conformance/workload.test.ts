@@ -64,6 +64,18 @@ test('what is held names amiss only without blocking', () => {
   })
 })
 
+test('an object never names an owner in another way than it first did', () => {
+  leavesOut((action, { references }) => {
+    if (action.type !== 'refer') return undefined
+    const had = references.get(action.slot) ?? []
+    const again = action.references.flatMap((spec) => {
+      return had.flatMap(({ to, flaw }) => (to === spec.to ? [flaw === spec.flaw] : []))
+    })
+    if (again.length === 0) return undefined
+    return again.every((isSame) => isSame) ? 'near' : 'left out'
+  })
+})
+
 function leavesOut(look: Look): void {
   const wrong: string[] = []
   let near = 0

@@ -9,6 +9,7 @@ import { type Chance, seeded } from '../seeded.ts'
 import type { Action, Flaw, MakeAction, ReferenceSpec, Slot, Step } from './action.ts'
 import { PRIORITY_CLASS, REALM, WIDGET } from './kinds.ts'
 import {
+  type Dependent,
   emptyPast,
   hasForeground,
   hasOrphan,
@@ -16,6 +17,7 @@ import {
   isForeground,
   isLegal,
   isNamedAmiss,
+  isRenamed,
   isTakenForRing,
   isUnresolvable,
   mayBeOrphaned,
@@ -38,6 +40,8 @@ export const RULES = {
     'an object with a reference that cannot be resolved does not block: upstream waits for it for ever, Kinfold does not',
   sameUid:
     'one reference a uid: upstream drops references by uid and takes the right one along with the wrong one',
+  renamed:
+    'a reference keeps the kind, version and name by which an object first named that uid: upstream does not look at a change that keeps the uid (B10), Kinfold does',
   misnamed:
     'whom a reference that stays names by its uid and not at its place is never orphaned, and such a reference does not block: upstream goes by the uid alone (B11), Kinfold by both',
   ownOrphan:
@@ -107,10 +111,11 @@ function make(state: State, count: number, hasFlaws: boolean): Step {
     const slot = objects.length
     const kind = chance.pick(KINDS)
     const namespace = chance.next() < 0.7 ? 0 : 1
-    const named = referencesOf(state, { kind, namespace }, hasFlaws ? before : slot, hasFlaws)
+    const dependent: Dependent = { kind, namespace, references: [] }
+    const named = referencesOf(state, dependent, hasFlaws ? before : slot, hasFlaws)
     const finalizers = finalizersOf(state, named, hasFlaws)
     const references = finalizers.includes(HOLD)
-      ? named.map((spec) => unblockedIfAmiss(state, { kind, namespace }, spec))
+      ? named.map((spec) => unblockedIfAmiss(state, dependent, spec))
       : named
     const mayHaveDependents = !hasHolds || isPlain(references)
     const isLeaf = !mayHaveDependents || chance.next() < 0.2
@@ -138,7 +143,7 @@ function finalizersOf(
 
 function referencesOf(
   state: State,
-  dependent: Placed,
+  dependent: Dependent,
   below: Slot,
   hasFlaws: boolean,
   mustBePlain = false,
@@ -165,7 +170,7 @@ function referencesOf(
 
 function referenceOf(
   state: State,
-  dependent: Placed,
+  dependent: Dependent,
   below: Slot,
   hasFlaws: boolean,
 ): ReferenceSpec | undefined {
@@ -191,7 +196,7 @@ function referenceOf(
       : ['none', 'name', 'kind', 'unknown-kind']
   const spec = { to, flaw: isFlawed ? chance.pick(flaws) : 'none', blocking }
   const isForNone = isAmiss(state, dependent, spec) && hasOrphan(objects[to]!)
-  return isForNone ? undefined : spec
+  return isForNone || isRenamed(dependent, spec) ? undefined : spec
 }
 
 function unblockedIfAmiss(state: State, dependent: Placed, spec: ReferenceSpec): ReferenceSpec {
