@@ -71,7 +71,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   },
   restore: {
     says: 'a changelog of many keys into an empty store, and Kafka Streams doing the same',
-    options: { keys: 1_000_000, partitions: 8, rounds: 3 },
+    options: { keys: 1_000_000, partitions: 8, rounds: 3, streams: 1 },
     policies: [],
     isOverKafka: true,
     run: async (options) => await benchRestore(options as RestoreOptions),

@@ -6,9 +6,11 @@
 import { join } from 'node:path'
 import { openLink } from '../adapters/kafka/inside.ts'
 import { Sender } from '../adapters/kafka/sender.ts'
+import { POSITION_KEY } from '../core/key.ts'
 import { objectKey } from '../core/partition.ts'
 import { FENCE_KEY, type Produced } from '../ports/log.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { firstPosition } from '../services/graph/batch.ts'
 import { startOurs } from './fold.ts'
 import type { Field, Turn } from './kafka-field.ts'
 import { codec, everyPartition, say, settingsOf, startField } from './kafka-field.ts'
@@ -23,6 +25,8 @@ export interface RestoreOptions extends Readonly<Record<string, number>> {
   readonly keys: number
   readonly partitions: number
   readonly rounds: number
+  /** 0 leaves Kafka Streams out. */
+  readonly streams: number
 }
 
 const CONTENDERS = ['Kinfold', 'Kafka Streams'] as const
@@ -39,20 +43,21 @@ interface Restored {
   readonly peakMb: number
 }
 
-/** Records of one commit. */
+/** Records of one commit, beside the position that it ends with. */
 const CHUNK = 2_000
 const NONE = { perEvent: 0, keyBytes: 1, valueBytes: 1 }
 
 export async function benchRestore(options: RestoreOptions): Promise<Report> {
-  const folder = await buildStreamsPeer()
+  const { keys, partitions, rounds, streams } = options
+  const contenders = CONTENDERS.filter((name) => name === 'Kinfold' || streams > 0)
+  const folder = streams > 0 ? await buildStreamsPeer() : ''
   await using field = await startField()
-  const { keys, partitions, rounds } = options
   await using turn = await field.turn('restore', partitions)
   await fillChangelog(turn, keys)
-  await copyForStreams(field, turn)
+  if (streams > 0) await copyForStreams(field, turn)
   const measured: Restored[] = []
   for (let round = 0; round < rounds; round++) {
-    for (const contender of round % 2 === 0 ? CONTENDERS : CONTENDERS.toReversed()) {
+    for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
       const directory = join(turn.directory, `${contender}-${round}`)
       const result =
         contender === 'Kinfold'
@@ -62,7 +67,7 @@ export async function benchRestore(options: RestoreOptions): Promise<Report> {
       say(`${contender}, round ${round + 1}: ${rounded(result.restoringSeconds, 1)} s`)
     }
   }
-  const rows = CONTENDERS.map((name) => {
+  const rows = contenders.map((name) => {
     const each = measured.filter(({ contender }) => contender === name)
     const of = (which: Exclude<keyof Restored, 'contender'>, digits: number): number =>
       rounded(median(each.map((one) => one[which])), digits)
@@ -108,10 +113,12 @@ async function fillChangelog({ log }: Turn, keys: number): Promise<void> {
         }
       }
       const all = records()
+      const position = firstPosition(partition, partitions)
+      const last = { key: POSITION_KEY, value: codec.encode(position) }
       for (let left = Math.ceil(keys / partitions); left > 0; left -= CHUNK) {
         const count = Math.min(left, CHUNK)
         const changelog = Array.from({ length: count }, () => all.next().value as Produced)
-        await task.commit({ outputs: [], changelog })
+        await task.commit({ outputs: [], changelog: [...changelog, last] })
       }
     }),
   )

@@ -52,16 +52,7 @@ export class Batch {
     this.#codec = codec
     this.#decoded = new DecodedValues(store, codec)
     this.#graph = graphOver(this.#decoded)
-    this.#position = from ?? {
-      type: 'Position',
-      partition,
-      partitions,
-      position: 0n,
-      state: NO_DIGEST,
-      outputs: NO_DIGEST,
-      foldVersion: FOLD_VERSION,
-      last: '',
-    }
+    this.#position = from ?? firstPosition(partition, partitions)
   }
 
   /** After the last record folded. */
@@ -203,5 +194,19 @@ export class Batch {
     this.#values.clear()
     this.#outputs.clear()
     this.#records = 0
+  }
+}
+
+/** Of a partition of which nothing was folded. */
+export function firstPosition(partition: number, partitions: number): Position {
+  return {
+    type: 'Position',
+    partition,
+    partitions,
+    position: 0n,
+    state: NO_DIGEST,
+    outputs: NO_DIGEST,
+    foldVersion: FOLD_VERSION,
+    last: '',
   }
 }

@@ -102,6 +102,8 @@ public final class Peer {
         StreamsConfig.producerPrefix(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG), 10_000);
     properties.put(
         StreamsConfig.consumerPrefix(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG), "earliest");
+    // The next round's would wait for this one's session otherwise.
+    properties.put(StreamsConfig.mainConsumerPrefix("internal.leave.group.on.close"), true);
     return properties;
   }
 

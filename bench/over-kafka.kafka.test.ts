@@ -1,0 +1,27 @@
+/** The benchmarks over Kafka run to their end with what is real; how fast anything is stands in RESULTS.md and is no test. */
+import { equal, ok } from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { missingKafka } from '../testing/kafka/jars.ts'
+import { benchFold } from './fold.ts'
+import { print } from './report.ts'
+import { benchRestore } from './restore.ts'
+
+const skip = missingKafka({ own: true })
+/** Kafka Streams is fetched and built by the command only. */
+const OURS = { partitions: 2, rounds: 1, streams: 0 }
+
+suite('the benchmarks over Kafka', { skip: skip ?? false }, () => {
+  test('a task takes over the changelog that the benchmark wrote', async () => {
+    const report = await benchRestore({ ...OURS, keys: 5_000 })
+    equal((report.measured as readonly unknown[]).length, 1)
+    ok(print(report).includes('| Kinfold '))
+  })
+
+  test('both ways of folding fold all events', async () => {
+    const options = { events: 6_000, living: 300, index: 0, processes: 0 }
+    const report = await benchFold({ ...OURS, ...options })
+    const { measured } = report.measured as { measured: readonly unknown[] }
+    equal(measured.length, 2)
+    ok(print(report).includes('| two processes '))
+  })
+})
