@@ -27,10 +27,12 @@ export function ringPage(
 ): {
   readonly prefix: string
   readonly after: string
+  readonly edgesOf: { readonly cluster: ClusterId; readonly uid: Uid }
 } {
   const { current } = ringOf(graph, cluster, root)
   const prefix = edgesPrefix(cluster, current)
-  return { prefix, after: visitOf(graph, cluster, root, current)?.cursor ?? '' }
+  const after = visitOf(graph, cluster, root, current)?.cursor ?? ''
+  return { prefix, after, edgesOf: { cluster, uid: current } }
 }
 
 /** One step of the walk: on to a dependent not visited yet, or back. True when the walk is over. */

@@ -71,6 +71,8 @@ export interface PageRequest {
   readonly prefix: string
   readonly after: string
   readonly limit: number
+  /** Whose edges these are: it is known how many there are (`dependentsOf`). Null for any other keys. */
+  readonly edgesOf: { readonly cluster: ClusterId; readonly uid: Uid } | null
 }
 
 /** What the first work on the agenda wants to look at; undefined when there is none. */
@@ -84,6 +86,7 @@ export function nextPage(graph: StateReader): PageRequest | undefined {
     prefix,
     after: work.cursor === '' ? startOf(graph, work) : work.cursor,
     limit: KEYS_PER_PAGE,
+    edgesOf: work.work === 'dependents' ? { cluster: work.cluster, uid: work.uid } : null,
   }
 }
 

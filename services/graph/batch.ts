@@ -10,7 +10,7 @@ import type { Event } from '../../core/event.ts'
 import type { Folding } from '../../core/fold.ts'
 import { finish, fold, pageOf, resume } from '../../core/fold.ts'
 import type { Graph } from '../../core/graph.ts'
-import { graphOver } from '../../core/graph.ts'
+import { dependentsOf, graphOver } from '../../core/graph.ts'
 import { invariant } from '../../core/invariant.ts'
 import { POSITION_KEY } from '../../core/key.ts'
 import { lineageOf } from '../../core/lineage.ts'
@@ -76,7 +76,9 @@ export class Batch {
   async fold(event: Event, at: At): Promise<Outcome> {
     const folding: Folding = fold(this.#graph, event, at)
     for (let page = pageOf(folding); page !== undefined; page = pageOf(folding)) {
-      resume(folding, await overlaidPage(this.#store, this.#graph, page))
+      const { edgesOf } = page
+      const stored = edgesOf && dependentsOf(this.#decoded, edgesOf.cluster, edgesOf.uid)
+      resume(folding, await overlaidPage(this.#store, this.#graph, page, stored ?? undefined))
     }
     const outcome = finish(folding)
     this.#gather(outcome, at)

@@ -1,25 +1,32 @@
 /**
  * A page of keys as the fold wants it: of the store, with the changes of an overlay laid over them.
  *
- * What must stay true: exactly the first `limit` keys, whatever of them is stored yet: a replay in other batches must see the same page.
+ * What must stay true: exactly the first `limit` keys, whatever of them is stored yet: a replay in other batches must see the same page. No more is asked of
+ * the store than it holds, where that is known: LevelDB looks for the key after the last one through all that was deleted behind it, which may be much.
  */
 import type { Graph } from '../../core/graph.ts'
 import type { PageRequest } from '../../core/work.ts'
 import type { Store } from '../../ports/store.ts'
 import { prefixRange } from '../../ports/store.ts'
 
+/** `storedMost`: so many keys are stored with the prefix, all in all. */
 export async function overlaidPage(
   store: Pick<Store, 'page'>,
   graph: Pick<Graph, 'overlaid'>,
-  { prefix, after, limit }: PageRequest,
+  { prefix, after, limit }: Pick<PageRequest, 'prefix' | 'after' | 'limit'>,
+  storedMost: number = Number.POSITIVE_INFINITY,
 ): Promise<readonly string[]> {
   const keys: string[] = []
   const { lt } = prefixRange(prefix, limit)
   let from = after
+  let left = storedMost
   while (keys.length < limit) {
     const gte = from === '' ? prefix : `${from}\0`
-    const stored = (await store.page({ gte, lt, limit })).map(([key]) => key)
-    const upTo = stored.length < limit ? undefined : stored[stored.length - 1]
+    const asked = Math.min(limit, left)
+    const page = asked === 0 ? [] : await store.page({ gte, lt, limit: asked })
+    const stored = page.map(([key]) => key)
+    left -= stored.length
+    const upTo = stored.length < asked ? undefined : stored[stored.length - 1]
     keys.push(...graph.overlaid(stored, { prefix, after: from, upTo }))
     if (upTo === undefined) break
     from = upTo
