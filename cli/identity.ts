@@ -3,6 +3,7 @@
  *
  * What must stay true: two contexts that are one cluster end the start; a cluster is known by its own answer, never by its name.
  */
+import type { ClusterId } from '../core/object.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import { ClusterError } from '../ports/cluster.ts'
@@ -14,6 +15,8 @@ import type { ConnectedCluster } from '../services/reaper/reaper.ts'
 const IDENTIFY_MS = 15_000
 /** Wait before it is asked again. */
 const AGAIN_MS = 5_000
+/** How often those who have said so are asked whether they are still the same. */
+const CHECK_EVERY_MS = 30_000
 
 /**
  * Those that say at once who they are. None at all, or two that are one, end the start with a sentence; where another answers, one that does
@@ -83,5 +86,61 @@ function refuseTwin({ id, cluster }: ConnectedCluster, all: readonly ConnectedCl
   throw new ExitError(
     EXIT.input,
     `contexts ${cluster.name} and ${twin.cluster.name} are one cluster (${id}): name it once`,
+  )
+}
+
+export interface IdentityWatch {
+  /** Why nothing is sent to it: it is another cluster now. Empty while it is not known to be. */
+  failure(cluster: Cluster): string
+  run(signal: AbortSignal): Promise<void>
+}
+
+/**
+ * Whoever acts upon a cluster keeps to the one that it met, and sends nothing where another answers by now. What is found there is met at the next start only, so a
+ * process that has no other cluster left ends, as one that watches them does (watching.ts). Who does not answer may well be who it was.
+ */
+export function watchIdentities(
+  clusters: readonly Cluster[],
+  known: readonly ConnectedCluster[],
+  clock: Clock,
+  logger: Logger,
+): IdentityWatch {
+  const others = new Map<Cluster, string>()
+
+  async function look({ id, cluster }: ConnectedCluster, signal: AbortSignal): Promise<void> {
+    const found = await identify(cluster, signal).catch((error: unknown) => {
+      if (signal.aborted || error instanceof ExitError) return undefined
+      throw error
+    })
+    if (found === undefined) return
+    const isNews = others.has(cluster) === (found.id === id)
+    others.delete(cluster)
+    if (found.id !== id) others.set(cluster, elsewhere(cluster, id, found.id))
+    if (!isNews) return
+    const reason = others.get(cluster)
+    if (reason === undefined)
+      logger.log('info', 'a cluster is itself again', { name: cluster.name })
+    else logger.log('error', 'a cluster is no longer acted upon', { reason })
+  }
+
+  return {
+    failure: (cluster) => others.get(cluster) ?? '',
+    async run(signal) {
+      while (!signal.aborted) {
+        await clock.sleep(CHECK_EVERY_MS, signal)
+        if (signal.aborted) return
+        await Promise.all(known.map((each) => look(each, signal)))
+        if (clusters.every((cluster) => others.has(cluster))) {
+          throw new ExitError(EXIT.failure, [...others.values()].join(' '))
+        }
+      }
+    },
+  }
+}
+
+function elsewhere({ name }: Cluster, expected: ClusterId, found: ClusterId): string {
+  return (
+    `"${name}" now answers as cluster ${found} and not as ${expected}, so nothing is sent there: ` +
+    'correct the address or the kubeconfig, or start again if it is meant.'
   )
 }

@@ -5,7 +5,7 @@ import type { ConnectedCluster } from '../services/reaper/reaper.ts'
 import { addArchiveOptions } from './archive-config.ts'
 import { openClusters } from './clusters.ts'
 import { addClusterOptions, addLockOption, addPolicyOptions } from './config.ts'
-import { identifyEach } from './identity.ts'
+import { identifyEach, watchIdentities } from './identity.ts'
 import { registerReaper } from './process-metrics.ts'
 import { checkOfLock } from './readiness.ts'
 import {
@@ -30,6 +30,7 @@ async function open(parts: ServiceParts): Promise<Service> {
   const { config, log, codec, clock, random, logger, meter } = parts
   const clusters = openClusters(config.kubeconfig, config.contexts)
   const connected: ConnectedCluster[] = []
+  const identities = watchIdentities(clusters, connected, clock, logger)
   const placement = parts.placement(0)
   const make = (url: string): ReturnType<typeof openReaper> =>
     openReaper({
@@ -47,7 +48,8 @@ async function open(parts: ServiceParts): Promise<Service> {
     checks: () => [
       ...clusters.map((cluster) => {
         const isKnown = connected.some((each) => each.cluster === cluster)
-        return { name: `cluster/${cluster.name}`, failure: isKnown ? '' : 'has not said who it is' }
+        const failure = isKnown ? identities.failure(cluster) : 'has not said who it is'
+        return { name: `cluster/${cluster.name}`, failure }
       }),
       ...(reaper?.status().locks ?? []).map(checkOfLock),
     ],
@@ -58,6 +60,7 @@ async function open(parts: ServiceParts): Promise<Service> {
       return [
         (signal) => made.run(signal),
         (signal) => identifyEach(clusters, connected, clock, logger, signal),
+        (signal) => identities.run(signal),
       ]
     },
     [Symbol.asyncDispose]: async () => {
