@@ -138,6 +138,25 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
     })
   })
 
+  test('topics that are missing are waited for by whoever does not make them, and a warning is said once', async (t) => {
+    const { application, kafka } = fresh()
+    keep('kubeconfig', NOWHERE)
+    const nowhere = ['--kubeconfig', join(folder, 'kubeconfig'), '--http', '127.0.0.1:0']
+    const { child, ended } = startKinfold(['reaper', ...kafka, ...nowhere])
+    t.after(() => child.kill('SIGKILL'))
+    let said = ''
+    child.stderr?.on('data', (chunk) => {
+      said += chunk
+    })
+    await eventually('it waits', async () => /waiting for topics/.test(said) || said)
+    equal((await runKinfold(['topics', 'apply', ...kafka])).code, 0, application)
+    await eventually('it serves', async () => /"serving"/.test(said) || said)
+    child.kill('SIGTERM')
+    const { stderr } = await ended
+    equal(stderr.match(/waiting for topics/g)?.length, 1, stderr)
+    equal(stderr.match(/1 copy of each topic on 1 broker/g)?.length, 1, stderr)
+  })
+
   const wrong: readonly [string, string, Readonly<Record<string, string>>, RegExp][] = [
     ['that is compacted', 'events', { 'cleanup.policy': 'compact' }, /cleanup\.policy is compact/],
     [
@@ -212,13 +231,22 @@ function scram(file: string): string[] {
   return ['--sasl', 'scram-sha-512', '--sasl-username', 'ann', ...password]
 }
 
-/** A graph process of an application that has nothing yet. */
-function fresh(): { readonly application: string; readonly graph: readonly string[] } {
+/** A kubeconfig of a cluster that nobody answers for. */
+const NOWHERE = `{ apiVersion: v1, kind: Config, current-context: blue,
+  clusters: [{ name: blue, cluster: { server: 'http://127.0.0.1:1' } }],
+  contexts: [{ name: blue, context: { cluster: blue, user: '' } }] }`
+
+/** An application that has nothing yet, and a graph process of it. */
+function fresh(): {
+  readonly application: string
+  readonly kafka: readonly string[]
+  readonly graph: readonly string[]
+} {
   count += 1
   const application = `input-${count}`
   const brokers = ['--brokers', plain.bootstrap.join(), '--application', application]
   const data = ['--data', join(folder, application), '--http', '127.0.0.1:0']
-  return { application, graph: ['graph', ...brokers, ...data] }
+  return { application, kafka: brokers, graph: ['graph', ...brokers, ...data] }
 }
 
 async function fails(

@@ -159,12 +159,18 @@ async function openLog(
 ): Promise<KafkaLog> {
   const { settings, replicas } = kafka
   const mayCreate = kafka.mayCreate && name === 'graph'
+  // Each try says it again.
+  const warnings = new Set<string>()
+  const warn = (reason: string): void => {
+    if (!warnings.has(reason)) logger.log('warn', 'Kafka', { reason })
+    warnings.add(reason)
+  }
   for (let isTold = false; ; isTold = true) {
     try {
       return await openKafkaLog({
         ...{ settings, partitions, replicas, mayCreate, clock },
         clientId: `kinfold-${name}`,
-        onWarning: (text) => logger.log('warn', 'Kafka', { reason: text }),
+        onWarning: warn,
       })
     } catch (error) {
       if (!(error instanceof LogError)) throw error
