@@ -96,11 +96,10 @@ export interface IdentityWatch {
 }
 
 /**
- * Whoever acts upon a cluster keeps to the one that it met, and sends nothing where another answers by now. What is found there is met at the next start only, so a
- * process that has no other cluster left ends, as one that watches them does (watching.ts). Who does not answer may well be who it was.
+ * Whoever acts upon a cluster keeps to the one that it met, and sends nothing where another answers by now. So that is told; only a person knows whether the other one
+ * is meant, so only a person's new start meets it. Who does not answer may well be who it was.
  */
 export function watchIdentities(
-  clusters: readonly Cluster[],
   known: readonly ConnectedCluster[],
   clock: Clock,
   logger: Logger,
@@ -120,7 +119,7 @@ export function watchIdentities(
     const reason = others.get(cluster)
     if (reason === undefined)
       logger.log('info', 'a cluster is itself again', { name: cluster.name })
-    else logger.log('error', 'a cluster is no longer acted upon', { reason })
+    else logger.log('error', 'a cluster is another one now', { name: cluster.name, reason })
   }
 
   return {
@@ -130,9 +129,6 @@ export function watchIdentities(
         await clock.sleep(CHECK_EVERY_MS, signal)
         if (signal.aborted) return
         await Promise.all(known.map((each) => look(each, signal)))
-        if (clusters.every((cluster) => others.has(cluster))) {
-          throw new ExitError(EXIT.failure, [...others.values()].join(' '))
-        }
       }
     },
   }
@@ -141,6 +137,6 @@ export function watchIdentities(
 function elsewhere({ name }: Cluster, expected: ClusterId, found: ClusterId): string {
   return (
     `"${name}" now answers as cluster ${found} and not as ${expected}, so nothing is sent there: ` +
-    'correct the address or the kubeconfig, or start again if it is meant.'
+    'correct the address or the kubeconfig, or start again if it is the right one.'
   )
 }

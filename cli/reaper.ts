@@ -30,7 +30,7 @@ async function open(parts: ServiceParts): Promise<Service> {
   const { config, log, codec, clock, random, logger, meter } = parts
   const clusters = openClusters(config.kubeconfig, config.contexts)
   const connected: ConnectedCluster[] = []
-  const identities = watchIdentities(clusters, connected, clock, logger)
+  const identities = watchIdentities(connected, clock, logger)
   const placement = parts.placement(0)
   const make = (url: string): ReturnType<typeof openReaper> =>
     openReaper({
