@@ -275,6 +275,26 @@ test('a changelog that loses its end under a task ends it at the next commit (F3
   )
 })
 
+test('an owner that goes in one batch with a dependent takes the stored ones along that are left', async () => {
+  const lines = [
+    'put rs/web',
+    'put pod/a <- rs/web!',
+    'put pod/b <- rs/web!',
+    'put pod/c <- rs/web!',
+  ]
+  const events = eventsOf([...lines, 'delete pod/a', 'delete rs/web'])
+  const log = memoryLog()
+  await appendAll(log, events.slice(0, -2))
+  await using running = runTask(log, emptyStore())
+  await running.caughtUp()
+  const last = events
+    .slice(-2)
+    .map((event) => ({ key: 'c/ns', value: codec.encode(event as never) }))
+  await log.append('events', 0, last)
+  await running.caughtUp()
+  deepEqual(names(await commandsOn(log)), ['DeleteObject b', 'DeleteObject c'])
+})
+
 test('what cannot be read goes to the dead letters, and its home is not judged (F47)', async () => {
   const log = memoryLog()
   const events = eventsOf(CASCADE)
