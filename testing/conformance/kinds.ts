@@ -32,6 +32,8 @@ export const DEFINITION: Kind = {
 export const WIDGET: Kind = kind('conformance.test/v1', 'Widget', 'widgets')
 export const WIDGET_NOT_PREFERRED = 'conformance.test/v1beta1'
 export const WIDGET_NOT_SERVED = 'conformance.test/v1alpha1'
+/** Defined and taken away by the scenarios themselves. */
+export const PASSING: Kind = kind('passing.conformance.test/v1', 'Passing', 'passings')
 export const REALM: Kind = { ...kind('conformance.test/v1', 'Realm', 'realms'), namespaced: false }
 
 export interface DefinitionOptions {

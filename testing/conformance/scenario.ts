@@ -12,7 +12,7 @@ export interface Scenario {
   readonly says: string
   /** Why kube-controller-manager's own collector may fail it. */
   readonly better?: string
-  /** It stops and starts the collector, so nothing else may run beside it. */
+  /** It stops and starts the collector, or needs one that is never killed: nothing else may run beside it. */
   readonly alone?: true
   run(world: World): Promise<void>
 }

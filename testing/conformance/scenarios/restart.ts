@@ -1,6 +1,7 @@
 /** A collector that is killed in the middle, or was not there when it happened: the result is the same. */
-import { CLUSTER_ROLE, CONFIG_MAP, type Made, SECRET } from '../../objects.ts'
-import { REALM, WIDGET } from '../kinds.ts'
+import { CLUSTER_ROLE, CONFIG_MAP, type Made, remove, SECRET } from '../../objects.ts'
+import { canary } from '../canary.ts'
+import { define, PASSING, REALM, WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
 import { blocking, FOREGROUND, HOLD, type Propagation, type World } from '../world.ts'
 
@@ -85,6 +86,23 @@ export const RESTARTS: readonly Scenario[] = [
       await world.still(refilled!, { deleting: true, finalizers: [FOREGROUND] })
       await world.finalize(held, [])
       await world.gone(held, refilled!)
+    },
+  },
+  {
+    rows: 'B51 B56 R13',
+    says: 'leaves what the objects of a kind had when they went with its definition while it was away',
+    alone: true,
+    async run(world) {
+      const definition = await define(world.plane, PASSING)
+      const owner = await world.make(PASSING, 'owner')
+      const kept = await world.make(CONFIG_MAP, 'kept', { owners: [owner] })
+      await canary(world.plane, [{ kind: PASSING, namespace: world.namespace }])
+      await world.collector.kill()
+      await remove(world.plane, definition)
+      await world.gone(owner)
+      await world.collector.start()
+      await canary(world.plane, [{ kind: CONFIG_MAP, namespace: world.namespace }])
+      await world.untouched(kept)
     },
   },
   {
