@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ServiceProcess } from '../testing/kinfold-services.ts'
 import { fill, say, startField } from './kafka-field.ts'
 import { startGraphs } from './latency.ts'
+import { memoryLimit } from './memory-limit.ts'
 import { cpuSeconds, type Memory, memoryOf } from './process-usage.ts'
 import type { Report } from './report.ts'
 import { machine, rounded } from './report.ts'
@@ -14,6 +15,8 @@ import { machine, rounded } from './report.ts'
 export interface HoldingOptions extends Readonly<Record<string, number>> {
   readonly objects: number
   readonly partitions: number
+  /** Of the process' memory in MB, mapped files included; 0 for none. */
+  readonly limit: number
 }
 
 const LOOK_MS = 5_000
@@ -22,7 +25,8 @@ const IDLE_MS = 60_000
 const IDLE_SHARE = 0.1
 
 export async function benchHolding(options: HoldingOptions): Promise<Report> {
-  const { objects, partitions } = options
+  const { objects, partitions, limit } = options
+  using limited = limit > 0 ? memoryLimit(limit) : undefined
   await using field = await startField()
   await using turn = await field.turn('holding', partitions)
   const ends = await fill(turn.log, { events: objects, living: undefined })
@@ -31,6 +35,7 @@ export async function benchHolding(options: HoldingOptions): Promise<Report> {
   try {
     const began = performance.now()
     await graph.start()
+    limited?.add(graph.pid)
     await graph.ready()
     await folded(graph, ends)
     const loadedMs = performance.now() - began

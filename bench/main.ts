@@ -85,7 +85,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   },
   holding: {
     says: 'very many objects folded over Kafka by one process: its memory when idle',
-    options: { objects: 1_000_000, partitions: 8 },
+    options: { objects: 1_000_000, partitions: 8, limit: 0 },
     policies: [],
     isOverKafka: true,
     run: async (options) => await benchHolding(options as HoldingOptions),
