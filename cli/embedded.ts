@@ -153,7 +153,6 @@ export async function runEmbedded(
         (either) => reaper.run(either),
         (either) => identifyEach(clusters, connected, clock, logger, either),
         (either) => index.run(either),
-        (either) => census.run(either),
         (either) => shadow.run(either),
         (either) => serveAddress(config, url, either),
       ],

@@ -70,7 +70,6 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     loops: ({ url, advertised }) => [
       (signal) => graph.run(advertised, signal),
       (signal) => index.run(signal),
-      (signal) => census.run(signal),
       (signal) => shadow.run(signal),
       (signal) => serveAddress(config, url, signal),
     ],

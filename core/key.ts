@@ -42,6 +42,8 @@ export function edgesPrefix(cluster: ClusterId, owner: Uid): string {
   return `edge/${clusterPart('', cluster)}/${part(owner)}/`
 }
 
+export const ALL_COUNTS_PREFIX = 'count/'
+
 export const countKey: (cluster: ClusterId, owner: Uid) => string = rememberedByUid(
   (cluster, owner) => `count/${clusterPart('', cluster)}/${part(owner)}`,
 )
@@ -68,6 +70,16 @@ export const ownerKey: (cluster: ClusterId, uid: Uid, coordinates: Coordinates) 
     (cluster, uid, coordinates) =>
       `owner/${clusterPart('', cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`,
   )
+
+/** Of an owner's count, by the coordinates that a place of it has. */
+export function ownerKeyOfCount(key: string, coordinates: string): string {
+  return `owner/${key.slice(ALL_COUNTS_PREFIX.length)}/${coordinates}`
+}
+
+/** Of a key of `ownerKey` that of its edges' count. */
+export function countKeyOfOwner(key: string): string {
+  return ALL_COUNTS_PREFIX + key.slice('owner/'.length, key.lastIndexOf('/'))
+}
 
 const kindKeyOf = rememberedByKind((cluster, kind) => kindsPrefix(cluster) + kindPart(kind))
 

@@ -9,7 +9,7 @@
 import type { Event } from '../../core/event.ts'
 import type { Folding } from '../../core/fold.ts'
 import { finish, fold, pageOf, resume } from '../../core/fold.ts'
-import type { Graph } from '../../core/graph.ts'
+import type { Graph, StateReader } from '../../core/graph.ts'
 import { dependentsOf, graphOver } from '../../core/graph.ts'
 import { invariant } from '../../core/invariant.ts'
 import { POSITION_KEY } from '../../core/key.ts'
@@ -71,6 +71,11 @@ export class Batch {
   /** Reads as the fold does: the store with the batch's changes. */
   get graph(): Graph {
     return this.#graph
+  }
+
+  /** Reads what is stored, without the batch's changes. */
+  get stored(): StateReader {
+    return this.#decoded
   }
 
   async fold(event: Event, at: At): Promise<Outcome> {

@@ -4,6 +4,9 @@
 export const READ_LIMIT = 2_000
 /** How long a read waits for the first event; a stop is noticed at once all the same. */
 export const READ_WAIT_MS = 1_000
+/** Keys of the store counted between two reads when a task begins, and how long such a read waits: a thousand a second when there is nothing else to do. */
+export const COUNT_KEYS = 200
+export const COUNT_WAIT_MS = 200
 /** How often the log is asked how far it goes, so that one who is behind knows. */
 export const END_EVERY_MS = 1_000
 /** A commit holds no more records and changed keys than these. */

@@ -127,7 +127,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     ...{ views, log, codec, clock },
     access: createAccess({ views, ...(options.access ?? OPEN) }),
     graph,
-    census: createCensus(graph, codec, clock),
+    census: createCensus(graph, codec),
     index,
     shadow,
     here: whereabouts.here,

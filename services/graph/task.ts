@@ -21,6 +21,7 @@ import { Batch } from './batch.ts'
 import {
   BATCH_KEYS,
   BATCH_RECORDS,
+  COUNT_WAIT_MS,
   DIGEST_RECORDS,
   END_EVERY_MS,
   NEAR,
@@ -34,6 +35,8 @@ import {
 } from './config.ts'
 import { checkFoldVersion } from './fold-version.ts'
 import { lost, restore } from './restore.ts'
+import type { ClusterTally } from './tally.ts'
+import { Tally } from './tally.ts'
 
 export interface TaskOptions {
   readonly log: Log
@@ -70,11 +73,13 @@ export class Task {
   /** No page is read before. */
   #readAtMs = Number.NEGATIVE_INFINITY
   readonly #pace: Pace
+  #tally: Tally
 
   constructor(options: TaskOptions) {
     this.partition = options.partition
     this.#options = options
     this.#pace = options.pace ?? NEAR
+    this.#tally = new Tally(options.codec)
   }
 
   get store(): Store {
@@ -85,6 +90,11 @@ export class Task {
   status(): { readonly state: TaskState; readonly position: bigint; readonly lagEntries: bigint } {
     const lagEntries = this.#end > this.#position ? this.#end - this.#position : 0n
     return { state: this.#state, position: this.#position, lagEntries }
+  }
+
+  /** What the store holds as of the last commit, by cluster; undefined while not all of it is counted, or the task does not fold. */
+  counts(): readonly ClusterTally[] | undefined {
+    return this.#state === 'folding' && this.#tally.isWhole ? this.#tally.counts() : undefined
   }
 
   /** Folds until the signal aborts or the task is somebody else's; may be run again then. Rejects when only a person can help. */
@@ -137,6 +147,7 @@ export class Task {
       from: position,
     })
     this.#position = batch.position.position
+    this.#tally = new Tally(codec)
     await this.#options.restored?.()
     this.#state = 'folding'
     while (!signal.aborted) await this.#turn(owned, batch, signal)
@@ -147,7 +158,9 @@ export class Task {
     const { position } = batch.position
     const earlyMs = this.#readAtMs - clock.monotonicMs()
     if (earlyMs > 0) await clock.sleep(earlyMs, signal)
-    const options = { limit: READ_LIMIT, waitMs: READ_WAIT_MS }
+    if (!this.#tally.isWhole) await this.#tally.goOn(this.store, batch.stored)
+    const waitMs = this.#tally.isWhole ? READ_WAIT_MS : COUNT_WAIT_MS
+    const options = { limit: READ_LIMIT, waitMs }
     const page = await log.read('events', partition, position, options, signal)
     this.#end = await this.#endAfter(page)
     let at = 0
@@ -230,6 +243,7 @@ export class Task {
     if (end < least) throw lost('changelog', this.partition, least, end)
     if (isDue) this.#sinceDigest = 0
     const changes = changelog.map(({ key, value }) => [key, value] as const)
+    this.#tally.committed(batch.graph.changes, batch.stored, batch.graph)
     await store.write(changes, { changelog: end, position: position.position })
     batch.clear()
     this.#position = position.position
