@@ -3,8 +3,9 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { isReady, verbose } from '../runtime/health.ts'
 import type { PartitionStatus } from '../services/graph/graph.ts'
+import { NONE_BLOCKED } from '../services/graph/tally.ts'
 import { noCounters, type WatcherStatus } from '../services/watcher/status.ts'
-import { checkOfLock, checksOfWatcher, readinessOf } from './readiness.ts'
+import { blockedOf, checkOfLock, checksOfWatcher, readinessOf } from './readiness.ts'
 
 const WAITING: WatcherStatus = {
   ...{ clusterId: 'c', name: 'north', epoch: 0, clusterEpoch: 0, connected: false },
@@ -34,6 +35,15 @@ test('a group that discovery lacks is told, and makes nobody unready', () => {
     failure: '',
     note: reason,
   })
+})
+
+test('what cannot go is told with one of them, where one is known', () => {
+  const none = { unresolvable: NONE_BLOCKED, held: NONE_BLOCKED, refused: NONE_BLOCKED }
+  const refused = { ...NONE_BLOCKED, objects: 2, tries: 3, example: 'Pod/a: no' }
+  const noted = (count: typeof refused): readonly (string | undefined)[] =>
+    blockedOf('north', { blocked: { ...none, refused: count } }).map(({ note }) => note)
+  deepEqual(noted(refused), ['2 objects, tried up to 3 times; Pod/a: no'])
+  deepEqual(noted({ ...refused, example: '' }), ['2 objects, tried up to 3 times'])
 })
 
 const TASK = {

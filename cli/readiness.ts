@@ -35,7 +35,8 @@ export function blockedOf(name: string, { blocked }: Pick<ClusterCount, 'blocked
       count.nextTry === null ? '' : `next try ${time(count.nextTry)}`,
     ]
     const facts = [`${count.objects} objects`, ...tried.filter((fact) => fact !== '')].join(', ')
-    return [{ name: `blocked/${name}/${reason}`, failure: '', note: `${facts}; ${count.example}` }]
+    const note = count.example === '' ? facts : `${facts}; ${count.example}`
+    return [{ name: `blocked/${name}/${reason}`, failure: '', note }]
   })
 }
 

@@ -1,12 +1,16 @@
 /** What is counted of a graph: edges, references that dangle, and what may not go. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
+import { MemoryStore } from '../../adapters/memory/store.ts'
 import type { Event } from '../../core/event.ts'
+import { StoreError } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
 import { createCensus } from './census.ts'
+import { TAKE_OVER_WAIT_MS } from './config.ts'
 
 const stories: readonly [string, readonly string[], object | undefined][] = [
   [
@@ -28,6 +32,11 @@ const stories: readonly [string, readonly string[], object | undefined][] = [
     'an owner that a relist missed, while such evidence may not act',
     ['policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web', 'lose rs/web', 'relist rs'],
     { edges: 1, dangling: 1, unresolvable: 0, held: 1, refused: 0 },
+  ],
+  [
+    'an owner that went while it orphaned',
+    ['put rs/web', 'put pod/a <- rs/web', 'put rs/web [deleting orphan]', 'delete rs/web'],
+    { edges: 1, dangling: 0, unresolvable: 0, held: 0, refused: 0 },
   ],
   ['an empty cluster', [], undefined],
 ]
@@ -102,4 +111,36 @@ test('counts a commit of more than is remembered of what was stored before', asy
   )
   await running.caughtUp()
   equal(census.counts()[0]?.edges, 0)
+})
+
+test('keeps to what it told while a damaged store is wiped and rebuilt', async () => {
+  class Damaged extends MemoryStore {
+    isBad = false
+
+    override async write(...args: Parameters<MemoryStore['write']>): Promise<void> {
+      if (!this.isBad) return await super.write(...args)
+      this.isBad = false
+      throw new StoreError('DAMAGED', 'damaged by the test')
+    }
+  }
+  const before = eventsOf(['put rs/web', 'put pod/a <- rs/web', 'pause'])
+  const all = eventsOf(['put rs/web', 'put pod/a <- rs/web', 'pause', 'put pod/b <- rs/web'])
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  await appendAll(log, before)
+  const store = new Damaged()
+  const clock = new ManualClock()
+  await using running = runTask(log, store, undefined, 0, clock)
+  await running.caughtUp()
+  const census = createCensus({ tasks: [running.task] }, codec)
+  const told = census.counts()
+  deepEqual([told[0]?.edges, told[0]?.isPaused], [1, true])
+  store.isBad = true
+  await appendAll(log, all.slice(before.length))
+  while (store.content.wipes === 0) await setImmediate()
+  // Its wait before it takes the task over again stands still.
+  deepEqual(census.counts(), told)
+  await clock.advance(TAKE_OVER_WAIT_MS)
+  while (running.task.status().state !== 'folding') await setImmediate()
+  await running.caughtUp()
+  deepEqual([census.counts()[0]?.edges, census.counts()[0]?.isPaused], [2, true])
 })

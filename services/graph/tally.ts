@@ -24,7 +24,7 @@ import { COUNT_KEYS } from './config.ts'
 export interface ClusterTally {
   readonly cluster: ClusterId
   readonly edges: number
-  /** Edges to what is proven absent. */
+  /** Edges to what is proven absent and did not orphan, also where no version served can be asked for it (B47). */
   readonly dangling: number
   /** Of those that the policy holds: by what holds them. */
   readonly held: Readonly<Record<HeldBy, number>>
@@ -201,7 +201,9 @@ function danglingOf(reader: StateReader, key: string, value: StateValue | undefi
   let sum = 0
   for (const { coordinates, dependents } of value.places) {
     const owner = reader.get(ownerKeyOfCount(key, coordinates))
-    if (owner?.type === 'Owner' && owner.state === 'absent') sum += dependents
+    // What names one that orphaned loses the reference whatever else is known.
+    if (owner?.type !== 'Owner' || owner.orphanedAt !== null) continue
+    if (owner.state === 'absent') sum += dependents
   }
   return sum
 }

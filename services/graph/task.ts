@@ -108,6 +108,8 @@ export class Task {
         await this.#own(signal)
       } catch (error) {
         if (signal.aborted) break
+        // From here on the store may be wiped: what it says is no answer.
+        this.#state = 'fencing'
         if (this.#commits > before) failures = attempts = 0
         failures += 1
         // A log that cannot be reached is waited for, however long: nothing is lost meanwhile.
