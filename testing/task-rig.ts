@@ -34,10 +34,10 @@ export function eventsOf(lines: readonly string[]): Event[] {
   return events
 }
 
-export async function appendAll(log: Log, events: readonly Event[]): Promise<void> {
+export async function appendAll(log: Log, events: readonly Event[], partition = 0): Promise<void> {
   for (const event of events) {
     if (event.type === 'Unreadable') continue
-    await log.append('events', 0, [{ key: 'c/ns', value: codec.encode(event) }])
+    await log.append('events', partition, [{ key: 'c/ns', value: codec.encode(event) }])
   }
 }
 

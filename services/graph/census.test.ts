@@ -144,3 +144,66 @@ test('keeps to what it told while a damaged store is wiped and rebuilt', async (
   await running.caughtUp()
   deepEqual([census.counts()[0]?.edges, census.counts()[0]?.isPaused], [2, true])
 })
+
+test('adds up what its tasks hold, and tells nothing new until all of them are counted', async () => {
+  const log = new MemoryLog({ partitions: 2, clock: systemClock() })
+  const stories = [
+    ['put rs/web', 'put pod/a <- rs/web', 'put pod/b <- rs/web', 'delete rs/web'],
+    [
+      'policy enforce guarded',
+      ...['put rs/web', 'put pod/c <- rs/web', 'put pod/x <- widget/x'],
+      ...['lose rs/web', 'relist rs', 'pause'],
+    ],
+  ]
+  for (const [partition, lines] of stories.entries()) {
+    await appendAll(log, eventsOf(lines), partition)
+  }
+  await using first = runTask(log, emptyStore())
+  await first.caughtUp()
+  const second = runTask(log, emptyStore(), undefined, 1)
+  await using _ = second
+  const census = createCensus({ tasks: [first.task, second.task] }, codec)
+  deepEqual(census.counts(), [])
+  await second.caughtUp()
+  const [count, ...others] = census.counts()
+  deepEqual(others, [])
+  const { edges, dangling, held, blocked, isPaused } = count!
+  deepEqual(
+    { edges, dangling, isPaused, hold: held.hold, pause: held.pause },
+    { edges: 3, dangling: 3, isPaused: true, hold: 1, pause: 0 },
+  )
+  deepEqual(
+    [blocked.held.objects, blocked.unresolvable.objects, blocked.refused.objects],
+    [1, 1, 0],
+  )
+})
+
+test('counts what others folded before it took its task over again', async () => {
+  const story = [
+    'put rs/web',
+    'put pod/a <- rs/web',
+    'put pod/b <- rs/web',
+    'put pod/b',
+    'put pod/c',
+  ]
+  const events = eventsOf(story)
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const rest = events.splice(-2)
+  await appendAll(log, events)
+  await using first = runTask(log, emptyStore())
+  await first.caughtUp()
+  const census = createCensus({ tasks: [first.task] }, codec)
+  equal(census.counts()[0]?.edges, 2)
+  await using second = runTask(log, emptyStore())
+  await second.caughtUp()
+  await appendAll(log, rest)
+  await second.caughtUp()
+  await first.ended
+  await second[Symbol.asyncDispose]()
+  const stop = new AbortController()
+  const again = first.task.run(stop.signal)
+  while (first.task.counts() === undefined) await Promise.race([setImmediate(), again])
+  equal(census.counts()[0]?.edges, 1)
+  stop.abort()
+  await again
+})
