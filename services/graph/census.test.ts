@@ -160,8 +160,7 @@ test('adds up what its tasks hold, and tells nothing new until all of them are c
   }
   await using first = runTask(log, emptyStore())
   await first.caughtUp()
-  const second = runTask(log, emptyStore(), undefined, 1)
-  await using _ = second
+  await using second = runTask(log, emptyStore(), undefined, 1)
   const census = createCensus({ tasks: [first.task, second.task] }, codec)
   deepEqual(census.counts(), [])
   await second.caughtUp()
