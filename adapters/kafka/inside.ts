@@ -2,12 +2,11 @@
  * Everything that reaches into kafkajs' inside, pinned to 2.2.4: a `Cluster` of our own, raw requests on its connections, and its group calls.
  *
  * What must stay true: nobody else touches a private part of kafkajs; where its inside is another than expected, `openLink` says so at once
- * (inside.kafka.test.ts). Every request has a time limit.
+ * (inside.test.ts). Every request has a time limit.
  *
  * Why: kafkajs has no way to read a partition without a group, its filter of aborted records lets some through, its producer cannot be told
  * that a commit's outcome is unknown, and its encoders cost more than the fold.
  */
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
 import { LogError } from '../../ports/log.ts'
@@ -183,8 +182,7 @@ let isChecked = false
 function checkVersion(): void {
   if (isChecked) return
   const require = createRequire(import.meta.url)
-  const path = require.resolve('kafkajs/package.json')
-  const { version } = JSON.parse(readFileSync(path, 'utf8')) as { version: string }
+  const { version } = require('kafkajs/package.json') as { version: string }
   if (version !== KAFKAJS_VERSION) throw changed(`it is version ${version}`)
   stopIdleTimers(require('kafkajs/src/network/requestQueue'))
   isChecked = true
