@@ -12,10 +12,15 @@ import type { DefinitionDeleted } from './event.ts'
 import type { StateReader } from './graph.ts'
 import { policyOf } from './graph.ts'
 import { definitionKey } from './key.ts'
-import type { ClusterId, ObjectMeta } from './object.ts'
+import type { ClusterId, GroupKind, ObjectMeta } from './object.ts'
 import type { Step } from './outcome.ts'
 import { homeOf } from './partition.ts'
 import type { DefinitionSpan } from './state.ts'
+
+/** Whether objects of it define other kinds. */
+export function isDefinition({ kind, group }: GroupKind): boolean {
+  return kind === 'CustomResourceDefinition' && group === 'apiextensions.k8s.io'
+}
 
 /** An object is seen, or leaves (null): told of a definition whose deletion begins or ends. */
 export function noteDefinition(
@@ -24,8 +29,8 @@ export function noteDefinition(
   before: ObjectMeta | null,
   after: ObjectMeta | null,
 ): void {
-  const { kind, group, name } = after ?? before ?? NOTHING
-  if (kind !== 'CustomResourceDefinition' || group !== 'apiextensions.k8s.io') return
+  const { name, ...kind } = after ?? before ?? NOTHING
+  if (!isDefinition(kind)) return
   const isBegun = after !== null && after.deletedAt !== null && (before?.deletedAt ?? null) === null
   if (!isBegun && after !== null) return
   const open = spansOf(step.graph, cluster, name).find(({ until }) => until === null)

@@ -42,8 +42,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/kind-monitor.ts',
-        from: "if (error.remedy === 'give-up') notServed()",
-        to: "if (error.remedy === 'give-up' && this.isListing) {\n      this.#telling.beginSync(this.#deps.nextSync(), false)\n      this.#finishList(this.#telling.position ?? '1')\n    }\n    if (error.remedy === 'give-up') notServed()",
+        from: "if (error.remedy === 'give-up') lookSoon()",
+        to: "if (error.remedy === 'give-up' && this.isListing) {\n      this.#telling.beginSync(this.#deps.nextSync(), false)\n      this.#finishList(this.#telling.position ?? '1')\n    }\n    if (error.remedy === 'give-up') lookSoon()",
       },
     ],
     by: {

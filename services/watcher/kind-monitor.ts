@@ -6,6 +6,7 @@
  *
  * Not here: the moves (monitor.ts), what is told (telling.ts).
  */
+import { isDefinition } from '../../core/definition.ts'
 import type { SyncId } from '../../core/event.ts'
 import type { ResourceVersion } from '../../core/object.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -32,8 +33,8 @@ export interface KindMonitorDeps extends TellingDeps {
   readonly lists: Slots
   readonly observer: WatcherObserver
   readonly nextSync: () => SyncId
-  /** The kind answers as if it were not served: time to ask discovery. */
-  readonly notServed: () => void
+  /** Time to ask discovery: the kind answers as if it were not served, or another one was defined or is defined no more. */
+  readonly lookSoon: () => void
 }
 
 /** `rewound`: the cluster went back in time. */
@@ -306,7 +307,7 @@ export class KindMonitor {
   }
 
   async #watch(state: Watching, signal: AbortSignal): Promise<Ending> {
-    const { server, identity, clock, config, counters } = this.#deps
+    const { server, identity, clock, config, counters, lookSoon } = this.#deps
     this.#guard(config.watchSilenceMs)
     await identity.check(signal)
     if (state.check) {
@@ -319,6 +320,7 @@ export class KindMonitor {
     const openedMs = clock.monotonicMs()
     for await (const events of server.watch(this.#resource(), state.from, signal)) {
       if (events.length > 0) this.#proof()
+      if (isDefinition(this.#kind) && events.some(isNews)) lookSoon()
       if ((await this.#take(events, signal)) === 'doubted') return { type: 'Doubted' }
     }
     signal.throwIfAborted()
@@ -346,12 +348,12 @@ export class KindMonitor {
   }
 
   #failed(error: ClusterError): MonitorInput {
-    const { counters, notServed } = this.#deps
+    const { counters, lookSoon } = this.#deps
     counters.failures++
     if (!HARMLESS.has(error.code)) this.#brokenMs = this.#deps.clock.monotonicMs()
     this.#reason = `${error.code}: ${error.message}`
     this.#note('warn', 'a monitor failed', { code: error.code, error: error.message })
-    if (error.remedy === 'give-up') notServed()
+    if (error.remedy === 'give-up') lookSoon()
     // A dead conversion webhook breaks the lists of one version only.
     const { phase, trouble } = this.#state
     if (phase === 'listing' && trouble.failures >= FAILURES_OF_A_VERSION) this.#versionTurn++
@@ -414,6 +416,10 @@ export class KindMonitor {
       ...fields,
     })
   }
+}
+
+function isNews({ type }: WatchEvent): boolean {
+  return type !== 'Bookmark'
 }
 
 /** An object that no record can hold: its kind waits, the others go on. */

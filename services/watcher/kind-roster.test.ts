@@ -52,6 +52,21 @@ test('a kind that is defined is watched from then on', async () => {
   ])
 })
 
+test('discovery is asked as soon as a definition comes or goes, and every 30 s while none does', async () => {
+  await started()
+  await rig.clock.advance(60_000)
+  const before = rig.watcher.status().counters.discoveries
+  await rig.clock.advance(60_000)
+  equal(rig.watcher.status().counters.discoveries, before + 2)
+  // Two looks are 3 s apart at least.
+  await rig.create(DEFINITIONS, 'widgets.x.io', definition)
+  await rig.clock.advance(4_000)
+  equal(rig.kind('Widget')?.state, 'watching')
+  await rig.remove(`${DEFINITIONS}/widgets.x.io`)
+  await rig.clock.advance(10_000)
+  equal(rig.kind('Widget'), undefined)
+})
+
 test('a kind that goes is told gone after all it had, and relisted when it comes again', async () => {
   await started()
   await defined()

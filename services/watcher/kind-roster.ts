@@ -20,7 +20,7 @@ import type { RelistRequest } from './relist-request.ts'
 import { merged, older } from './relist-request.ts'
 import type { Scope } from './scope.ts'
 
-export type RosterDeps = Omit<KindMonitorDeps, 'notServed'> & {
+export type RosterDeps = Omit<KindMonitorDeps, 'lookSoon'> & {
   /** Puts on the log that these are known, for whoever watches next. */
   readonly remember: (kinds: readonly KnownKind[]) => Promise<void>
 }
@@ -110,7 +110,7 @@ export class KindRoster {
     return gone
   }
 
-  /** Looks at discovery, at once and then in turn, sooner when a kind answers as if it were gone. */
+  /** Looks at discovery, at once and then in turn, sooner when a kind answers as if it were gone, or a definition came, changed or went. */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, config } = this.#deps
     while (!signal.aborted) {
@@ -230,11 +230,11 @@ export class KindRoster {
   }
 
   #start(key: KindKey, kind: ServedKind): void {
-    const notServed = (): void => this.#soon.abort()
+    const lookSoon = (): void => this.#soon.abort()
     const resumeFrom = this.#resume.get(key) ?? null
     // Where it stood is good for one start: a kind that went and came again is listed.
     this.#resume.delete(key)
-    const monitor = new KindMonitor({ ...this.#deps, notServed }, kind, resumeFrom)
+    const monitor = new KindMonitor({ ...this.#deps, lookSoon }, kind, resumeFrom)
     this.#monitors.set(key, monitor)
     const asked = this.#askedEarly.get(key)
     if (asked !== undefined) monitor.relist(asked)
