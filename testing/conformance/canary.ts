@@ -20,7 +20,7 @@ export interface Place {
   readonly namespace: string
 }
 
-/** A kind that was defined a moment ago is watched at the next look at discovery, every 30 s. */
+/** The server ends the watch of a kind that went and came again within seconds only half a minute later. */
 const WITHIN_MS = 120_000
 const EVERY_MS = 40
 
