@@ -16,7 +16,7 @@ const HELD_MS = 12 * MINUTE
 const RELIST_MS = 75 * MINUTE
 const LOOK_MS = 10_000
 const QUIET_MS = 2 * MINUTE
-/** In that time nobody runs hot: calls and commands of one cluster. */
+/** In that time nobody runs hot: calls of one cluster, and commands about what had one in it before, since a hold of any number of objects may end in it. */
 const QUIET_REQUESTS = 400
 const QUIET_COMMANDS = 40
 
@@ -119,11 +119,19 @@ async function heal(world: WholeWorld, users: readonly Users[]): Promise<readonl
   await time.advance(QUIET_MS)
   const [commands, requests] = [await world.commands(), world.requests]
   await time.advance(QUIET_MS)
-  const more = (await world.commands()) - commands
+  const again = repeated(commands, await world.commands())
   const calls = world.requests - requests
   const count = world.sites.length
   const wrongs = [...(await complaintsLeft(world))]
-  if (more >= QUIET_COMMANDS * count) wrongs.push(`${more} commands in two quiet minutes (I18)`)
+  if (again >= QUIET_COMMANDS * count)
+    wrongs.push(`${again} commands again in two quiet minutes (I18)`)
   if (calls >= QUIET_REQUESTS * count) wrongs.push(`${calls} requests in two quiet minutes (I18)`)
   return wrongs
+}
+
+/** Commands after the first one about each object. */
+function repeated(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): number {
+  let again = 0
+  for (const [key, count] of after) again += Math.max(0, count - (before.get(key) ?? 0) - 1)
+  return again
 }

@@ -37,6 +37,8 @@ import { isAskedFor, Truth } from './truth.ts'
 /** It makes code of the schemas, and that code becomes fast with use: once for all worlds of a process. */
 const CODEC: Codec = avroCodec()
 
+const PAGE = { limit: 10_000, waitMs: 0 } as const
+
 export class WholeWorld {
   readonly options: SimOptions
   readonly time: Timeline = new Timeline()
@@ -248,11 +250,19 @@ export class WholeWorld {
     return all
   }
 
-  async commands(): Promise<number> {
-    let count = 0n
-    for (let partition = 0; partition < this.broker.partitions; partition++)
-      count += (await this.broker.log.bounds('commands', partition)).end
-    return Number(count)
+  /** How many each object had so far, by the key of their records. */
+  async commands(): Promise<ReadonlyMap<string, number>> {
+    const { log, partitions } = this.broker
+    const counts = new Map<string, number>()
+    for (let partition = 0; partition < partitions; partition++) {
+      const { start, end } = await log.bounds('commands', partition)
+      for (let from = start; from < end; ) {
+        const { entries, next } = await log.read('commands', partition, from, PAGE)
+        for (const { key } of entries) counts.set(key, (counts.get(key) ?? 0) + 1)
+        from = next
+      }
+    }
+    return counts
   }
 
   #requested(passage: Passage): void {
