@@ -141,6 +141,10 @@ describe('metadata', () => {
     equal(readMeta({ metadata: { ...META, namespace: undefined } }, NODES, NOTHING)?.namespace, '')
   })
 
+  test('of a kind that is namespaced by now, and was told as cluster-scoped, is none', () => {
+    equal(readMeta({ metadata: META }, NODES, NOTHING), null)
+  })
+
   const many = (count: number) =>
     Array.from({ length: count }, (_, uid) => ({ ...REFERENCE, uid: `${uid}` }))
   const beyond: [string, object][] = [

@@ -26,7 +26,8 @@ export function readMeta(raw: unknown, resource: Resource, allow: AllowList): Ob
   if (!isJson(raw) || !isJson(raw['metadata'])) return null
   const metadata = raw['metadata']
   const { name, uid, resourceVersion } = metadata
-  const namespace = resource.scope === 'Cluster' ? '' : metadata['namespace']
+  // Where one has a namespace that should not, the kind was made anew in another scope: discovery will tell.
+  const namespace = metadata['namespace'] ?? (resource.scope === 'Cluster' ? '' : undefined)
   if (!isText(name) || !isText(uid) || !isText(resourceVersion)) return null
   if (typeof namespace !== 'string' || (namespace === '') !== (resource.scope === 'Cluster'))
     return null

@@ -179,12 +179,11 @@ export class KindMonitor {
     return { resourceVersion: this.#telling.position ?? '', sync: this.#lastSync }
   }
 
-  /** The kind goes: takes what the open watch still brings, and stops. Resolves when all is told. */
-  async finish(): Promise<void> {
+  /** The kind goes: takes what the open watch still brings, `drainMs` long at most, and stops. Resolves when all is told. */
+  async finish(drainMs: number): Promise<void> {
     this.#finishing = true
     if (this.isWatching) {
-      const { clock, config } = this.#deps
-      const drained = clock.sleep(config.drainMs, this.#activity.signal)
+      const drained = this.#deps.clock.sleep(drainMs, this.#activity.signal)
       await Promise.race([drained, this.#done.promise])
     }
     this.#activity.abort(INTERRUPTED)
@@ -304,6 +303,8 @@ export class KindMonitor {
     this.#listedMs = this.#deps.clock.monotonicMs()
     this.#synced = true
     this.#reason = ''
+    // What a list tells no watch does: kinds may have been defined, or gone, before it.
+    if (isDefinition(this.#kind)) this.#deps.lookSoon()
   }
 
   async #watch(state: Watching, signal: AbortSignal): Promise<Ending> {

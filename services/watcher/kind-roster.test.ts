@@ -1,6 +1,7 @@
 /** Kinds that come and go. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { memoryExchange } from '../../adapters/memory/exchange.ts'
 import { answered, WatcherRig } from '../../testing/watcher-rig.ts'
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
@@ -65,6 +66,70 @@ test('discovery is asked as soon as a definition comes or goes, and every 30 s w
   await rig.remove(`${DEFINITIONS}/widgets.x.io`)
   await rig.clock.advance(10_000)
   equal(rig.kind('Widget'), undefined)
+})
+
+test('discovery is asked as soon as a list of definitions has told one that no watch did', async () => {
+  rig = new WatcherRig()
+  let made = false
+  rig.broken = async ({ path }) => {
+    // Made between the first answer of discovery and the first list of definitions.
+    if (!made && path.startsWith(`${DEFINITIONS}?limit=`)) {
+      made = true
+      await rig.create(DEFINITIONS, 'widgets.x.io', definition)
+    }
+    return undefined
+  }
+  rig.start()
+  await rig.clock.advance(8_000)
+  equal(rig.kind('ConfigMap')?.state, 'watching')
+  equal(rig.kind('Widget')?.state, 'watching')
+})
+
+test('a kind is told gone after what it had, though the log was away for 8 s', async () => {
+  await started({ config: { queuedRecords: 20 } })
+  await rig.create(DEFINITIONS, 'widgets.x.io', definition)
+  for (let each = 0; each < 100; each++) await rig.create(WIDGETS, `w${each}`, widget)
+  await rig.until(() => rig.kind('Widget')?.state === 'watching', 'the new kind is watched')
+  await rig.clock.advance(60_000)
+  rig.stuck = 'events'
+  await rig.remove(`${DEFINITIONS}/widgets.x.io`)
+  await rig.clock.advance(8_000)
+  rig.stuck = null
+  await rig.clock.advance(120_000)
+  const told = await rig.told('Widget')
+  equal(told.filter((each) => each.startsWith('ObjectDeleted')).length, 100)
+  equal(told.at(-1), 'KindGone')
+})
+
+test('a kind is told gone after what it had, though its watch is 9 s behind that of definitions', async () => {
+  rig = new WatcherRig()
+  let isHeld = false
+  const released = Promise.withResolvers<void>()
+  rig.broken = async (request) => {
+    if (!request.path.startsWith('/apis/x.io/v1/widgets?watch')) return undefined
+    const given = await memoryExchange(rig.server).request(request, new AbortController().signal)
+    return { ...given, body: late(given.body) }
+  }
+  async function* late(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    for await (const chunk of body) {
+      if (isHeld) await released.promise
+      yield chunk
+    }
+  }
+  rig.start()
+  await rig.synced()
+  await defined()
+  await rig.clock.advance(60_000)
+  isHeld = true
+  await rig.remove(`${DEFINITIONS}/widgets.x.io`)
+  await rig.clock.advance(9_000)
+  released.resolve()
+  await rig.clock.advance(120_000)
+  deepEqual((await rig.told('Widget')).slice(-3), [
+    'ObjectDeleted w1',
+    'ObjectDeleted w2',
+    'KindGone',
+  ])
 })
 
 test('a kind that goes is told gone after all it had, and relisted when it comes again', async () => {

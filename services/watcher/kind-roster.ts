@@ -143,9 +143,9 @@ export class KindRoster {
     const second = await this.#discover(signal)
     const again = second && compareCatalog(this.#known, second, config.kinds)
     const missing = new Set(change.missing.map(kindKey))
-    for (const kind of again?.missing ?? []) {
-      if (missing.has(kindKey(kind))) await this.#drop(kind)
-    }
+    const gone = (again?.missing ?? []).filter((kind) => missing.has(kindKey(kind)))
+    // The server ends their watches itself, within a second; only one that is behind is waited for.
+    await Promise.all(gone.map((kind) => this.#drop(kind, config.discoveryMs)))
   }
 
   async #discover(signal: AbortSignal): Promise<Discovery | undefined> {
@@ -202,7 +202,7 @@ export class KindRoster {
     const isOther =
       former !== undefined &&
       (former.resource !== kind.resource || ('scope' in former && former.scope !== kind.scope))
-    if (isOther) await this.#drop(former)
+    if (isOther) await this.#drop(former, this.#deps.config.drainMs)
   }
 
   /**
@@ -219,7 +219,9 @@ export class KindRoster {
   async #serve(kind: ServedKind): Promise<void> {
     const key = kindKey(kind)
     const running = this.#monitors.get(key)
-    if (running !== undefined && !kind.monitored) await this.#finish(key, running)
+    if (running !== undefined && !kind.monitored) {
+      await this.#finish(key, running, this.#deps.config.drainMs)
+    }
     this.#known.set(key, kind)
     const { publisher, cluster, epoch } = this.#deps
     publisher.broadcast(cluster, { type: 'KindServed', cluster, epoch, ...kind })
@@ -242,10 +244,10 @@ export class KindRoster {
     this.#scope.start(async (signal) => this.#onEnd(await monitor.run(signal)))
   }
 
-  async #drop(kind: KnownKind): Promise<void> {
+  async #drop(kind: KnownKind, drainMs: number): Promise<void> {
     const key = kindKey(kind)
     const monitor = this.#monitors.get(key)
-    if (monitor !== undefined) await this.#finish(key, monitor)
+    if (monitor !== undefined) await this.#finish(key, monitor, drainMs)
     const { publisher, cluster, epoch, observer, server } = this.#deps
     const { group, kind: name, resource } = kind
     publisher.broadcast(cluster, { type: 'KindGone', cluster, epoch, group, kind: name, resource })
@@ -257,8 +259,8 @@ export class KindRoster {
     await publisher.room()
   }
 
-  async #finish(key: KindKey, monitor: KindMonitor): Promise<void> {
-    await monitor.finish()
+  async #finish(key: KindKey, monitor: KindMonitor, drainMs: number): Promise<void> {
+    await monitor.finish(drainMs)
     this.#monitors.delete(key)
   }
 

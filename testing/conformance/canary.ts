@@ -20,7 +20,7 @@ export interface Place {
   readonly namespace: string
 }
 
-/** The server ends the watch of a kind that went and came again within seconds only half a minute later. */
+/** A kind that was defined a moment ago is watched some seconds later. */
 const WITHIN_MS = 120_000
 const EVERY_MS = 40
 
