@@ -54,22 +54,27 @@ function kubeconfigIn(data: string): string {
   return file
 }
 
-test('an older log is refused with what to do, and nothing is written to it', async (t) => {
-  const data = dataOf(t, 3)
-  const before = readFileSync(join(data, 'log', 'log.sqlite'))
-  const commands = [
-    ['up', '--data', data, '--kubeconfig', kubeconfigIn(data), '--http', '127.0.0.1:0'],
-    ['audit', 'verify', '--data', data],
-  ]
-  for (const args of commands) {
-    const { code, stderr } = await runKinfold(args)
-    equal(code, 4, stderr)
-    match(stderr, /error: The log was (folded by version 3|written in a format)/)
-    match(stderr, /begin a new log with "kinfold upgrade --data DIR"/)
-    ok(!stderr.includes('    at '), stderr)
-  }
-  ok(before.equals(readFileSync(join(data, 'log', 'log.sqlite'))))
-})
+for (const version of [3, 10]) {
+  test(`a log of fold version ${version} is refused with what to do, and nothing is written to it`, async (t) => {
+    const data = dataOf(t, version)
+    const before = readFileSync(join(data, 'log', 'log.sqlite'))
+    const commands = [
+      ['up', '--data', data, '--kubeconfig', kubeconfigIn(data), '--http', '127.0.0.1:0'],
+      ['audit', 'verify', '--data', data],
+    ]
+    for (const args of commands) {
+      const { code, stderr } = await runKinfold(args)
+      equal(code, 4, stderr)
+      match(
+        stderr,
+        new RegExp(`error: The log was (folded by version ${version}|written in a format)`),
+      )
+      match(stderr, /begin a new log with "kinfold upgrade --data DIR"/)
+      ok(!stderr.includes('    at '), stderr)
+    }
+    ok(before.equals(readFileSync(join(data, 'log', 'log.sqlite'))))
+  })
+}
 
 test('an upgrade begins a new log, paused, above the old epochs, with the archive', async (t) => {
   const data = dataOf(t, 3)

@@ -54,10 +54,20 @@ export function definitionDeleted(step: Step, event: DefinitionDeleted): void {
   const known = spans.find((span) => span.since === since)
   if (known !== undefined && (known.until !== null || until === null)) return
   const others = spans.filter((span) => span !== known)
-  const kept = [...others, { since, until }].slice(-KINDS_GONE_REMEMBERED)
+  const kept = fitted([...others, { since, until }])
   step.graph.put(definitionKey(cluster, name), { type: 'Definition', spans: kept })
   // What waits because one of its objects went may wait for a person now.
   if (known === undefined) judgeAll(step, cluster)
+}
+
+/** Beyond so many the first two that are over become one, and what went between them went with it as well: in doubt a person is asked. */
+function fitted(spans: readonly DefinitionSpan[]): readonly DefinitionSpan[] {
+  if (spans.length <= KINDS_GONE_REMEMBERED) return spans
+  const [first, second] = spans.filter(({ until }) => until !== null)
+  if (first === undefined || second === undefined) return spans.slice(-KINDS_GONE_REMEMBERED)
+  const since = Math.min(first.since, second.since)
+  const until = Math.max(first.until ?? 0, second.until ?? 0)
+  return [{ since, until }, ...spans.filter((span) => span !== first && span !== second)]
 }
 
 /** Whether an object of this resource that went at that time went with its definition. */

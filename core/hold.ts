@@ -90,9 +90,11 @@ function hindranceOf(
     const spared = protectedBecause(graph, cluster, node, learnt)
     if (spared !== null) return { by: 'protection', ...spared }
   }
-  if (evidence === 'E4' && ruling?.verdict !== 'approved') {
+  const isRejected = ruling?.verdict === 'rejected'
+  if (isRejected || (evidence === 'E4' && ruling === null)) {
+    const what = evidence === 'E4' ? 'a mass cause (E4)' : 'what was rejected'
     const ruled = ruling === null ? '' : `; ${ruledText(ruling)}`
-    return { by: 'approval', because: `a mass cause (E4) needs approval${ruled}`, until: null }
+    return { by: 'approval', because: `${what} needs approval${ruled}`, until: null }
   }
   // Behind what would hold it in any mode: who compares with another collector is told of that.
   if (isObserved) return { by: 'mode', because: 'mode observe only records', until: null }
@@ -152,7 +154,10 @@ function budgetText(graph: StateReader, price: Price): string {
   return `the budget of ${price.class} (${limit} ${things} in ten minutes) lets it go in its turn`
 }
 
-/** What was said of this content, and of what would be done with it now; an approval only for as long as it lasts. */
+/**
+ * What was said of this content, and of what would be done with it now; an approval only for as long as it lasts, and of a mass cause. What was rejected stays so when
+ * it looks like no mass any more.
+ */
 function rulingFor(
   graph: StateReader,
   cluster: ClusterId,
@@ -160,7 +165,7 @@ function rulingFor(
   { evidence, what }: Going,
 ): Ruling | null {
   const ruling = hold?.ruling ?? null
-  if (ruling === null || evidence !== 'E4') return null
+  if (ruling === null || (evidence !== 'E4' && ruling.verdict !== 'rejected')) return null
   if (ruling.hash !== hash || ruling.what !== what) return null
   const isOver = (clusterOf(graph, cluster)?.now ?? 0) >= ruling.until
   return ruling.verdict === 'approved' && isOver ? null : ruling

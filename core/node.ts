@@ -60,10 +60,16 @@ export function markAfter(
   return !wasTaken || isOurs || before.isFreed ? orphanedAt : null
 }
 
-/** It goes because we asked, and not only tried; the answer may be lost. */
+/** It goes because we asked, and not only tried; the answer may be lost. Where we were refused, whoever deletes it is somebody else. */
 export function goesByUs({ phase, attempt, isReaped }: Node): boolean {
-  const isAsked = attempt?.verb === 'DeleteObject' && attempt.state !== 'would-go'
-  return isReaped || phase === 'reaped' || isAsked
+  if (isReaped || phase === 'reaped') return true
+  if (attempt?.verb !== 'DeleteObject' || isTrial(attempt)) return false
+  return attempt.state === 'issued' || attempt.state === 'confirming'
+}
+
+/** Asked for in mode dry-run, whatever became of it. */
+function isTrial({ intent }: Attempt): boolean {
+  return intent.split(' ').includes('dry-run')
 }
 
 /** It has been asked, and not only tried, to take a finalizer off: the answer may be lost. */

@@ -8,11 +8,12 @@
  */
 import { judgeAll, setTimer } from './agenda.ts'
 import { closedAt, openBreaker } from './breaker.ts'
-import { MASS_COUNT, MASS_SHARE, MASS_SYNCS_REMEMBERED } from './constant.ts'
+import { MASS_COUNT, MASS_SHARE } from './constant.ts'
 import type { KindMissed, KindShare, SyncFinished } from './event.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, kindOf } from './graph.ts'
 import { kindKey, missedKey, shareKey, sharesKey } from './key.ts'
+import { mayHaveMissedAMass, withMassSync } from './kind-gone.ts'
 import type { ClusterId, Coordinates, GroupKind } from './object.ts'
 import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
@@ -86,7 +87,7 @@ function noteMass(step: Step, { cluster, group, kind, sync }: KindMissed): void 
   const known = kindOf(step.graph, cluster, { group, kind })
   if (known === undefined) return drop(step, 'a relist of a kind that was never told to be served')
   if (known.massSyncs.includes(sync)) return
-  const massSyncs = [...known.massSyncs, sync].slice(-MASS_SYNCS_REMEMBERED)
+  const massSyncs = withMassSync(known.massSyncs, sync)
   step.graph.put(kindKey(cluster, { group, kind }), { ...known, massSyncs })
   judgeAll(step, cluster)
 }
@@ -99,7 +100,7 @@ export function isMassMissed(
   place: Coordinates | null,
 ): boolean {
   if (sync === 0 || isOurs || place === null) return false
-  return kindOf(graph, cluster, place)?.massSyncs.includes(sync) === true
+  return mayHaveMissedAMass(kindOf(graph, cluster, place)?.massSyncs ?? [], sync)
 }
 
 /** An owner was deleted by others: the home is told with the next heartbeat, of all since the last one. */

@@ -5,7 +5,7 @@
  * hold is not newer than the list's. A kind that is no longer served proves nothing about its objects.
  */
 import { enqueue, judgeAll, judgeWaiters, kindTimer } from './agenda.ts'
-import { KIND_PATIENCE_MS, KINDS_GONE_REMEMBERED } from './constant.ts'
+import { KIND_PATIENCE_MS } from './constant.ts'
 import type {
   Heartbeat,
   KindGone,
@@ -20,6 +20,7 @@ import { clusterOf, kindOf, policyOf } from './graph.ts'
 import { EMPTY_SET, isSameSet } from './hash.ts'
 import { invariant } from './invariant.ts'
 import { ANY_KIND, clusterKey, kindKey, POLICY_KEY, unreadableKey } from './key.ts'
+import { withGone } from './kind-gone.ts'
 import type { ClusterId, GroupKind, Scope } from './object.ts'
 import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
@@ -124,7 +125,7 @@ export function kindGone(step: Step, event: KindGone): void {
     since: state.now,
     openSync: 0,
     reason: 'no longer served',
-    goneAt: [...kind.goneAt, step.at.timestamp].slice(-KINDS_GONE_REMEMBERED),
+    goneAt: withGone(kind.goneAt, step.at.timestamp),
   } as const
   putKind(step, state, event, kind, { ...kind, ...gone })
   enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })
@@ -200,7 +201,8 @@ export function isMonitored(kind: Kind | undefined): boolean {
   return kind?.phase === 'unsynced' || kind?.phase === 'synced'
 }
 
-function isSynced(kind: Kind | undefined, { clusterEpoch }: ClusterState): boolean {
+/** It was listed to the end in this epoch. */
+export function isSynced(kind: Kind | undefined, { clusterEpoch }: ClusterState): boolean {
   return kind?.phase === 'synced' && kind.clusterEpoch === clusterEpoch
 }
 

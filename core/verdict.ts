@@ -13,6 +13,7 @@ import type { StateReader } from './graph.ts'
 import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
 import type { Effect, Going } from './hold.ts'
 import { holdOf, ruledText } from './hold.ts'
+import { mayHaveGone } from './kind-gone.ts'
 import type { Hold, Node, Verdict } from './node.ts'
 import type { ClusterId, Coordinates, ObjectMeta, PropagationPolicy } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
@@ -197,8 +198,8 @@ function isOlderThanKind(
   place: Coordinates | null,
 ): boolean {
   const { scopedAt = 0, goneAt = [] } = (place && kindOf(graph, cluster, place)) ?? {}
-  const since = [scopedAt, ...goneAt.filter((gone) => gone < at)]
-  return (object.createdAt ?? 0) < Math.max(...since)
+  const createdAt = object.createdAt ?? 0
+  return createdAt < scopedAt || mayHaveGone(goneAt, createdAt + 1, at - 1)
 }
 
 /** Whoever deletes the definition of a kind has its objects deleted one by one first, each as if somebody meant it. */
@@ -210,7 +211,7 @@ function wentWithItsKind(
 ): boolean {
   if (place === null) return false
   const { goneAt = [], resource = '' } = kindOf(graph, cluster, place) ?? {}
-  if (goneAt.some((gone) => gone >= at && gone - at <= KIND_CAUSE_MS)) return true
+  if (mayHaveGone(goneAt, at, at + KIND_CAUSE_MS)) return true
   return wentWithDefinition(graph, cluster, { resource, group: place.group }, at)
 }
 

@@ -63,6 +63,7 @@ import { ruleOn } from './ruling.ts'
 import { shareDue } from './share.ts'
 import { suspectOfGoneKind } from './sighting.ts'
 import type { BudgetClass, ClusterState, Work } from './state.ts'
+import { isSynced } from './sync.ts'
 import { tokensDue, useTickets } from './token.ts'
 import { verifyOwner } from './verification.ts'
 
@@ -237,6 +238,8 @@ function missing(step: Step, work: Work, uid: Uid): void {
   if (state === undefined || seen === undefined || node === undefined) return
   if (seen.sync >= work.sync) return
   const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
+  // A relist of before the epoch says nothing of it: the next one looks for all that it has not told.
+  if (isOlderEpoch && !isSynced(kindOf(step.graph, work.cluster, kind), state)) return
   const order = compareVersions(seen.resourceVersion, work.resourceVersion)
   if (!isOlderEpoch && (order === undefined || order > 0)) return
   // What we asked to be deleted is no part of a mass cause, however much of it went while no watch could tell.

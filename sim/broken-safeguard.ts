@@ -87,8 +87,8 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/hold.ts',
-        from: "if (evidence === 'E4' && ruling?.verdict !== 'approved') {",
-        to: "if (evidence === 'E4' && ruling?.verdict === 'rejected') {",
+        from: "if (isRejected || (evidence === 'E4' && ruling === null)) {",
+        to: 'if (isRejected) {',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story mass missing' },
