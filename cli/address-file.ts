@@ -1,6 +1,7 @@
 /** Where the endpoint of a data directory is found by commands on the same machine. What must stay true: the file is there only while it is served, and whole from the start. */
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve as absolute, join } from 'node:path'
+import { INSTANCE } from '../runtime/endpoint.ts'
 import type { UpConfig } from './config.ts'
 
 export async function serveAddress(
@@ -14,7 +15,8 @@ export async function serveAddress(
   if (signal.aborted) resolve()
   const tokenFile = httpTokenFile && absolute(httpTokenFile)
   const unfinished = `${path}.${process.pid}`
-  writeFileSync(unfinished, `${JSON.stringify({ url, pid: process.pid, tokenFile })}\n`)
+  const about = { url, pid: process.pid, instance: INSTANCE, tokenFile }
+  writeFileSync(unfinished, `${JSON.stringify(about)}\n`)
   // It holds nobody's object: users whom the data directory lets in find the endpoint by it.
   chmodSync(unfinished, 0o644)
   renameSync(unfinished, path)

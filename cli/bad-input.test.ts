@@ -1,6 +1,15 @@
 /** Bad input ends with one clear sentence and exit code 2, failure with 4, and data stays whole. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createSilent, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -278,6 +287,25 @@ test('a signal while it starts: one sentence, and the exit code of that signal',
   equal(code, 143, stderr)
   match(stderr, /error: stopped by SIGTERM/)
   isOneSentence(stderr)
+})
+
+const FULL_DEVICE = '/dev/full'
+
+test('what cannot be written: exit code 4 and a sentence', {
+  skip: existsSync(FULL_DEVICE) ? false : `no ${FULL_DEVICE}`,
+}, async () => {
+  for (const args of [
+    ['rbac', '--kinds', 'pods'],
+    ['topics', 'plan', '--help'],
+  ]) {
+    const output = openSync(FULL_DEVICE, 'w')
+    const { ended } = startKinfold(args, {}, output)
+    closeSync(output)
+    const { code, stderr } = await ended
+    equal(code, 4, stderr)
+    match(stderr, /what it says cannot be written: ENOSPC/)
+    isOneSentence(stderr)
+  }
 })
 
 test('no kinfold to ask: exit code 4 and a sentence', async (t) => {

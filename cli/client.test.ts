@@ -1,7 +1,21 @@
 /** Where a running Kinfold is asked, as flags name it. */
-import { equal } from 'node:assert/strict'
-import { test } from 'node:test'
-import { serverOf } from './client.ts'
+import { equal, rejects } from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server as HttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { order, serverOf } from './client.ts'
+
+async function listening(t: TestContext, server: HttpServer): Promise<string> {
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
 for (const [named, url] of [
   ['http://127.0.0.1:7070', 'http://127.0.0.1:7070'],
@@ -13,3 +27,32 @@ for (const [named, url] of [
     equal(serverOf({ server: named }).url, url)
   })
 }
+
+test('an order goes to the process that wrote the address into its data directory, by name', async (t) => {
+  const asked: unknown[] = []
+  const server = createServer(({ headers }, response) => {
+    asked.push(headers['kinfold-instance'])
+    response.end('{}')
+  })
+  const url = await listening(t, server)
+  const data = mkdtempSync(join(tmpdir(), 'kinfold-client-'))
+  t.after(() => rmSync(data, { recursive: true, force: true }))
+  writeFileSync(join(data, 'http.json'), JSON.stringify({ url, instance: 'the-one' }))
+  await order(serverOf({ data }), '/v1/directives', {})
+  await order(serverOf({ server: url }), '/v1/directives', {})
+  equal(asked.join(), 'the-one,')
+})
+
+test('an order that is not answered within ten seconds says so, and that it may be carried out later', async (t) => {
+  const arrived = Promise.withResolvers<void>()
+  const url = await listening(
+    t,
+    createServer(() => arrived.resolve()),
+  )
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const ordered = order(serverOf({ server: url }), '/v1/directives', {})
+  const refused = rejects(ordered, /does not answer within 10 s; it may do so all the same/)
+  await arrived.promise
+  t.mock.timers.tick(10_000)
+  await refused
+})

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { INSTANCE_HEADER } from '../runtime/endpoint.ts'
 import { readTokens } from '../runtime/http-token.ts'
 import { EXIT, type ExitCode, ExitError } from '../runtime/lifecycle.ts'
 import { defaultDataDirectory } from './config.ts'
@@ -24,9 +25,15 @@ export interface ObjectFlags extends ClientFlags {
 export interface Server {
   readonly url: string
   readonly token: string | undefined
+  /** The process that is meant; undefined: whoever answers there. */
+  readonly instance: string | undefined
 }
 
 const DEFAULT_SERVER = 'http://127.0.0.1:7070'
+/** Until an answer begins. A plan of very much takes a while. */
+const ASK_MS = 120_000
+/** An order is one record on the log. Who stops an emergency must know soon that it did not work. */
+const ORDER_MS = 10_000
 
 export function withServer(command: Command): Command {
   return command
@@ -61,6 +68,7 @@ export function serverOf(flags: ClientFlags): Server {
   return {
     url: withScheme(named ?? about?.url ?? DEFAULT_SERVER).replace(/\/+$/, ''),
     token: file === undefined ? undefined : readTokens(file)[0],
+    instance: about?.instance,
   }
 }
 
@@ -69,7 +77,13 @@ function withScheme(named: string): string {
   return named.includes('://') ? named : `http://${named}`
 }
 
-function aboutOf(data: string): { readonly url: string; readonly tokenFile?: string } | undefined {
+interface About {
+  readonly url: string
+  readonly instance?: string
+  readonly tokenFile?: string
+}
+
+function aboutOf(data: string): About | undefined {
   try {
     return JSON.parse(readFileSync(join(data, 'http.json'), 'utf8'))
   } catch {
@@ -117,7 +131,8 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
 }
 
 export async function ask(server: Server, path: string): Promise<Response> {
-  return await answerOf(server, path, {}, (status) => (status < 500 ? EXIT.input : EXIT.failure))
+  const exitOf = (status: number): ExitCode => (status < 500 ? EXIT.input : EXIT.failure)
+  return await answerOf(server, path, {}, exitOf, ASK_MS)
 }
 
 /** What is refused for what stands is no mistake of whoever orders it. */
@@ -127,28 +142,43 @@ export async function order(server: Server, path: string, body: object): Promise
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   }
-  return await answerOf(server, path, init, (status) => {
+  const exitOf = (status: number): ExitCode => {
     if (status === 409) return EXIT.refused
     return status < 500 && status !== 401 && status !== 403 ? EXIT.input : EXIT.failure
-  })
+  }
+  return await answerOf(server, path, init, exitOf, ORDER_MS)
 }
 
 async function answerOf(
-  { url, token }: Server,
+  { url, token, instance }: Server,
   path: string,
   init: RequestInit,
   exitOf: (status: number) => ExitCode,
+  withinMs: number,
 ): Promise<Response> {
-  const shown: Record<string, string> =
-    token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const headers = {
+    ...init.headers,
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(instance !== undefined && { [INSTANCE_HEADER]: instance }),
+  }
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), withinMs)
   let response: Response
   try {
-    response = await fetch(`${url}${path}`, { ...init, headers: { ...init.headers, ...shown } })
+    response = await fetch(`${url}${path}`, { ...init, headers, signal: late.signal })
   } catch {
+    if (late.signal.aborted) {
+      const hint = init.method === 'POST' ? '; it may do so all the same once it goes on' : ''
+      const waited = `within ${withinMs / 1_000} s`
+      throw new ExitError(EXIT.failure, `kinfold at ${url} does not answer ${waited}${hint}`)
+    }
     throw new ExitError(
       EXIT.failure,
       `no kinfold answers at ${url}; start one with "kinfold up" or "kinfold playground", or name it with --server`,
     )
+  } finally {
+    // Streams last as long as whoever asked wants them.
+    clearTimeout(timer)
   }
   if (response.ok) return response
   const body = (await response.json().catch(() => ({}))) as { detail?: string }

@@ -17,7 +17,8 @@ guard(process.stderr)
 // Who reads us may stop, as `head` does: that is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.ok)
-  throw error
+  process.stderr.write(`error: what it says cannot be written: ${error.message}\n`)
+  process.exit(EXIT.failure)
 })
 
 try {
@@ -25,6 +26,8 @@ try {
 } catch (error) {
   process.exitCode = report(error)
 }
+// What was written last may still fail: a full disk is told a moment later.
+await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
 // Whatever still has a handle open (a keep-alive connection, a timer) must not hold a command that is done.
 if (process.exitCode !== undefined) process.exit()
 

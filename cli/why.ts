@@ -1,8 +1,10 @@
 /** `kinfold why`: how an object stands and how it came to that, also after it is gone. */
 import type { Command } from 'commander'
 import type { Why } from '../services/graph/query.ts'
+import type { Others } from '../services/graph/question.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, withObject } from './client.ts'
+import { outputOf } from './output.ts'
 import { time } from './table.ts'
 import { lineOf } from './terminal.ts'
 
@@ -12,12 +14,15 @@ export function addWhy(program: Command): void {
     .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
     .option('-o, --output <format>', 'text or json', 'text')
     .action(async (words: string[], flags: ObjectFlags & { output: string }) => {
+      const output = outputOf(flags.output, ['text', 'json'])
       const response = await ask(serverOf(flags), `/v1/why?${selectorParams(words, flags)}`)
-      const body = (await response.json()) as { answer: Why; partial: string }
+      const body = (await response.json()) as { answer: Why; partial: string; others: Others }
       if (body.partial !== '')
         process.stderr.write(`warning: this may be incomplete: ${body.partial}\n`)
       const text =
-        flags.output === 'json' ? `${JSON.stringify(body.answer, null, 2)}\n` : tell(body.answer)
+        output === 'json'
+          ? `${JSON.stringify({ ...body.answer, others: body.others }, null, 2)}\n`
+          : tell(body.answer) + tellOthers(body.others)
       process.stdout.write(text)
     })
 }
@@ -56,6 +61,16 @@ export function tell(why: Why): string {
     out.push(`${when} ${position} ${entry.change}: ${entry.text}${evidence}${command}`)
   }
   return `${out.map(lineOf).join('\n')}\n`
+}
+
+/** Whoever asked by name may have meant another. */
+function tellOthers(others: Others): string {
+  if (others.length === 0) return ''
+  const lines = others.map(({ clusterName, uid, isThere, at }) => {
+    const what = isThere ? 'is there' : `gone, last heard of ${time(at)}`
+    return lineOf(`  cluster ${clusterName}, ${what}: kinfold why uid:${uid}`)
+  })
+  return `\nOf the same name:\n${lines.join('\n')}\n`
 }
 
 function obstacleText({ by, reason, since, count, until }: NonNullable<Why['obstacle']>): string {

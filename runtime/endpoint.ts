@@ -5,6 +5,7 @@
  *
  * Not here: TLS, which is for what stands before it.
  */
+import { randomUUID } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastify from 'fastify'
@@ -32,6 +33,9 @@ const LIMITS = {
   requestTimeout: 30_000,
 }
 const MOST_CONNECTIONS = 1_000
+/** Which process this is: whoever was told of another one by an address that is reused by now says so in `INSTANCE_HEADER`, and is refused. */
+export const INSTANCE: string = randomUUID()
+export const INSTANCE_HEADER = 'kinfold-instance'
 /** That any route may take. */
 const METHODS = ['GET', 'HEAD', 'POST'] as const
 
@@ -121,6 +125,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
     reply.header('allow', takes)
     return problem(reply, new Problem(405, `${path} takes ${takes}, and no ${method}`))
   })
+  addInstanceCheck(server)
   if (token !== undefined || authority !== undefined) addToken(server, token, authority)
   else addHostCheck(server, advertise)
   addHealth(server, parts, token !== undefined || authority !== undefined)
@@ -144,6 +149,17 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
 
 function urlOf(host: string, port: number): string {
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+}
+
+function addInstanceCheck(server: FastifyInstance): void {
+  server.addHook('onRequest', async ({ headers }) => {
+    const meant = headers[INSTANCE_HEADER]
+    if (meant === undefined || meant === INSTANCE) return
+    throw new Problem(
+      421,
+      'this is another kinfold than the one that was meant: name its endpoint with --server, or its data directory with --data',
+    )
+  })
 }
 
 /** These say no more than that the process lives and is ready. */

@@ -19,10 +19,11 @@ export interface Running {
 export function startKinfold(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  output: number | 'pipe' = 'pipe',
 ): Running {
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: { ...process.env, NO_COLOR: '1', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', output, 'pipe'],
   })
   let stdout = ''
   let stderr = ''

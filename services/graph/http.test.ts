@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { LogError, type Page } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { checkHttp, type HttpSettings, serveEndpoint } from '../../runtime/endpoint.ts'
+import { checkHttp, type HttpSettings, INSTANCE, serveEndpoint } from '../../runtime/endpoint.ts'
 import { openToken } from '../../runtime/http-token.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
@@ -20,6 +20,7 @@ import { createHistoryIndex } from './history-index.ts'
 import { addGraphRoutes } from './http.ts'
 import { createPlanner, type Plan } from './plan.ts'
 import { createQuery, type Why } from './query.ts'
+import type { Others } from './question.ts'
 import type { TreeNode } from './tree.ts'
 import { taskOf } from './viewed-partition.ts'
 
@@ -33,6 +34,15 @@ const STORY = [
   'put pod/gone <- rs/old',
   'delete rs/old',
   'delete pod/gone',
+  'put cm/twice',
+  'delete cm/twice',
+  'put cm/twice@again',
+  'put rs/former',
+  'put pod/left <- rs/former',
+  'delete rs/former',
+  'serve namespace',
+  'relist namespace',
+  'put namespace/shop',
 ]
 
 /** Its history cannot be read for now. */
@@ -111,6 +121,29 @@ test('a tree goes down to the last dependent', async (t) => {
   deepEqual(names(answer), ['Deployment/web', ['ReplicaSet/web-1', ['Pod/a'], ['Pod/b']]])
 })
 
+test('a tree of an owner that is gone tells what is left of it', async (t) => {
+  const server = await serve(t)
+  const response = await server.get('/v1/tree?kind=rs&uid=rs-former')
+  const { answer } = (await response.json()) as { answer: TreeNode }
+  deepEqual([answer.phase, names(answer)], ['gone', ['ReplicaSet/former', ['Pod/left']]])
+})
+
+test('whoever means another process is refused', async (t) => {
+  const server = await serve(t)
+  const refused = await server.get('/livez', { headers: { 'kinfold-instance': 'another' } })
+  equal(refused.status, 421)
+  match(await refused.text(), /another kinfold than the one that was meant/)
+  equal((await server.get('/livez', { headers: { 'kinfold-instance': INSTANCE } })).status, 200)
+})
+
+test('a plan of what takes more along than its dependents says so, and has no digest', async (t) => {
+  const server = await serve(t)
+  const response = await server.get('/v1/plan?uid=namespace-shop')
+  const { answer, partial } = (await response.json()) as { answer: Plan; partial: string }
+  equal(answer.digest, null)
+  match(partial, /all that is in namespace shop goes with it, and is not counted here/)
+})
+
 test('a tree goes up to owners, also to those that were never seen', async (t) => {
   const server = await serve(t)
   const response = await server.get('/v1/tree?kind=pods&name=b&namespace=ns&owners=true')
@@ -133,6 +166,19 @@ test('why tells of what is gone: the events, the verdict, the command', async (t
     answer.history.find(({ change }) => change === 'command')?.text ?? '',
     /DeleteObject \(enforce\): ReplicaSet "old" is gone/,
   )
+})
+
+test('why tells what else had the name that was asked for', async (t) => {
+  const server = await serve(t)
+  const othersOf = async (asked: string): Promise<unknown> => {
+    const { others } = (await (await server.get(`/v1/why?${asked}`)).json()) as { others: Others }
+    return others.map(({ uid, clusterName, isThere }) => ({ uid, clusterName, isThere }))
+  }
+  deepEqual(await othersOf('kind=configmap&name=twice&namespace=ns'), [
+    { uid: 'cm-twice', clusterName: 'test', isThere: false },
+  ])
+  deepEqual(await othersOf('uid=cm-twice'), [])
+  deepEqual(await othersOf('kind=pod&name=a&namespace=ns'), [])
 })
 
 test('why answers by uid, and by kind with its group', async (t) => {
@@ -213,6 +259,34 @@ test('the graph is served as DOT, whole or by uids', async (t) => {
   match(await response.text(), /^strict digraph full \{\n.*"pod-a" -> "rs-web-1";\n.*\}\n$/s)
   equal((await server.get('/debug/other')).status, 404)
 })
+
+test('a stream begins at its start or its end, and nowhere else', async (t) => {
+  const server = await serve(t)
+  equal(await (await server.get('/v1/lineage?from=end')).text(), '')
+  const refused = await server.get('/v1/lineage?from=yesterday')
+  equal(refused.status, 400)
+  match(await refused.text(), /from yesterday is none of start, end/)
+})
+
+test('a stream that nobody reads for long waits without more and more listeners', async (t) => {
+  const server = await serve(t)
+  const warnings: string[] = []
+  const note = ({ name }: Error): unknown => warnings.push(name)
+  process.on('warning', note)
+  t.after(() => process.off('warning', note))
+  const text = await (await server.get('/v1/lineage')).text()
+  const record = Buffer.from(await lineageOf(server.log))
+  const records = Array.from({ length: 5_000 }, (_, each) => ({ key: `k${each}`, value: record }))
+  await server.log.append('lineage', 0, records)
+  const lines = (await (await server.get('/v1/lineage')).text()).split('\n')
+  equal(lines.length, text.split('\n').length + 5_000)
+  deepEqual(warnings, [])
+})
+
+async function lineageOf(log: AwayLog): Promise<Uint8Array> {
+  const { entries } = await log.read('lineage', 0, 0n, { limit: 1, waitMs: 0 })
+  return entries[0]?.value ?? new Uint8Array()
+}
 
 test('lineage is a stream of records, a line each', async (t) => {
   const server = await serve(t)

@@ -5,9 +5,11 @@
  *
  * Not here: listening, health and metrics (runtime/endpoint.ts).
  */
+import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
+import { Problem } from '../../runtime/problem.ts'
 import type { Access } from './access.ts'
 import type { DirectiveParts } from './directive-http.ts'
 import { addDirectives } from './directive-http.ts'
@@ -57,12 +59,16 @@ function addStreams(server: FastifyInstance, { log, codec }: HttpParts): void {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
-    const { follow, from } = askedOf(request)
+    const { follow, from = 'start' } = askedOf(request)
+    if (from !== 'start' && from !== 'end') {
+      throw new Problem(400, `from ${from} is none of start, end`)
+    }
     const closed = new AbortController()
     request.raw.on('close', () => closed.abort())
     reply.hijack()
     reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' })
     const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
+    const drained = drainOf(reply.raw)
     const tell = async (partition: number): Promise<void> => {
       const { start, end } = await log.bounds(topic, partition)
       let next = from === 'end' ? end : start
@@ -72,7 +78,7 @@ function addStreams(server: FastifyInstance, { log, codec }: HttpParts): void {
         for (const { offset, key, value } of page.entries) {
           const record = value === null ? null : codec.decode(value)
           const line = { topic, partition, offset, key, value: record }
-          if (!reply.raw.write(`${JSON.stringify(line, plain)}\n`)) await drained(reply)
+          if (!reply.raw.write(`${JSON.stringify(line, plain)}\n`)) await drained()
         }
         next = page.next
       }
@@ -93,9 +99,19 @@ function addStreams(server: FastifyInstance, { log, codec }: HttpParts): void {
   }
 }
 
-async function drained(reply: FastifyReply): Promise<void> {
-  await new Promise<void>((resolve) => {
-    reply.raw.once('drain', resolve)
-    reply.raw.once('close', resolve)
-  })
+/** Waits until more can be written, or nothing any more: for all that wait at one time together. */
+function drainOf(stream: ServerResponse): () => Promise<void> {
+  let waiting: Promise<void> | undefined
+  const wait = async (): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    stream.once('drain', resolve).once('close', resolve)
+    await promise
+    stream.off('drain', resolve).off('close', resolve)
+    waiting = undefined
+  }
+  return async () => {
+    if (stream.destroyed) return
+    waiting ??= wait()
+    await waiting
+  }
 }

@@ -7,10 +7,11 @@
  * Not here: what each command would do (plan-run.ts), the fold over overlays (rehearsal.ts), words and tables (cli/plan.ts).
  */
 import { brokenBecause } from '../../core/breaker.ts'
+import { isDefinition } from '../../core/definition.ts'
 import { pausedBecause } from '../../core/directive.ts'
 import { clusterOf, policyOf } from '../../core/graph.ts'
 import { InvariantError, invariant } from '../../core/invariant.ts'
-import type { ClusterId, PropagationPolicy, Uid } from '../../core/object.ts'
+import type { ClusterId, GroupKind, PropagationPolicy, Uid } from '../../core/object.ts'
 import type { EvidenceClass } from '../../core/proof.ts'
 import { spanText } from '../../core/time-text.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -91,7 +92,9 @@ export function createPlanner(
         }
         isTorn ||= await hasChanged()
         if (isTorn && attempt < ATTEMPTS) continue
+        const more = takenBesides(found.node.object)
         const doubts = [
+          more,
           view.partial(),
           run.isCut ? `cut after ${planLimit} objects: there are more` : '',
           isTorn ? 'what it rests on changed while it was made: ask again' : '',
@@ -99,7 +102,7 @@ export function createPlanner(
         ].filter((text) => text !== '')
         const name = await view.read(() => view.clusterName(cluster))
         const turns = new Turns(clock)
-        const isWhole = !run.isCut && !isTorn && view.partial() === ''
+        const isWhole = !run.isCut && !isTorn && more === '' && view.partial() === ''
         const holds = await view.read(() => holdsOf(view, cluster, run.evidence()))
         return {
           answer: await answerOf(
@@ -184,4 +187,16 @@ function holdsOf(
     }
   }
   return holds
+}
+
+/** What its cluster itself takes along, whoever owns it; empty for all other kinds. */
+function takenBesides(object: GroupKind & { readonly name: string }): string {
+  const { group, kind, name } = object
+  if (kind === 'Namespace' && group === '') {
+    return `all that is in namespace ${name} goes with it, and is not counted here`
+  }
+  if (isDefinition(object)) {
+    return `all objects of the kind that ${name} defines go with it, and are not counted here`
+  }
+  return ''
 }

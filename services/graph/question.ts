@@ -32,6 +32,31 @@ const MOST_WAITING = 4
 const PLAN_LISTED = 500
 const PLAN_LISTED_MOST = 20_000
 
+interface Chosen {
+  readonly object: Named
+  readonly others: readonly Match[]
+}
+
+/** What else has the name that was asked for, or had it, the latest first. */
+export type Others = readonly {
+  readonly cluster: string
+  readonly clusterName: string
+  readonly uid: string
+  readonly isThere: boolean
+  /** Append time of the last event about it, in milliseconds. */
+  readonly at: number
+}[]
+
+/** Of a name that is given again and again, as those of a StatefulSet's pods are. */
+const OTHERS_SHOWN = 5
+
+const yes = (): boolean => true
+const no = (): boolean => false
+
+function byTime({ object: a }: Match, { object: b }: Match): number {
+  return b.at - a.at || (a.uid < b.uid ? -1 : 1)
+}
+
 type Asked = Record<string, string | undefined>
 
 /** Words of a query, each given once: a parser makes a list of those that are given more often. */
@@ -44,22 +69,35 @@ export function askedOf({ query }: FastifyRequest): Asked {
 
 export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
   const { query, cascades, access } = parts
-  const allowedOne = async (request: FastifyRequest): Promise<Named> => {
-    const root = await one(query, selector(askedOf(request))).catch(async (error) => {
+  const allowed = async (request: FastifyRequest): Promise<Chosen> => {
+    const chosen = await choose(query, selector(askedOf(request))).catch(async (error) => {
       await access.graph(request)
       throw error
     })
-    await access.object(request, root)
-    return root
+    await access.object(request, chosen.object)
+    return chosen
+  }
+  /** Of the latest, those that who asks may get. */
+  const shownOthers = async (request: FastifyRequest, { others }: Chosen): Promise<Others> => {
+    const latest = [...others].sort(byTime).slice(0, OTHERS_SHOWN)
+    const may = await Promise.all(
+      latest.map(({ object }) => access.object(request, object).then(yes, no)),
+    )
+    const shown = latest.filter((_, index) => may[index])
+    return shown.map(({ object: { cluster, uid, at }, clusterName, isThere }) => {
+      return { cluster, clusterName, uid, isThere, at }
+    })
   }
   server.get('/v1/tree', async (request) => {
     const asked = askedOf(request)
-    const root = await allowedOne(request)
+    const { object: root } = await allowed(request)
     const { answer, ...rest } = await query.tree(root, asked['owners'] === 'true')
     return json({ answer: await access.shown(request, root.cluster, answer), ...rest })
   })
   server.get('/v1/why', async (request) => {
-    return json(await query.why(await allowedOne(request)))
+    const chosen = await allowed(request)
+    const answer = await query.why(chosen.object)
+    return json({ ...answer, others: await shownOthers(request, chosen) })
   })
   server.get('/v1/cascade', async (request, reply) => {
     const asked = askedOf(request)
@@ -164,11 +202,18 @@ function queue(most: number): <T>(work: () => Promise<T>) => Promise<T> {
 
 /** What is there now, if anything is; else what was there last. */
 async function one(query: Query, asked: Selector): Promise<Named> {
+  return (await choose(query, asked)).object
+}
+
+/** The same, and what else has that name or had it once: in another cluster, or before it was made anew. */
+async function choose(query: Query, asked: Selector): Promise<Chosen> {
   const found = await all(query, asked)
   const there = found.filter(({ isThere }) => isThere)
   const newest = found.reduce((a, b) => (b.object.at > a.object.at ? b : a))
   const [first = newest, second] = there
-  if (second === undefined) return first.object
+  if (second === undefined) {
+    return { object: first.object, others: found.filter((each) => each !== first) }
+  }
   const clusters = there.map(({ clusterName, object }) => {
     return `${clusterName} ${object.kind}.${object.group}`
   })

@@ -136,9 +136,9 @@ export class Tree {
         return node.object.ownerReferences.map((ref) => this.#ownerNode(reader, node, ref))
       })
     }
-    const here = await view.read(() => view.nodeAnywhere(cluster, uid) !== undefined)
     const leaves: TreeNode[] = []
-    for (const some of piecesOf(here ? await this.#dependentsOf(uid) : [])) {
+    // Also of one that is gone: what is held, paused or under way still hangs on it.
+    for (const some of piecesOf(await this.#dependentsOf(uid))) {
       leaves.push(...(await view.read(() => some.flatMap((each) => this.#dependent(each, uid)))))
     }
     return leaves.sort(byKindAndName)
