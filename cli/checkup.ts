@@ -179,7 +179,7 @@ async function checkKind(
   if (denied.length === 0) return { ok: true, text: `${cluster.name}: ${name}` }
   return {
     ok: false,
-    text: `${cluster.name}: ${name}: may not ${denied.join(', ')}; grant these in a ClusterRole, or its objects are not collected`,
+    text: `${cluster.name}: ${name}: may not ${denied.join(', ')}; grant these in a ClusterRole, or leave it out of --kinds: then its objects are not collected`,
   }
 }
 

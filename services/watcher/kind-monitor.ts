@@ -279,10 +279,11 @@ export class KindMonitor {
     // Who went on where another stood has not seen what is there, and no empty list is believed at once.
     const held = this.#isResumed ? Math.max(seen, 1) : seen
     if (!state.confirming && isShrunken(held, listed, config)) {
-      this.#note('warn', 'a list is taken twice: it misses much of what was there', {
-        held,
-        listed,
-      })
+      if (seen === 0) this.#note('info', 'an empty list is taken twice, as any after a restart', {})
+      else {
+        const message = 'a list is taken twice: it misses much of what was there'
+        this.#note('warn', message, { held, listed })
+      }
       return { type: 'Shrunken' }
     }
     await identity.check(signal)
