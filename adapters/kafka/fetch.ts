@@ -15,14 +15,16 @@ import { Reader, Writer } from './wire.ts'
 const API_KEY = 1
 const API_VERSION = 11
 const READ_COMMITTED = 1
-/** Of one answer; a larger first batch comes whole all the same. */
-const MAX_BYTES = 1024 * 1024
+/** Of one answer, for who reads on; a larger first batch comes whole all the same. */
+export const PAGE_BYTES: number = 1024 * 1024
 
 export interface FetchedPlace {
   readonly topic: string
   readonly partition: number
   readonly from: bigint
   readonly waitMs: number
+  /** Of the answer; the first batch comes whole, however large. */
+  readonly maxBytes: number
 }
 
 export interface Fetched {
@@ -44,12 +46,12 @@ export async function fetchPage(link: Link, broker: Broker, place: FetchedPlace)
   return pageIn(answer, place)
 }
 
-function bodyOf({ topic, partition, from, waitMs }: FetchedPlace): Buffer {
+function bodyOf({ topic, partition, from, waitMs, maxBytes }: FetchedPlace): Buffer {
   const out = new Writer(128)
-  out.int32(-1).int32(waitMs).int32(1).int32(MAX_BYTES).int8(READ_COMMITTED)
+  out.int32(-1).int32(waitMs).int32(1).int32(maxBytes).int8(READ_COMMITTED)
   out.int32(0).int32(-1) // no session
   out.int32(1).text(topic)
-  out.int32(1).int32(partition).int32(-1).int64(from).int64(-1n).int32(MAX_BYTES)
+  out.int32(1).int32(partition).int32(-1).int64(from).int64(-1n).int32(maxBytes)
   out.int32(0).text('')
   return out.written
 }

@@ -9,7 +9,7 @@ import type { Transaction } from 'kafkajs'
 import { eventually } from '../../testing/eventually.ts'
 import { type Kafka, startKafka } from '../../testing/kafka/broker.ts'
 import { missingKafka } from '../../testing/kafka/jars.ts'
-import { fetchPage } from './fetch.ts'
+import { fetchPage, PAGE_BYTES } from './fetch.ts'
 import { type Link, openLink } from './inside.ts'
 
 /** A transaction of one producer; each step waits until the broker has written it. */
@@ -143,7 +143,7 @@ suite('read-committed', { skip: missingKafka() ?? false }, () => {
 
   async function seenByUs(topic: string, from: bigint): Promise<string[]> {
     const broker = await link.broker(link.leaderOf(topic, 0) ?? -1)
-    const place = { topic, partition: 0, from, waitMs: 100 }
+    const place = { topic, partition: 0, from, waitMs: 100, maxBytes: PAGE_BYTES }
     const { parts } = await fetchPage(link, broker, place)
     const entries = [...Iterator.from(parts)].flatMap((part) => part.entries)
     return entries.map(({ value }) => Buffer.from(value ?? []).toString())

@@ -109,17 +109,25 @@ export function createCascades(
   async function cascade(root: Named): Promise<CascadeAnswer | undefined> {
     const view = await views.open()
     if (!(await view.read(() => isGoingIn(view, root)))) return undefined
+    // In this order: what is not indexed now may be in a moment, and then it is known when it began.
+    const lagged = await index.lagEntries()
     const since = await beginOf(index, root)
-    const walk = new Walk({ view, index, clock, limit, cluster: root.cluster, since })
+    const isUnindexed = since === null && lagged > 0n
+    const from = isUnindexed ? Number.POSITIVE_INFINITY : since
+    const walk = new Walk({ view, index, clock, limit, cluster: root.cluster, since: from })
     const phase = await walk.root(root.uid)
     await walk.all(root.uid)
     const lag = await index.lagEntries()
     const doubts = [
       view.partial(),
+      isUnindexed
+        ? 'its deletion is not indexed yet, so what went long before it cannot be told from what went with it, and is not counted'
+        : '',
       lag === 0n ? '' : `${lag} entries of history are not indexed yet, so more may be done`,
       walk.isCut ? `cut after ${limit} objects: there are more` : '',
     ].filter((text) => text !== '')
-    const answer = await walk.answer(root, phase, since)
+    const { isOver, ...rest } = await walk.answer(root, phase, since)
+    const answer = { ...rest, isOver: isOver && !isUnindexed }
     // What nobody can tell of now may still be there.
     const isFinal = answer.isOver && view.partial() === '' && (lag === 0n || walk.isCut)
     return { answer, partial: doubts.join('; '), isFinal }
@@ -186,6 +194,7 @@ interface WalkOptions {
   readonly clock: Clock
   readonly limit: number
   readonly cluster: ClusterId
+  /** What went before is no part of it; null where nobody knows. */
   readonly since: number | null
 }
 

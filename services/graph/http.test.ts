@@ -1,5 +1,5 @@
 /** The endpoint answers what people ask about a small story, and says what is wrong with a question. */
-import { deepEqual, equal, match, notEqual, rejects, throws } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual, ok, rejects, throws } from 'node:assert/strict'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -11,9 +11,10 @@ import { systemClock } from '../../runtime/clock.ts'
 import { checkHttp, type HttpSettings, INSTANCE, serveEndpoint } from '../../runtime/endpoint.ts'
 import { openToken } from '../../runtime/http-token.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import { eventually } from '../../testing/eventually.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { createAccess } from './access.ts'
-import { type Cascade, createCascades } from './cascade.ts'
+import { type Cascade, type CascadeAnswer, createCascades } from './cascade.ts'
 import { createGraphDump } from './graph-dump.ts'
 import { createHoldings } from './held.ts'
 import { createHistoryIndex } from './history-index.ts'
@@ -37,6 +38,10 @@ const STORY = [
   'put cm/twice',
   'delete cm/twice',
   'put cm/twice@again',
+  'put rs/late',
+  'put pod/early <- rs/late',
+  'put pod/stays <- rs/late',
+  'delete pod/early',
   'put rs/former',
   'put pod/left <- rs/former',
   'delete rs/former',
@@ -207,6 +212,29 @@ test('a question that cannot be answered says why', async (t) => {
     equal(unknown.status, 404)
     equal(((await unknown.json()) as { detail: string }).detail, `there is no ${path}`)
   }
+})
+
+test('a cascade whose begin is not indexed yet counts nothing that went before, and is not over', async (t) => {
+  const server = await serve(t)
+  server.log.isAway = true
+  const told = eventsOf(STORY).length
+  await appendAll(
+    server.log,
+    eventsOf([...STORY, 'delete rs/late', 'delete pod/stays']).slice(told),
+  )
+  const asked = async (): Promise<CascadeAnswer | undefined> => {
+    const response = await server.get('/v1/cascade?uid=rs-late')
+    return response.ok ? ((await response.json()) as CascadeAnswer) : undefined
+  }
+  await eventually('both are folded', async () => (await asked())?.answer.remaining === 0)
+  const { answer, partial } = (await asked()) as CascadeAnswer
+  // Of what went after it that may be known or not, of what went before that it did.
+  ok(answer.done <= 1, `${answer.done}`)
+  deepEqual([answer.isOver, answer.since], [false, null])
+  match(partial, /its deletion is not indexed yet/)
+  server.log.isAway = false
+  await eventually('it is indexed', async () => (await asked())?.answer.isOver === true)
+  equal((await asked())?.answer.done, 1)
 })
 
 test('a method that a path does not take is refused with those that it does', async (t) => {
