@@ -10,7 +10,7 @@ import type { StateReader } from './graph.ts'
 import { agendaOf, clusterOf, kindOf, nodeOf, policyOf } from './graph.ts'
 import type { SetHash } from './hash.ts'
 import { EMPTY_SET, isSameSet, withMember } from './hash.ts'
-import { memberOf } from './held-plan.ts'
+import { listedBy, memberOf } from './held-plan.ts'
 import { relistsAwaited } from './judge.ts'
 import type { Timer } from './key.ts'
 import {
@@ -219,7 +219,8 @@ function expect(
   node: Node,
 ): void {
   const { object, hold } = node
-  if (hold?.by != null && hold.by !== 'mode') waiting.set(heldKey(cluster, object.uid), hold.by)
+  const by = listedBy(node)
+  if (by !== null) waiting.set(heldKey(cluster, object.uid), by)
   const plan = planKey(cluster)
   if (hold?.by === 'approval') {
     plans.set(plan, withMember(plans.get(plan) ?? EMPTY_SET, memberOf(node)))

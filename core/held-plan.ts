@@ -44,10 +44,15 @@ export function noteHeld(
   else step.graph.put(planKey(cluster), { type: 'HeldPlan', set })
 }
 
-/** What observe holds is everything that would ever go: that is no list. */
-function listedBy(node: Node | null): HeldBy | null {
-  const by = node?.hold?.by ?? null
-  return by === 'mode' ? null : by
+/** What holds it; the mode also where that only tries. */
+export function heldBy({ hold, attempt }: Pick<Node, 'hold' | 'attempt'>): HeldBy | null {
+  return hold?.by ?? (attempt?.state === 'would-go' ? 'mode' : null)
+}
+
+/** What observe holds is everything that would ever go: that is no list. What a dry run was accepted of is. */
+export function listedBy(node: Node | null): HeldBy | null {
+  if (node === null || node.hold?.by === 'mode') return null
+  return heldBy(node)
 }
 
 /** Empty when it waits for nobody's approval. */

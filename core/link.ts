@@ -38,13 +38,13 @@ export function placesOf(
 
 export function putNode(step: Step, cluster: ClusterId, before: Node | null, after: Node): void {
   step.graph.put(nodeKey(cluster, after.object.uid), after)
-  if (before?.hold != null || after.hold !== null) noteHeld(step, cluster, before, after)
+  noteHeld(step, cluster, before, after)
   if (before === null || isLinkedOtherwise(before, after)) relink(step, cluster, before, after)
 }
 
 export function removeNode(step: Step, cluster: ClusterId, node: Node): void {
   step.graph.remove(nodeKey(cluster, node.object.uid))
-  if (node.hold !== null) noteHeld(step, cluster, node, null)
+  noteHeld(step, cluster, node, null)
   relink(step, cluster, node, null)
 }
 

@@ -308,7 +308,7 @@ export interface InterestPlace {
   readonly answers: number | null
 }
 
-/** `held/<cluster>/<uid>`: a node that is held, by anything but the mode. */
+/** `held/<cluster>/<uid>`: a node that is held, by anything but mode observe. */
 export interface HeldNode {
   readonly type: 'HeldNode'
   readonly by: HeldBy

@@ -12,7 +12,7 @@ import { openBreakerOf } from '../../core/breaker.ts'
 import { clusterOf, directivesOf, nodeOf, policyOf } from '../../core/graph.ts'
 import type { SetHash } from '../../core/hash.ts'
 import { isSameSet } from '../../core/hash.ts'
-import { planOf } from '../../core/held-plan.ts'
+import { listedBy, planOf } from '../../core/held-plan.ts'
 import { heldPrefix, lastPart, nodeKey } from '../../core/key.ts'
 import type { HeldBy, Node } from '../../core/node.ts'
 import type { ClusterId, Uid } from '../../core/object.ts'
@@ -269,13 +269,16 @@ async function* heldIn(view: View, cluster: ClusterId): AsyncIterable<HeldObject
   }
 }
 
-/** Nothing when it is held no more. */
+/** Nothing when it is held no more, or by a mode that only records. */
 function heldOf(node: Node | undefined): HeldObject[] {
-  const { object, hold, verdict } = node ?? {}
-  if (object === undefined || hold == null || hold.by === null) return []
+  const by = node === undefined ? null : listedBy(node)
+  if (node === undefined || by === null) return []
+  const { object, hold, attempt, verdict } = node
   const { group, kind, namespace, name, uid } = object
-  const { by, what, since, until } = hold
   const { because = '', evidence = null } = verdict ?? {}
+  // A dry run was accepted: no time lets it go.
+  const tried = { what: attempt?.verb ?? '', since: attempt?.since ?? 0, until: null }
+  const { what, since, until } = hold?.by == null ? tried : hold
   const place = { group, kind, namespace, name, uid }
   return [{ ...place, by, evidence: evidence ?? '', what, because, since, until }]
 }

@@ -449,6 +449,18 @@ test('what waits for its time says which, and for its budget too', async (t) => 
   deepEqual([waits?.by, (waits?.until ?? 0) - (waits?.since ?? 0)], ['hold', 30_000])
 })
 
+test('what a dry run was accepted of is held by the mode, until that is another', async (t) => {
+  const story = ['policy dry-run parity', 'put rs/web', 'many 2 pod/a# <- rs/web', 'delete rs/web']
+  const asked = await ask(t, [...story, 'settle pod/a0 would-go', 'settle pod/a1 blocked'])
+  const { answer } = await asked.holdings.held(undefined)
+  deepEqual(
+    answer.counts.map(({ by, evidence, count, because }) => [by, evidence, count, because]),
+    [['mode', 'E1', 1, 'ReplicaSet "web" is gone']],
+  )
+  await asked.tell(['policy enforce parity'])
+  equal((await asked.holdings.held(undefined)).answer.total, 0)
+})
+
 for (const partitions of [1, 3]) {
   test(`orders that stand are told with who gave them, over ${partitions}`, async (t) => {
     const orders = ['pause all', 'pause', 'protect kind/Pod all', 'protect namespace/a']

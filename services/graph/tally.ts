@@ -7,6 +7,7 @@
  * Not here: adding tasks up (census.ts).
  */
 import type { StateReader } from '../../core/graph.ts'
+import { heldBy } from '../../core/held-plan.ts'
 import {
   ALL_COUNTS_PREFIX,
   ALL_NODES_PREFIX,
@@ -174,7 +175,7 @@ export class Tally {
     const count = this.#of(key)
     count.nodes += sign
     for (const place of value.places) if (place !== null) count.edges += sign
-    const by = value.hold?.by ?? null
+    const by = heldBy(value)
     if (by !== null) count.held[by] += sign
     const because = blockedBecause(value)
     if (because !== undefined) countBlocked(count.blocked[because], key, value, sign)
