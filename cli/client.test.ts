@@ -1,12 +1,12 @@
 /** Where a running Kinfold is asked, as flags name it. */
-import { equal, rejects } from 'node:assert/strict'
+import { equal, rejects, throws } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { order, serverOf } from './client.ts'
+import { order, selectorParams, serverOf } from './client.ts'
 
 async function listening(t: TestContext, server: HttpServer): Promise<string> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -27,6 +27,21 @@ for (const [named, url] of [
     equal(serverOf({ server: named }).url, url)
   })
 }
+
+for (const [words, kind] of [
+  [['deploy/web'], 'deployment'],
+  [['Deploy.apps/web'], 'deployment.apps'],
+  [['deploy.v1.apps', 'web'], 'deployment.v1.apps'],
+  [['widgets.example.com/x'], 'widgets.example.com'],
+] as const) {
+  test(`${words.join(' ')} is of kind ${kind}`, () => {
+    equal(selectorParams(words, { namespace: 'ns' }).get('kind'), kind)
+  })
+}
+
+test('uid: names no object', () => {
+  throws(() => selectorParams(['uid:'], { namespace: 'ns' }), /expected KIND\/NAME/)
+})
 
 test('an order goes to the process that wrote the address into its data directory, by name', async (t) => {
   const asked: unknown[] = []

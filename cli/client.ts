@@ -96,7 +96,7 @@ export function selectorParams(words: readonly string[], flags: ObjectFlags): UR
   const params = new URLSearchParams({ namespace: flags.namespace })
   if (flags.cluster !== undefined) params.set('cluster', flags.cluster)
   const [first = '', second] = words
-  if (first.startsWith('uid:') && second === undefined) {
+  if (/^uid:./.test(first) && second === undefined) {
     params.set('uid', first.slice('uid:'.length))
     return params
   }
@@ -104,9 +104,15 @@ export function selectorParams(words: readonly string[], flags: ObjectFlags): UR
   if (kind === '' || name === '' || more !== undefined || words.length > 2) {
     throw new ExitError(EXIT.input, `${words.join(' ')}: expected KIND/NAME, KIND NAME or uid:UID`)
   }
-  params.set('kind', SHORT_NAMES[kind.toLowerCase()] ?? kind)
+  params.set('kind', longName(kind))
   params.set('name', name)
   return params
+}
+
+/** As kubectl has it, also before a group: `deploy.apps`, `deploy.v1.apps`. */
+function longName(kind: string): string {
+  const [short = '', ...group] = kind.split('.')
+  return [SHORT_NAMES[short.toLowerCase()] ?? short, ...group].join('.')
 }
 
 /** kubectl's, for the kinds that every cluster has. */
