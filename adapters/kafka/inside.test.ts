@@ -9,6 +9,7 @@ import { createRequire } from 'node:module'
 import { suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { CLUSTER_CALLS } from './inside.ts'
 
 interface Change {
   readonly file: string
@@ -30,16 +31,7 @@ const CHANGES: readonly Change[] = [
     to: 'private:Kafka:makeCluster',
     says: /its client makes no clusters/,
   },
-  ...[
-    'connect',
-    'disconnect',
-    'addMultipleTargetTopics',
-    'findTopicPartitionMetadata',
-    'findBroker',
-    'findControllerBroker',
-    'refreshMetadata',
-    'removeBroker',
-  ].map((name) => ({
+  ...CLUSTER_CALLS.map((name) => ({
     file: 'kafkajs/src/cluster/index.js',
     from: ` ${name}(`,
     to: ` renamed(`,

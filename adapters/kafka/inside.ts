@@ -150,6 +150,18 @@ function saslOf(sasl: NonNullable<KafkaSettings['sasl']>): NonNullable<KafkaConf
   }
 }
 
+/** What a cluster of kafkajs is asked. */
+export const CLUSTER_CALLS = [
+  'connect',
+  'disconnect',
+  'addMultipleTargetTopics',
+  'findTopicPartitionMetadata',
+  'findBroker',
+  'findControllerBroker',
+  'refreshMetadata',
+  'removeBroker',
+] as const
+
 function clusterOf(kafka: Kafka): Cluster {
   const symbol = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === 'private:Kafka:createCluster',
@@ -161,17 +173,7 @@ function clusterOf(kafka: Kafka): Cluster {
     allowAutoTopicCreation: false,
     isolationLevel: 1,
   }) as Cluster
-  const expected = [
-    'connect',
-    'disconnect',
-    'addMultipleTargetTopics',
-    'findTopicPartitionMetadata',
-    'findBroker',
-    'findControllerBroker',
-    'refreshMetadata',
-    'removeBroker',
-  ] as const
-  for (const name of expected) {
+  for (const name of CLUSTER_CALLS) {
     if (typeof cluster[name] !== 'function') throw changed(`a cluster has no ${name}`)
   }
   return cluster
