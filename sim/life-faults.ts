@@ -143,7 +143,7 @@ export const lifeFaults: readonly Fault[] = [
     begin(context) {
       const { world, fault } = context
       const site = siteOf(context)
-      const namespace = seeded(fault.seed).pick(['blue', 'green', 'red'])
+      const namespace = seeded(fault.seed).pick(PROTECTED)
       const key = `${site.name}/${namespace}`
       void direct(world, 'protect', site.id, `namespace/${namespace}`).then((isTold) => {
         if (!isTold) return
@@ -171,6 +171,21 @@ export const lifeFaults: readonly Fault[] = [
     },
   },
 ]
+
+/** Namespaces that persons protect. */
+const PROTECTED = ['blue', 'green', 'red'] as const
+
+/** Whoever sees that something is still held back, which nobody wants held back any more, says so once more: what lets it go may be lost (F39). */
+export async function letGoOfAll(world: WholeWorld): Promise<void> {
+  for (const { id, name } of world.sites) {
+    if (!world.pausedMs.has(id)) await direct(world, 'resume', id, '')
+    for (const namespace of PROTECTED) {
+      const isWanted = world.protectedMs.has(`${name}/${namespace}`)
+      if (!isWanted) await direct(world, 'unprotect', id, `namespace/${namespace}`)
+    }
+  }
+  if (!world.pausedMs.has('')) await direct(world, 'resume', '', '')
+}
 
 /** As the endpoint does it: every partition is told, and `control`, so that reapers know at once. False: on a log that is no more. */
 export async function direct(

@@ -250,7 +250,10 @@ function loseEnd(
     world.trace.note('cut off', `${topic}/${partition} from ${from}, it ended at ${end}`)
     world.reached('F39')
     // What `control` lost is said again by whoever said it; what it lost of what lets go, by persons.
-    if (topic === 'control') forgetWord(world)
+    if (topic === 'control') {
+      world.hasLostWords = true
+      forgetWord(world)
+    }
     if (topic !== 'control') expectDamage(world)
     else world.time.at(world.time.monotonicMs() + MINUTE, () => void letGo(world))
   })

@@ -4,6 +4,7 @@
  * What must stay true: all that happens follows from the options, so the same options give the same digest.
  */
 import { type Begun, beginFault } from './faults.ts'
+import { letGoOfAll } from './life-faults.ts'
 import type { ScheduledFault, SimOptions } from './options.ts'
 import { Users } from './workload.ts'
 import { WholeWorld } from './world.ts'
@@ -15,6 +16,8 @@ const PATIENCE_MS = 90 * MINUTE
 const HELD_MS = 12 * MINUTE
 const RELIST_MS = 75 * MINUTE
 const LOOK_MS = 10_000
+/** After that persons see what is still held back. */
+const SAID_AGAIN_MS = 10 * MINUTE
 const QUIET_MS = 2 * MINUTE
 /** In that time nobody runs hot: calls of one cluster, and commands about what had one in it before, since a hold of any number of objects may end in it. */
 const QUIET_REQUESTS = 400
@@ -110,6 +113,7 @@ async function heal(world: WholeWorld, users: readonly Users[]): Promise<readonl
   let left: readonly string[] = ['nothing was looked at']
   for (let waitedMs = 0; waitedMs < PATIENCE_MS && left.length > 0; waitedMs += LOOK_MS) {
     for (const each of users) each.releaseAll()
+    if (waitedMs === SAID_AGAIN_MS && world.hasLostWords) await letGoOfAll(world)
     await time.advance(LOOK_MS)
     if (world.wrongs.length > 0) return []
     left = await leftAfter(world, waitedMs)

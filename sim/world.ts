@@ -74,6 +74,8 @@ export class WholeWorld {
   readonly pausedMs: Map<string, number> = new Map()
   /** Since when each `cluster/namespace` is protected. */
   readonly protectedMs: Map<string, number> = new Map()
+  /** `control` lost its end: what let something go may be among that, and whoever could not read it meanwhile holds on. */
+  hasLostWords = false
   /** On which cluster each uid was made. */
   readonly homes: Map<string, string> = new Map()
   /** What a person approved. */
