@@ -178,8 +178,10 @@ export function ownerInterest(step: Step, event: OwnerInterest): void {
     places: isOver ? others : [...others, entry],
   }
   putInterest(step, about, interest)
-  if (dependents > 0 && answers === null) {
+  if (dependents > 0 && !isAnswer) {
     if (!isUnknown) answer(step, about, partition, interest)
+    // What it answers is so no more. It was not told: it had no dependents when that changed.
+    else if (answers !== null) tell(step, about, partition, Number(step.at.position))
     else if (asks) look(step, about)
   }
   if (isFinishing(step, about)) judge(step, cluster, uid)

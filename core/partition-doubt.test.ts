@@ -32,15 +32,19 @@ class World {
     this.folders = folders(partitions, () => 'ns')
     this.start(1)
     for (const short of ['pod', 'pv', 'rs']) {
-      const { group, kind, resource, scope, version } = kindNotation(short)
-      const about = { cluster: CLUSTER, epoch: this.#epoch, group, kind, resource, scope }
-      const rest = { versions: [version], reason: '', ambiguous: false, aggregated: false }
       const monitored = !unmonitored.includes(short)
-      this.tell({ type: 'KindServed', ...about, ...rest, monitored })
+      this.serve(short, monitored)
       if (monitored) this.relist(short, [])
     }
     const policy = policyFor('enforce', 'parity')
     this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
+  }
+
+  serve(short: string, monitored: boolean): void {
+    const { group, kind, resource, scope, version } = kindNotation(short)
+    const about = { cluster: CLUSTER, epoch: this.#epoch, group, kind, resource, scope }
+    const rest = { versions: [version], reason: '', ambiguous: false, aggregated: false }
+    this.tell({ type: 'KindServed', ...about, ...rest, monitored })
   }
 
   start(clusterEpoch: number): void {
@@ -139,6 +143,19 @@ test('an answer that comes when the owner has gone is not kept', () => {
   deepEqual(world.keysOf('pv-x', ['Interest']), [])
   for (let beats = 0; beats < 20; beats++) world.beat(30)
   deepEqual(world.keysOf('pv-x', ['Interest']), [])
+})
+
+test('a dependent that comes after its waiting owner went does not believe for ever that it waits', () => {
+  const world = new World()
+  world.put('pv/x')
+  world.put('pv/x [deleting foreground]')
+  // Its home forgets it, and tells those who have dependents at that time.
+  world.serve('pv', false)
+  world.put('pod/a <- pv/x')
+  world.serve('pv', true)
+  world.relist('pv', [])
+  for (let beats = 0; beats < 20; beats++) world.beat(30)
+  deepEqual(commandsOf(world.folders).slice(-1).map(show), ['VerifyOwner pv/x'])
 })
 
 test('nothing is kept of the dependents of an unwatched owner that waited, when there are none any more', () => {

@@ -54,7 +54,7 @@ export interface Protection {
   readonly othersMarks: boolean
 }
 
-export const FOLD_VERSION = 11
+export const FOLD_VERSION = 12
 
 const MINUTE_MS = 60_000
 
