@@ -206,7 +206,13 @@ test('a question that cannot be answered says why', async (t) => {
     ((await elsewhere.json()) as { detail: string }).detail,
     /no deployment\/web in namespace ns was ever seen in cluster x; there is one in test/,
   )
+  const mistyped = await server.get('/v1/why?kind=deplo&name=web&namespace=ns')
+  match(
+    ((await mistyped.json()) as { detail: string }).detail,
+    /no deplo\/web in namespace ns was ever seen; of that name there is Deployment.apps\/web$/,
+  )
   equal((await server.get('/v1/why?kind=pod')).status, 400)
+  equal((await server.get('/v1/why?kind=&name=web&namespace=ns')).status, 400)
   for (const path of ['/v2/why', '/v1/foo', '/v1/commands']) {
     const unknown = await server.get(path)
     equal(unknown.status, 404)

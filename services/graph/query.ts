@@ -19,7 +19,7 @@ import { Tree } from './tree.ts'
 import type { View, Views } from './view.ts'
 
 export interface Selector {
-  /** `Pod`, `pods`, `deployments.apps`, `Deployment.v1.apps`; upper and lower case alike. */
+  /** `Pod`, `pods`, `deployments.apps`, `Deployment.v1.apps`; upper and lower case alike; empty: any. */
   readonly kind: string
   readonly name: string
   readonly namespace: string
@@ -82,7 +82,7 @@ export function createQuery(views: Views, index: HistoryIndex): Query {
           object,
           clusterName: view.clusterName(object.cluster),
           isThere: view.nodeAnywhere(object.cluster, object.uid) !== undefined,
-          isKind: uid !== undefined || isKind(kind, object, view.readers),
+          isKind: uid !== undefined || kind === '' || isKind(kind, object, view.readers),
         })),
       )
       return matches.filter(

@@ -226,15 +226,30 @@ async function choose(query: Query, asked: Selector): Promise<Chosen> {
 async function all(query: Query, asked: Selector): Promise<readonly [Match, ...Match[]]> {
   const [first, ...others] = await query.find(asked)
   if (first !== undefined) return [first, ...others]
-  const none = `no ${describe(asked)} was ever seen`
-  if (asked.cluster !== undefined) {
-    const elsewhere = await query.find({ ...asked, cluster: undefined })
-    const names = new Set(elsewhere.map(({ clusterName }) => clusterName))
-    const hint = names.size === 0 ? '' : `; there is one in ${[...names].join(', ')}`
-    throw new Problem(404, `${none} in cluster ${asked.cluster}${hint}`)
-  }
-  const hint = asked.uid === undefined ? '; --namespace names another' : ''
-  throw new Problem(404, none + hint)
+  const where = asked.cluster === undefined ? '' : ` in cluster ${asked.cluster}`
+  throw new Problem(404, `no ${describe(asked)} was ever seen${where}${await hint(query, asked)}`)
+}
+
+/** What is nearest to it: the same in another cluster, then another kind of that name. */
+async function hint(query: Query, asked: Selector): Promise<string> {
+  const elsewhere = await query.find({ ...asked, cluster: undefined })
+  if (elsewhere.length > 0) return `; there is one in ${listed(elsewhere, clusterOf)}`
+  if (asked.uid !== undefined) return ''
+  const alike = await query.find({ ...asked, kind: '' })
+  if (alike.length > 0) return `; of that name there is ${listed(alike, kindOf)}`
+  return '; --namespace names another'
+}
+
+function listed(matches: readonly Match[], word: (match: Match) => string): string {
+  return [...new Set(matches.map(word))].join(', ')
+}
+
+function clusterOf({ clusterName }: Match): string {
+  return clusterName
+}
+
+function kindOf({ object: { group, kind, name } }: Match): string {
+  return `${group === '' ? kind : `${kind}.${group}`}/${name}`
 }
 
 function describe({ kind, name, namespace, uid }: Selector): string {
@@ -245,7 +260,7 @@ function describe({ kind, name, namespace, uid }: Selector): string {
 
 function selector(asked: Record<string, string | undefined>): Selector {
   const { kind, name, namespace, cluster, uid } = asked
-  if (uid === undefined && (kind === undefined || name === undefined)) {
+  if (uid === undefined && (!kind || name === undefined)) {
     throw new Problem(400, 'ask with kind and name, or with uid')
   }
   return { kind: kind ?? '', name: name ?? '', namespace: namespace ?? 'default', cluster, uid }
