@@ -8,13 +8,23 @@
  */
 import { openBreakerOf } from '../../core/breaker.ts'
 import { directivesOf, kindOf, type StateReader } from '../../core/graph.ts'
-import type { ClusterId } from '../../core/object.ts'
+import type { ClusterId, GroupKind } from '../../core/object.ts'
 import { readSubject } from '../../core/subject.ts'
 import type { Order } from './directive-order.ts'
+import type { Query } from './query.ts'
 import type { View, Views } from './view.ts'
 
+export interface AsideParts {
+  readonly views: Views
+  readonly query: Query
+}
+
 /** To be put behind what follows from the order; empty where all is as one expects. */
-export async function asideOf(views: Views, order: Order, cluster: ClusterId): Promise<string> {
+export async function asideOf(
+  { views, query }: AsideParts,
+  order: Order,
+  cluster: ClusterId,
+): Promise<string> {
   switch (order.verb) {
     case 'resume':
       return await takenBack(views, cluster, pausesOf, {
@@ -29,7 +39,7 @@ export async function asideOf(views: Views, order: Order, cluster: ClusterId): P
     case 'close-breaker':
       return await closed(views, cluster)
     case 'protect':
-      return await unknownKind(views, order.subject, cluster)
+      return await unknownSubject(views, query, order.subject, cluster)
     case 'pause':
     case 'approve':
     case 'reject':
@@ -77,19 +87,33 @@ async function namesOf(view: View, clusters: readonly ClusterId[]): Promise<stri
 }
 
 /** It may be defined later, or elsewhere; or be a slip of the pen. */
-async function unknownKind(views: Views, text: string, cluster: ClusterId): Promise<string> {
+async function unknownSubject(
+  views: Views,
+  query: Query,
+  text: string,
+  cluster: ClusterId,
+): Promise<string> {
   const subject = readSubject(text)
-  if (subject?.type !== 'kind') return ''
+  if (subject?.type !== 'kind' && subject?.type !== 'namespace') return ''
   const view = await views.open()
   const asked = cluster === '' ? await view.clusters() : [cluster]
-  const isKnown = await view.read(() =>
-    view.readers.some((reader) =>
-      asked.some((each) => kindOf(reader, each, subject) !== undefined),
-    ),
-  )
-  if (isKnown) return ''
-  return `; but no kind ${subject.kind}${subject.group === '' ? '' : `.${subject.group}`} is known there now: is it written as in manifests?`
+  const isKind = async (kind: GroupKind): Promise<boolean> =>
+    await view.read(() =>
+      view.readers.some((reader) => asked.some((each) => kindOf(reader, each, kind) !== undefined)),
+    )
+  if (subject.type === 'kind') {
+    if (await isKind(subject)) return ''
+    return `; but no kind ${subject.kind}${subject.group === '' ? '' : `.${subject.group}`} is known there now: is it written as in manifests?`
+  }
+  // Where namespaces are not watched, nothing is known of any.
+  if (!(await isKind(NAMESPACE))) return ''
+  const place = { kind: 'Namespace', name: subject.name, namespace: '', uid: undefined }
+  const found = await query.find({ ...place, cluster: cluster === '' ? undefined : cluster })
+  if (found.some(({ isThere }) => isThere)) return ''
+  return `; but no namespace ${subject.name} is known there now: is it written right?`
 }
+
+const NAMESPACE: GroupKind = { group: '', kind: 'Namespace' }
 
 async function closed(views: Views, cluster: ClusterId): Promise<string> {
   const view = await views.open()

@@ -15,6 +15,8 @@ import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../
 import { createAccess } from './access.ts'
 import { addDirectives, type DirectiveAnswer } from './directive-http.ts'
 import { createHoldings, type Holdings } from './held.ts'
+import { createHistoryIndex } from './history-index.ts'
+import { createQuery } from './query.ts'
 import { readerOf } from './view.ts'
 import { taskOf } from './viewed-partition.ts'
 
@@ -53,6 +55,7 @@ async function rigFor(t: TestContext, isHeld = false): Promise<Rig> {
   const holdings = createHoldings(views)
   const parts = {
     views,
+    query: createQuery(views, createHistoryIndex(log, codec, clock, emptyStore())),
     access: {
       ...createAccess({ views, authority: undefined, isReadingReviewed: false }),
       // Who may order what is another test's.

@@ -21,15 +21,13 @@ import type { Log } from '../../ports/log.ts'
 import { principalOf, whoIs } from '../../runtime/principal.ts'
 import { Problem } from '../../runtime/problem.ts'
 import type { Access } from './access.ts'
-import { asideOf } from './directive-aside.ts'
+import { type AsideParts, asideOf } from './directive-aside.ts'
 import { type Order, readOrder } from './directive-order.ts'
 import type { Holdings } from './held.ts'
-import type { Views } from './view.ts'
 import type { LocalPartition } from './viewed-partition.ts'
 
-export interface DirectiveParts {
+export interface DirectiveParts extends AsideParts {
   readonly access: Access
-  readonly views: Views
   /** Undefined when it is somebody else's. */
   readonly here: (partition: number) => LocalPartition | undefined
   readonly log: Log
@@ -88,7 +86,7 @@ async function give(
 ): Promise<DirectiveAnswer> {
   await checkRoom(parts, order)
   const held = await heldFor(parts, order, cluster)
-  const aside = await asideOf(parts.views, order, cluster)
+  const aside = await asideOf(parts, order, cluster)
   const isFirst = await isFirstOfTwo(parts, order, cluster, who)
   const event: Directive = {
     type: 'Directive',

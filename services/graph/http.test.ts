@@ -1,5 +1,14 @@
 /** The endpoint answers what people ask about a small story, and says what is wrong with a question. */
-import { deepEqual, equal, match, notEqual, ok, rejects, throws } from 'node:assert/strict'
+import {
+  deepEqual,
+  doesNotMatch,
+  equal,
+  match,
+  notEqual,
+  ok,
+  rejects,
+  throws,
+} from 'node:assert/strict'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -15,6 +24,7 @@ import { eventually } from '../../testing/eventually.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
 import { createAccess } from './access.ts'
 import { type Cascade, type CascadeAnswer, createCascades } from './cascade.ts'
+import type { DirectiveAnswer } from './directive-http.ts'
 import { createGraphDump } from './graph-dump.ts'
 import { createHoldings } from './held.ts'
 import { createHistoryIndex } from './history-index.ts'
@@ -191,6 +201,20 @@ test('why answers by uid, and by kind with its group', async (t) => {
   equal((await server.get('/v1/why?uid=pod-a')).status, 200)
   equal((await server.get('/v1/why?kind=deployments.apps&name=web&namespace=ns')).status, 200)
   equal((await server.get('/v1/why?kind=deployment.v1.apps&name=web&namespace=ns')).status, 200)
+})
+
+test('whoever protects a namespace that is not there is told so', async (t) => {
+  const server = await serve(t)
+  const effectOf = async (name: string): Promise<string> => {
+    const response = await server.get('/v1/directives', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ verb: 'protect', subject: `namespace/${name}` }),
+    })
+    return ((await response.json()) as DirectiveAnswer).effective
+  }
+  match(await effectOf('shpo'), /; but no namespace shpo is known there now/)
+  doesNotMatch(await effectOf('shop'), /; but/)
 })
 
 test('a question that cannot be answered says why', async (t) => {
