@@ -11,7 +11,7 @@ import { targetOf } from './command.ts'
 import { completionOf, mayBeRing } from './completion.ts'
 import { GRANT_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
-import { clusterOf, kindOf, nodeOf, seenOf } from './graph.ts'
+import { clusterOf, kindOf, nodeOf, policyOf, seenOf } from './graph.ts'
 import { mayIssue } from './hold.ts'
 import { attemptFor, baseOf } from './issue.ts'
 import { ANY_KIND, unreadableHomeKey, unreadableKey } from './key.ts'
@@ -29,7 +29,7 @@ import type { Decision } from './verdict.ts'
 import { decide, kindsAwaited, lastRequest } from './verdict.ts'
 import { verifyOwners } from './verification.ts'
 import { waitFor } from './wait.ts'
-import { warningsOf } from './warning.ts'
+import { isMisplaced, warningsOf } from './warning.ts'
 
 /** Judges a node from the state as it is now. Nothing happens to one that is not there, is reaped or in doubt. */
 export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
@@ -48,20 +48,19 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   if (decision.action.type === 'verify') verifyOwners(step, state, cluster, decision.stands)
   const completion = completionOf(step.graph, cluster, node)
   if (completion?.type === 'wait') lookAgain(step, cluster, node, completion.until)
-  if (isWarned(decision.verdict) && !isWarned(node.verdict))
-    warn(step, state, cluster, node, decision)
+  const isWarned = warn(step, state, cluster, node, decision)
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
   const wanted = paying(step, cluster, node, decision)
   const hold = isSameHold(node.hold, wanted) ? node.hold : wanted
   const isSame = attempt === node.attempt && verdict === node.verdict && hold === node.hold
-  if (isSame && node === held) return
+  if (isSame && node === held && isWarned === node.isWarned) return
   if (hold?.until != null && hold !== node.hold) nodeTimer(step, cluster, hold.until, uid)
   const isNews = verdict !== node.verdict
   const letGoAt = isNews ? later(node.letGoAt, letGo(decision)) : node.letGoAt
   const isFreed = node.isFreed || (attempt !== node.attempt && isFreeing(attempt))
 
-  putNode(step, cluster, held, { ...node, isFreed, letGoAt, verdict, hold, attempt })
+  putNode(step, cluster, held, { ...node, isFreed, letGoAt, isWarned, verdict, hold, attempt })
   if (verdict === node.verdict || verdict === null) return
   touch(step, cluster, uid)
   tell(step, { ...node.object, cluster }, 'verdict', `${verdict.type}: ${verdict.because}`, {
@@ -70,15 +69,18 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   })
 }
 
-/** Before what the verdict brings about, so that the Event is there when the object goes. */
+/** Before what the verdict brings about, so that the Event is there when the object goes. Answers whether it is, or will be. */
 function warn(
   step: Step,
   state: ClusterState,
   cluster: ClusterId,
   node: Node,
   { verdict, stands }: Decision,
-): void {
-  if (verdict === null || !mayIssue(step.graph, cluster)) return
+): boolean {
+  if (verdict === null || !comesWithWarning(verdict) || !stands.some(isMisplaced)) return false
+  // An Event has no dry run, so none is asked for in one.
+  const isReal = policyOf(step.graph).policy.mode === 'enforce'
+  if (node.isWarned || !isReal || !mayIssue(step.graph, cluster)) return node.isWarned
   const { object } = node
   const target = targetOf(object, kindOf(step.graph, cluster, object))
   const { because, basis } = verdict
@@ -91,6 +93,7 @@ function warn(
   for (const warning of warningsOf(stands, object.namespace, base)) {
     step.outcome.commands.push(warning)
   }
+  return true
 }
 
 /** Of an owner that waits for dependents: what may let it go though none of them tells. */
@@ -142,7 +145,7 @@ function isFreeing(attempt: Attempt | null): boolean {
 }
 
 /** These verdicts, and no others, come with a warning. */
-function isWarned(verdict: Verdict | null): boolean {
+function comesWithWarning(verdict: Verdict | null): boolean {
   return ['reap', 'drop', 'held', 'blocked'].includes(verdict?.type ?? '')
 }
 

@@ -189,6 +189,8 @@ export interface Node {
   readonly isReaped: boolean
   /** Until when, in log time, a protecting mark counts that was taken off; null for none. */
   readonly protectedUntil: number | null
+  /** Whoever wrote its references has been warned of them, for this verdict. */
+  readonly isWarned: boolean
   readonly verdict: Verdict | null
   /** Null while it is not to go, or nothing keeps it from going. */
   readonly hold: Hold | null

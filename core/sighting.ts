@@ -141,6 +141,7 @@ function appeared(
     ringed: false,
     isReaped: false,
     protectedUntil: null,
+    isWarned: false,
     verdict: null,
     hold: null,
     attempt: null,

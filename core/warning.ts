@@ -30,7 +30,8 @@ export function* warningsOf(
   }
 }
 
-function isMisplaced({ standing, place, proof, isOutOfScope }: Stand): boolean {
+/** Nothing can ever come of it. */
+export function isMisplaced({ standing, place, proof, isOutOfScope }: Stand): boolean {
   if (isOutOfScope) return true
   return standing === 'dangling' && proof?.class === 'E3' && place?.namespace !== ''
 }

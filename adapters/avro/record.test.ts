@@ -539,6 +539,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ringed: truth,
     isReaped: truth,
     protectedUntil: maybe(number),
+    isWarned: truth,
     verdict: maybe(verdict),
     hold: maybe(hold),
     attempt: maybe(attempt),
