@@ -32,13 +32,15 @@ export function noteDefinition(
   const { name, ...kind } = after ?? before ?? NOTHING
   if (!isDefinition(kind)) return
   const isBegun = after !== null && after.deletedAt !== null && (before?.deletedAt ?? null) === null
-  if (!isBegun && after !== null) return
+  // A restore brought it back as it was before.
+  const isUndone = before?.deletedAt != null && after?.deletedAt === null
+  if (!isBegun && !isUndone && after !== null) return
   const open = spansOf(step.graph, cluster, name).find(({ until }) => until === null)
   // An end is told in any case: others may know of the beginning since a time when it mattered.
-  if (open === undefined && policyOf(step.graph).policy.preset !== 'guarded') return
+  if (open === undefined && (isUndone || policyOf(step.graph).policy.preset !== 'guarded')) return
   const { partition: own, partitions, timestamp } = step.at
   const since = open?.since ?? timestamp
-  const until = after === null ? timestamp : null
+  const until = isBegun ? null : timestamp
   const event: DefinitionDeleted = { type: 'DefinitionDeleted', cluster, name, since, until }
   for (let partition = 0; partition < partitions; partition++) {
     if (partition !== own) step.outcome.notes.push({ partition, key: homeOf(cluster, ''), event })
