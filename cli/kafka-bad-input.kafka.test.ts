@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, type TestContext, test } from 'node:test'
-import type { Admin } from 'kafkajs'
+import kafkajs, { type Admin } from 'kafkajs'
 import { freePort } from '../testing/cluster/port.ts'
 import { eventually } from '../testing/eventually.ts'
 import { type Kafka, startKafka } from '../testing/kafka/broker.ts'
@@ -128,7 +128,7 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
 
   test('topics that are missing, and may not be made', async (t) => {
     const { application, graph } = fresh()
-    const message = /the topics .*\.events, .* are missing: create them with kinfold topics apply/
+    const message = /the topics .*\.events, .* are missing: kinfold topics apply makes them/
     await fails(t, [...graph, '--no-create-topics'], 4, message)
     await withAdmin(async (admin) => {
       deepEqual(
@@ -187,6 +187,50 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
       })
     })
   }
+
+  test('of topics that are there, only what is wrong and may be set is set', async () => {
+    const { application, kafka } = fresh()
+    const events = `${application}.events`
+    const type = kafkajs.ConfigResourceTypes.TOPIC
+    const given = {
+      'cleanup.policy': 'compact',
+      'message.timestamp.type': 'LogAppendTime',
+      'max.message.bytes': '9999999',
+      'retention.ms': '1000',
+      'segment.bytes': '1048576',
+    }
+    const configEntries = Object.entries(given).map(([name, value]) => ({ name, value }))
+    await withAdmin(async (admin) => {
+      await admin.createTopics({ topics: [{ topic: events, numPartitions: 1, configEntries }] })
+    })
+    equal((await runKinfold(['topics', 'apply', ...kafka])).code, 3)
+    const again = await runKinfold(['topics', 'plan', ...kafka])
+    equal(again.code, 1)
+    deepEqual(again.stdout.split('\n').filter((line) => line.includes(application)).length, 1)
+    match(again.stdout, /refuse +cleanup\.policy is compact, not delete/)
+    await withAdmin(async (admin) => {
+      const resources = [{ type, name: events, configNames: Object.keys(given) }]
+      const described = await admin.describeConfigs({ includeSynonyms: false, resources })
+      const held = described.resources[0]?.configEntries ?? []
+      deepEqual(
+        Object.fromEntries(held.map(({ configName, configValue }) => [configName, configValue])),
+        { ...given, 'retention.ms': '-1' },
+      )
+    })
+  })
+
+  test('the one topic with other partitions is named, and no number that could not be either', async () => {
+    const { application, kafka } = fresh()
+    equal((await runKinfold(['topics', 'apply', ...kafka])).code, 0)
+    await withAdmin(async (admin) => {
+      const topicPartitions = [{ topic: `${application}.events`, count: 4 }]
+      await admin.createPartitions({ topicPartitions })
+    })
+    const { stdout } = await runKinfold(['topics', 'plan', ...kafka])
+    const told = stdout.split('\n').filter((line) => line.includes(application))
+    equal(told.length, 1, stdout)
+    match(stdout, /\.events +refuse +has 4 partitions, not 1: .*make it anew with 1 if it is empty/)
+  })
 
   test('a directory that is in use, other partitions, and topics made anew', async (t) => {
     const { application, graph } = fresh()

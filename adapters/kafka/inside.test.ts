@@ -43,6 +43,18 @@ const CHANGES: readonly Change[] = [
     to: 'scheduleChecks()',
     says: /a queue of requests schedules nothing/,
   },
+  {
+    file: 'kafkajs/src/cluster/brokerPool.js',
+    from: 'refreshMetadata(topics) {',
+    to: 'refreshAll(topics) {',
+    says: /a pool of brokers refreshes no metadata/,
+  },
+  {
+    file: 'kafkajs/src/protocol/requests/metadata/index.js',
+    from: 'protocol:',
+    to: 'protocols:',
+    says: /requests for metadata have no protocol/,
+  },
 ]
 
 const require = createRequire(import.meta.url)

@@ -187,6 +187,10 @@ function checkVersion(): void {
   const { version } = require('kafkajs/package.json') as { version: string }
   if (version !== KAFKAJS_VERSION) throw changed(`it is version ${version}`)
   stopIdleTimers(require('kafkajs/src/network/requestQueue'))
+  askForNoTopics(
+    require('kafkajs/src/cluster/brokerPool'),
+    require('kafkajs/src/protocol/requests/metadata'),
+  )
   isChecked = true
 }
 
@@ -204,6 +208,45 @@ function stopIdleTimers({ prototype }: RequestQueue): void {
   if (schedule === undefined) throw changed('a queue of requests schedules nothing')
   prototype.scheduleCheckPendingRequests = function (this: QueueState): void {
     if (this.pending.length > 0) schedule.call(this)
+  }
+}
+
+interface BrokerPool {
+  readonly prototype: { refreshMetadata?: (topics: readonly string[]) => Promise<void> }
+}
+
+interface MetadataRequests {
+  protocol?: (of: object) => (options: { readonly topics: readonly string[] }) => MetadataRequest
+}
+
+interface MetadataRequest {
+  readonly request: { encode(): Promise<{ readonly buf: Buffer }> }
+}
+
+/** The very list by which a request is known to be for none; kafkajs passes lists of less than two on as they are. */
+const NO_TOPICS: readonly string[] = []
+
+/**
+ * Where a cluster of kafkajs wants to know its brokers and no topics, it asks for all topics there are, and fails if any of them has no leader: that
+ * somebody else's is down would hold up joining the group. Of Metadata from version 1 on, -1 names all topics and 0 none.
+ */
+function askForNoTopics({ prototype }: BrokerPool, requests: MetadataRequests): void {
+  const refresh = prototype.refreshMetadata
+  if (refresh === undefined) throw changed('a pool of brokers refreshes no metadata')
+  const protocol = requests.protocol
+  if (protocol === undefined) throw changed('requests for metadata have no protocol')
+  prototype.refreshMetadata = async function (topics): Promise<void> {
+    await refresh.call(this, topics.length === 0 ? NO_TOPICS : topics)
+  }
+  requests.protocol = (of) => (options) => {
+    const made = protocol(of)(options)
+    if (options.topics !== NO_TOPICS) return made
+    const encode = async (): Promise<{ readonly buf: Buffer }> => {
+      const encoded = await made.request.encode()
+      encoded.buf.writeInt32BE(0, 0)
+      return encoded
+    }
+    return { ...made, request: { ...made.request, encode } }
   }
 }
 

@@ -25,6 +25,8 @@ export interface TopicChange {
   readonly what: string
   /** `create` and `configure` can be done; `refuse` needs a person. */
   readonly action: 'create' | 'configure' | 'refuse'
+  /** What `configure` sets: nothing else of the topic is touched. */
+  readonly setting?: readonly [key: string, value: string]
 }
 
 export interface TopicPlan {
@@ -57,22 +59,28 @@ export async function planTopics(
   const byName = new Map(found.topics.map((topic) => [topic.name, topic]))
   const configs = await configsOf(admin, [...byName.keys()])
   const replicas = wanted.replicas ?? Math.min(WANTED_REPLICAS, found.brokers)
-  const there = byName.get(topicName(application, 'events'))?.partitions
-  const partitions = wanted.partitions ?? there ?? 1
+  const counts = KAFKA_TOPICS.filter((topic) => !isSingle(topic)).flatMap(
+    (topic) => byName.get(topicName(application, topic))?.partitions ?? [],
+  )
+  const partitions = wanted.partitions ?? mostOf(counts) ?? 1
+  const isAgreed = new Set(counts).size === 1
   const changes: TopicChange[] = []
   for (const topic of KAFKA_TOPICS) {
     const name = topicName(application, topic)
-    const count = SINGLE_PARTITION.has(topic as never) ? 1 : partitions
+    const count = isSingle(topic) ? 1 : partitions
     const metadata = byName.get(name)
     changes.push(
       ...(metadata === undefined
         ? [created(name, count, replicas)]
-        : changesOf(topic, metadata, count, configs.get(name) ?? {}, replicas)),
+        : [
+            ...partitionsChange(metadata, count, isAgreed && !isSingle(topic)),
+            ...settingChanges(topic, metadata, configs.get(name) ?? {}),
+          ]),
     )
   }
   return {
     changes,
-    warnings: warningsOf(found, replicas),
+    warnings: warningsOf(found, isAnyMissing(changes) ? replicas : WANTED_REPLICAS),
     partitions,
     replicas,
     ids: Object.fromEntries(found.topics.map(({ name, id }) => [name, id])),
@@ -80,6 +88,24 @@ export async function planTopics(
   }
 }
 
+function isSingle(topic: KafkaTopic): boolean {
+  return SINGLE_PARTITION.has(topic as never)
+}
+
+/** What most of them are; of as many the first. */
+function mostOf(counts: readonly number[]): number | undefined {
+  const timesOf = (count: number): number => counts.filter((each) => each === count).length
+  return counts.reduce<number | undefined>(
+    (most, count) => (most === undefined || timesOf(count) > timesOf(most) ? count : most),
+    undefined,
+  )
+}
+
+function isAnyMissing(changes: readonly TopicChange[]): boolean {
+  return changes.some(({ action }) => action === 'create')
+}
+
+/** `replicas`: of those that are still to be made. A broker that is down takes no copy away from a topic. */
 function warningsOf({ brokers, topics }: ClusterMetadata, replicas: number): string[] {
   const least = Math.min(replicas, ...topics.map((topic) => topic.replicas))
   if (least >= WANTED_REPLICAS) return []
@@ -114,33 +140,37 @@ export function configOf(topic: KafkaTopic, replicas: number): Readonly<Record<s
 /** With these wrong, entries are already lost, re-timed or folded away: no setting brings them back. */
 const FATAL: ReadonlySet<string> = new Set(['cleanup.policy', 'message.timestamp.type'])
 
-function changesOf(
-  topic: KafkaTopic,
-  metadata: TopicMetadata,
-  partitions: number,
-  config: Readonly<Record<string, string>>,
-  replicas: number,
+function partitionsChange(
+  { name, partitions }: TopicMetadata,
+  wanted: number,
+  mayBeAsked: boolean,
 ): TopicChange[] {
-  const { name } = metadata
+  if (partitions === wanted) return []
+  // Where topics differ, none of their numbers would do.
+  const hint = mayBeAsked
+    ? `give --partitions ${partitions}, or another --application for a new log`
+    : `make it anew with ${wanted} if it is empty, or use another --application for a new log`
+  const what = `has ${partitions} ${partitions === 1 ? 'partition' : 'partitions'}, not ${wanted}: entries lie by partition, so it cannot be changed; ${hint}`
+  return [{ topic: name, what, action: 'refuse' }]
+}
+
+function settingChanges(
+  topic: KafkaTopic,
+  { name, replicas }: TopicMetadata,
+  config: Readonly<Record<string, string>>,
+): TopicChange[] {
   const changes: TopicChange[] = []
-  if (metadata.partitions !== partitions) {
-    const what = `has ${metadata.partitions} ${metadata.partitions === 1 ? 'partition' : 'partitions'}, not ${partitions}: entries lie by partition, so it cannot be changed; give --partitions ${metadata.partitions}, or another --application for a new log`
-    changes.push({ topic: name, what, action: 'refuse' })
-  }
-  for (const [key, value] of Object.entries(
-    configOf(topic, Math.min(replicas, metadata.replicas)),
-  )) {
+  const wanted = configOf(topic, Math.min(WANTED_REPLICAS, replicas))
+  for (const [key, value] of Object.entries(wanted)) {
     const held = config[key]
     if (held === undefined || isGoodEnough(key, held, value)) continue
-    const isFatal = FATAL.has(key)
-    const hint = isFatal
-      ? `: what it holds may be incomplete; set ${key}=${value} and, unless it is empty, start with another --application`
-      : ''
-    changes.push({
-      topic: name,
-      what: `${key} is ${held}, not ${value}${hint}`,
-      action: isFatal ? 'refuse' : 'configure',
-    })
+    const what = `${key} is ${held}, not ${value}`
+    if (!FATAL.has(key)) {
+      changes.push({ topic: name, what, action: 'configure', setting: [key, value] })
+      continue
+    }
+    const hint = `what it holds may be incomplete; set ${key}=${value} and, unless it is empty, start with another --application`
+    changes.push({ topic: name, what: `${what}: ${hint}`, action: 'refuse' })
   }
   return changes
 }
@@ -193,7 +223,7 @@ export async function applyTopics(
     missing.has(topicName(application, topic)),
   ).map((topic) => ({
     topic: topicName(application, topic),
-    numPartitions: SINGLE_PARTITION.has(topic as never) ? 1 : plan.partitions,
+    numPartitions: isSingle(topic) ? 1 : plan.partitions,
     replicationFactor: plan.replicas,
     configEntries: Object.entries(configOf(topic, plan.replicas)).map(([name, value]) => ({
       name,
@@ -201,20 +231,20 @@ export async function applyTopics(
     })),
   }))
   if (topics.length > 0) await admin.createTopics({ topics, waitForLeaders: false })
-  for (const topic of KAFKA_TOPICS) await configure(admin, topic, application, plan)
+  for (const topic of KAFKA_TOPICS) {
+    const name = topicName(application, topic)
+    const settings = plan.changes.flatMap(({ topic: of, setting }) =>
+      of === name && setting !== undefined ? [setting] : [],
+    )
+    if (settings.length > 0) await configure(admin, name, settings)
+  }
 }
 
 async function configure(
   admin: Admin,
-  topic: KafkaTopic,
-  application: string,
-  plan: TopicPlan,
+  name: string,
+  settings: readonly (readonly [key: string, value: string])[],
 ): Promise<void> {
-  const name = topicName(application, topic)
-  const isDue = plan.changes.some(
-    (change) => change.topic === name && change.action === 'configure',
-  )
-  if (!isDue) return
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: [{ type: TOPIC, name }],
@@ -226,7 +256,7 @@ async function configure(
   const held = Object.fromEntries(
     own.map(({ configName, configValue }) => [configName, configValue]),
   )
-  const configEntries = Object.entries({ ...held, ...configOf(topic, plan.replicas) }).map(
+  const configEntries = Object.entries({ ...held, ...Object.fromEntries(settings) }).map(
     ([key, value]) => ({ name: key, value }),
   )
   await asking(
@@ -255,7 +285,8 @@ export function checkPlan(plan: TopicPlan, mayCreate: boolean): void {
   const missing = plan.changes.filter(({ action }) => action === 'create').map(({ topic }) => topic)
   if (missing.length > 0) {
     const [which, are] = missing.length === 1 ? ['the topic', 'is'] : ['the topics', 'are']
-    const hint = 'create them with kinfold topics apply, or leave out --no-create-topics'
+    const hint =
+      'kinfold topics apply makes them, and so does kinfold graph without --no-create-topics'
     throw new TopicsMissing('FORMAT', `${which} ${missing.join(', ')} ${are} missing: ${hint}`)
   }
   const wrong = plan.changes.find(({ action }) => action === 'configure')
