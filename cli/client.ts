@@ -180,7 +180,7 @@ async function answerOf(
     }
     throw new ExitError(
       EXIT.failure,
-      `no kinfold answers at ${url}; start one with "kinfold up" or "kinfold playground", or name it with --server`,
+      `no kinfold answers at ${url}; start one with "kinfold up", "kinfold graph" or "kinfold playground", or name it with --server`,
     )
   } finally {
     // Streams last as long as whoever asked wants them.

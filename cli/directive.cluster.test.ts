@@ -57,7 +57,10 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
       const verdicts = await kinfold.verdicts(secrets)
       return verdicts.every((it) => it === 'held') || verdicts.join()
     })
-    match(await because(secrets[0] as Made), /paused by local:\S+ \(a test\); "kinfold resume"/)
+    match(
+      await because(secrets[0] as Made),
+      /paused by local:\S+ \(a test\); "kinfold resume --why …"/,
+    )
     equal(await deletes(), before)
     const resumed = await order('resume', '--why', 'the test goes on')
     equal(resumed.code, 0, resumed.stderr)

@@ -53,7 +53,7 @@ const plan: HeldPlan = {
 test('what is held, as a table and as JSON', () => {
   equal(
     heldText(held, 'table'),
-    `The breaker of north is open since 1970-01-01T00:00:00Z: a burst. "kinfold close-breaker --cluster north" closes it.
+    `The breaker of north is open since 1970-01-01T00:00:00Z: a burst. "kinfold close-breaker --cluster north --why …" closes it.
 CLUSTER   BY     EVIDENCE   NAMESPACE   KIND              COUNT   SINCE                  FIRST                  ONE
 north     hold   E2         shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" is gone
 `,
@@ -73,8 +73,8 @@ test('what people ordered and still stands, with who, why and what ends it', () 
   ]
   equal(
     heldText({ ...none, pauses, protections }, 'table'),
-    `Everything is paused by ann (release). "kinfold resume" ends it.
-north is paused by bob. "kinfold resume --cluster north" ends it.
+    `Everything is paused by ann (release). "kinfold resume --why …" ends it.
+north is paused by bob. "kinfold resume --cluster north --why …" ends it.
 namespace/shop is protected everywhere by ann (audit). "kinfold unprotect namespace/shop" ends it.
 kind/Job.batch is protected in north by ${lineOf('bob\u001b[2J')}. "kinfold unprotect kind/Job.batch --cluster north" ends it.
 Nothing is held.

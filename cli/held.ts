@@ -64,7 +64,7 @@ export function heldText(answer: HeldAnswer, output: Output): string {
   const breakers = answer.breakers.map(({ cluster, since, because }) => {
     const name = lineOf(cluster)
     const why = lineOf(because)
-    return `The breaker of ${name} is open since ${time(since)}: ${why}. "kinfold close-breaker --cluster ${name}" closes it.\n`
+    return `The breaker of ${name} is open since ${time(since)}: ${why}. "kinfold close-breaker --cluster ${name} --why …" closes it.\n`
   })
   const orders = [...answer.pauses.map(pauseText), ...answer.protections.map(protectionText)]
   const above = [...orders, ...breakers].join('')
@@ -80,7 +80,7 @@ export function heldText(answer: HeldAnswer, output: Output): string {
 
 function pauseText({ cluster, ...by }: StandingOrder): string {
   const what = cluster === '' ? 'Everything' : lineOf(cluster)
-  return `${what} is paused by ${byWhom(by)}. "kinfold resume${scopeOf(cluster)}" ends it.\n`
+  return `${what} is paused by ${byWhom(by)}. "kinfold resume${scopeOf(cluster)} --why …" ends it.\n`
 }
 
 function protectionText({ cluster, subject, ...by }: StandingProtection): string {

@@ -26,7 +26,7 @@ export function brokenBecause(graph: StateReader, cluster: ClusterId): string {
   const breaker = openBreakerOf(graph, cluster)
   if (breaker === undefined) return ''
   const since = timeText(breaker.openedAt)
-  return `the breaker is open since ${since}: ${breaker.because}; "kinfold close-breaker" lets it go`
+  return `the breaker is open since ${since}: ${breaker.because}; "kinfold close-breaker --why …" lets it go`
 }
 
 export function openBreakerOf(graph: StateReader, cluster: ClusterId): Breaker | undefined {

@@ -135,7 +135,10 @@ test('a pause is told to the reapers first, a resume last, and both are folded w
   deepEqual(rig.appended, ['control', 'events'])
   equal((await rig.control(pauseKey('')))?.verb, 'pause')
   await rig.tell(['delete rs/web'])
-  match(rig.verdict('pod-a'), /paused by local:ann \(disk is full\); "kinfold resume" lets it go/)
+  match(
+    rig.verdict('pod-a'),
+    /paused by local:ann \(disk is full\); "kinfold resume --why …" lets it go/,
+  )
 
   rig.appended.length = 0
   equal((await rig.order({ verb: 'resume', claimed: 'ann', why: 'it is not' })).status, 200)

@@ -32,6 +32,8 @@ interface Process {
   readonly graph: Graph
   /** Of each partition, as often as its store was opened. */
   readonly opened: Map<number, OpenStore[]>
+  /** Which policies of partitions it has taken the place of. */
+  readonly replaced: string[]
   readonly ended: Promise<void>
   stop(): Promise<void>
 }
@@ -46,6 +48,7 @@ function start(
 ): Process {
   const stop = new AbortController()
   const opened = new Map<number, OpenStore[]>()
+  const replaced: string[] = []
   const contents = new Map<number, MemoryStore['content']>()
   const graph = createGraph({
     log,
@@ -54,6 +57,7 @@ function start(
     placement: coordinator.placement(),
     retention: DEFAULT_RETENTION,
     policy: { policy, who: 'test' },
+    policyChanged: (partition, from, to) => replaced.push(`${partition}: ${from.mode} ${to.mode}`),
     openStore: async (partition) => {
       const store = new OpenStore(contents.get(partition))
       contents.set(partition, store.content)
@@ -66,6 +70,7 @@ function start(
   const process = {
     graph,
     opened,
+    replaced,
     ended,
     stop: async () => {
       stop.abort(new Error('the process ends'))
@@ -171,6 +176,7 @@ test('who was cut off, and takes a partition back, does not set back what was as
   await until(async () => (await modes()).length === 2 && isFolding(newer))
   await until(async () => (await fences()) >= 3 && isFolding(cutOff))
   deepEqual(await modes(), ['enforce', 'observe'])
+  deepEqual([cutOff.replaced, newer.replaced], [[], ['0: enforce observe']])
 })
 
 test('a task that was fenced while it is still ours is taken back, and the others never stopped', async (t) => {

@@ -34,6 +34,8 @@ export interface GraphParts {
   readonly retention: RetentionConfig
   /** The one asked for, and by whom; undefined: whatever was folded last. */
   readonly policy?: { readonly policy: Policy; readonly who: string } | undefined
+  /** A partition was folded by another policy until now: by ours before, or by that of another process. */
+  readonly policyChanged?: (partition: number, former: Policy, policy: Policy) => void
   /** For the tasks' commits. */
   readonly pace?: Pace | undefined
   readonly observe?: TaskObserver
@@ -98,8 +100,10 @@ export function createGraph(parts: GraphParts): Graph {
     const { partition } = seat.placed
     const restored = async (): Promise<void> => {
       if (parts.policy === undefined || told.has(partition)) return
-      await ensurePolicy(log, codec, { partition, store }, parts.policy.policy, parts.policy.who)
+      const { policy, who } = parts.policy
+      const former = await ensurePolicy(log, codec, { partition, store }, policy, who)
       told.add(partition)
+      if (former !== undefined) parts.policyChanged?.(partition, former, policy)
     }
     const watching = observe && { observe }
     const { pace } = parts
@@ -175,7 +179,7 @@ function statusOf({ placed: { partition, role }, work }: Seat): PartitionStatus 
 
 /**
  * Appends a `PolicyChanged` if the last one folded differs; before it tells reapers its mode, so that a softer one stops what is on its way, and reapers and watchers what it protects.
- * Call it once the task is restored.
+ * Call it once the task is restored. Answers with the one that it takes the place of, if there is one.
  */
 export async function ensurePolicy(
   log: Log,
@@ -183,15 +187,17 @@ export async function ensurePolicy(
   { partition, store }: Pick<Task, 'partition' | 'store'>,
   policy: Policy,
   who: string,
-): Promise<void> {
+): Promise<Policy | undefined> {
   const folded = policyOf(readerOf(store, codec))
   const why = 'asked for at start'
   await tellControl(log, codec, policy, who, why)
   const bytesOf = (each: Policy): Uint8Array =>
     codec.encode({ type: 'PolicyChanged', policy: each, who, why })
   const value = bytesOf(policy)
-  if (folded.position >= 0n && isSame(bytesOf(folded.policy), value)) return
+  const former = folded.position < 0n ? undefined : folded.policy
+  if (former !== undefined && isSame(bytesOf(former), value)) return undefined
   await log.append('events', partition, [{ key: 'policy', value }])
+  return former
 }
 
 async function tellControl(

@@ -97,6 +97,13 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     pace: options.pace,
     placement: options.placement ?? placeAll(log.partitions('events')),
     openStore: async (partition) => await open(`store-${partition}`),
+    policyChanged: (partition, former, policy) =>
+      logger.log('warn', 'a partition had another policy', {
+        partition,
+        former: `${former.mode} ${former.preset}`,
+        policy: `${policy.mode} ${policy.preset}`,
+        hint: 'where several graph processes run, start each with the same: whoever takes a partition judges by its own',
+      }),
     observe: {
       takenOver: (why) => logger.log('warn', 'a task is taken over again', { reason: why }),
       ...observe,

@@ -190,14 +190,14 @@ test('a plan is the same under every policy, and says what the present one would
 test('a plan says that its cluster is paused', async (t) => {
   const asked = await ask(t, [...FAMILY, 'pause'])
   const plan = await asked.plan('deploy-web', 'Background')
-  match(plan.holds.join(), /^paused by ann .*; "kinfold resume --cluster test" lets it go$/)
+  match(plan.holds.join(), /^paused by ann .*; "kinfold resume --cluster test --why …" lets it go$/)
 })
 
 test('a plan says that the breaker of its cluster is open, until a person closes it', async (t) => {
   const story = [...FAMILY, 'policy enforce guarded', 'breaker a test']
   const asked = await ask(t, story)
   const [broken, ...others] = (await asked.plan('deploy-web', 'Background')).holds
-  match(broken ?? '', /^the breaker is open since .*: a test; "kinfold close-breaker"/)
+  match(broken ?? '', /^the breaker is open since .*: a test; "kinfold close-breaker --why …"/)
   await asked.tell(['close-breaker'])
   deepEqual((await asked.plan('deploy-web', 'Background')).holds, others)
 })

@@ -214,8 +214,9 @@ async function choose(query: Query, asked: Selector): Promise<Chosen> {
   if (second === undefined) {
     return { object: first.object, others: found.filter((each) => each !== first) }
   }
-  const clusters = there.map(({ clusterName, object }) => {
-    return `${clusterName} ${object.kind}.${object.group}`
+  // One cluster that took another's place may have its name, too.
+  const clusters = there.map(({ clusterName, object: { cluster, kind, group } }) => {
+    return `${clusterName} (${cluster}) ${group === '' ? kind : `${kind}.${group}`}`
   })
   throw new Problem(
     409,
