@@ -241,7 +241,7 @@ function damaged(what: string): LogError {
   return new LogError(
     'DAMAGED',
     `${what}: the log lost its end; ` +
-      'restore it from a backup, or start with an empty data directory and --mode dry-run (the clusters are then listed anew; ' +
+      'restore it from a backup, or begin a new log (an empty data directory; over Kafka another --application) with --mode dry-run (the clusters are then listed anew; ' +
       'what was paused, protected or orphaned is forgotten, so say it again and look at "kinfold held" before you enforce)',
   )
 }

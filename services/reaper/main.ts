@@ -74,7 +74,9 @@ export function openReaper({ clusters, logger, mode, lock, ...ports }: ReaperMai
           times,
         })
       } else {
-        logger.log('warn', `reaper: ${note.type}`, { ...note })
+        // The logger writes fields as they are, and of an error that is all but its message.
+        const what = 'error' in note ? { ...note, error: note.error.message } : { ...note }
+        logger.log('warn', `reaper: ${note.type}`, what)
       }
     },
   })
