@@ -9,6 +9,7 @@
 import { openBreakerOf } from '../../core/breaker.ts'
 import { directivesOf, kindOf, type StateReader } from '../../core/graph.ts'
 import type { ClusterId, GroupKind } from '../../core/object.ts'
+import type { Kind } from '../../core/state.ts'
 import { readSubject } from '../../core/subject.ts'
 import type { Order } from './directive-order.ts'
 import type { Query } from './query.ts'
@@ -97,16 +98,19 @@ async function unknownSubject(
   if (subject?.type !== 'kind' && subject?.type !== 'namespace') return ''
   const view = await views.open()
   const asked = cluster === '' ? await view.clusters() : [cluster]
-  const isKind = async (kind: GroupKind): Promise<boolean> =>
+  const phasesOf = async (kind: GroupKind): Promise<readonly Kind['phase'][]> =>
     await view.read(() =>
-      view.readers.some((reader) => asked.some((each) => kindOf(reader, each, kind) !== undefined)),
+      view.readers.flatMap((reader) =>
+        asked.flatMap((each) => kindOf(reader, each, kind)?.phase ?? []),
+      ),
     )
   if (subject.type === 'kind') {
-    if (await isKind(subject)) return ''
+    if ((await phasesOf(subject)).length > 0) return ''
     return `; but no kind ${subject.kind}${subject.group === '' ? '' : `.${subject.group}`} is known there now: is it written as in manifests?`
   }
   // Where namespaces are not watched, nothing is known of any.
-  if (!(await isKind(NAMESPACE))) return ''
+  const phases = new Set(await phasesOf(NAMESPACE))
+  if (phases.size !== 1 || !phases.has('synced')) return ''
   const place = { kind: 'Namespace', name: subject.name, namespace: '', uid: undefined }
   const found = await query.find({ ...place, cluster: cluster === '' ? undefined : cluster })
   if (found.some(({ isThere }) => isThere)) return ''

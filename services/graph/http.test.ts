@@ -73,6 +73,7 @@ class AwayLog extends MemoryLog {
 interface Server {
   readonly url: string
   readonly log: AwayLog
+  caughtUp(): Promise<void>
   get(path: string, init?: RequestInit): Promise<Response>
 }
 
@@ -121,7 +122,8 @@ async function serve(
     await indexing
     await running[Symbol.asyncDispose]()
   })
-  return { url, log, get: async (path, init) => await fetch(url + path, init) }
+  const caughtUp = async (): Promise<void> => await running.caughtUp()
+  return { url, log, caughtUp, get: async (path, init) => await fetch(url + path, init) }
 }
 
 function names(node: TreeNode): unknown {
@@ -215,6 +217,9 @@ test('whoever protects a namespace that is not there is told so', async (t) => {
   }
   match(await effectOf('shpo'), /; but no namespace shpo is known there now/)
   doesNotMatch(await effectOf('shop'), /; but/)
+  await appendAll(server.log, eventsOf(['unserve namespace']))
+  await server.caughtUp()
+  doesNotMatch(await effectOf('shpo'), /; but/)
 })
 
 test('a question that cannot be answered says why', async (t) => {
