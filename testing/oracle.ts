@@ -10,7 +10,7 @@ import { UNMONITORED, UNSERVED } from './model-cluster.ts'
 import type { KindNotation } from './notation.ts'
 import { KINDS } from './notation.ts'
 
-type Ground = 'live' | 'waiting' | 'orphaning' | 'absent' | 'unresolvable'
+export type Ground = 'live' | 'waiting' | 'orphaning' | 'absent' | 'unresolvable'
 
 /** All objects of the server. */
 export type Truth = Iterable<ObjectMeta>
