@@ -30,6 +30,7 @@ import { configFile, type UpConfig, type UpFlags, upConfig } from './config.ts'
 import { addAuthorityOptions, openAuthority } from './http-authority.ts'
 import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
+import { createLogProbe } from './log-probe.ts'
 import { registerProcess } from './process-metrics.ts'
 import { VERSION } from './version.ts'
 
@@ -130,10 +131,11 @@ export async function runService(
         }),
       ),
   })
+  const probe = createLogProbe(log, clock, logger)
   const served = await serveEndpoint(
     {
       version: VERSION,
-      checks: () => service.checks(),
+      checks: () => [...service.checks(), probe.check()],
       scrape: metrics.scrape,
       add: (routes) => service.add?.(routes),
     },
@@ -141,7 +143,7 @@ export async function runService(
   )
   try {
     logger.log('info', 'serving', { url: served.url, brokers: kafka.settings.brokers.join(',') })
-    await together(service.loops(served), signal)
+    await together([...service.loops(served), (either) => probe.run(either)], signal)
   } finally {
     await served.server.close()
   }
