@@ -97,6 +97,11 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
       /do not offer this SASL mechanism|refuse these credentials/,
     ],
     [
+      'a login to a port without',
+      () => ['--brokers', plain.bootstrap.join(), ...scram('password')],
+      /this port asks for no login; leave --sasl away/,
+    ],
+    [
       'a token that is over',
       () => safe('--sasl', 'oauthbearer', '--sasl-token-file', join(folder, 'old-token')),
       /the brokers refuse these credentials \(the token is refused: .*invalid_token/,
@@ -124,6 +129,13 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
     const brokers = ['127.0.0.1:1', ...plain.bootstrap].join()
     const { code, stderr } = await runKinfold(['topics', 'plan', '--brokers', brokers])
     equal(code, 1, stderr)
+  })
+
+  test('more copies than there are brokers', async (t) => {
+    const { application, kafka, graph } = fresh()
+    const message = new RegExp(`fewer brokers .*creating the topic ${application}.*--replicas`)
+    await fails(t, ['topics', 'apply', ...kafka, '--replicas', '5'], 4, message)
+    await fails(t, [...graph, '--replicas', '5'], 4, message)
   })
 
   test('topics that are missing, and may not be made', async (t) => {

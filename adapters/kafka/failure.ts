@@ -25,7 +25,9 @@ export const CODE = {
   groupAuthorization: 30,
   clusterAuthorization: 31,
   unsupportedSasl: 33,
+  illegalSaslState: 34,
   unsupportedVersion: 35,
+  invalidReplication: 38,
   duplicateSequence: 46,
   invalidProducerEpoch: 47,
   concurrentTransactions: 51,
@@ -126,6 +128,10 @@ const SENTENCES: Readonly<Record<number, (what: string) => string>> = {
     `the broker is too old or too new (${what}): Kinfold speaks to Kafka 2.8 to 4.x`,
   [CODE.unsupportedSasl]: () =>
     'the brokers do not offer this SASL mechanism; give one of theirs with --sasl',
+  [CODE.illegalSaslState]: () =>
+    'this port asks for no login; leave --sasl away, or give the address of a port that does',
+  [CODE.invalidReplication]: (what) =>
+    `there are fewer brokers than copies asked for (${what}); give --replicas no more than there are, or start more brokers`,
   [CODE.saslAuthentication]: (what) =>
     `the brokers refuse these credentials (${what}); see --sasl and its files`,
 }
