@@ -5,7 +5,14 @@ import type { HeldAnswer, HeldPlan } from '../services/graph/held.ts'
 import { heldText, planText } from './held.ts'
 import { lineOf } from './terminal.ts'
 
-const none: HeldAnswer = { pauses: [], protections: [], breakers: [], total: 0, counts: [] }
+const none: HeldAnswer = {
+  pauses: [],
+  protections: [],
+  breakers: [],
+  refused: [],
+  total: 0,
+  counts: [],
+}
 
 const held: HeldAnswer = {
   ...none,
@@ -60,6 +67,18 @@ north     hold   E2         shop        ReplicaSet.apps   2       1970-01-01T00:
   )
   equal((JSON.parse(heldText(held, 'json')) as { kind: string }).kind, 'Held')
   equal(heldText(none, 'table'), 'Nothing is held.\n')
+})
+
+test('what is not carried out is told though nothing holds it', () => {
+  const example = 'Pod/p: it would go, but this reaper makes dry runs only (--mode)'
+  const counted = { objects: 2, since: 0, tries: 3, nextTry: 60_000, example }
+  const refused = [{ cluster: 'north', ...counted }]
+  equal(
+    heldText({ ...none, refused }, 'table'),
+    `Asked of north and not carried out: 2 objects, first 1970-01-01T00:00:00Z, tried up to 3 times, next try 1970-01-01T00:01:00Z; ${example}
+Nothing else is held.
+`,
+  )
 })
 
 test('what people ordered and still stands, with who, why and what ends it', () => {

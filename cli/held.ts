@@ -4,12 +4,14 @@ import { stringify } from 'yaml'
 import type {
   HeldAnswer,
   HeldPlan,
+  RefusedCount,
   StandingOrder,
   StandingProtection,
 } from '../services/graph/held.ts'
 import type { ClientFlags } from './client.ts'
 import { ask, serverOf, withServer } from './client.ts'
 import { outputOf } from './output.ts'
+import { blockedText } from './readiness.ts'
 import { table, time } from './table.ts'
 import { lineOf } from './terminal.ts'
 
@@ -67,8 +69,9 @@ export function heldText(answer: HeldAnswer, output: Output): string {
     return `The breaker of ${name} is open since ${time(since)}: ${why}. "kinfold close-breaker --cluster ${name} --why …" closes it.\n`
   })
   const orders = [...answer.pauses.map(pauseText), ...answer.protections.map(protectionText)]
-  const above = [...orders, ...breakers].join('')
-  if (answer.total === 0) return `${above}Nothing is held.\n`
+  const refused = answer.refused.map(refusedText)
+  const above = [...orders, ...breakers, ...refused].join('')
+  if (answer.total === 0) return `${above}Nothing${refused.length > 0 ? ' else' : ''} is held.\n`
   const rows = answer.counts.map((each) => {
     const { cluster, by, evidence, namespace, group, kind, count, since, until, because } = each
     const type = group === '' ? kind : `${kind}.${group}`
@@ -76,6 +79,10 @@ export function heldText(answer: HeldAnswer, output: Output): string {
   })
   const head = ['CLUSTER', 'BY', 'EVIDENCE', 'NAMESPACE', 'KIND', 'COUNT', 'SINCE', 'FIRST', 'ONE']
   return above + table(head, rows)
+}
+
+function refusedText({ cluster, ...count }: RefusedCount): string {
+  return `Asked of ${lineOf(cluster)} and not carried out: ${lineOf(blockedText(count))}\n`
 }
 
 function pauseText({ cluster, ...by }: StandingOrder): string {

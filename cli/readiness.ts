@@ -2,6 +2,7 @@
 import type { Check } from '../runtime/health.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
+import type { BlockedCount } from '../services/graph/tally.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { time } from './table.ts'
@@ -29,15 +30,19 @@ export function readinessOf(
 export function blockedOf(name: string, { blocked }: Pick<ClusterCount, 'blocked'>): Check[] {
   return Object.entries(blocked).flatMap(([reason, count]) => {
     if (count.objects === 0) return []
-    const tried = [
-      count.since === null ? '' : `first ${time(count.since)}`,
-      count.tries === 0 ? '' : `tried up to ${count.tries} times`,
-      count.nextTry === null ? '' : `next try ${time(count.nextTry)}`,
-    ]
-    const facts = [`${count.objects} objects`, ...tried.filter((fact) => fact !== '')].join(', ')
-    const note = count.example === '' ? facts : `${facts}; ${count.example}`
-    return [{ name: `blocked/${name}/${reason}`, failure: '', note }]
+    return [{ name: `blocked/${name}/${reason}`, failure: '', note: blockedText(count) }]
   })
+}
+
+export function blockedText({ objects, since, tries, nextTry, example }: BlockedCount): string {
+  const tried = [
+    since === null ? '' : `first ${time(since)}`,
+    tries === 0 ? '' : `tried up to ${tries} times`,
+    nextTry === null ? '' : `next try ${time(nextTry)}`,
+  ]
+  const all = `${objects} ${objects === 1 ? 'object' : 'objects'}`
+  const facts = [all, ...tried.filter((fact) => fact !== '')].join(', ')
+  return example === '' ? facts : `${facts}; ${example}`
 }
 
 /** Without it nobody is unready either: what it would have let through is told as blocked. */

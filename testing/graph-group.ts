@@ -99,6 +99,7 @@ export class GraphGroup {
     const counted: Peer = {
       get: async (...asked) => await peer.get(...asked).finally(() => calls++),
       page: async (...asked) => await peer.page(...asked).finally(() => calls++),
+      counts: async (...asked) => await peer.counts(...asked).finally(() => calls++),
     }
     const here = taskOf(graph)
     const owners = () => graph.owners()

@@ -134,6 +134,10 @@ export function viewsElsewhere(tasks: readonly LocalPartition[], partitions: num
       const entries = page.slice(0, ANSWERED)
       return { ...found.status(), entries, isCut: entries.length < page.length }
     },
+    async counts(_url, partition) {
+      const found = task(partition)
+      return { ...found.status(), counts: found.counts() ?? null }
+    },
   }
   const owners = new Map(Array.from({ length: partitions }, (_, each) => [each, 'http://other']))
   const clock = systemClock()

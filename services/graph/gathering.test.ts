@@ -1,10 +1,13 @@
 /** Several graph processes share the partitions: each of them answers every question over all, as one that has all would. */
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { Command } from '../../core/command.ts'
+import type { CommandSettled } from '../../core/event.ts'
 import { partitionOfObject } from '../../core/partition.ts'
 import type { HttpToken } from '../../runtime/http-token.ts'
 import { GraphGroup, type GraphProcess, tell } from '../../testing/graph-group.ts'
-import { eventsOf } from '../../testing/task-rig.ts'
+import { codec, eventsOf } from '../../testing/task-rig.ts'
+import type { RefusedCount } from './held.ts'
 import type { Peer } from './peer.ts'
 import type { Plan } from './plan.ts'
 
@@ -161,6 +164,46 @@ test('what is in a partition that nobody answers for is not told as gone', async
   )
 })
 
+/** A reaper that makes dry runs only answers so. Answers with how many objects there were. */
+async function refuseDeletes({ log }: GraphGroup): Promise<number> {
+  let count = 0
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const { entries } = await log.read('commands', partition, 0n, { limit: 1_000, waitMs: 0 })
+    const commands = entries.map(({ value }) => codec.decode(value!) as Command)
+    for (const { type: verb, id: command, target, ...of } of commands) {
+      if (verb !== 'DeleteObject') continue
+      const { cluster, clusterEpoch } = of
+      const settled: CommandSettled = {
+        ...{ type: 'CommandSettled', cluster, clusterEpoch, command, verb },
+        ...{ uid: target.uid, place: target, outcome: 'blocked', reason: 'only dry runs' },
+        ...{ code: 200, object: null, calls: 1 },
+      }
+      const home = partitionOfObject(cluster, target.namespace, PARTITIONS)
+      await log.append('events', home, [{ key: 'k', value: codec.encode(settled) }])
+      count += 1
+    }
+  }
+  return count
+}
+
+test('what nothing holds and is not carried out is told with a reason, by any process', async (t) => {
+  const { group, all } = await grouped(t, 2)
+  const refusedIn = async (process: GraphProcess): Promise<readonly RefusedCount[]> => {
+    const { answer: held, partial } = JSON.parse(await answer(process, '/v1/held'))
+    deepEqual([held.total, partial], [0, ''])
+    return held.refused
+  }
+  for (const process of all) deepEqual(await refusedIn(process), [])
+  const deletes = await refuseDeletes(group)
+  ok(deletes > PARTITIONS, `only ${deletes}`)
+  await group.caughtUp()
+  for (const process of all) {
+    const [{ cluster, objects, tries, example } = {}, ...others] = await refusedIn(process)
+    deepEqual([cluster, objects, tries, others.length], ['test', deletes, 1, 0])
+    match(example ?? '', /^\w+\/\w+: only dry runs$/)
+  }
+})
+
 function isBehind({ graph }: GraphProcess): boolean {
   return graph.tasks.some((task) => task.status().state !== 'folding')
 }
@@ -181,6 +224,7 @@ test('a partition that moves while a question is answered is read where it is th
       await move()
       return await peer.page(...asked)
     },
+    counts: async (...asked) => await peer.counts(...asked),
   })
   const first = await group.start(moving)
   await group.start()

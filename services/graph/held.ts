@@ -19,6 +19,7 @@ import type { ClusterId, Uid } from '../../core/object.ts'
 import { prefixRange } from '../../ports/store.ts'
 import { Problem } from '../../runtime/problem.ts'
 import type { Answer } from './query.ts'
+import { type BlockedCount, bothBlocked } from './tally.ts'
 import type { View, Views } from './view.ts'
 import { piecesOf } from './view.ts'
 
@@ -76,6 +77,11 @@ export interface StandingProtection extends StandingOrder {
   readonly subject: string
 }
 
+/** By the cluster, or by reapers: they may make dry runs only. */
+export interface RefusedCount extends BlockedCount {
+  readonly cluster: string
+}
+
 export interface HeldAnswer {
   /** While one stands nothing goes where it is for. */
   readonly pauses: readonly StandingOrder[]
@@ -83,6 +89,8 @@ export interface HeldAnswer {
   readonly protections: readonly StandingProtection[]
   /** While one is open nothing goes in its cluster. */
   readonly breakers: readonly OpenBreaker[]
+  /** What nothing holds, and yet is not carried out: of each cluster that has any. */
+  readonly refused: readonly RefusedCount[]
   readonly total: number
   readonly counts: readonly HeldCount[]
 }
@@ -142,9 +150,10 @@ export function createHoldings(views: Views): Holdings {
         }
       }
       const cut = isCut ? `more than ${MOST_GROUPS} groups: some are not listed` : ''
-      const partial = [view.partial(), cut].filter((text) => text !== '').join('; ')
+      const { refused, uncounted } = await refusedIn(view, new Map(clusters))
+      const partial = [view.partial(), cut, uncounted].filter((text) => text !== '').join('; ')
       const listed = [...counts.values()].sort(byCount)
-      return { answer: { ...orders, breakers, total, counts: listed }, partial }
+      return { answer: { ...orders, breakers, refused, total, counts: listed }, partial }
     },
     async plan(named, limit) {
       for (let attempt = 1; ; attempt++) {
@@ -224,6 +233,25 @@ function breakersOf(view: View, cluster: ClusterId, name: string): OpenBreaker[]
   return first === undefined
     ? []
     : [{ cluster: name, since: first.openedAt, because: first.because }]
+}
+
+/** Of these clusters, by name, over all partitions. */
+async function refusedIn(
+  { partitions }: View,
+  names: ReadonlyMap<ClusterId, string>,
+): Promise<{ readonly refused: readonly RefusedCount[]; readonly uncounted: string }> {
+  const told = await Promise.all(partitions.map((partition) => partition.counts()))
+  const sums = new Map<ClusterId, RefusedCount>()
+  for (const { cluster, blocked } of told.flatMap((counts) => counts ?? [])) {
+    const { refused } = blocked
+    const name = names.get(cluster)
+    if (name === undefined || refused.objects === 0) continue
+    const sum = sums.get(cluster)
+    sums.set(cluster, { cluster: name, ...(sum ? bothBlocked(sum, refused) : refused) })
+  }
+  const isWhole = told.every((counts, index) => counts || partitions[index]?.doubt() !== '')
+  const uncounted = isWhole ? '' : 'what is not carried out is still being counted'
+  return { refused: [...sums.values()], uncounted }
 }
 
 async function setsOf(view: View, cluster: ClusterId): Promise<HeldSets> {

@@ -10,7 +10,7 @@ import type { FastifyInstance } from 'fastify'
 import type { KeyRange } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { Problem } from '../../runtime/problem.ts'
-import type { PageBody, ValuesBody } from './peer.ts'
+import type { CountsBody, PageBody, ValuesBody } from './peer.ts'
 import { PEER_KEY_BYTES, PEER_KEYS } from './peer.ts'
 import type { LocalPartition } from './viewed-partition.ts'
 
@@ -64,18 +64,28 @@ export function addPartitions(server: FastifyInstance, { here }: PartitionParts)
       })
     },
   )
+  server.post(
+    '/internal/partition/:partition/counts',
+    options,
+    async (request): Promise<CountsBody> => {
+      return await answered(here, request.params, async ({ status, counts }) => {
+        return { ...stateOf(status()), counts: counts() ?? null }
+      })
+    },
+  )
 }
 
 async function answered<T>(
   here: PartitionParts['here'],
   params: unknown,
-  answer: (partition: Pick<LocalPartition, 'store' | 'status'>) => Promise<T>,
+  answer: (partition: Omit<LocalPartition, 'partition'>) => Promise<T>,
 ): Promise<T> {
   const number = Number((params as { partition: string }).partition)
   const found = here(number)
   if (found === undefined) throw moved(number)
   try {
-    return await answer({ store: found.store, status: () => found.status() })
+    const [status, counts] = [() => found.status(), () => found.counts()]
+    return await answer({ store: found.store, status, counts })
   } catch (error) {
     if (error instanceof StoreError && error.code === 'CLOSED') throw moved(number)
     throw error

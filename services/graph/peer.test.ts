@@ -68,6 +68,7 @@ for (const [what, status, body, code, message] of refusals) {
     }
     await rejects(peer.get(url, 0, ['k']), isTold)
     await rejects(peer.page(url, 0, RANGE), isTold)
+    if (what !== 'answers nothing again and again') await rejects(peer.counts(url, 0), isTold)
   })
 }
 

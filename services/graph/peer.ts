@@ -7,6 +7,7 @@
  * Not here: who has a partition, and what is done when nobody has (viewed-partition.ts), the other side (partition-http.ts).
  */
 import type { KeyRange, StoreEntry } from '../../ports/store.ts'
+import type { ClusterTally } from './tally.ts'
 
 /** Keys and entries of one request, and bytes of its keys: both sides know them. */
 export const PEER_KEYS = 500
@@ -32,10 +33,16 @@ export interface PeerPage extends PartitionState {
   readonly isCut: boolean
 }
 
+export interface PeerCounts extends PartitionState {
+  /** Null while not all is counted. */
+  readonly counts: readonly ClusterTally[] | null
+}
+
 export interface Peer {
   /** At most `PEER_KEYS` and `PEER_KEY_BYTES`. Throws `PeerError`, as `page` does. */
   get(url: string, partition: number, keys: readonly string[]): Promise<PeerValues>
   page(url: string, partition: number, range: KeyRange): Promise<PeerPage>
+  counts(url: string, partition: number): Promise<PeerCounts>
 }
 
 /** - `MOVED`: the partition is somebody else's. - `UNREACHABLE`: no answer, or none of use. */
@@ -63,6 +70,12 @@ export interface PageBody {
   readonly position: string
   readonly entries: readonly (readonly [string, string])[]
   readonly isCut: boolean
+}
+
+export interface CountsBody {
+  readonly state: string
+  readonly position: string
+  readonly counts: readonly ClusterTally[] | null
 }
 
 /** `token`: what the others want to be shown; undefined where nobody asks. */
@@ -112,6 +125,13 @@ export function createPeer(token: () => string | undefined, withinMs: number = P
         if (isCut && entries.length === 0) throw new Error('it answered with an empty part')
         const page = entries.map(([key, text]): StoreEntry => [key, bytesOf(text)])
         return { ...stateOf(state), entries: page, isCut }
+      })
+    },
+    async counts(url, partition) {
+      return await ask(url, `/internal/partition/${partition}/counts`, {}, (body) => {
+        const { counts, ...state } = body as CountsBody
+        if (counts !== null && !Array.isArray(counts)) throw new Error('it answered without counts')
+        return { ...stateOf(state), counts }
       })
     },
   }

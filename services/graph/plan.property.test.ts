@@ -85,7 +85,7 @@ class Loop {
     const { position } = this.folder
     await store.write(changes, { changelog: 0n, position })
     const status = { state: 'folding', position, lagEntries: 0n } as const
-    return { partition: 0, store, status: () => status }
+    return { partition: 0, store, status: () => status, counts: () => undefined }
   }
 }
 

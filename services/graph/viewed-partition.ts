@@ -12,10 +12,11 @@ import { StoreError } from '../../ports/store.ts'
 import { Problem } from '../../runtime/problem.ts'
 import type { PartitionState, Peer } from './peer.ts'
 import { PEER_KEY_BYTES, PEER_KEYS, PeerError } from './peer.ts'
+import type { ClusterTally } from './tally.ts'
 import type { Task } from './task.ts'
 
 /** Of a task, what a question needs. */
-export type LocalPartition = Pick<Task, 'partition' | 'store' | 'status'>
+export type LocalPartition = Pick<Task, 'partition' | 'store' | 'status' | 'counts'>
 
 export interface Whereabouts {
   /** Of all processes together. */
@@ -125,6 +126,16 @@ export class ViewedPartition {
       gte = `${entries.at(-1)?.[0]}\0`
     }
     return entries
+  }
+
+  /** Undefined while not all of it is counted, and when nobody answers. */
+  async counts(): Promise<readonly ClusterTally[] | undefined> {
+    const { peer } = this.#parts
+    const answer =
+      this.#here === undefined
+        ? await this.#ask((url) => peer.counts(url, this.partition))
+        : undefined
+    return answer === undefined ? this.#here?.counts() : (answer.counts ?? undefined)
   }
 
   /** Undefined when it is here now, or nobody answers: then `failure` says why. */
