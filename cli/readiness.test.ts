@@ -5,7 +5,7 @@ import { isReady, verbose } from '../runtime/health.ts'
 import type { PartitionStatus } from '../services/graph/graph.ts'
 import { NONE_BLOCKED } from '../services/graph/tally.ts'
 import { noCounters, type WatcherStatus } from '../services/watcher/status.ts'
-import { blockedOf, checkOfLock, checksOfWatcher, readinessOf } from './readiness.ts'
+import { blockedOf, checkOfGroup, checkOfLock, checksOfWatcher, readinessOf } from './readiness.ts'
 
 const WAITING: WatcherStatus = {
   ...{ clusterId: 'c', name: 'north', epoch: 0, clusterEpoch: 0, connected: false },
@@ -34,6 +34,17 @@ test('a group that discovery lacks is told, and makes nobody unready', () => {
     name: 'cluster/north',
     failure: '',
     note: reason,
+  })
+})
+
+test('a process is not ready before it is in its group, and says when it does not reach it any more', () => {
+  const joining = { isMember: false, trouble: '' }
+  deepEqual(checkOfGroup(joining).failure, 'has not joined it yet')
+  deepEqual(checkOfGroup({ ...joining, trouble: 'nobody answers' }).failure, 'nobody answers')
+  deepEqual(checkOfGroup({ isMember: true, trouble: 'nobody answers' }), {
+    name: 'group',
+    failure: '',
+    note: 'nobody answers',
   })
 })
 

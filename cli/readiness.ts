@@ -52,6 +52,18 @@ export function checkOfLock({ name, state, reason, isRequired }: LockStatus): Ch
   return { name: `lock/${name}`, failure: '', note }
 }
 
+/** How a process stands with the processes that it shares partitions with. */
+export interface GroupStanding {
+  readonly isMember: boolean
+  readonly trouble: string
+}
+
+/** Who was in it goes on with what it has, and can still be asked and told to pause: that is no reason to send nobody there. */
+export function checkOfGroup({ isMember, trouble }: GroupStanding): Check {
+  const failure = isMember ? '' : trouble || 'has not joined it yet'
+  return { name: 'group', failure, note: trouble }
+}
+
 /** One that waits for its turn is as ready as it can be. */
 export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
   const { name, connected, reason, kinds, standbyOf } = watcher.status()

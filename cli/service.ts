@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { registeredCodec } from '../adapters/avro/registry.ts'
 import { type KafkaLog, openKafkaLog } from '../adapters/kafka/log.ts'
-import { createKafkaPlacement } from '../adapters/kafka/placement.ts'
+import { createKafkaPlacement, type KafkaPlacement } from '../adapters/kafka/placement.ts'
 import { TopicsMissing } from '../adapters/kafka/topics.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Codec } from '../ports/codec.ts'
@@ -32,6 +32,7 @@ import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from 
 import { becomeLean, keepCompiled } from './lean-process.ts'
 import { createLogProbe } from './log-probe.ts'
 import { registerProcess } from './process-metrics.ts'
+import { checkOfGroup } from './readiness.ts'
 import { VERSION } from './version.ts'
 
 type ServiceName = 'graph' | 'reaper' | 'watcher'
@@ -113,29 +114,35 @@ export async function runService(
   await using metrics = createMetrics(VERSION)
   registerProcess(metrics.meter, VERSION)
   await using placements = new AsyncDisposableStack()
+  const groups: KafkaPlacement[] = []
   await using service = await open({
     ...{ config, kafka, log, clock, logger, token, authority },
     codec,
     random: systemRandom(),
     meter: metrics.meter,
-    placement: (standbys) =>
-      placements.use(
-        createKafkaPlacement({
-          settings: kafka.settings,
-          clientId: `kinfold-${name}`,
-          group: name,
-          partitions: log.partitions('events'),
-          standbys,
-          clock,
-          onWarning: (text) => logger.log('warn', 'placement', { reason: text }),
-        }),
-      ),
+    placement(standbys) {
+      const placement = createKafkaPlacement({
+        settings: kafka.settings,
+        clientId: `kinfold-${name}`,
+        group: name,
+        partitions: log.partitions('events'),
+        standbys,
+        clock,
+        onWarning: (text) => logger.log('warn', 'placement', { reason: text }),
+      })
+      groups.push(placement)
+      return placements.use(placement)
+    },
   })
   const probe = createLogProbe(log, clock, logger)
   const served = await serveEndpoint(
     {
       version: VERSION,
-      checks: () => [...service.checks(), probe.check()],
+      checks: () => [
+        ...service.checks(),
+        ...groups.map((group) => checkOfGroup(group.status())),
+        probe.check(),
+      ],
       scrape: metrics.scrape,
       add: (routes) => service.add?.(routes),
     },

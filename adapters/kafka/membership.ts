@@ -62,13 +62,24 @@ export class Membership {
   /** Undefined: has to join. */
   #generation: number | undefined
   #heardMs: number
-  #isWarned = false
+  #isGiven = false
+  #trouble = ''
   #isClosed = false
 
   constructor(options: MembershipOptions, voice: Voice) {
     this.#options = options
     this.#voice = voice
     this.#heardMs = options.clock.monotonicMs()
+  }
+
+  /** It was given a share, be it an empty one. */
+  get isGiven(): boolean {
+    return this.#isGiven
+  }
+
+  /** Why the coordinator has not been reached for longer than the session; empty when it has. */
+  get trouble(): string {
+    return this.#trouble
   }
 
   /** Until the signal aborts; then leaves. Throws `LogError` only if no waiting helps. */
@@ -93,7 +104,7 @@ export class Membership {
         try {
           await this.#step(signal)
           this.#heardMs = clock.monotonicMs()
-          this.#isWarned = false
+          this.#trouble = ''
         } catch (error) {
           waitMs = this.#afterFailure(error)
         }
@@ -139,6 +150,7 @@ export class Membership {
     })
     if (signal.aborted) return
     this.#generation = generationId
+    this.#isGiven = true
     this.#voice.given(memberAssignment, generationId)
   }
 
@@ -167,10 +179,10 @@ export class Membership {
 
   #warn(error: unknown): void {
     const { clock, groupId, sessionTimeoutMs, onWarning } = this.#options
-    if (this.#isWarned || clock.monotonicMs() - this.#heardMs < sessionTimeoutMs) return
-    this.#isWarned = true
+    if (this.#trouble !== '' || clock.monotonicMs() - this.#heardMs < sessionTimeoutMs) return
     const { message } = logErrorOf(error, `reaching the group ${groupId}`, 'UNAVAILABLE')
-    onWarning?.(`${message}; meanwhile other processes may take over what this one has`)
+    this.#trouble = `${message}; meanwhile other processes may take over what this one has`
+    onWarning?.(this.#trouble)
   }
 
   #permanent(error: unknown): LogError {

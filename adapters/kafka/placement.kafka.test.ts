@@ -9,14 +9,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
 import { LogError } from '../../ports/log.ts'
 import { placementContract } from '../../ports/placement.contract.ts'
-import type { Placed, Placement } from '../../ports/placement.ts'
+import type { Placed } from '../../ports/placement.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { type Kafka, startKafka } from '../../testing/kafka/broker.ts'
 import { missingKafka } from '../../testing/kafka/jars.ts'
 import { SleepingClock } from '../../testing/sleeping-clock.ts'
 import { openLink } from './inside.ts'
-import { createKafkaPlacement, type KafkaPlacementOptions } from './placement.ts'
+import {
+  createKafkaPlacement,
+  type KafkaPlacement,
+  type KafkaPlacementOptions,
+} from './placement.ts'
 
 const skip = missingKafka()
 const PARTITIONS = 8
@@ -40,7 +44,7 @@ function open(
   group: string,
   options: Partial<KafkaPlacementOptions> = {},
   { bootstrap: brokers, application }: Kafka = kafka,
-): Placement {
+): KafkaPlacement {
   return createKafkaPlacement({
     settings: { brokers, application, compression: 'none' },
     clientId: 'placement',
@@ -74,7 +78,7 @@ let processes = 0
 class Process implements AsyncDisposable {
   readonly url = `http://127.0.0.1:${++processes}`
   readonly clock = new SleepingClock(systemClock())
-  readonly placement: Placement
+  readonly placement: KafkaPlacement
   readonly #placed = new Map<number, Placed>()
   readonly #stop = new AbortController()
   readonly ended: Promise<void>
@@ -287,7 +291,9 @@ suite('a group whose brokers are gone', { skip: missingKafka({ own: true }) ?? f
     await using one = await startKafka({ own: true })
     const leastSessionMs = 1_000
     await using first = new Process('graph', one, leastSessionMs)
+    equal(first.placement.status().isMember, false)
     await shared(first)
+    deepEqual(first.placement.status(), { isMember: true, trouble: '' })
     const { changes } = first
     await one.broker(1).kill()
     await eventually('it says that it is alone', async () => first.warnings.length > 0)
@@ -295,11 +301,13 @@ suite('a group whose brokers are gone', { skip: missingKafka({ own: true }) ?? f
       first.warnings[0] ?? '',
       /reaching the group .* failed: .*; meanwhile other processes may/,
     )
+    deepEqual(first.placement.status(), { isMember: true, trouble: first.warnings[0] })
     await one.broker(1).start()
     await using second = new Process('graph', one, leastSessionMs)
     equal(first.changes, changes)
     await timed(t, 'the broker is back and a second one joins', first, second)
     equal(first.warnings.length, 1)
+    deepEqual(first.placement.status(), { isMember: true, trouble: '' })
   })
 })
 

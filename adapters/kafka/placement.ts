@@ -48,17 +48,30 @@ export interface KafkaPlacementOptions {
   readonly onWarning?: (text: string) => void
 }
 
-export function createKafkaPlacement(options: KafkaPlacementOptions): Placement {
-  const refusal = refusalOf(options.settings)
-  if (refusal !== undefined) throw new LogError('INVALID', refusal)
-  return new KafkaPlacement(options)
+export interface KafkaPlacement extends Placement {
+  /** How this process stands with the group. */
+  status(): GroupStatus
 }
 
-class KafkaPlacement implements Placement {
+export interface GroupStatus {
+  /** It has joined, and was given a share. */
+  readonly isMember: boolean
+  /** Why the group has not been reached for a while; empty when it has. */
+  readonly trouble: string
+}
+
+export function createKafkaPlacement(options: KafkaPlacementOptions): KafkaPlacement {
+  const refusal = refusalOf(options.settings)
+  if (refusal !== undefined) throw new LogError('INVALID', refusal)
+  return new GroupPlacement(options)
+}
+
+class GroupPlacement implements KafkaPlacement {
   readonly #options: KafkaPlacementOptions
   readonly #closed = new AbortController()
   readonly #running = new Set<Promise<void>>()
   #owners: ReadonlyMap<number, string> = new Map()
+  #membership: Membership | undefined
 
   constructor(options: KafkaPlacementOptions) {
     this.#options = options
@@ -66,6 +79,11 @@ class KafkaPlacement implements Placement {
 
   owners(): ReadonlyMap<number, string> {
     return this.#owners
+  }
+
+  status(): GroupStatus {
+    const { isGiven = false, trouble = '' } = this.#membership ?? {}
+    return { isMember: isGiven, trouble }
   }
 
   async *assignments(url: string, signal: AbortSignal): AsyncGenerator<Placed, void> {
@@ -112,7 +130,9 @@ class KafkaPlacement implements Placement {
     const revoke = (): void => holdings.hold(NOTHING)
     signal.addEventListener('abort', revoke, { once: true })
     try {
-      await new Membership(calls, voice).run(signal)
+      const membership = new Membership(calls, voice)
+      this.#membership = membership
+      await membership.run(signal)
       holdings.end()
     } catch (error) {
       holdings.fail(error)
