@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { FAR } from '../services/graph/config.ts'
+import { policyName } from '../services/graph/graph.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { serveAddress } from './address-file.ts'
@@ -45,14 +46,15 @@ export function addGraph(program: Command): void {
 async function open(parts: ServiceParts, standbys: number): Promise<Service> {
   const { config, log, codec, clock, logger, meter } = parts
   makeDataDirectory(config.data)
+  const options = graphOptionsOf(config)
   const made = await openGraph({
     ...{ log, codec, clock, logger },
     directory: join(config.data, parts.kafka.settings.application),
     logIdentity: log.identity,
-    placement: parts.placement(standbys),
+    placement: parts.placement(standbys, policyName(codec, options.policy.policy)),
     token: () => parts.token?.own(),
     access: { authority: parts.authority, isReadingReviewed: config.httpAuthorize },
-    ...graphOptionsOf(config),
+    ...options,
     pace: FAR,
     observe: observeLatency(meter, clock),
   })

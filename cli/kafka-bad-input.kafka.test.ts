@@ -244,6 +244,29 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
     match(stdout, /\.events +refuse +has 4 partitions, not 1: .*make it anew with 1 if it is empty/)
   })
 
+  test('graph processes with different policies each say so, and which', async (t) => {
+    const { graph, data } = fresh()
+    const others = ['--mode', 'enforce', '--data', `${data}-other`]
+    const all = [startKinfold(graph), startKinfold([...graph, ...others])]
+    const said = all.map(({ child }) => {
+      t.after(() => child.kill('SIGKILL'))
+      const lines: string[] = []
+      child.stderr?.on('data', (chunk) => lines.push(String(chunk)))
+      return lines
+    })
+    const differing =
+      /different policies: dry-run guarded \(\w+\) at (\S+); enforce guarded \(\w+\) at ([^\s"]+)/
+    for (const lines of said) {
+      await eventually('it says so', async () => differing.test(lines.join('')) || lines.join(''))
+    }
+    const [, ...urls] = differing.exec(said[0]?.join('') ?? '') ?? []
+    equal(urls.length, 2)
+    for (const url of urls) {
+      const told = await (await fetch(`${url}/readyz?verbose`)).text()
+      match(told, new RegExp(`\\[\\+\\]group ok: its processes go by ${differing.source}`))
+    }
+  })
+
   test('a directory that is in use, other partitions, and topics made anew', async (t) => {
     const { application, graph } = fresh()
     const { child, ended } = startKinfold(graph)
@@ -297,12 +320,14 @@ function fresh(): {
   readonly application: string
   readonly kafka: readonly string[]
   readonly graph: readonly string[]
+  readonly data: string
 } {
   count += 1
   const application = `input-${count}`
   const brokers = ['--brokers', plain.bootstrap.join(), '--application', application]
-  const data = ['--data', join(folder, application), '--http', '127.0.0.1:0']
-  return { application, kafka: brokers, graph: ['graph', ...brokers, ...data] }
+  const data = join(folder, application)
+  const own = ['--data', data, '--http', '127.0.0.1:0']
+  return { application, kafka: brokers, graph: ['graph', ...brokers, ...own], data }
 }
 
 async function fails(

@@ -38,10 +38,10 @@ test('a group that discovery lacks is told, and makes nobody unready', () => {
 })
 
 test('a process is not ready before it is in its group, and says when it does not reach it any more', () => {
-  const joining = { isMember: false, trouble: '' }
+  const joining = { isMember: false, trouble: '', differing: '' }
   deepEqual(checkOfGroup(joining).failure, 'has not joined it yet')
   deepEqual(checkOfGroup({ ...joining, trouble: 'nobody answers' }).failure, 'nobody answers')
-  deepEqual(checkOfGroup({ isMember: true, trouble: 'nobody answers' }), {
+  deepEqual(checkOfGroup({ ...joining, isMember: true, trouble: 'nobody answers' }), {
     name: 'group',
     failure: '',
     note: 'nobody answers',

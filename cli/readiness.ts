@@ -56,12 +56,14 @@ export function checkOfLock({ name, state, reason, isRequired }: LockStatus): Ch
 export interface GroupStanding {
   readonly isMember: boolean
   readonly trouble: string
+  readonly differing: string
 }
 
 /** Who was in it goes on with what it has, and can still be asked and told to pause: that is no reason to send nobody there. */
-export function checkOfGroup({ isMember, trouble }: GroupStanding): Check {
+export function checkOfGroup({ isMember, trouble, differing }: GroupStanding): Check {
   const failure = isMember ? '' : trouble || 'has not joined it yet'
-  return { name: 'group', failure, note: trouble }
+  const note = [trouble, differing].filter((text) => text !== '').join('; ')
+  return { name: 'group', failure, note }
 }
 
 /** One that waits for its turn is as ready as it can be. */

@@ -31,7 +31,7 @@ async function open(parts: ServiceParts): Promise<Service> {
   const clusters = openClusters(config.kubeconfig, config.contexts)
   const connected: ConnectedCluster[] = []
   const identities = watchIdentities(connected, clock, logger)
-  const placement = parts.placement(0)
+  const placement = parts.placement(0, config.mode)
   const make = (url: string): ReturnType<typeof openReaper> =>
     openReaper({
       ...{ log, codec, clock, random, logger },

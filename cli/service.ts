@@ -58,8 +58,8 @@ export interface ServiceParts {
   readonly token: HttpToken | undefined
   /** Clusters that say who asks. */
   readonly authority: Authority | undefined
-  /** A share of the partitions among the processes of this service. */
-  placement(standbys: number): Placement
+  /** A share of the partitions among the processes of this service. `policy`: what this one goes by, to be told from others'. */
+  placement(standbys: number, policy: string): Placement
 }
 
 /** What a service makes of it. */
@@ -120,13 +120,14 @@ export async function runService(
     codec,
     random: systemRandom(),
     meter: metrics.meter,
-    placement(standbys) {
+    placement(standbys, policy) {
       const placement = createKafkaPlacement({
         settings: kafka.settings,
         clientId: `kinfold-${name}`,
         group: name,
         partitions: log.partitions('events'),
         standbys,
+        policy,
         clock,
         onWarning: (text) => logger.log('warn', 'placement', { reason: text }),
       })

@@ -7,6 +7,7 @@ import {
   type Claim,
   decodeClaim,
   decodeGiven,
+  differingPolicies,
   encodeClaim,
   encodeGiven,
   type Given,
@@ -33,7 +34,7 @@ class Group {
       if (cut) this.away.set(id, claim)
       return
     }
-    const fresh = { url: `http://${id}`, generation: -1, active: [], standby: [] }
+    const fresh = { url: `http://${id}`, generation: -1, policy: '', active: [], standby: [] }
     this.members.set(id, this.away.get(id) ?? fresh)
     this.away.delete(id)
   }
@@ -42,8 +43,8 @@ class Group {
     const given = assignGroup(this.members, this.partitions, this.standbys)
     this.generation += 1
     for (const [id, { active, standby }] of given) {
-      const { url } = this.members.get(id)!
-      this.members.set(id, { url, generation: this.generation, active, standby })
+      const { url, policy } = this.members.get(id)!
+      this.members.set(id, { url, policy, generation: this.generation, active, standby })
     }
     return given
   }
@@ -111,9 +112,9 @@ function byNumber(a: number, b: number): number {
 
 test('who comes back with an old claim takes nothing from who was given it since, and stands by for it', () => {
   const claims = new Map<string, Claim>([
-    ['a', { url: 'http://a', generation: 3, active: [3, 4], standby: [] }],
-    ['b', { url: 'http://b', generation: 5, active: [0, 1, 2], standby: [] }],
-    ['c', { url: 'http://c', generation: 5, active: [3, 4, 5], standby: [] }],
+    ['a', { url: 'http://a', policy: '', generation: 3, active: [3, 4], standby: [] }],
+    ['b', { url: 'http://b', policy: '', generation: 5, active: [0, 1, 2], standby: [] }],
+    ['c', { url: 'http://c', policy: '', generation: 5, active: [3, 4, 5], standby: [] }],
   ])
   const given = assignGroup(claims, 6, 1)
   deepEqual(given.get('b')?.active, [0, 1])
@@ -123,7 +124,7 @@ test('who comes back with an old claim takes nothing from who was given it since
 })
 
 test('everybody is told where each partition is', () => {
-  const nothing = { generation: -1, active: [], standby: [] }
+  const nothing = { generation: -1, policy: '', active: [], standby: [] }
   const claims = new Map<string, Claim>([
     ['a', { url: 'http://a', ...nothing }],
     ['b', { url: 'http://b', ...nothing }],
@@ -136,9 +137,33 @@ test('everybody is told where each partition is', () => {
   }
 })
 
+test('everybody is told which members go by another policy', () => {
+  const nothing = { generation: -1, active: [], standby: [] }
+  const group = (...policies: readonly string[]): Given[] => {
+    const claims = policies.map((policy, index): readonly [string, Claim] => {
+      return [`${index}`, { url: `http://${index}`, policy, ...nothing }]
+    })
+    return [...assignGroup(new Map(claims), 1, 0).values()]
+  }
+  for (const given of group('enforce', 'dry-run', 'enforce', '')) {
+    equal(
+      differingPolicies(given),
+      'its processes go by different policies: dry-run at http://1; enforce at http://0, http://2',
+    )
+  }
+  for (const given of group('enforce', 'enforce', '')) equal(differingPolicies(given), '')
+})
+
+test('what a member of an older version leaves out reads as empty', () => {
+  const claim = { url: 'http://a', generation: 7, active: [1], standby: [] }
+  deepEqual(decodeClaim(Buffer.from(JSON.stringify(claim))), { ...claim, policy: '' })
+  const given = { active: [1], standby: [], owners: [] }
+  deepEqual(decodeGiven(Buffer.from(JSON.stringify(given))), { ...given, policies: [] })
+})
+
 test('what is told arrives as it was', () => {
-  const claim = { url: 'http://ä', generation: 7, active: [1], standby: [2, 3] }
+  const claim = { url: 'http://ä', generation: 7, policy: 'p', active: [1], standby: [2, 3] }
   deepEqual(decodeClaim(encodeClaim(claim)), claim)
-  const given: Given = { active: [1], standby: [2], owners: [['http://ä', [1]]] }
+  const given: Given = { active: [1], standby: [2], owners: [['http://ä', [1]]], policies: [] }
   deepEqual(decodeGiven(encodeGiven(given)), given)
 })

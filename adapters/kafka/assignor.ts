@@ -5,7 +5,7 @@
  * given its partitions meanwhile. What it lost counts as stood by for: its store is at hand.
  *
  * Not here: how shares are chosen (core/assignment.ts), how the records travel (membership.ts). Another form of them is another protocol, and
- * so has another name there.
+ * so has another name there; what a member of an older version leaves out is none, and reads as empty.
  */
 import { assign, type Share } from '../../core/assignment.ts'
 
@@ -13,11 +13,15 @@ import { assign, type Share } from '../../core/assignment.ts'
 export interface Claim extends Share {
   readonly url: string
   readonly generation: number
+  /** What it goes by, for people: members that share partitions should go by the same. Empty when it does not say. */
+  readonly policy: string
 }
 
 export interface Given extends Share {
   /** The partitions of all members by their URL; its own too. */
   readonly owners: readonly (readonly [url: string, partitions: readonly number[]])[]
+  /** Of all members by their URL, its own too. */
+  readonly policies: readonly (readonly [url: string, policy: string])[]
 }
 
 /** By the members' ids. */
@@ -28,7 +32,21 @@ export function assignGroup(
 ): Map<string, Given> {
   const shares = assign(formerShares(claims), partitions, standbys)
   const owners = [...shares].map(([id, { active }]) => [claims.get(id)?.url ?? '', active] as const)
-  return new Map([...shares].map(([id, share]) => [id, { ...share, owners }]))
+  const policies = [...claims.values()].map(({ url, policy }) => [url, policy] as const)
+  return new Map([...shares].map(([id, share]) => [id, { ...share, owners, policies }]))
+}
+
+/** Which members go by which; empty when all that say it go by the same. */
+export function differingPolicies({ policies }: Pick<Given, 'policies'>): string {
+  const byPolicy = Map.groupBy(
+    policies.filter(([, policy]) => policy !== ''),
+    ([, policy]) => policy,
+  )
+  if (byPolicy.size < 2) return ''
+  const each = [...byPolicy].map(([policy, all]) => {
+    return `${policy} at ${all.map(([url]) => url).join(', ')}`
+  })
+  return `its processes go by different policies: ${each.sort().join('; ')}`
 }
 
 function formerShares(claims: ReadonlyMap<string, Claim>): Map<string, Share> {
@@ -52,7 +70,8 @@ export function encodeClaim(claim: Claim): Buffer {
 }
 
 export function decodeClaim(bytes: Buffer): Claim {
-  return JSON.parse(bytes.toString()) as Claim
+  const { policy = '', ...claim } = JSON.parse(bytes.toString()) as Claim
+  return { ...claim, policy }
 }
 
 export function encodeGiven(given: Given): Buffer {
@@ -60,5 +79,6 @@ export function encodeGiven(given: Given): Buffer {
 }
 
 export function decodeGiven(bytes: Buffer): Given {
-  return JSON.parse(bytes.toString()) as Given
+  const { policies = [], ...given } = JSON.parse(bytes.toString()) as Given
+  return { ...given, policies }
 }

@@ -286,6 +286,8 @@ async function coordinatorOf({ bootstrap: brokers, application }: Kafka): Promis
   return (await link.coordinator('group', `${application}.graph`)).nodeId
 }
 
+const IN = { isMember: true, trouble: '', differing: '' }
+
 suite('a group whose brokers are gone', { skip: missingKafka({ own: true }) ?? false }, () => {
   test('stays as it was, says so once, and goes on when they are back', async (t) => {
     await using one = await startKafka({ own: true })
@@ -293,7 +295,7 @@ suite('a group whose brokers are gone', { skip: missingKafka({ own: true }) ?? f
     await using first = new Process('graph', one, leastSessionMs)
     equal(first.placement.status().isMember, false)
     await shared(first)
-    deepEqual(first.placement.status(), { isMember: true, trouble: '' })
+    deepEqual(first.placement.status(), IN)
     const { changes } = first
     await one.broker(1).kill()
     await eventually('it says that it is alone', async () => first.warnings.length > 0)
@@ -301,13 +303,13 @@ suite('a group whose brokers are gone', { skip: missingKafka({ own: true }) ?? f
       first.warnings[0] ?? '',
       /reaching the group .* failed: .*; meanwhile other processes may/,
     )
-    deepEqual(first.placement.status(), { isMember: true, trouble: first.warnings[0] })
+    deepEqual(first.placement.status(), { ...IN, trouble: first.warnings[0] })
     await one.broker(1).start()
     await using second = new Process('graph', one, leastSessionMs)
     equal(first.changes, changes)
     await timed(t, 'the broker is back and a second one joins', first, second)
     equal(first.warnings.length, 1)
-    deepEqual(first.placement.status(), { isMember: true, trouble: '' })
+    deepEqual(first.placement.status(), IN)
   })
 })
 

@@ -16,6 +16,7 @@ import {
   type Claim,
   decodeClaim,
   decodeGiven,
+  differingPolicies,
   encodeClaim,
   encodeGiven,
 } from './assignor.ts'
@@ -42,6 +43,8 @@ export interface KafkaPlacementOptions {
   readonly partitions: number
   /** Of each partition, as far as there are processes. */
   readonly standbys: number
+  /** What this process goes by, for people: it is told to the others, and who goes by another is named. */
+  readonly policy?: string
   readonly clock: Clock
   readonly sessionTimeoutMs?: number
   readonly heartbeatMs?: number
@@ -58,6 +61,8 @@ export interface GroupStatus {
   readonly isMember: boolean
   /** Why the group has not been reached for a while; empty when it has. */
   readonly trouble: string
+  /** Which processes go by which policy; empty when all go by the same. */
+  readonly differing: string
 }
 
 export function createKafkaPlacement(options: KafkaPlacementOptions): KafkaPlacement {
@@ -71,6 +76,7 @@ class GroupPlacement implements KafkaPlacement {
   readonly #closed = new AbortController()
   readonly #running = new Set<Promise<void>>()
   #owners: ReadonlyMap<number, string> = new Map()
+  #differing = ''
   #membership: Membership | undefined
 
   constructor(options: KafkaPlacementOptions) {
@@ -83,7 +89,7 @@ class GroupPlacement implements KafkaPlacement {
 
   status(): GroupStatus {
     const { isGiven = false, trouble = '' } = this.#membership ?? {}
-    return { isMember: isGiven, trouble }
+    return { isMember: isGiven, trouble, differing: this.#differing }
   }
 
   async *assignments(url: string, signal: AbortSignal): AsyncGenerator<Placed, void> {
@@ -105,8 +111,10 @@ class GroupPlacement implements KafkaPlacement {
   /** Never rejects: what fails is told where the assignments are taken. */
   async #join(url: string, holdings: Holdings, signal: AbortSignal): Promise<void> {
     const { settings, clientId, group, partitions, standbys, clock, onWarning } = this.#options
+    const { policy = '' } = this.#options
     const { sessionTimeoutMs = SESSION_TIMEOUT_MS, heartbeatMs = HEARTBEAT_MS } = this.#options
-    let claim: Claim = { url, generation: -1, ...NOTHING }
+    const groupId = `${settings.application}.${group}`
+    let claim: Claim = { url, generation: -1, policy, ...NOTHING }
     const voice: Voice = {
       claim: () => encodeClaim(claim),
       lead: (claims) => {
@@ -115,8 +123,13 @@ class GroupPlacement implements KafkaPlacement {
         return new Map([...shares].map(([id, share]) => [id, encodeGiven(share)]))
       },
       given: (bytes, generation) => {
-        const { active, standby, owners } = decodeGiven(bytes)
-        claim = { url, generation, active, standby }
+        const given = decodeGiven(bytes)
+        const { active, standby, owners } = given
+        claim = { url, generation, policy, active, standby }
+        const former = this.#differing
+        this.#differing = differingPolicies(given)
+        if (this.#differing !== '' && this.#differing !== former)
+          onWarning?.(`the group ${groupId}: ${this.#differing}`)
         this.#owners = new Map(
           owners.flatMap(([owner, all]) => all.map((partition) => [partition, owner] as const)),
         )
@@ -124,7 +137,6 @@ class GroupPlacement implements KafkaPlacement {
       },
     }
     const protocol = `kinfold-${FORM}-${partitions}-partitions`
-    const groupId = `${settings.application}.${group}`
     const link = openLink(settings, clientId)
     const calls = { link, groupId, protocol, sessionTimeoutMs, heartbeatMs, clock, onWarning }
     const revoke = (): void => holdings.hold(NOTHING)
@@ -140,6 +152,7 @@ class GroupPlacement implements KafkaPlacement {
       signal.removeEventListener('abort', revoke)
       revoke()
       this.#owners = new Map()
+      this.#differing = ''
     }
   }
 

@@ -7,6 +7,7 @@
  *
  * Not here: who has which partition (ports/placement.ts), what a task does (task.ts).
  */
+import { createHash } from 'node:crypto'
 import { PROTECT_POLICY_KEY } from '../../core/control-key.ts'
 import { policyOf } from '../../core/graph.ts'
 import type { Policy } from '../../core/policy.ts'
@@ -198,6 +199,13 @@ export async function ensurePolicy(
   if (former !== undefined && isSame(bytesOf(former), value)) return undefined
   await log.append('events', partition, [{ key: 'policy', value }])
   return former
+}
+
+/** For people; of different policies it differs, too. */
+export function policyName(codec: Codec, policy: Policy): string {
+  const bytes = codec.encode({ type: 'PolicyChanged', policy, who: '', why: '' })
+  const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 8)
+  return `${policy.mode} ${policy.preset} (${digest})`
 }
 
 async function tellControl(
