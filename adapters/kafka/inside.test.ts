@@ -44,6 +44,12 @@ const CHANGES: readonly Change[] = [
     says: /a queue of requests schedules nothing/,
   },
   {
+    file: 'kafkajs/src/network/connection.js',
+    from: 'async disconnect() {',
+    to: 'async hangUp() {',
+    says: /a connection does not disconnect/,
+  },
+  {
     file: 'kafkajs/src/cluster/brokerPool.js',
     from: 'refreshMetadata(topics) {',
     to: 'refreshAll(topics) {',
@@ -94,6 +100,28 @@ ${OPEN}
 if (stock !== 'one' || timers() !== 'none') throw new Error('stock: ' + stock + ', ours: ' + timers())
 `
   equal((await run(timers)).code, 0)
+})
+
+test('a connection whose socket is gone is ended any number of times without a warning, and that of kafkajs is not', async () => {
+  const file = require.resolve('kafkajs/src/network/connection')
+  const ends = `
+const { createRequire } = await import('node:module')
+const { createConnection } = await import('node:net')
+const Connection = createRequire(${JSON.stringify(file)})(${JSON.stringify(file)})
+async function waiting() {
+  const socket = createConnection({ host: '127.0.0.1', port: 9 }).on('error', () => {})
+  await new Promise((resolve) => socket.once('close', resolve))
+  const requestQueue = { waitForPendingRequests: async () => {}, destroy() {} }
+  const state = { socket, requestQueue, logDebug() {} }
+  for (let time = 0; time < 3; time++) await Connection.prototype.disconnect.call(state)
+  return socket.listenerCount('connect')
+}
+const stock = await waiting()
+${OPEN}
+const ours = await waiting()
+if (stock !== 3 || ours !== 0) throw new Error('stock: ' + stock + ', ours: ' + ours)
+`
+  deepEqual(await run(ends), { code: 0, errors: '' })
 })
 
 function changing(file: string, from: string, to: string): string {

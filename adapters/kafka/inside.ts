@@ -187,6 +187,7 @@ function checkVersion(): void {
   const { version } = require('kafkajs/package.json') as { version: string }
   if (version !== KAFKAJS_VERSION) throw changed(`it is version ${version}`)
   stopIdleTimers(require('kafkajs/src/network/requestQueue'))
+  leaveGoneSockets(require('kafkajs/src/network/connection'))
   askForNoTopics(
     require('kafkajs/src/cluster/brokerPool'),
     require('kafkajs/src/protocol/requests/metadata'),
@@ -208,6 +209,28 @@ function stopIdleTimers({ prototype }: RequestQueue): void {
   if (schedule === undefined) throw changed('a queue of requests schedules nothing')
   prototype.scheduleCheckPendingRequests = function (this: QueueState): void {
     if (this.pending.length > 0) schedule.call(this)
+  }
+}
+
+interface Connection {
+  readonly prototype: { disconnect?: (this: ConnectionState) => Promise<unknown> }
+}
+
+interface ConnectionState {
+  readonly socket?: { readonly destroyed: boolean; unref: () => unknown }
+}
+
+/**
+ * A connection that failed is ended again and again, each time with an `unref` of the socket that it had: of one that is gone Node waits with it for
+ * a connection that never comes, and warns of the eleventh that waits.
+ */
+function leaveGoneSockets({ prototype }: Connection): void {
+  const disconnect = prototype.disconnect
+  if (disconnect === undefined) throw changed('a connection does not disconnect')
+  prototype.disconnect = async function (this: ConnectionState): Promise<unknown> {
+    const { socket } = this
+    if (socket?.destroyed) socket.unref = () => socket
+    return await disconnect.call(this)
   }
 }
 
