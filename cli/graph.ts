@@ -1,6 +1,7 @@
 /** `kinfold graph`: folds what Kafka holds, decides, and answers questions; several share the partitions. */
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { clusterLabels } from '../services/graph/cluster-label.ts'
 import { FAR } from '../services/graph/config.ts'
 import { policyName } from '../services/graph/graph.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
@@ -61,8 +62,12 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
   const { graph, census, index, shadow } = made
   registerGraph(meter, graph, census, (id) => made.clusterName(id))
   registerShadow(meter, shadow, census, (id) => made.clusterName(id))
-  const blocked = (): ReturnType<typeof blockedOf> =>
-    census.counts().flatMap((count) => blockedOf(made.clusterName(count.cluster), count))
+  const blocked = (): ReturnType<typeof blockedOf> => {
+    const counts = census.counts()
+    const names = counts.map(({ cluster }) => [cluster, made.clusterName(cluster)] as const)
+    const labelOf = clusterLabels(new Map(names))
+    return counts.flatMap((count) => blockedOf(labelOf(count.cluster), count))
+  }
   return {
     checks: () => [...checksOfTasks(graph), ...blocked()],
     add: (routes) => {

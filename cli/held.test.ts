@@ -16,7 +16,7 @@ const none: HeldAnswer = {
 
 const held: HeldAnswer = {
   ...none,
-  breakers: [{ cluster: 'north', since: 0, because: 'a burst' }],
+  breakers: [{ cluster: 'north', scope: 'north', since: 0, because: 'a burst' }],
   total: 2,
   counts: [
     {
@@ -83,17 +83,19 @@ Nothing else is held.
 
 test('what people ordered and still stands, with who, why and what ends it', () => {
   const pauses = [
-    { cluster: '', who: 'ann', why: 'release' },
-    { cluster: 'north', who: 'bob', why: '' },
+    { cluster: '', scope: '', who: 'ann', why: 'release' },
+    { cluster: 'north', scope: 'north', who: 'bob', why: '' },
+    { cluster: 'south (c-1)', scope: 'c-1', who: 'bob', why: '' },
   ]
   const protections = [
-    { cluster: '', subject: 'namespace/shop', who: 'ann', why: 'audit' },
-    { cluster: 'north', subject: 'kind/Job.batch', who: 'bob\u001b[2J', why: '' },
+    { cluster: '', scope: '', subject: 'namespace/shop', who: 'ann', why: 'audit' },
+    { cluster: 'north', scope: 'north', subject: 'kind/Job.batch', who: 'bob\u001b[2J', why: '' },
   ]
   equal(
     heldText({ ...none, pauses, protections }, 'table'),
     `Everything is paused by ann (release). "kinfold resume --why …" ends it.
 north is paused by bob. "kinfold resume --cluster north --why …" ends it.
+south (c-1) is paused by bob. "kinfold resume --cluster c-1 --why …" ends it.
 namespace/shop is protected everywhere by ann (audit). "kinfold unprotect namespace/shop" ends it.
 kind/Job.batch is protected in north by ${lineOf('bob\u001b[2J')}. "kinfold unprotect kind/Job.batch --cluster north" ends it.
 Nothing is held.

@@ -63,10 +63,10 @@ async function asked<T>(path: string, flags: HeldFlags): Promise<T> {
 
 export function heldText(answer: HeldAnswer, output: Output): string {
   if (output !== 'table') return structured('Held', answer, output)
-  const breakers = answer.breakers.map(({ cluster, since, because }) => {
+  const breakers = answer.breakers.map(({ cluster, scope, since, because }) => {
     const name = lineOf(cluster)
     const why = lineOf(because)
-    return `The breaker of ${name} is open since ${time(since)}: ${why}. "kinfold close-breaker --cluster ${name} --why …" closes it.\n`
+    return `The breaker of ${name} is open since ${time(since)}: ${why}. "kinfold close-breaker${scopeOf(scope)} --why …" closes it.\n`
   })
   const orders = [...answer.pauses.map(pauseText), ...answer.protections.map(protectionText)]
   const refused = answer.refused.map(refusedText)
@@ -85,23 +85,23 @@ function refusedText({ cluster, ...count }: RefusedCount): string {
   return `Asked of ${lineOf(cluster)} and not carried out: ${lineOf(blockedText(count))}\n`
 }
 
-function pauseText({ cluster, ...by }: StandingOrder): string {
+function pauseText({ cluster, scope, ...by }: StandingOrder): string {
   const what = cluster === '' ? 'Everything' : lineOf(cluster)
-  return `${what} is paused by ${byWhom(by)}. "kinfold resume${scopeOf(cluster)} --why …" ends it.\n`
+  return `${what} is paused by ${byWhom(by)}. "kinfold resume${scopeOf(scope)} --why …" ends it.\n`
 }
 
-function protectionText({ cluster, subject, ...by }: StandingProtection): string {
+function protectionText({ cluster, scope, subject, ...by }: StandingProtection): string {
   const what = lineOf(subject)
   const where = cluster === '' ? 'everywhere' : `in ${lineOf(cluster)}`
-  return `${what} is protected ${where} by ${byWhom(by)}. "kinfold unprotect ${what}${scopeOf(cluster)}" ends it.\n`
+  return `${what} is protected ${where} by ${byWhom(by)}. "kinfold unprotect ${what}${scopeOf(scope)}" ends it.\n`
 }
 
 function byWhom({ who, why }: Pick<StandingOrder, 'who' | 'why'>): string {
   return why === '' ? lineOf(who) : `${lineOf(who)} (${lineOf(why)})`
 }
 
-function scopeOf(cluster: string): string {
-  return cluster === '' ? '' : ` --cluster ${lineOf(cluster)}`
+function scopeOf(scope: string): string {
+  return scope === '' ? '' : ` --cluster ${lineOf(scope)}`
 }
 
 export function planText(plan: HeldPlan, output: Output): string {

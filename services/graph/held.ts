@@ -18,6 +18,7 @@ import type { HeldBy, Node } from '../../core/node.ts'
 import type { ClusterId, Uid } from '../../core/object.ts'
 import { prefixRange } from '../../ports/store.ts'
 import { Problem } from '../../runtime/problem.ts'
+import { clusterLabels } from './cluster-label.ts'
 import type { Answer } from './query.ts'
 import { type BlockedCount, bothBlocked } from './tally.ts'
 import type { View, Views } from './view.ts'
@@ -61,6 +62,8 @@ export interface HeldCount {
 
 export interface OpenBreaker {
   readonly cluster: string
+  /** As `--cluster` takes it: its name, or its id where another has that name. */
+  readonly scope: string
   readonly since: number
   readonly because: string
 }
@@ -69,6 +72,8 @@ export interface OpenBreaker {
 export interface StandingOrder {
   /** Empty for all. */
   readonly cluster: string
+  /** As `--cluster` takes it: its name, or its id where another has that name. */
+  readonly scope: string
   readonly who: string
   readonly why: string
 }
@@ -141,16 +146,17 @@ export function createHoldings(views: Views): Holdings {
       let isCut = false
       const breakers: OpenBreaker[] = []
       const clusters = await clustersOf(view, named)
-      const orders = await view.read(() => ordersOf(view, new Map([['', ''], ...clusters])))
-      for (const [cluster, name] of clusters) {
-        breakers.push(...(await view.read(() => breakersOf(view, cluster, name))))
-        for await (const object of heldIn(view, cluster)) {
+      const orders = await view.read(() => ordersOf(view, [ALL, ...clusters]))
+      for (const { id, cluster, scope } of clusters) {
+        const open = await view.read(() => breakersOf(view, id))
+        breakers.push(...open.map((breaker) => ({ cluster, scope, ...breaker })))
+        for await (const object of heldIn(view, id)) {
           total += 1
-          isCut = !count(counts, name, object) || isCut
+          isCut = !count(counts, cluster, object) || isCut
         }
       }
       const cut = isCut ? `more than ${MOST_GROUPS} groups: some are not listed` : ''
-      const { refused, uncounted } = await refusedIn(view, new Map(clusters))
+      const { refused, uncounted } = await refusedIn(view, clusters)
       const partial = [view.partial(), cut, uncounted].filter((text) => text !== '').join('; ')
       const listed = [...counts.values()].sort(byCount)
       return { answer: { ...orders, breakers, refused, total, counts: listed }, partial }
@@ -162,17 +168,17 @@ export function createHoldings(views: Views): Holdings {
         const [first, second] = clusters
         if (first === undefined) throw new Problem(404, 'no cluster was ever seen')
         if (second !== undefined) {
-          const names = clusters.map(([, name]) => name).join(', ')
+          const names = clusters.map((each) => each.cluster).join(', ')
           throw new Problem(400, `say which cluster with --cluster: ${names}`)
         }
-        const [cluster, name] = first
-        const before = await setsOf(await views.open(), cluster)
+        const { id, cluster } = first
+        const before = await setsOf(await views.open(), id)
         const objects: HeldObject[] = []
-        for await (const object of heldIn(view, cluster)) {
+        for await (const object of heldIn(view, id)) {
           if (object.by === 'approval' && objects.length < limit) objects.push(object)
         }
         const now = await views.open()
-        const after = await setsOf(now, cluster)
+        const after = await setsOf(now, id)
         const isTorn = after.digest !== before.digest
         if (isTorn && attempt < ATTEMPTS) continue
         const doubt = isTorn ? 'what is held changed while it was listed: ask again' : ''
@@ -182,9 +188,9 @@ export function createHoldings(views: Views): Holdings {
         const total = after.listed.reduce((sum, set) => sum + set.count, 0)
         const digest = partial === '' ? after.digest : null
         const said = await now.read(() => {
-          return { approvals: approvalsOf(now), first: firstIn(now, cluster) }
+          return { approvals: approvalsOf(now), first: firstIn(now, id) }
         })
-        const answer = { cluster: name, total, objects: objects.sort(byName), digest, ...said }
+        const answer = { cluster, total, objects: objects.sort(byName), digest, ...said }
         return { answer, partial }
       }
     },
@@ -207,39 +213,42 @@ export function createHoldings(views: Views): Holdings {
 /** Of these clusters, by name; each partition knows the same ones, but for a moment. */
 function ordersOf(
   { readers }: View,
-  names: ReadonlyMap<ClusterId, string>,
+  named: readonly NamedCluster[],
 ): Pick<HeldAnswer, 'pauses' | 'protections'> {
+  const names = new Map(named.map(({ id, ...name }) => [id, name]))
   const pauses = new Map<string, StandingOrder>()
   const protections = new Map<string, StandingProtection>()
   for (const reader of readers) {
     const known = directivesOf(reader)
     for (const { cluster, who, why } of known.pauses) {
       const name = names.get(cluster)
-      if (name !== undefined) pauses.set(cluster, { cluster: name, who, why })
+      if (name !== undefined) pauses.set(cluster, { ...name, who, why })
     }
     for (const { cluster, subject, who, why, liftedAt } of known.protections) {
       const name = names.get(cluster)
       if (name === undefined || liftedAt !== null) continue
-      protections.set(JSON.stringify([cluster, subject]), { cluster: name, subject, who, why })
+      protections.set(JSON.stringify([cluster, subject]), { ...name, subject, who, why })
     }
   }
   return { pauses: [...pauses.values()], protections: [...protections.values()] }
 }
 
 /** It is the same in all partitions, but for a moment. */
-function breakersOf(view: View, cluster: ClusterId, name: string): OpenBreaker[] {
+function breakersOf(
+  view: View,
+  cluster: ClusterId,
+): readonly Pick<OpenBreaker, 'since' | 'because'>[] {
   const all = view.readers.flatMap((reader) => openBreakerOf(reader, cluster) ?? [])
   const [first] = all
-  return first === undefined
-    ? []
-    : [{ cluster: name, since: first.openedAt, because: first.because }]
+  return first === undefined ? [] : [{ since: first.openedAt, because: first.because }]
 }
 
 /** Of these clusters, by name, over all partitions. */
 async function refusedIn(
   { partitions }: View,
-  names: ReadonlyMap<ClusterId, string>,
+  named: readonly NamedCluster[],
 ): Promise<{ readonly refused: readonly RefusedCount[]; readonly uncounted: string }> {
+  const names = new Map(named.map(({ id, cluster }) => [id, cluster]))
   const told = await Promise.all(partitions.map((partition) => partition.counts()))
   const sums = new Map<ClusterId, RefusedCount>()
   for (const { cluster, blocked } of told.flatMap((counts) => counts ?? [])) {
@@ -260,21 +269,31 @@ async function setsOf(view: View, cluster: ClusterId): Promise<HeldSets> {
   return { digest: createHash('sha256').update(text).digest('hex'), listed }
 }
 
-/** With their names. */
-async function clustersOf(
-  view: View,
-  named: string | undefined,
-): Promise<readonly (readonly [ClusterId, string])[]> {
-  const ids = await view.clusters()
-  const all = await view.read(() => ids.map((id) => [id, view.clusterName(id)] as const))
-  if (named === undefined) return all
-  const found = all.filter(([id, name]) => id === named || name === named)
-  if (found.length > 0) return found
-  throw new Problem(404, `no cluster ${named} was ever seen; there is ${names(all)}`)
+interface NamedCluster {
+  readonly id: ClusterId
+  /** For people. */
+  readonly cluster: string
+  readonly scope: string
 }
 
-function names(all: readonly (readonly [ClusterId, string])[]): string {
-  return all.length === 0 ? 'none' : all.map(([, name]) => name).join(', ')
+/** What is ordered for all. */
+const ALL: NamedCluster = { id: '', cluster: '', scope: '' }
+
+/** Of that name or id, or all. */
+async function clustersOf(view: View, named: string | undefined): Promise<readonly NamedCluster[]> {
+  const ids = await view.clusters()
+  const names = await view.read(() => new Map(ids.map((id) => [id, view.clusterName(id)])))
+  const labelOf = clusterLabels(names)
+  const all = [...names].map(([id, name]) => {
+    const cluster = labelOf(id)
+    return { id, cluster, scope: cluster === name ? name : id }
+  })
+  const found = all.filter(
+    ({ id }) => named === undefined || id === named || names.get(id) === named,
+  )
+  if (found.length > 0 || named === undefined) return found
+  const known = all.map(({ cluster }) => cluster).join(', ')
+  throw new Problem(404, `no cluster ${named} was ever seen; there is ${known || 'none'}`)
 }
 
 async function* heldIn(view: View, cluster: ClusterId): AsyncIterable<HeldObject> {

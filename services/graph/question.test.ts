@@ -442,6 +442,22 @@ for (const partitions of [1, 3]) {
   })
 }
 
+test('of two clusters with one name each is told with its id, also where it says what ends an order', async (t) => {
+  const other = ['cluster d', 'put rs/b', 'put pod/q <- rs/b', 'pause', 'delete rs/b', 'breaker x']
+  const asked = await ask(t, ['put rs/a', 'put pod/p <- rs/a', ...other])
+  const { answer } = await asked.holdings.held('test')
+  const called = { cluster: 'test (d)', scope: 'd' }
+  deepEqual(
+    [...answer.pauses, ...answer.breakers].map(({ cluster, scope }) => ({ cluster, scope })),
+    [called, called],
+  )
+  deepEqual(
+    answer.counts.map(({ cluster, by }) => [cluster, by]),
+    [['test (d)', 'pause']],
+  )
+  await rejects(asked.holdings.held('x'), /there is test \(c\), test \(d\)/)
+})
+
 test('what waits for its time says which, and for its budget too', async (t) => {
   const story = ['budgets 0 0 0', 'put rs/a', 'put pod/p <- rs/a', 'delete rs/a']
   const asked = await ask(t, story)
@@ -467,20 +483,18 @@ for (const partitions of [1, 3]) {
     const asked = await ask(t, [...RESTORED, ...orders], partitions)
     const whole = createHoldings(asked.elsewhere)
     const ann = { who: 'ann', why: 'test' }
-    const everywhere = { cluster: '', subject: 'kind/Pod', ...ann }
+    const everywhere = { cluster: '', scope: '', subject: 'kind/Pod', ...ann }
+    const here = { cluster: 'test', scope: 'test' }
     for (const holdings of [asked.holdings, whole]) {
       const { answer } = await holdings.held('test')
       deepEqual(answer.pauses, [
-        { cluster: '', ...ann },
-        { cluster: 'test', ...ann },
+        { cluster: '', scope: '', ...ann },
+        { ...here, ...ann },
       ])
-      deepEqual(answer.protections, [
-        everywhere,
-        { cluster: 'test', subject: 'namespace/a', ...ann },
-      ])
+      deepEqual(answer.protections, [everywhere, { ...here, subject: 'namespace/a', ...ann }])
     }
     await asked.tell(['resume all', 'unprotect namespace/a'])
     const { answer } = await asked.holdings.held(undefined)
-    deepEqual([answer.pauses, answer.protections], [[{ cluster: 'test', ...ann }], [everywhere]])
+    deepEqual([answer.pauses, answer.protections], [[{ ...here, ...ann }], [everywhere]])
   })
 }
