@@ -54,7 +54,7 @@ export interface Protection {
   readonly othersMarks: boolean
 }
 
-export const FOLD_VERSION = 12
+export const FOLD_VERSION = 13
 
 const MINUTE_MS = 60_000
 
