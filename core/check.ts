@@ -56,10 +56,10 @@ export function check(entries: Entries): readonly string[] {
   return [...complaints, ...checkAll(entries, expected)]
 }
 
-/** Dependents, those that block, and those of them that wait. */
-type Counted = readonly [number, number, number]
+/** Dependents, those that block, those of them that wait, and those of a kind that is served no more. */
+type Counted = readonly [number, number, number, number]
 
-const NONE: Counted = [0, 0, 0]
+const NONE: Counted = [0, 0, 0, 0]
 
 /** What the nodes say that the rest must be. */
 interface Expected {
@@ -227,11 +227,16 @@ function expect(
   }
   const kind = kindKey(cluster, object)
   held.set(kind, withMember(held.get(kind) ?? EMPTY_SET, object.uid))
-  for (const [key, { owner, place, blocking, waiting }] of linksOf(cluster, node)) {
+  for (const [key, { owner, place, blocking, waiting, unserved }] of linksOf(cluster, node)) {
     edges.add(key)
     const counted = ownerKey(cluster, owner, place)
-    const [dependents, blockers, waiters] = counts.get(counted) ?? NONE
-    counts.set(counted, [dependents + 1, blockers + Number(blocking), waiters + Number(waiting)])
+    const [dependents, blockers, waiters, gone] = counts.get(counted) ?? NONE
+    counts.set(counted, [
+      dependents + 1,
+      blockers + Number(blocking),
+      waiters + Number(waiting),
+      gone + Number(unserved),
+    ])
   }
 }
 
@@ -261,8 +266,8 @@ function checkAll(entries: Entries, expected: Expected): string[] {
       const owner = key.slice('count/'.length)
       if (value.uncounted > 0) uncounted.set(`owner/${owner}/`, value.uncounted)
       for (const place of value.places) {
-        const { dependents, blocking, waiting } = place
-        counted.set(`owner/${owner}/${place.coordinates}`, [dependents, blocking, waiting])
+        const { coordinates, dependents, blocking, waiting, unserved } = place
+        counted.set(`owner/${owner}/${coordinates}`, [dependents, blocking, waiting, unserved])
       }
     }
   }

@@ -12,7 +12,7 @@ import { clusterOf, countAt, interestOf, kindOf } from './graph.ts'
 import type { Node } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
-import type { ClusterState, Kind } from './state.ts'
+import type { ClusterState, CountPlace, Kind } from './state.ts'
 
 export type Completion =
   /** For people: for what. `until`: log time at which it is worth another look though nothing is told; null when only news can help. */
@@ -31,7 +31,7 @@ export function completionOf(
     phase === 'orphaning'
       ? left.dependents === 0
       : left.blocking === 0 || (ringed && left.blocking === left.waiting)
-  if (!isDone) return wait(phase === 'orphaning' ? 'dependents name it' : 'dependents block it')
+  if (!isDone) return wait(phase === 'orphaning' ? whatNames(left) : 'dependents block it')
   if (!isAnswered(graph, cluster, object.uid, object, phase)) {
     return wait('dependents in other partitions have to go first')
   }
@@ -58,14 +58,22 @@ export function mayBeRing(graph: StateReader, cluster: ClusterId, node: Node): b
   return isAnswered(graph, cluster, node.object.uid, node.object, 'waiting')
 }
 
-function leftOf(
-  graph: StateReader,
-  cluster: ClusterId,
-  uid: Uid,
-  place: Coordinates,
-): { readonly dependents: number; readonly blocking: number; readonly waiting: number } {
-  return countAt(graph, cluster, uid, place) ?? { dependents: 0, blocking: 0, waiting: 0 }
+/**
+ * What is of a kind that is served no more may be there when it is again, and then names its owner still. That it was let go of stands on the owner, for any log and any
+ * collector to read; once that is gone it stands in this log alone. So it waits, however long.
+ */
+function whatNames({ dependents, unserved }: Left): string {
+  if (dependents > unserved) return 'dependents name it'
+  return 'only dependents of kinds that are served no more name it: it waits until those are served again, or somebody takes its finalizer off'
 }
+
+type Left = Omit<CountPlace, 'coordinates'>
+
+function leftOf(graph: StateReader, cluster: ClusterId, uid: Uid, place: Coordinates): Left {
+  return countAt(graph, cluster, uid, place) ?? NOTHING_LEFT
+}
+
+const NOTHING_LEFT: Left = { dependents: 0, blocking: 0, waiting: 0, unserved: 0 }
 
 /** Every other partition has answered the state as it was told last, and has nothing left. */
 function isAnswered(

@@ -22,6 +22,8 @@ export interface Link {
   readonly blocking: boolean
   /** It blocks, and waits for dependents of its own. */
   readonly waiting: boolean
+  /** Its kind is served no more, so nobody can take the reference off. */
+  readonly unserved: boolean
 }
 
 /** For each reference the namespace of its edge, or null: what a node keeps so that its edges can be found again. */
@@ -53,6 +55,7 @@ function isLinkedOtherwise(before: Node, after: Node): boolean {
     before.object === after.object &&
     before.places === after.places &&
     isBlocked(before) === isBlocked(after) &&
+    isUnserved(before) === isUnserved(after) &&
     (phaseAsOwner(before) === 'waiting') === (phaseAsOwner(after) === 'waiting')
   return !isSame && before.object.ownerReferences.length + after.object.ownerReferences.length > 0
 }
@@ -60,6 +63,11 @@ function isLinkedOtherwise(before: Node, after: Node): boolean {
 /** What never goes by itself, since nobody can say whether its owner is gone, keeps no owner waiting. */
 function isBlocked({ verdict }: Node): boolean {
   return verdict?.type === 'blocked'
+}
+
+/** In doubt since its kind went (`suspectOfGoneKind`): no other doubt has a verdict. */
+function isUnserved(node: Node): boolean {
+  return node.phase === 'suspect' && isBlocked(node)
 }
 
 function relink(step: Step, cluster: ClusterId, before: Node | null, after: Node | null): void {
@@ -72,7 +80,7 @@ function relink(step: Step, cluster: ClusterId, before: Node | null, after: Node
     if (next === undefined) {
       step.graph.remove(key)
       count(step, cluster, dependent, link, -1, link)
-    } else if (next.blocking !== link.blocking || next.waiting !== link.waiting) {
+    } else if (!isSameLink(next, link)) {
       count(step, cluster, dependent, next, 0, link)
     }
   }
@@ -83,12 +91,17 @@ function relink(step: Step, cluster: ClusterId, before: Node | null, after: Node
   }
 }
 
+function isSameLink(a: Link, b: Link): boolean {
+  return a.blocking === b.blocking && a.waiting === b.waiting && a.unserved === b.unserved
+}
+
 /** Two references may name one owner; they make one edge, which blocks if either does. */
 export function linksOf(cluster: ClusterId, node: Node | null): Map<string, Link> {
   const links = new Map<string, Link>()
   if (node === null) return links
   const mayBlock = !isBlocked(node)
   const waits = phaseAsOwner(node) === 'waiting'
+  const unserved = isUnserved(node)
   node.object.ownerReferences.forEach((reference, index) => {
     const namespace = node.places[index] ?? null
     if (namespace === null) return
@@ -96,7 +109,8 @@ export function linksOf(cluster: ClusterId, node: Node | null): Map<string, Link
     const key = edgeKey(cluster, reference.uid, place, node.object.uid)
     const asks = reference.blockOwnerDeletion === true && mayBlock
     const blocking = asks || links.get(key)?.blocking === true
-    links.set(key, { owner: reference.uid, place, blocking, waiting: blocking && waits })
+    const waiting = blocking && waits
+    links.set(key, { owner: reference.uid, place, blocking, waiting, unserved })
   })
   return links
 }
@@ -130,6 +144,7 @@ function count(
     dependents: (old?.dependents ?? 0) + dependents,
     blocking: (old?.blocking ?? 0) + Number(now.blocking) - Number(was.blocking),
     waiting: (old?.waiting ?? 0) + Number(now.waiting) - Number(was.waiting),
+    unserved: (old?.unserved ?? 0) + Number(now.unserved) - Number(was.unserved),
   }
   const others = places.filter((each) => each !== old)
   const next = changed.dependents === 0 ? others : [...others, changed]
@@ -159,14 +174,14 @@ function isNews(
   return isFirstOrLast || (old.blocking === 0) !== (now.blocking === 0)
 }
 
-const NO_COUNT = { dependents: 0, blocking: 0, waiting: 0 } as const
+const NO_COUNT = { dependents: 0, blocking: 0, waiting: 0, unserved: 0 } as const
 
 const NO_COUNTS = { places: [], uncounted: 0 } as const
 
 /** Of one uid; nearly always it is one. A value of the store must fit into a record, whatever users type. */
 const MOST_PLACES = 256
 
-const NO_LINK = { blocking: false, waiting: false } as const
+const NO_LINK = { blocking: false, waiting: false, unserved: false } as const
 
 /** An owner of that kind is not let go while this kind's watch is not in sync. */
 function rememberBlocker(

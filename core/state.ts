@@ -77,6 +77,8 @@ export interface CountPlace {
   readonly blocking: number
   /** Those of `blocking` that wait for dependents of their own. */
   readonly waiting: number
+  /** Those of a kind that is served no more: they bear the reference until it is. */
+  readonly unserved: number
 }
 
 /**

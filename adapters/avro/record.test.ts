@@ -549,7 +549,13 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Edge: {},
   Count: {
     places: list(
-      record({ coordinates: text, dependents: number, blocking: number, waiting: number }),
+      record({
+        coordinates: text,
+        dependents: number,
+        blocking: number,
+        waiting: number,
+        unserved: number,
+      }),
     ),
     uncounted: number,
   },
