@@ -14,7 +14,7 @@ import type { Level } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
 import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
-import { approvalsOf, budgetsOf, holdsOf } from './guard-config.ts'
+import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'
 import { httpAuthority } from './http-authority.ts'
 import { listedKinds, nameOf } from './listed-kind.ts'
 import { protectionOf } from './protection-config.ts'
@@ -58,6 +58,7 @@ export interface UpConfig {
   readonly logLevel: Level
   readonly keepMs: number
   readonly keepEvents: number
+  readonly rememberMs: number
   readonly snapshotEvents: number
   readonly archive: ArchiveConfig
 }
@@ -111,6 +112,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'logLevel',
   'keep',
   'keepEvents',
+  'remember',
   'snapshotEvents',
   'kafka',
   'archive',
@@ -155,6 +157,7 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     logLevel: oneOf(pick('logLevel', flags.logLevel), LEVELS) ?? 'info',
     keepMs: duration(pick('keep', undefined)) ?? DEFAULT_RETENTION.keepMs,
     keepEvents: whole(pick('keepEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.keepEvents,
+    rememberMs: rememberOf(pick('remember', undefined)),
     snapshotEvents:
       whole(pick('snapshotEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.snapshotEvents,
     archive: archiveConfig(flags, file['archive'], flags.config ?? 'archive'),
@@ -204,6 +207,7 @@ export function graphOptionsOf(
     | 'protection'
     | 'keepMs'
     | 'keepEvents'
+    | 'rememberMs'
     | 'snapshotEvents'
     | 'archive'
   >,
@@ -211,13 +215,13 @@ export function graphOptionsOf(
   readonly policy: { readonly policy: Policy; readonly who: string }
   readonly retention: RetentionConfig
 } {
-  const { mode, preset, holds, budgets, approvals, protection } = config
+  const { mode, preset, holds, budgets, approvals, protection, rememberMs } = config
   const { keepMs, keepEvents, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
     policy: {
-      policy: { ...policyFor(mode, preset), holds, budgets, approvals, protection },
+      policy: { ...policyFor(mode, preset), holds, budgets, approvals, protection, rememberMs },
       who: 'command line',
     },
     retention: { keepMs, keepEvents, snapshotEvents, everyMs, archiveKeepMs },

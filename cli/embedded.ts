@@ -49,6 +49,7 @@ export type EmbeddedConfig = Pick<
   | 'holds'
   | 'budgets'
   | 'approvals'
+  | 'rememberMs'
   | 'protection'
   | 'lock'
   | 'kinds'

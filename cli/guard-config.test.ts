@@ -1,7 +1,7 @@
-/** Holds, budgets and approvals of the config file: what is left out is the preset's, and mistakes are sentences. */
+/** Holds, budgets, approvals and memory of the config file: what is left out is the preset's, and mistakes are sentences. */
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { approvalsOf, budgetsOf, holdsOf } from './guard-config.ts'
+import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'
 
 test('holds are the preset’s but for those that are given', () => {
   deepEqual(holdsOf(undefined, 'holds', 'guarded'), {
@@ -33,7 +33,13 @@ test('one person approves unless two have to, and these have to be told apart', 
   equal(approvalsOf(setting('approvals', 2), auth), 2)
 })
 
+test('what has gone is remembered for thirty days, or as long as is said', () => {
+  equal(rememberOf(setting('remember', undefined)), 30 * 86_400_000)
+  equal(rememberOf(setting('remember', '7d')), 7 * 86_400_000)
+})
+
 const mistakes = [
+  [() => rememberOf(setting('remember', '12h')), /remember: expected a day or more/],
   [() => approvalsOf(setting('approvals', 3), auth), /approvals: expected a whole number/],
   [
     () => approvalsOf(setting('approvals', 2), setting('httpAuth', undefined)),

@@ -1,6 +1,6 @@
 /**
- * `holds`, `budgets` and `approvals` of the config file: how long what is to go waits, how much may begin to go in ten minutes, and how many people have to
- * approve the rest.
+ * `holds`, `budgets`, `approvals` and `remember` of the config file: how long what is to go waits, how much may begin to go in ten minutes, how many people
+ * have to approve the rest, and how long what has gone is remembered.
  *
  * What must stay true: what is left out is as the preset has it; what cannot be understood ends the start.
  */
@@ -10,6 +10,7 @@ import { bad, checkKey, duration, type Setting, whole } from './setting.ts'
 
 const KEYS = ['e1', 'e2', 'e3'] as const
 const MOST = 1_000_000_000
+const LEAST_MEMORY_MS = 24 * 3_600_000
 
 export function holdsOf(section: unknown, from: string, preset: Preset): Holds {
   const built = policyFor('dry-run', preset).holds
@@ -40,6 +41,14 @@ export function budgetsOf(section: unknown, from: string, preset: Preset): Budge
     e2: of('e2') ?? usual?.e2 ?? 0,
     e3: of('e3') ?? usual?.e3 ?? 0,
   }
+}
+
+/** Less than a day would be forgotten before a watcher that was away tells of it for the last time. */
+export function rememberOf(remember: Setting): number {
+  const { rememberMs } = policyFor('dry-run', 'guarded')
+  const ms = duration(remember) ?? rememberMs
+  if (ms >= LEAST_MEMORY_MS) return ms
+  throw bad(`${remember.from}: expected a day or more, such as 1d or 30d`)
 }
 
 /** Two are two only where somebody proves who they are. */

@@ -5,7 +5,9 @@
  *
  * Not here: what a page of work does (work.ts).
  */
-import { agendaOf, clusterOf } from './graph.ts'
+import { MARK_MEMORY_MS } from './constant.ts'
+import type { StateReader } from './graph.ts'
+import { agendaOf, clusterOf, policyOf } from './graph.ts'
 import type { Timer } from './key.ts'
 import { AGENDA_KEY, clusterKey, dueKey, ringKey, ringVisitKey, workKey } from './key.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
@@ -70,6 +72,12 @@ export function ownerTimer(
   coordinates: Coordinates,
 ): void {
   setTimer(step, cluster, timeMs, { what: 'owner', uid, coordinates })
+}
+
+/** How long what has gone is remembered, in milliseconds. `orphanedAt`: when it let its dependents go, null where it did not. */
+export function memoryMs(graph: StateReader, orphanedAt: number | null): number {
+  const { rememberMs } = policyOf(graph).policy
+  return orphanedAt === null ? rememberMs : Math.max(rememberMs, MARK_MEMORY_MS)
 }
 
 export function kindTimer(step: Step, cluster: ClusterId, timeMs: number, kind: GroupKind): void {

@@ -6,9 +6,9 @@
  *
  * Not here: sightings (sighting.ts), which objects a relist misses (work.ts).
  */
-import { ownerTimer } from './agenda.ts'
+import { memoryMs, ownerTimer } from './agenda.ts'
 import { noteDeparture } from './burst.ts'
-import { ABSENT_MEMORY_MS } from './constant.ts'
+import { MARK_MEMORY_MS } from './constant.ts'
 import { noteDefinition } from './definition.ts'
 import type { ObjectDeleted } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
@@ -69,11 +69,12 @@ export function depart(
   if (node !== undefined) takeOut(step, cluster, node)
   noteDeparture(step, state, cluster, object, proof)
   noteDefinition(step, cluster, node?.object ?? object, null)
+  const orphanedAt = node?.orphanedAt ?? former?.orphanedAt ?? null
   step.graph.put(ownerKey(cluster, object.uid, object), {
     type: 'Owner',
     state: 'absent',
     proof,
-    orphanedAt: node?.orphanedAt ?? former?.orphanedAt ?? null,
+    orphanedAt,
     phase: null,
     foundAt: null,
     position: step.at.position,
@@ -84,7 +85,8 @@ export function depart(
     passAt: 0n,
     attempt: null,
   })
-  ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, object.uid, object)
+  const forgetAt = state.now + memoryMs(step.graph, orphanedAt)
+  ownerTimer(step, cluster, forgetAt, object.uid, object)
   touch(step, cluster, object.uid, {
     object: node?.object ?? object,
     verdict: node?.verdict ?? null,
@@ -153,5 +155,5 @@ function keepMark(step: Step, cluster: ClusterId, { object, orphanedAt }: Node):
   if (orphanedAt === null || state === undefined) return
   const { position } = step.at
   step.graph.put(ownerKey(cluster, object.uid, object), { ...UNKNOWN_OWNER, orphanedAt, position })
-  ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, object.uid, object)
+  ownerTimer(step, cluster, state.now + MARK_MEMORY_MS, object.uid, object)
 }

@@ -24,6 +24,8 @@ export interface Policy {
   readonly protection: Protection
   /** How many people have to approve what waits for approval: 1, or 2 of whom a cluster said who they are. */
   readonly approvals: number
+  /** How long what has gone is remembered, and then for as long as a reference names it: log time in milliseconds, a day at least. */
+  readonly rememberMs: number
 }
 
 /** How long an object must have stood without an owner before it is deleted for it: log time in milliseconds, by the class of evidence. */
@@ -57,10 +59,12 @@ export interface Protection {
 export const FOLD_VERSION = 13
 
 const MINUTE_MS = 60_000
+const REMEMBER_MS = 30 * 24 * 60 * MINUTE_MS
 
 /** As the preset has it; a configuration overrides fields of it. */
 export function policyFor(mode: Mode, preset: Preset): Policy {
-  return { mode, preset, foldVersion: FOLD_VERSION, approvals: 1, ...PRESETS[preset] }
+  const rest = { foldVersion: FOLD_VERSION, approvals: 1, rememberMs: REMEMBER_MS }
+  return { mode, preset, ...rest, ...PRESETS[preset] }
 }
 
 /** Bear data, or others' rights and guards. */

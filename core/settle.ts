@@ -4,11 +4,10 @@
  * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` speaks of coordinates only, so it never removes
  * a node; a result of an earlier epoch of the cluster says nothing.
  */
-import { nodeTimer, ownerTimer } from './agenda.ts'
+import { memoryMs, nodeTimer, ownerTimer } from './agenda.ts'
 import { noteSettled } from './burst.ts'
 import type { CommandId } from './command.ts'
 import {
-  ABSENT_MEMORY_MS,
   backoffMs,
   COMMAND_LIFE_MS,
   COMMAND_MARGIN_MS,
@@ -227,12 +226,13 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   const isOfBefore = former?.state === 'found' && former.position < state.epochAt
   const evidence = isOfBefore ? 'E4' : 'E3'
   const foundAt = isOfBefore ? null : (former?.foundAt ?? null)
+  const orphanedAt = former?.orphanedAt ?? null
   const how = event.how === 'NotFound' ? 'nothing is there' : `${event.otherUid} is there instead`
   step.graph.put(ownerKey(cluster, uid, place), {
     type: 'Owner',
     state: 'absent',
     proof: { ...proofOf(step, state, cluster, place, evidence), foundAt, command: event.command },
-    orphanedAt: former?.orphanedAt ?? null,
+    orphanedAt,
     phase: null,
     foundAt: null,
     position: step.at.position,
@@ -243,7 +243,7 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     passAt: 0n,
     attempt: null,
   })
-  ownerTimer(step, cluster, state.now + ABSENT_MEMORY_MS, uid, place)
+  ownerTimer(step, cluster, state.now + memoryMs(step.graph, orphanedAt), uid, place)
   tell(step, { ...place, cluster, uid }, 'owner', `absent by a live GET: ${how}`, {
     evidence,
     command: event.command,

@@ -6,12 +6,12 @@
  *
  * Not here: reading the page, which takes time (services/graph/task.ts).
  */
-import { judgeDependents, judgeWaiters, nodeTimer, ownerTimer } from './agenda.ts'
+import { judgeDependents, judgeWaiters, memoryMs, nodeTimer, ownerTimer } from './agenda.ts'
 import {
-  ABSENT_MEMORY_MS,
   BACKOFF_LAST_MS,
   backoffMs,
   CONFIRM_MS,
+  FORGET_AGAIN_MS,
   KEYS_PER_PAGE,
 } from './constant.ts'
 import { depart, forget, proofOf } from './departure.ts'
@@ -364,10 +364,11 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Ti
     if (!isAsked) ownerTimer(step, cluster, again, timer.uid, place)
     return
   }
-  const forgetAt = (owner.proof?.at ?? owner.orphanedAt ?? 0) + ABSENT_MEMORY_MS
+  const since = owner.proof?.at ?? owner.orphanedAt ?? 0
+  const forgetAt = since + memoryMs(step.graph, owner.orphanedAt)
   const isRemembered = owner.state === 'absent' || owner.orphanedAt !== null
   if (isRemembered && (isNamed || state.now < forgetAt)) {
-    const next = Math.max(forgetAt, state.now + ABSENT_MEMORY_MS / 30)
+    const next = Math.max(forgetAt, state.now + FORGET_AGAIN_MS)
     return ownerTimer(step, cluster, next, timer.uid, place)
   }
   step.graph.remove(ownerKey(cluster, timer.uid, place))

@@ -175,6 +175,7 @@ const policy = record<Policy>({
   budgets: maybe(record<Budgets>({ e1: number, e2: number, e3: number })),
   protection,
   approvals: number,
+  rememberMs: number,
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
