@@ -17,6 +17,7 @@ interface Tap {
   writeLong(value: number): void
   readBytes(): Buffer | undefined
   writeBytes(value: Uint8Array): void
+  writeString(value: string): void
 }
 
 interface InnerType {
@@ -44,6 +45,7 @@ export function avroTypeOf(schema: Schema): Type {
 function ourType(schema: Schema, options: unknown): Type | undefined {
   if (schema === 'long') return NUMBER
   if (schema === 'bytes') return PLAIN_BYTES
+  if (schema === 'string') return TEXT
   if (typeof schema === 'string' || Array.isArray(schema)) return undefined
   const { type, logicalType } = schema as ComplexSchema
   switch (type) {
@@ -205,6 +207,33 @@ class PlainBytesType extends avro.types.BytesType {
   }
 }
 
+/** Nearly all of ours are short and ASCII: they are measured while they are written. avsc measures first, by a call out of JavaScript that costs as much as the rest. */
+class TextType extends avro.types.StringType {
+  _write(tap: Tap, value: unknown): void {
+    if (typeof value !== 'string') throw new Error('not a string')
+    if (!writeShortAscii(tap, value)) tap.writeString(value)
+  }
+}
+
+/** False where it is not so: then what was written behind `pos` means nothing. Beyond the buffer nothing is written, and `pos` says so, as avsc's own do. */
+function writeShortAscii(tap: Tap, text: string): boolean {
+  const { buf, pos } = tap
+  const { length } = text
+  if (length > ONE_BYTE_LENGTH) return false
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    if (code > MOST_ASCII) return false
+    buf[pos + 1 + i] = code
+  }
+  buf[pos] = 2 * length
+  tap.pos = pos + 1 + length
+  return true
+}
+
+/** A longer one's length takes two bytes. */
+const ONE_BYTE_LENGTH = 63
+const MOST_ASCII = 0x7f
+
 /** A word out of a closed list. Avro's symbols have no dash: an underscore stands for it. */
 class WordType extends avro.types.EnumType {
   _check(value: unknown, _flags?: number, hook?: Hook): boolean {
@@ -239,3 +268,4 @@ function wordOf(symbol: string): string {
 const NUMBER: Type = new NumberType()
 const OFFSET: Type = new OffsetType()
 const PLAIN_BYTES: Type = new PlainBytesType()
+const TEXT: Type = new TextType()

@@ -29,6 +29,37 @@ test('a record begins with C3 01 and the fingerprint of its schema, then Avro', 
   deepEqual(codec.encode(SEEN), Uint8Array.from([0xc3, 0x01, ...fingerprint, ...body]))
 })
 
+test('a text of any length and script is written as Avro says', () => {
+  for (const last of ['', 'a', '\u007f', '\u0080', '中', '😀']) {
+    for (const length of [0, 1, 61, 62, 63, 64, 65, 127, 128, 4_000]) {
+      const resourceVersion = 'x'.repeat(length) + last
+      const bytes = Buffer.from(resourceVersion)
+      const size = 2 * bytes.length
+      const varint = size < 0x80 ? [size] : [(size & 0x7f) | 0x80, size >> 7]
+      const body = codec.encode({ ...SEEN, resourceVersion }).subarray(10)
+      deepEqual([...body], [...varint, ...bytes, 6, 2], `${length} and ${last}`)
+    }
+  }
+})
+
+test('a text that the buffer has no room for is written whole', () => {
+  for (let length = 900; length < 1_030; length++) {
+    const fresh = codecOf([
+      {
+        name: 'Sample',
+        current: record({ name: 'a', type: 'string' }, { name: 'b', type: 'string' }),
+        former: [],
+      },
+    ])
+    const sample = {
+      type: 'Sample',
+      a: 'a'.repeat(length),
+      b: 'b'.repeat(63),
+    } as unknown as Writable
+    deepEqual(fresh.decode(fresh.encode(sample)), sample)
+  }
+})
+
 test('bytes of one record stay as they are while others are written', () => {
   const first = codec.encode(SEEN)
   const before = Uint8Array.from(first)
