@@ -128,11 +128,26 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/departure.ts',
-        from: 'orphanedAt: node?.orphanedAt ?? former?.orphanedAt ?? null,',
-        to: 'orphanedAt: null,',
+        from: 'const orphanedAt = node?.orphanedAt ?? former?.orphanedAt ?? null',
+        to: 'const orphanedAt = null',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story orphan by own finalizer' },
+  },
+  {
+    name: 'a mark is forgotten with the rest',
+    mistake: 'a dependent that comes back weeks later is deleted and not orphaned',
+    changes: [
+      {
+        file: 'core/agenda.ts',
+        from: 'orphanedAt === null ? rememberMs : Math.max(rememberMs, MARK_MEMORY_MS)',
+        to: 'rememberMs',
+      },
+    ],
+    by: {
+      file: 'core/forget.test.ts',
+      test: 'that an owner let its dependents go is remembered for thirty days, however short the rest',
+    },
   },
   {
     name: 'a restore ends every mark',
