@@ -73,9 +73,6 @@ export const KINDS_GONE_REMEMBERED = 16
 /** How much later the watch of a kind may tell of its objects than that of definitions tells of what took them along: one that is silent for longer is out of sync. */
 export const DEFINITION_LATE_MS: number = KIND_SILENT_MS
 
-/** How much older than it can be shown to be what a list or a look tells may be: it is read before it is told, and its server may be behind. */
-export const READ_LATE_MS: number = 10 * 60_000
-
 /** Of a sighting that no epoch of its cluster vouches for any more. */
 export const NO_CLUSTER_EPOCH = -1
 

@@ -28,8 +28,6 @@ export interface Proof {
   readonly at: number
   /** How long before that its watcher may have seen it, in milliseconds; 0 where it told at once. */
   readonly ageMs: number
-  /** Of one that nobody saw go: append time at which a list or a look still found it, or later; null where nobody knows. */
-  readonly foundAt: number | null
   readonly clusterEpoch: number
   /** Versions under which the owner's kind was served then. */
   readonly versions: readonly string[]

@@ -172,7 +172,6 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     proof: null,
     orphanedAt: markOfFound(phase, former, step.at.timestamp) ?? markSeen,
     phase,
-    foundAt: foundAtOf(former, event.command),
     position: step.at.position,
     checks,
     seq: 0,
@@ -190,12 +189,6 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const isOfEpoch = (former?.position ?? -1n) >= state.epochAt
   const isNews = former?.state !== 'found' || !isOfEpoch || former.phase !== found.phase
   if (isNews) ownerChanged(step, cluster, uid, place)
-}
-
-/** The look was made after it was asked for, however late its answer comes. One that was asked for before, or answers once more, may be of any time. */
-function foundAtOf(former: Owner | undefined, command: CommandId): number | null {
-  const asked = former?.attempt
-  return asked?.state === 'issued' && asked.command === command ? asked.since : null
 }
 
 /** Until the next look is due: the timers of those before it must not ask sooner. */
@@ -225,16 +218,14 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   // It was there before the cluster was restored, and did not come back: a mass cause.
   const isOfBefore = former?.state === 'found' && former.position < state.epochAt
   const evidence = isOfBefore ? 'E4' : 'E3'
-  const foundAt = isOfBefore ? null : (former?.foundAt ?? null)
   const orphanedAt = former?.orphanedAt ?? null
   const how = event.how === 'NotFound' ? 'nothing is there' : `${event.otherUid} is there instead`
   step.graph.put(ownerKey(cluster, uid, place), {
     type: 'Owner',
     state: 'absent',
-    proof: { ...proofOf(step, state, cluster, place, evidence), foundAt, command: event.command },
+    proof: { ...proofOf(step, state, cluster, place, evidence), command: event.command },
     orphanedAt,
     phase: null,
-    foundAt: null,
     position: step.at.position,
     checks: 0,
     seq: 0,

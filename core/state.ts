@@ -94,8 +94,6 @@ export interface Owner {
   readonly orphanedAt: number | null
   /** Of `found`: the phase the GET showed. */
   readonly phase: Phase | null
-  /** Of `found`: append time at which it was there, or later; null where nobody knows. */
-  readonly foundAt: number | null
   /** Offset of the event that said so. */
   readonly position: bigint
   /** How often a `found` owner was looked up, for the growing wait. */
@@ -149,16 +147,6 @@ export interface Kind {
   readonly listed: number
   /** Append time since when its scope is another; 0 for one that never changed. */
   readonly scopedAt: number
-  /** Append time after which the open, or else the last, relist was read. */
-  readonly openAfter: number
-  /** The last two relists that finished. */
-  readonly lists: readonly ListRead[]
-}
-
-export interface ListRead {
-  readonly sync: SyncId
-  /** Append time: what it listed was there then, or later. */
-  readonly after: number
 }
 
 /** `cluster/<cluster>`. */
@@ -180,10 +168,6 @@ export interface ClusterState {
   readonly now: number
   /** No timer is due before. */
   readonly nextDue: number
-  /** Append time of the present watcher's last heartbeat, or of its start. */
-  readonly beatAt: number
-  /** The same of the one before: a heartbeat is told only when the log has that, so what is told now was read after it, however long the log was away. */
-  readonly readAfter: number
   readonly pulses: readonly Pulse[]
 }
 

@@ -50,8 +50,6 @@ export function watcherStarted(step: Step, event: WatcherStarted): void {
     synced: state?.clusterEpoch === event.clusterEpoch ? state.synced : 0,
     now: Math.max(state?.now ?? 0, step.at.timestamp),
     nextDue: state?.nextDue ?? Number.MAX_SAFE_INTEGER,
-    beatAt: step.at.timestamp,
-    readAfter: step.at.timestamp,
     pulses: state?.pulses ?? [],
   })
 }
@@ -65,8 +63,7 @@ export function heartbeat(step: Step, event: Heartbeat): void {
     kind,
     aliveAt: step.at.timestamp - ageMs,
   }))
-  const beats = { beatAt: step.at.timestamp, readAfter: state.beatAt }
-  step.graph.put(clusterKey(event.cluster), { ...state, ...beats, now, pulses })
+  step.graph.put(clusterKey(event.cluster), { ...state, now, pulses })
   if (state.nextDue <= now) enqueue(step, { work: 'timers', cluster: event.cluster })
 }
 
@@ -143,8 +140,7 @@ export function syncStarted(step: Step, event: SyncStarted): void {
   if (state === undefined) return
   if (kind === undefined) return drop(step, 'a relist of a kind that was never told to be served')
   const { position: relistedAt } = step.at
-  const open = { openSync: event.sync, openAfter: state.readAfter, relistedAt }
-  step.graph.put(kindKey(event.cluster, event), { ...kind, ...open })
+  step.graph.put(kindKey(event.cluster, event), { ...kind, openSync: event.sync, relistedAt })
 }
 
 export function syncFinished(step: Step, event: SyncFinished): void {
@@ -163,7 +159,6 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     openSync: 0,
     syncedAt: kind.relistedAt,
     listed: event.listed.reduce((sum, { count }) => sum + count, 0),
-    lists: [...kind.lists.slice(-1), { sync: event.sync, after: kind.openAfter }],
   })
   const listed = event.listed[step.at.partition] ?? EMPTY_SET
   if (!isSameSet(listed, kind.held)) {
@@ -265,6 +260,4 @@ const NEW_KIND: Kind = {
   massSyncs: [],
   listed: 0,
   scopedAt: 0,
-  openAfter: 0,
-  lists: [],
 }

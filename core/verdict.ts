@@ -7,7 +7,7 @@
  * Not here: whether a command is already under way, and issuing one (judge.ts).
  */
 import { completionOf } from './completion.ts'
-import { KIND_CAUSE_MS, READ_LATE_MS } from './constant.ts'
+import { KIND_CAUSE_MS } from './constant.ts'
 import { wentWithDefinition } from './definition.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
@@ -245,13 +245,12 @@ export function lastRequest(stands: readonly Stand[]): number | null {
 }
 
 /**
- * The request of the last owner decides: what dangled before an owner asked to orphan must not delete the orphan. An owner that nobody saw go may have gone
- * as soon as it was found for the last time; where nobody knows when that was, in doubt before, so that the orphan is kept.
+ * The request of the last owner decides: what dangled before an owner asked to orphan must not delete the orphan. Of an owner that nobody saw go nobody
+ * knows when it went: in doubt before, so that the orphan is kept.
  */
 function mayHaveGoneBefore({ proof }: Stand, letGoAt: number | null): boolean {
   if (letGoAt === null || proof === null) return false
-  if (proof.class === 'E1') return proof.at - proof.ageMs <= letGoAt
-  return proof.foundAt === null || proof.foundAt - READ_LATE_MS <= letGoAt
+  return proof.class !== 'E1' || proof.at - proof.ageMs <= letGoAt
 }
 
 function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {

@@ -109,7 +109,6 @@ export const UNKNOWN_OWNER: Owner = {
   proof: null,
   orphanedAt: null,
   phase: null,
-  foundAt: null,
   position: -1n,
   checks: 0,
   seq: 0,

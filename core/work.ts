@@ -246,9 +246,7 @@ function missing(step: Step, work: Work, uid: Uid): void {
   const isOurs = goesByUs(node)
   const evidence = isOlderEpoch ? 'E4' : isOurs ? 'E2' : work.evidence
   const { sync } = work
-  const { lists = [] } = kindOf(step.graph, work.cluster, kind) ?? {}
-  const foundAt = isOlderEpoch ? null : (lists.find((it) => it.sync === seen.sync)?.after ?? null)
-  const proof = { ...proofOf(step, state, work.cluster, kind, evidence), foundAt, sync, isOurs }
+  const proof = { ...proofOf(step, state, work.cluster, kind, evidence), sync, isOurs }
   depart(step, state, work.cluster, node.object, proof, 'it was missing from a complete relist')
 }
 

@@ -155,7 +155,6 @@ const proof = record<Proof>({
   command: maybe(text),
   sync: number,
   isOurs: truth,
-  foundAt: maybe(number),
   heldSince: maybe(number),
 })
 const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
@@ -565,7 +564,6 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     proof: maybe(proof),
     orphanedAt: maybe(number),
     phase: maybe(phase),
-    foundAt: maybe(number),
     position: offset,
     checks: number,
     seq: number,
@@ -593,8 +591,6 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     massSyncs: list(number),
     listed: number,
     scopedAt: number,
-    openAfter: number,
-    lists: list(record({ sync: number, after: number })),
   },
   ClusterState: {
     name: text,
@@ -607,8 +603,6 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     synced: number,
     now: number,
     nextDue: number,
-    beatAt: number,
-    readAfter: number,
     pulses: list(record({ ...groupKind, aliveAt: number })),
   },
   PolicyState: {
