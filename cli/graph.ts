@@ -52,7 +52,7 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     ...{ log, codec, clock, logger },
     directory: join(config.data, parts.kafka.settings.application),
     logIdentity: log.identity,
-    placement: parts.placement(standbys, policyName(codec, options.policy.policy)),
+    placement: parts.placement(standbys, policyName(options.policy.policy)),
     token: () => parts.token?.own(),
     access: { authority: parts.authority, isReadingReviewed: config.httpAuthorize },
     ...options,

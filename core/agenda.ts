@@ -5,14 +5,14 @@
  *
  * Not here: what a page of work does (work.ts).
  */
-import { MARK_MEMORY_MS } from './constant.ts'
+import { MEMORY_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
 import { agendaOf, clusterOf, policyOf } from './graph.ts'
 import type { Timer } from './key.ts'
 import { AGENDA_KEY, clusterKey, dueKey, ringKey, ringVisitKey, workKey } from './key.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
-import type { RingVisit, Work } from './state.ts'
+import type { Owner, RingVisit, Work } from './state.ts'
 
 export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Partial<Work>): void {
   const agenda = agendaOf(step.graph)
@@ -74,10 +74,14 @@ export function ownerTimer(
   setTimer(step, cluster, timeMs, { what: 'owner', uid, coordinates })
 }
 
-/** How long what has gone is remembered, in milliseconds. `orphanedAt`: when it let its dependents go, null where it did not. */
-export function memoryMs(graph: StateReader, orphanedAt: number | null): number {
+/**
+ * How long what has gone is remembered, in milliseconds. As long as the policy says what was seen to go and let nobody go: with the rest, what it bears for its
+ * dependents would be forgotten, that they are to be kept or (of what a relist missed with a mass) that a person has to be asked.
+ */
+export function memoryMs(graph: StateReader, owner: Pick<Owner, 'proof' | 'orphanedAt'>): number {
   const { rememberMs } = policyOf(graph).policy
-  return orphanedAt === null ? rememberMs : Math.max(rememberMs, MARK_MEMORY_MS)
+  const isPlain = owner.orphanedAt === null && owner.proof?.class === 'E1'
+  return isPlain ? rememberMs : Math.max(rememberMs, MEMORY_MS)
 }
 
 export function kindTimer(step: Step, cluster: ClusterId, timeMs: number, kind: GroupKind): void {

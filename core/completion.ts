@@ -64,7 +64,7 @@ export function mayBeRing(graph: StateReader, cluster: ClusterId, node: Node): b
  */
 function whatNames({ dependents, unserved }: Left): string {
   if (dependents > unserved) return 'dependents name it'
-  return 'only dependents of kinds that are served no more name it: it waits until those are served again, or somebody takes its finalizer off'
+  return 'only dependents of kinds that are not served, or not listed since, name it: it waits until they are, or somebody takes its finalizer off'
 }
 
 type Left = Omit<CountPlace, 'coordinates'>

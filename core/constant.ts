@@ -32,8 +32,8 @@ export const OWNER_RETRY_LAST_MS = 60_000
 /** How long after a watcher's start no finalizer is taken off: what happened meanwhile is told within that time, one watch sooner than another. */
 export const CATCH_UP_MS = 10_000
 
-/** How long it is remembered that an owner let its dependents go, and then for as long as an edge to it remains: a policy may not shorten it, for what comes back later would be deleted. */
-export const MARK_MEMORY_MS: number = 30 * 24 * 3_600_000
+/** How long it is remembered what an owner that went bears for its dependents, and then for as long as an edge to it remains: a policy may not shorten it (`memoryMs`). */
+export const MEMORY_MS: number = 30 * 24 * 3_600_000
 
 /** How often it is looked at whether one that is past its time is still named. */
 export const FORGET_AGAIN_MS: number = 24 * 3_600_000

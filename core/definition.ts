@@ -87,6 +87,19 @@ export function wentWithDefinition(
   )
 }
 
+/** Whether a definition of this resource was deleted, or on its way, in that time, both ends included. */
+export function wasRedefined(
+  graph: StateReader,
+  cluster: ClusterId,
+  { resource, group }: { readonly resource: string; readonly group: string },
+  from: number,
+  to: number,
+): boolean {
+  return spansOf(graph, cluster, `${resource}.${group}`).some(
+    ({ since, until }) => since <= to && (until === null || from <= until),
+  )
+}
+
 function spansOf(graph: StateReader, cluster: ClusterId, name: string): readonly DefinitionSpan[] {
   const definition = graph.get(definitionKey(cluster, name))
   return definition?.type === 'Definition' ? definition.spans : []

@@ -8,7 +8,7 @@
  */
 import { memoryMs, ownerTimer } from './agenda.ts'
 import { noteDeparture } from './burst.ts'
-import { MARK_MEMORY_MS } from './constant.ts'
+import { MEMORY_MS } from './constant.ts'
 import { noteDefinition } from './definition.ts'
 import type { ObjectDeleted } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
@@ -84,7 +84,7 @@ export function depart(
     passAt: 0n,
     attempt: null,
   })
-  const forgetAt = state.now + memoryMs(step.graph, orphanedAt)
+  const forgetAt = state.now + memoryMs(step.graph, { proof, orphanedAt })
   ownerTimer(step, cluster, forgetAt, object.uid, object)
   touch(step, cluster, object.uid, {
     object: node?.object ?? object,
@@ -153,5 +153,5 @@ function keepMark(step: Step, cluster: ClusterId, { object, orphanedAt }: Node):
   if (orphanedAt === null || state === undefined) return
   const { position } = step.at
   step.graph.put(ownerKey(cluster, object.uid, object), { ...UNKNOWN_OWNER, orphanedAt, position })
-  ownerTimer(step, cluster, state.now + MARK_MEMORY_MS, object.uid, object)
+  ownerTimer(step, cluster, state.now + MEMORY_MS, object.uid, object)
 }

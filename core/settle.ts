@@ -4,7 +4,7 @@
  * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` speaks of coordinates only, so it never removes
  * a node; a result of an earlier epoch of the cluster says nothing.
  */
-import { memoryMs, nodeTimer, ownerTimer } from './agenda.ts'
+import { nodeTimer, ownerTimer } from './agenda.ts'
 import { noteSettled } from './burst.ts'
 import type { CommandId } from './command.ts'
 import {
@@ -13,6 +13,7 @@ import {
   COMMAND_MARGIN_MS,
   CONFIRM_MS,
   FREE_REPEATS,
+  MEMORY_MS,
 } from './constant.ts'
 import { proofOf } from './departure.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
@@ -234,7 +235,7 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     passAt: 0n,
     attempt: null,
   })
-  ownerTimer(step, cluster, state.now + memoryMs(step.graph, orphanedAt), uid, place)
+  ownerTimer(step, cluster, state.now + MEMORY_MS, uid, place)
   tell(step, { ...place, cluster, uid }, 'owner', `absent by a live GET: ${how}`, {
     evidence,
     command: event.command,

@@ -8,7 +8,7 @@
  */
 import { completionOf } from './completion.ts'
 import { KIND_CAUSE_MS } from './constant.ts'
-import { wentWithDefinition } from './definition.ts'
+import { wasRedefined, wentWithDefinition } from './definition.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
 import type { Effect, Going } from './hold.ts'
@@ -187,7 +187,7 @@ function classOf(
 }
 
 /**
- * What names an owner since before its kind had this scope, or was gone for a while, means one that was elsewhere, or went with its kind: that nobody is found
+ * What names an owner since before its kind had this scope, or was gone for a while or defined anew, means one that was elsewhere, or went with its kind: that nobody is found
  * where the kind's objects are now says little of it. All of its kind went then, a mass cause.
  */
 function isOlderThanKind(
@@ -197,9 +197,12 @@ function isOlderThanKind(
   { at }: Proof,
   place: Coordinates | null,
 ): boolean {
-  const { scopedAt = 0, goneAt = [] } = (place && kindOf(graph, cluster, place)) ?? {}
+  const kind = place === null ? undefined : kindOf(graph, cluster, place)
+  if (kind === undefined || place === null) return false
+  const { scopedAt, goneAt, resource } = kind
   const createdAt = object.createdAt ?? 0
-  return createdAt < scopedAt || mayHaveGone(goneAt, createdAt + 1, at - 1)
+  if (createdAt < scopedAt || mayHaveGone(goneAt, createdAt + 1, at - 1)) return true
+  return wasRedefined(graph, cluster, { resource, group: place.group }, createdAt + 1, at - 1)
 }
 
 /** Whoever deletes the definition of a kind has its objects deleted one by one first, each as if somebody meant it. */

@@ -363,7 +363,7 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Ti
     return
   }
   const since = owner.proof?.at ?? owner.orphanedAt ?? 0
-  const forgetAt = since + memoryMs(step.graph, owner.orphanedAt)
+  const forgetAt = since + memoryMs(step.graph, owner)
   const isRemembered = owner.state === 'absent' || owner.orphanedAt !== null
   if (isRemembered && (isNamed || state.now < forgetAt)) {
     const next = Math.max(forgetAt, state.now + FORGET_AGAIN_MS)

@@ -140,7 +140,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/agenda.ts',
-        from: 'orphanedAt === null ? rememberMs : Math.max(rememberMs, MARK_MEMORY_MS)',
+        from: 'isPlain ? rememberMs : Math.max(rememberMs, MEMORY_MS)',
         to: 'rememberMs',
       },
     ],

@@ -201,10 +201,9 @@ export async function ensurePolicy(
   return former
 }
 
-/** For people; of different policies it differs, too. */
-export function policyName(codec: Codec, policy: Policy): string {
-  const bytes = codec.encode({ type: 'PolicyChanged', policy, who: '', why: '' })
-  const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 8)
+/** For people; of different policies it differs, too. The schema they are written by may be another in another version, and makes none. */
+export function policyName(policy: Policy): string {
+  const digest = createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 8)
   return `${policy.mode} ${policy.preset} (${digest})`
 }
 
