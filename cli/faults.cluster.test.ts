@@ -107,6 +107,8 @@ suite('spoiled answers', { skip: skip ?? false }, () => {
       plane,
       drafts(BLIND, SECRET, 'blind-leaf', (i) => [middles[i]!]),
     )
+    const beside = await make(plane, { kind: CONFIG_MAP, name: 'beside' })
+    leaves.push(await make(plane, { kind: SECRET, name: 'beside-leaf', owners: [beside] }))
     await eventually('the last ones are seen', async () => {
       return (await kinfold.verdicts(leaves.slice(-20))).every((verdict) => verdict === 'keep')
     })
@@ -120,6 +122,8 @@ suite('spoiled answers', { skip: skip ?? false }, () => {
     await eventually('what it owned goes', async () => {
       return (await uidsOf(plane, CONFIG_MAP, 'blind')).size === 0
     })
+    // A person deletes but one, and only the list that misses all of them tells.
+    await remove(plane, beside)
     // No version from before can be watched from any more.
     await plane.killApiserver()
     await plane.startApiserver()
@@ -128,7 +132,7 @@ suite('spoiled answers', { skip: skip ?? false }, () => {
       'what hung on them goes',
       async () => {
         const missing = await missingOf(plane, leaves)
-        return missing.length === BLIND || `${missing.length} are gone`
+        return missing.length === leaves.length || `${missing.length} are gone`
       },
       PATIENCE,
     )

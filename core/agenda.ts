@@ -95,6 +95,8 @@ const EMPTY_WORK: Omit<Work, 'work' | 'cluster'> = {
   uid: '',
   sync: 0,
   resourceVersion: '',
+  listed: 0,
+  missing: 0,
   evidence: 'E2',
   cursor: '',
 }

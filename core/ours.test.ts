@@ -73,3 +73,30 @@ test('owners whose DELETE is under way are no mass, however much of them a relis
   world.step('relist cm')
   equal(deletesOf(world, length).length, COUNT)
 })
+
+test('what a person deletes beside them is no mass either', () => {
+  const world = families('policy enforce parity', 'and not answered')
+  world.step('put cm/other')
+  world.step('put pod/theirs <- cm/other')
+  const { length } = world.folder.commands
+  world.step(`lose-many ${COUNT} cm/m#`)
+  world.step('lose cm/other')
+  world.step('relist cm')
+  world.step('beat 35')
+  equal(deletesOf(world, length).length, COUNT + 1)
+})
+
+test('what others delete beside them is a mass for what it is without them', () => {
+  const world = families('policy enforce parity', 'and not answered')
+  const others = 130
+  for (let each = 0; each < others; each++) {
+    world.step(`put cm/o${each}`)
+    world.step(`put pod/theirs${each} <- cm/o${each}`)
+  }
+  const { length } = world.folder.commands
+  world.step(`lose-many ${COUNT} cm/m#`)
+  world.step(`lose-many ${others} cm/o#`)
+  world.step('relist cm')
+  world.step('beat 35')
+  equal(deletesOf(world, length).length, COUNT)
+})

@@ -83,6 +83,29 @@ test('what a relist misses waits for a person where it is a mass in all, and onl
   )
 })
 
+test('what we had deleted is no part of the mass in any partition', () => {
+  fc.assert(
+    fc.property(partitionsOf, fc.constantFrom(90, 101), turnsOf, (partitions, others, turns) => {
+      const rig = new Rig(partitions, policyFor('enforce', 'parity'), turns)
+      const tops = Array.from({ length: NAMESPACES }, (_, i) => rig.put(`pod/t${i} in n${i}`))
+      const ours = Array.from({ length: 120 }, (_, i) =>
+        rig.put(`rs/o${i} in n${i % NAMESPACES} <- pod/t${i % NAMESPACES}`),
+      )
+      const { owners, dependents } = families(rig, others + 10)
+      rig.relist('rs', [...ours, ...owners])
+      rig.foldAll()
+      for (const top of tops) rig.remove(top)
+      rig.foldAll()
+      rig.relist('rs', owners.slice(others))
+      rig.foldAll()
+      const seen = new Set(dependents.slice(0, others).map((each) => rig.verdictOf(each)))
+      deepEqual([...seen], [others > 100 ? 'held E4' : 'reap E2'])
+      rig.assertWhole()
+    }),
+    { numRuns: RUNS },
+  )
+})
+
 test('what others delete of a kind opens the breaker everywhere where it is a mass in all, and only there', () => {
   fc.assert(
     fc.property(

@@ -9,7 +9,7 @@
 import { judgeAll, setTimer } from './agenda.ts'
 import { closedAt, openBreaker } from './breaker.ts'
 import { MASS_COUNT, MASS_SHARE } from './constant.ts'
-import type { KindMissed, KindShare, SyncFinished } from './event.ts'
+import type { KindMissed, KindShare } from './event.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, kindOf } from './graph.ts'
 import { kindKey, missedKey, shareKey, sharesKey } from './key.ts'
@@ -19,7 +19,7 @@ import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
 import { homeOf, partitionOf } from './partition.ts'
 import type { Proof } from './proof.ts'
-import type { ShareMinute } from './state.ts'
+import type { ShareMinute, Work } from './state.ts'
 
 const MINUTE_MS = 60_000
 const WINDOW_MINUTES = 10
@@ -46,12 +46,16 @@ export function deletedIn(minutes: readonly ShareMinute[]): number {
   return minutes.reduce((sum, { count }) => sum + count, 0)
 }
 
-/** A relist has missed so many here. */
-export function tellMissed(step: Step, event: SyncFinished, missing: number): void {
+/** A relist has missed so many here that were not ours. */
+export function tellMissed(
+  step: Step,
+  cluster: ClusterId,
+  { group, kind }: GroupKind,
+  { sync, missing }: Pick<Work, 'sync' | 'missing'>,
+): void {
   const { partition, partitions } = step.at
-  if (partitions === 1 || missing <= 0) return
-  const { cluster, group, kind, sync } = event
-  const listed = event.listed.reduce((sum, { count }) => sum + count, 0)
+  if (partitions === 1) return
+  const listed = kindOf(step.graph, cluster, { group, kind })?.listed ?? 0
   const told = { cluster, group, kind, partition, sync, missing, listed, isMass: false }
   const key = homeOf(cluster, '')
   const to = partitionOf(key, partitions)

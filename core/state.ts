@@ -236,6 +236,7 @@ export type WorkType =
   | 'dependents'
   | 'waits'
   | 'missing'
+  | 'missed'
   | 'suspects'
   | 'forget'
   | 'timers'
@@ -253,9 +254,13 @@ export interface Work {
   readonly cluster: string
   readonly kind: GroupKind | null
   readonly uid: Uid
-  /** Of `missing`: the relist and its version, and the class of what it proves. Of `ring-end`: the first index of the ring found. */
+  /** Of `missing` and `missed`: the relist and its version. Of `ring-end`: the first index of the ring found. */
   readonly sync: SyncId
   readonly resourceVersion: ResourceVersion
+  /** Of `missing`: what the relist listed of this partition, and how many of others' are found missing until now. */
+  readonly listed: number
+  readonly missing: number
+  /** Of `missed`: the class of what it proves. */
   readonly evidence: 'E2' | 'E4'
   /** The last key dealt with; empty at the start. */
   readonly cursor: string

@@ -27,7 +27,6 @@ import { drop } from './outcome.ts'
 import { clusterOfHome } from './partition.ts'
 import { FOLD_VERSION } from './policy.ts'
 import { formerAfter } from './protection.ts'
-import { isMass, tellMissed } from './share.ts'
 import { currentCluster } from './sighting.ts'
 import type { ClusterState, Kind, KindPhase } from './state.ts'
 
@@ -162,15 +161,13 @@ export function syncFinished(step: Step, event: SyncFinished): void {
   })
   const listed = event.listed[step.at.partition] ?? EMPTY_SET
   if (!isSameSet(listed, kind.held)) {
-    const missing = kind.held.count - listed.count
-    tellMissed(step, event, missing)
     enqueue(step, {
       work: 'missing',
       cluster: event.cluster,
       kind: groupKind(event),
       sync: event.sync,
       resourceVersion: event.resourceVersion,
-      evidence: isMass(missing, kind.held.count) ? 'E4' : 'E2',
+      listed: listed.count,
     })
   }
   judgeWaiters(step, event.cluster, event)

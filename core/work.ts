@@ -6,7 +6,14 @@
  *
  * Not here: reading the page, which takes time (services/graph/task.ts).
  */
-import { judgeDependents, judgeWaiters, memoryMs, nodeTimer, ownerTimer } from './agenda.ts'
+import {
+  enqueue,
+  judgeDependents,
+  judgeWaiters,
+  memoryMs,
+  nodeTimer,
+  ownerTimer,
+} from './agenda.ts'
 import {
   BACKOFF_LAST_MS,
   backoffMs,
@@ -52,7 +59,7 @@ import {
 } from './key.ts'
 import { placesOf, putNode } from './link.ts'
 import { endingDue } from './namespace.ts'
-import { goesByUs } from './node.ts'
+import { goesByUs, type Node } from './node.ts'
 import type { ClusterId, GroupKind, Uid } from './object.ts'
 import { compareVersions } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -60,7 +67,7 @@ import { askRelist } from './outcome.ts'
 import { isHome, objectKey } from './partition.ts'
 import { endWalk, ringPage, walk } from './ring.ts'
 import { ruleOn } from './ruling.ts'
-import { shareDue } from './share.ts'
+import { isMass, shareDue, tellMissed } from './share.ts'
 import { suspectOfGoneKind } from './sighting.ts'
 import type { BudgetClass, ClusterState, Work } from './state.ts'
 import { isSynced } from './sync.ts'
@@ -106,7 +113,7 @@ export function takeStep(step: Step, keys: readonly string[]): void {
     step.graph.put(AGENDA_KEY, { ...agendaOf(step.graph), head: agenda.head + 1 })
   } else {
     const cursor = keys[keys.length - 1] ?? ''
-    step.graph.put(workKey(agenda.head), { ...work, cursor })
+    step.graph.put(workKey(agenda.head), { ...workAt(step.graph, agenda.head), cursor })
   }
 }
 
@@ -115,6 +122,8 @@ function take(step: Step, work: Work, keys: readonly string[]): boolean {
   switch (work.work) {
     case 'timers':
       return fire(step, work, keys)
+    case 'missing':
+      return countMissing(step, work, keys)
     case 'tickets':
       return useTickets(step, work, keys)
     case 'ring':
@@ -139,6 +148,7 @@ function prefixOf(work: Work): string {
     case 'waits':
       return waitsPrefix(work.cluster, kindOfWork(work))
     case 'missing':
+    case 'missed':
     case 'suspects':
     case 'forget':
       return seenPrefix(work.cluster, kindOfWork(work))
@@ -179,8 +189,8 @@ function lookAtOne(step: Step, work: Work, key: string): void {
     case 'waits':
       step.graph.remove(key)
       return relinkAndJudge(step, work.cluster, last)
-    case 'missing':
-      return missing(step, work, last)
+    case 'missed':
+      return missed(step, work, last)
     case 'suspects': {
       const node = nodeOf(step.graph, work.cluster, last)
       if (node !== undefined) suspectOfGoneKind(step, work.cluster, node)
@@ -211,6 +221,7 @@ function lookAtOne(step: Step, work: Work, key: string): void {
     }
     case 'rulings':
       return ruleOn(step, work.cluster, last)
+    case 'missing':
     case 'timers':
     case 'tickets':
     case 'ring':
@@ -230,24 +241,64 @@ function relinkAndJudge(step: Step, cluster: ClusterId, uid: Uid): void {
   judge(step, cluster, uid)
 }
 
-function missing(step: Step, work: Work, uid: Uid): void {
+/**
+ * What we asked to be deleted goes as missing at once: it is no part of a mass cause, however much of it went while no watch could tell. The rest is only
+ * counted, since whether it is a mass is known when all of it is.
+ */
+function countMissing(step: Step, work: Work, keys: readonly string[]): boolean {
+  let { missing } = work
+  for (const key of keys) {
+    const found = missingOf(step, work, lastPart(key))
+    if (found === undefined) continue
+    if (found.isOurs && !found.isOlderEpoch) miss(step, work, found, 'E2')
+    else missing++
+  }
+  const counted = { ...work, missing }
+  if (keys.length === KEYS_PER_PAGE) {
+    step.graph.put(workKey(agendaOf(step.graph).head), counted)
+    return false
+  }
+  if (missing === 0) return true
+  tellMissed(step, work.cluster, kindOfWork(work), counted)
+  const evidence = isMass(missing, missing + work.listed) ? 'E4' : 'E2'
+  enqueue(step, { ...counted, work: 'missed', evidence, cursor: '' })
+  return true
+}
+
+function missed(step: Step, work: Work, uid: Uid): void {
+  const found = missingOf(step, work, uid)
+  if (found === undefined) return
+  const { isOurs, isOlderEpoch } = found
+  miss(step, work, found, isOlderEpoch ? 'E4' : isOurs ? 'E2' : work.evidence)
+}
+
+interface Missing {
+  readonly node: Node
+  readonly state: ClusterState
+  readonly isOurs: boolean
+  readonly isOlderEpoch: boolean
+}
+
+/** Undefined for what the relist listed, or cannot speak of. */
+function missingOf(step: Step, work: Work, uid: Uid): Missing | undefined {
   const kind = kindOfWork(work)
   const state = clusterOf(step.graph, work.cluster)
   const seen = seenOf(step.graph, work.cluster, kind, uid)
-  const node = nodeOf(step.graph, work.cluster, uid)
-  if (state === undefined || seen === undefined || node === undefined) return
-  if (seen.sync >= work.sync) return
+  if (state === undefined || seen === undefined || seen.sync >= work.sync) return undefined
   const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
   // A relist of before the epoch says nothing of it: the next one looks for all that it has not told.
-  if (isOlderEpoch && !isSynced(kindOf(step.graph, work.cluster, kind), state)) return
+  if (isOlderEpoch && !isSynced(kindOf(step.graph, work.cluster, kind), state)) return undefined
   const order = compareVersions(seen.resourceVersion, work.resourceVersion)
-  if (!isOlderEpoch && (order === undefined || order > 0)) return
-  // What we asked to be deleted is no part of a mass cause, however much of it went while no watch could tell.
-  const isOurs = goesByUs(node)
-  const evidence = isOlderEpoch ? 'E4' : isOurs ? 'E2' : work.evidence
-  const { sync } = work
-  const proof = { ...proofOf(step, state, work.cluster, kind, evidence), sync, isOurs }
-  depart(step, state, work.cluster, node.object, proof, 'it was missing from a complete relist')
+  if (!isOlderEpoch && (order === undefined || order > 0)) return undefined
+  const node = nodeOf(step.graph, work.cluster, uid)
+  if (node === undefined) return undefined
+  return { node, state, isOurs: goesByUs(node), isOlderEpoch }
+}
+
+function miss(step: Step, work: Work, { node, state, isOurs }: Missing, by: 'E2' | 'E4'): void {
+  const { sync, cluster } = work
+  const proof = { ...proofOf(step, state, cluster, kindOfWork(work), by), sync, isOurs }
+  depart(step, state, cluster, node.object, proof, 'it was missing from a complete relist')
 }
 
 /** Timers that are due; true when none is left that is. */
