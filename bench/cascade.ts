@@ -53,8 +53,8 @@ export type PresetName = Preset | 'both'
 export const PRESET_NAMES: readonly PresetName[] = ['parity', 'guarded', 'both']
 
 const ORDERS: Readonly<Record<PresetName, readonly ContenderName[]>> = {
-  parity: ['raw', 'kinfold', 'upstream'],
-  guarded: ['raw', 'guarded', 'upstream'],
+  parity: ['raw', 'recorded', 'kinfold', 'upstream'],
+  guarded: ['raw', 'recorded', 'guarded', 'upstream'],
   both: ['kinfold', 'guarded'],
 }
 

@@ -1,5 +1,5 @@
 /**
- * Those who compete in a cascade: raw calls, Kinfold in either preset, and the collector inside kube-controller-manager with its client's limits lifted.
+ * Those who compete in a cascade: raw calls, the same with what has to be noted of them, Kinfold in either preset, and the collector inside kube-controller-manager with its client's limits lifted.
  *
  * What must stay true: each runs in a process of its own and alone; what it says it began is the moment from which it could work.
  */
@@ -12,8 +12,8 @@ import { deleteMember } from './family.ts'
 import { startKinfold } from './measured-kinfold.ts'
 import type { PolicyName } from './policy.ts'
 
-/** `kinfold` is in the preset `parity`, `guarded` is Kinfold in the other one. */
-export type ContenderName = 'raw' | 'kinfold' | 'guarded' | 'upstream'
+/** `recorded` is the least that a collector which notes what it does can cost (recording.ts). `kinfold` is in the preset `parity`, `guarded` is Kinfold in the other one. */
+export type ContenderName = 'raw' | 'recorded' | 'kinfold' | 'guarded' | 'upstream'
 
 export interface Contender extends AsyncDisposable {
   readonly pid: number
@@ -24,7 +24,8 @@ export interface Contender extends AsyncDisposable {
 export async function startContender(name: ContenderName, plane: ControlPlane): Promise<Contender> {
   switch (name) {
     case 'raw':
-      return await startRaw(plane)
+    case 'recorded':
+      return await startRaw(plane, name)
     case 'kinfold':
     case 'guarded': {
       const preset = name === 'guarded' ? 'guarded' : 'parity'
@@ -50,9 +51,9 @@ function collectorOf(plane: ControlPlane, pid: number, process: AsyncDisposable)
   }
 }
 
-async function startRaw(plane: ControlPlane): Promise<Contender> {
+async function startRaw(plane: ControlPlane, manner: 'raw' | 'recorded'): Promise<Contender> {
   const script = fileURLToPath(new URL('raw-calls.ts', import.meta.url))
-  const child = spawn(process.execPath, [script, plane.kubeconfig], {
+  const child = spawn(process.execPath, [script, plane.kubeconfig, manner], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const exited = new Promise((resolve) => child.once('exit', resolve))

@@ -1,6 +1,6 @@
 /**
  * The ceiling: guarded calls, sent as fast as one process of ours can, with no thought behind them. A process of its own, so that its work is
- * its own too.
+ * its own too. With `recorded` as its second argument, what any collector of ours has to note beside them is noted (recording.ts).
  *
  * What must stay true: the calls are those that the reaper makes: the same adapter, the same guards, as many at once.
  *
@@ -12,19 +12,29 @@ import { openUndiciExchange } from '../adapters/kubernetes/exchange.ts'
 import { loadContexts } from '../adapters/kubernetes/kubeconfig.ts'
 import type { Target } from '../core/command.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../core/object.ts'
-import type { ReapAnswer } from '../ports/cluster.ts'
+import type { ReapAnswer, Resource } from '../ports/cluster.ts'
 import { DEFAULT_REAPER_CONFIG } from '../services/reaper/config.ts'
 import type { Family, Member } from './family.ts'
 import { NAMESPACE } from './family.ts'
 import type { PolicyName } from './policy.ts'
 import { referenceTo } from './policy.ts'
+import { Recording } from './recording.ts'
 
-const [, , kubeconfig] = process.argv
+const [, , kubeconfig, manner] = process.argv
 const [context] = loadContexts({ kubeconfig, contexts: [] })
 if (context === undefined) throw new Error('the kubeconfig has no context')
 const cluster = openCluster({ name: context.name, exchange: openUndiciExchange(context) })
 const never = new AbortController().signal
+const CONFIG_MAP: Resource = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  resource: 'configmaps',
+  scope: 'Namespaced',
+}
 await cluster.identify(never)
+const recording = manner === 'recorded' ? await Recording.open() : undefined
+await recording?.watch(cluster, CONFIG_MAP)
 process.stdout.write('ready\n')
 
 interface Task extends Family {
@@ -36,13 +46,19 @@ for await (const line of createInterface({ input: process.stdin })) {
   const deal = policy === 'orphan' ? orphanFrom(owner) : deleteOne
   let next = 0
   const some = async (): Promise<void> => {
-    while (next < dependents.length) await deal(dependents[next++] as Member)
+    while (next < dependents.length) {
+      const member = dependents[next++] as Member
+      await deal(member)
+      recording?.result(member.uid)
+    }
   }
+  await recording?.commands(dependents.map(({ uid }) => uid))
   await Promise.all(Array.from({ length: DEFAULT_REAPER_CONFIG.maxConcurrency }, some))
   if (policy === 'foreground') await finish(owner, FINALIZER_FOREGROUND)
   if (policy === 'orphan') await finish(owner, FINALIZER_ORPHAN)
   process.stdout.write('done\n')
 }
+await recording?.[Symbol.asyncDispose]()
 process.exit()
 
 async function deleteOne(member: Member): Promise<void> {
@@ -83,10 +99,7 @@ async function removeEntry(member: Member, path: string, value: unknown): Promis
 
 function targetOf({ name, uid, resourceVersion }: Member): Target {
   return {
-    group: '',
-    version: 'v1',
-    kind: 'ConfigMap',
-    resource: 'configmaps',
+    ...CONFIG_MAP,
     namespace: NAMESPACE,
     name,
     uid,
