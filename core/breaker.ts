@@ -13,8 +13,7 @@ import { policyOf } from './graph.ts'
 import { breakerKey } from './key.ts'
 import type { ClusterId } from './object.ts'
 import type { Step } from './outcome.ts'
-import { drop } from './outcome.ts'
-import { homeOf } from './partition.ts'
+import { drop, noteToOthers } from './outcome.ts'
 import type { Breaker } from './state.ts'
 import { timeText } from './time-text.ts'
 
@@ -42,12 +41,13 @@ export function closedAt(graph: StateReader, cluster: ClusterId): number {
 
 export function openBreaker(step: Step, cluster: ClusterId, because: string): void {
   if (openBreakerOf(step.graph, cluster) !== undefined) return
-  const { partition: own, partitions, timestamp: openedAt } = step.at
-  const event: BreakerOpened = { type: 'BreakerOpened', cluster, openedAt, because }
-  for (let partition = 0; partition < partitions; partition++) {
-    if (partition === own) continue
-    step.outcome.notes.push({ partition, key: homeOf(cluster, ''), event })
+  const event: BreakerOpened = {
+    type: 'BreakerOpened',
+    cluster,
+    openedAt: step.at.timestamp,
+    because,
   }
+  noteToOthers(step, cluster, event)
   open(step, event)
 }
 

@@ -14,7 +14,7 @@ import { policyOf } from './graph.ts'
 import { definitionKey } from './key.ts'
 import type { ClusterId, GroupKind, ObjectMeta } from './object.ts'
 import type { Step } from './outcome.ts'
-import { homeOf } from './partition.ts'
+import { noteToOthers } from './outcome.ts'
 import type { DefinitionSpan } from './state.ts'
 
 /** Whether objects of it define other kinds. */
@@ -38,13 +38,11 @@ export function noteDefinition(
   const open = spansOf(step.graph, cluster, name).find(({ until }) => until === null)
   // An end is told in any case: others may know of the beginning since a time when it mattered.
   if (open === undefined && (isUndone || policyOf(step.graph).policy.preset !== 'guarded')) return
-  const { partition: own, partitions, timestamp } = step.at
+  const { timestamp } = step.at
   const since = open?.since ?? timestamp
   const until = isBegun ? null : timestamp
   const event: DefinitionDeleted = { type: 'DefinitionDeleted', cluster, name, since, until }
-  for (let partition = 0; partition < partitions; partition++) {
-    if (partition !== own) step.outcome.notes.push({ partition, key: homeOf(cluster, ''), event })
-  }
+  noteToOthers(step, cluster, event)
   definitionDeleted(step, event)
 }
 

@@ -45,6 +45,7 @@ export type Event =
   | NamespaceEnding
   | DefinitionDeleted
   | KindMissed
+  | NotesLost
   | KindShare
   | BreakerOpened
   | Unreadable
@@ -358,6 +359,12 @@ export interface BreakerOpened {
   readonly because: string
 }
 
+/** A note to all other partitions: the one that writes could not read something, so whatever was told to it is told again. */
+export interface NotesLost {
+  readonly type: 'NotesLost'
+  readonly cluster: ClusterId
+}
+
 /** Made by the task out of a record that does not decode; never written to the log. */
 export interface Unreadable {
   readonly type: 'Unreadable'
@@ -393,6 +400,7 @@ const LOGGED_TYPES: Readonly<Record<LoggedEvent['type'], true>> = {
   KindMissed: true,
   KindShare: true,
   BreakerOpened: true,
+  NotesLost: true,
 }
 
 export const EVENT_TYPES: readonly LoggedEvent['type'][] = Object.keys(

@@ -20,6 +20,7 @@ import { never } from './invariant.ts'
 import { namespaceEnding } from './namespace.ts'
 import type { At, Outcome, Step } from './outcome.ts'
 import { emptyOutcome } from './outcome.ts'
+import { notesLost } from './retelling.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './settle.ts'
 import { kindMissed, kindShare } from './share.ts'
 import { objectSeen, touched } from './sighting.ts'
@@ -135,6 +136,8 @@ function apply(step: Step, event: Event): void {
       return kindMissed(step, event)
     case 'KindShare':
       return kindShare(step, event)
+    case 'NotesLost':
+      return notesLost(step, event)
     case 'Continue':
       return
     default:

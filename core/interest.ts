@@ -79,16 +79,35 @@ function tellOthers(step: Step, cluster: ClusterId, uid: Uid, place: Coordinates
   if (interest?.told === told) return
   const seq = Number(step.at.position)
   const places = interest?.places ?? []
-  const { partition: home, partitions } = step.at
-  for (let partition = 0; partition < partitions; partition++) {
-    const hasSome = places.some((each) => each.partition === partition && each.dependents > 0)
-    if (partition !== home && (isAwaited || hasSome))
-      tell(step, { cluster, uid, place }, partition, seq)
-  }
+  const { partitions } = step.at
+  tellEach(step, { cluster, uid, place }, places, isAwaited, seq)
   // Who has none left and is not waited for has said all there is to say.
   const kept = places.filter(({ dependents }) => isAwaited || dependents > 0)
   const next = { ...NO_INTEREST, told, seq, others: partitions - 1, places: kept }
   putInterest(step, { cluster, uid, place }, next)
+}
+
+/** Those who have dependents or, when dependents are waited for, all. */
+function tellEach(
+  step: Step,
+  about: OwnerAbout,
+  places: Interest['places'],
+  isAwaited: boolean,
+  seq: number,
+): void {
+  const { partition: home, partitions } = step.at
+  for (let partition = 0; partition < partitions; partition++) {
+    const hasSome = places.some((each) => each.partition === partition && each.dependents > 0)
+    if (partition !== home && (isAwaited || hasSome)) tell(step, about, partition, seq)
+  }
+}
+
+/** At the home, under the number of what was told last. What is known no more is told when it is known again. */
+export function tellOwnerAgain(step: Step, about: OwnerAbout, interest: Interest): void {
+  const { cluster, uid, place } = about
+  const { told, seq, places } = interest
+  if (told !== toldOf(step, cluster, stateOf(step, cluster, uid, place))) return
+  tellEach(step, about, places, isAwaitedState(told), seq)
 }
 
 const NO_INTEREST: Interest = { type: 'Interest', told: '', seq: 0, others: 0, places: [] }

@@ -49,7 +49,11 @@ export const countKey: (cluster: ClusterId, owner: Uid) => string = rememberedBy
 )
 
 export function interestKey(cluster: ClusterId, uid: Uid, coordinates: Coordinates): string {
-  return `interest/${clusterPart('', cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`
+  return `${interestsPrefix(cluster)}${part(uid)}/${coordinatesPart(coordinates)}`
+}
+
+export function interestsPrefix(cluster: ClusterId): string {
+  return `interest/${clusterPart('', cluster)}/`
 }
 
 /** The walk itself; its visits have `ringPrefix`. */
@@ -169,7 +173,11 @@ export function endingKey(cluster: ClusterId, namespace: string): string {
 
 /** A definition, by its name, that is or was being deleted. */
 export function definitionKey(cluster: ClusterId, name: string): string {
-  return `definition/${clusterPart('', cluster)}/${part(name)}`
+  return definitionsPrefix(cluster) + part(name)
+}
+
+export function definitionsPrefix(cluster: ClusterId): string {
+  return `definition/${clusterPart('', cluster)}/`
 }
 
 export const POLICY_KEY = 'policy'
@@ -187,9 +195,9 @@ export function waitsPrefix(cluster: ClusterId, kind: GroupKind): string {
 /** Stands for all kinds: what waits for it is looked at when any kind gets in sync. */
 export const ANY_KIND: GroupKind = { group: '', kind: '' }
 
-/** What a timer looks at again: a node or an owner by its uid, a kind or a share by its coordinates, a budget or a namespace by its name. */
+/** What a timer looks at again: a node or an owner by its uid, a kind or a share by its coordinates, a budget or a namespace by its name; of `notes` there is one. */
 export interface Timer {
-  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending' | 'share'
+  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending' | 'share' | 'notes'
   readonly uid: Uid
   readonly coordinates: Coordinates | null
 }
@@ -204,7 +212,7 @@ export function dueKey(cluster: ClusterId, timeMs: number, timer: Timer): string
 export function timerOf(key: string): Timer {
   const what = key.split('/')[3] as Timer['what']
   const subject = lastPart(key)
-  if (what === 'node' || what === 'budget' || what === 'ending') {
+  if (what === 'node' || what === 'budget' || what === 'ending' || what === 'notes') {
     return { what, uid: subject, coordinates: null }
   }
   // A uid may hold any text, coordinates no bare slash.

@@ -8,7 +8,7 @@ import type { Event } from './event.ts'
 import type { Graph } from './graph.ts'
 import type { Verdict } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './object.ts'
-import { objectKey } from './partition.ts'
+import { homeOf, objectKey } from './partition.ts'
 import type { EvidenceClass } from './proof.ts'
 import type { History, HistoryChange } from './record.ts'
 
@@ -135,6 +135,15 @@ export function tell(
     basis: more.basis ?? [],
     at: timestamp,
   })
+}
+
+/** A note to all other partitions, about a cluster. */
+export function noteToOthers(step: Step, cluster: ClusterId, event: Event): void {
+  const { partition: own, partitions } = step.at
+  for (let partition = 0; partition < partitions; partition++) {
+    if (partition === own) continue
+    step.outcome.notes.push({ partition, key: homeOf(cluster, ''), event })
+  }
 }
 
 export function askRelist(step: Step, cluster: ClusterId, kind: GroupKind, why: string): void {

@@ -16,7 +16,7 @@ import { kindKey, missedKey, shareKey, sharesKey } from './key.ts'
 import { mayHaveMissedAMass, withMassSync } from './kind-gone.ts'
 import type { ClusterId, Coordinates, GroupKind } from './object.ts'
 import type { Step } from './outcome.ts'
-import { drop } from './outcome.ts'
+import { drop, noteToOthers } from './outcome.ts'
 import { homeOf, partitionOf } from './partition.ts'
 import type { Proof } from './proof.ts'
 import type { ShareMinute, Work } from './state.ts'
@@ -76,13 +76,8 @@ export function kindMissed(step: Step, event: KindMissed): void {
   const missing = places.reduce((sum, each) => sum + each.count, 0)
   const isKnown = kindOf(step.graph, cluster, event)?.massSyncs.includes(sync) === true
   if (isKnown || !isMass(missing, missing + event.listed)) return
-  const { partition: own, partitions } = step.at
-  const told: KindMissed = { ...event, partition: own, missing, isMass: true }
-  for (let to = 0; to < partitions; to++) {
-    if (to !== own) {
-      step.outcome.notes.push({ partition: to, key: homeOf(cluster, ''), event: told })
-    }
-  }
+  const told: KindMissed = { ...event, partition: step.at.partition, missing, isMass: true }
+  noteToOthers(step, cluster, told)
   noteMass(step, told)
 }
 

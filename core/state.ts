@@ -246,6 +246,8 @@ export type WorkType =
   | 'ring-end'
   | 'rulings'
   | 'tickets'
+  | 'owners'
+  | 'definitions'
 
 /** `agenda/<number>`: work that fans out, taken a page at a time. */
 export interface Work {

@@ -27,6 +27,7 @@ import { drop } from './outcome.ts'
 import { clusterOfHome } from './partition.ts'
 import { FOLD_VERSION } from './policy.ts'
 import { formerAfter } from './protection.ts'
+import { mayHaveLostNotes } from './retelling.ts'
 import { currentCluster } from './sighting.ts'
 import type { ClusterState, Kind, KindPhase } from './state.ts'
 
@@ -228,6 +229,7 @@ export function unreadable(step: Step, event: Unreadable): void {
     reason: event.reason,
   })
   enqueue(step, { work: 'relist', cluster: clusterOfHome(event.home) })
+  mayHaveLostNotes(step, event)
 }
 
 function groupKind(event: { readonly group: string; readonly kind: string }): {

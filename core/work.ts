@@ -41,10 +41,12 @@ import {
   AGENDA_KEY,
   ALL_NODES_PREFIX,
   clusterKey,
+  definitionsPrefix,
   duePrefix,
   edgesPrefix,
   heldPrefix,
   interestKey,
+  interestsPrefix,
   kindsPrefix,
   lastPart,
   nodesPrefix,
@@ -65,6 +67,7 @@ import { compareVersions } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist } from './outcome.ts'
 import { isHome, objectKey } from './partition.ts'
+import { notesDue, retell } from './retelling.ts'
 import { endWalk, ringPage, walk } from './ring.ts'
 import { ruleOn } from './ruling.ts'
 import { isMass, shareDue, tellMissed } from './share.ts'
@@ -164,6 +167,10 @@ function prefixOf(work: Work): string {
       return invariant(false, 'a walk has no one prefix') as never
     case 'ring-end':
       return ringPrefix(work.cluster, work.uid)
+    case 'owners':
+      return interestsPrefix(work.cluster)
+    case 'definitions':
+      return definitionsPrefix(work.cluster)
     case 'verdicts':
       return work.cluster === '' ? ALL_NODES_PREFIX : nodesPrefix(work.cluster)
   }
@@ -221,6 +228,9 @@ function lookAtOne(step: Step, work: Work, key: string): void {
     }
     case 'rulings':
       return ruleOn(step, work.cluster, last)
+    case 'owners':
+    case 'definitions':
+      return retell(step, work, key)
     case 'missing':
     case 'timers':
     case 'tickets':
@@ -347,6 +357,8 @@ function fireOne(step: Step, cluster: ClusterId, timer: Timer): void {
       if (kindOf(step.graph, cluster, kind)?.phase === 'unsynced') judgeWaiters(step, cluster, kind)
       return
     }
+    case 'notes':
+      return notesDue(step, cluster)
     case 'budget':
       return tokensDue(step, cluster, timer.uid as BudgetClass)
     case 'ending':

@@ -6,7 +6,7 @@
 import type { Command } from '../core/command.ts'
 import type { Event } from '../core/event.ts'
 import type { Uid } from '../core/object.ts'
-import type { Outcome } from '../core/outcome.ts'
+import type { Note, Outcome } from '../core/outcome.ts'
 import { partitionOfObject } from '../core/partition.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
@@ -17,6 +17,8 @@ export interface Folders {
   append(event: Event, timestampMs: number): void
   /** Folds the next entry of a partition; undefined when there is none. */
   foldNext(partition: number): Outcome | undefined
+  /** The next note of each of these types that is told cannot be read where it goes. */
+  loseNext(...types: readonly Event['type'][]): void
   /** Append time of the entry that a partition folded last. */
   timeOf(partition: number): number
   /** Entries not folded yet. */
@@ -29,6 +31,12 @@ export function folders(partitions: number, namespaceOf: (uid: Uid) => string): 
   const logs: [Event, number][][] = all.map(() => [])
   const times: number[] = all.map(() => 0)
   let now = 0
+  const toLose = new Set<Event['type']>()
+
+  function asRead({ key, event }: Note): Event {
+    if (!toLose.delete(event.type)) return event
+    return { type: 'Unreadable', home: key, reason: 'garbage' }
+  }
 
   function homeOf(event: Event): number | undefined {
     const at = (cluster: string, namespace: string): number =>
@@ -63,8 +71,11 @@ export function folders(partitions: number, namespaceOf: (uid: Uid) => string): 
       if (next === undefined) return undefined
       times[partition] = Math.max(times[partition] ?? 0, next[1])
       const outcome = all[partition]?.foldOne(...next)
-      for (const note of outcome?.notes ?? []) logs[note.partition]?.push([note.event, now])
+      for (const note of outcome?.notes ?? []) logs[note.partition]?.push([asRead(note), now])
       return outcome
+    },
+    loseNext(...types) {
+      for (const type of types) toLose.add(type)
     },
     timeOf: (partition) => times[partition] ?? 0,
     get waiting() {

@@ -383,6 +383,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     isMass: truth,
   },
   KindShare: { ...groupKind, cluster: text, partition: number, minutes, held: number },
+  NotesLost: { cluster: text },
   Directive: {
     verb: text,
     cluster: text,
@@ -641,6 +642,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
       forget: 1,
       rulings: 1,
       tickets: 1,
+      owners: 1,
+      definitions: 1,
     }),
     cluster: text,
     kind: maybe(record(groupKind)),
