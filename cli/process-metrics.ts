@@ -3,7 +3,8 @@ import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../ports/clock.ts'
 import type { Reading } from '../runtime/metrics.ts'
 import { observeCounter, observeGauge } from '../runtime/metrics.ts'
-import type { Census } from '../services/graph/census.ts'
+import type { Census, ClusterCount } from '../services/graph/census.ts'
+import { clusterLabels } from '../services/graph/cluster-label.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { Shadow } from '../services/graph/shadow.ts'
 import type { BlockedCount } from '../services/graph/tally.ts'
@@ -104,7 +105,7 @@ export function observeLatency(meter: Meter, clock: Clock): TaskObserver {
 
 export function registerGraph(
   meter: Meter,
-  graph: Graph,
+  graph: Pick<Graph, 'tasks'>,
   census: Census,
   nameOf: ClusterNames,
 ): void {
@@ -124,64 +125,47 @@ export function registerGraph(
 }
 
 function registerCensus(meter: Meter, census: Census, nameOf: ClusterNames): void {
-  observeGauge(meter, 'kinfold_edges', 'Owner references that lead to an owner.', () =>
-    census.counts().map(({ cluster, edges }) => ({
-      value: edges,
-      labels: { cluster: nameOf(cluster) },
-    })),
-  )
-  observeGauge(
-    meter,
+  const gauge = (name: string, description: string, read: ReadCount): void =>
+    observeGauge(meter, name, description, () => perCluster(census, nameOf, read))
+  gauge('kinfold_edges', 'Owner references that lead to an owner.', ({ edges }) => [[edges]])
+  gauge(
     'kinfold_dangling_references',
     'Owner references whose owner is proven absent.',
-    () =>
-      census.counts().map(({ cluster, dangling }) => ({
-        value: dangling,
-        labels: { cluster: nameOf(cluster) },
-      })),
+    ({ dangling }) => [[dangling]],
   )
-  observeGauge(
-    meter,
-    'kinfold_held',
-    'Objects that would go and are held, by what holds them.',
-    () =>
-      census.counts().flatMap(({ cluster, held }) =>
-        Object.entries(held).map(([reason, count]) => ({
-          value: count,
-          labels: { cluster: nameOf(cluster), reason },
-        })),
-      ),
+  gauge('kinfold_held', 'Objects that would go and are held, by what holds them.', ({ held }) =>
+    Object.entries(held).map(([reason, count]) => [count, { reason }]),
   )
-  observeGauge(
-    meter,
+  gauge(
     'kinfold_breaker_open',
     '1 while the breaker is open: nothing goes until a person closes it.',
-    () =>
-      census.counts().map(({ cluster, isBreakerOpen }) => ({
-        value: Number(isBreakerOpen),
-        labels: { cluster: nameOf(cluster) },
-      })),
+    ({ isBreakerOpen }) => [[Number(isBreakerOpen)]],
   )
-  observeGauge(
-    meter,
+  gauge(
     'kinfold_paused',
     '1 while people have paused it: nothing goes until a person resumes it.',
-    () =>
-      census.counts().map(({ cluster, isPaused }) => ({
-        value: Number(isPaused),
-        labels: { cluster: nameOf(cluster) },
-      })),
+    ({ isPaused }) => [[Number(isPaused)]],
   )
   for (const [name, description, read] of BLOCKED) {
-    observeGauge(meter, name, description, () =>
-      census.counts().flatMap(({ cluster, blocked }) =>
-        Object.entries(blocked).map(([reason, count]) => ({
-          value: read(count),
-          labels: { cluster: nameOf(cluster), reason },
-        })),
-      ),
+    gauge(name, description, ({ blocked }) =>
+      Object.entries(blocked).map(([reason, count]) => [read(count), { reason }]),
     )
   }
+}
+
+/** Values with labels beside the cluster's. */
+type ReadCount = (
+  count: ClusterCount,
+) => readonly (readonly [number, Readonly<Record<string, string>>?])[]
+
+/** Clusters of one name each bear their id as well: one series would be theirs in turn. */
+function perCluster(census: Census, nameOf: ClusterNames, read: ReadCount): Reading[] {
+  const counts = census.counts()
+  const labelOf = clusterLabels(new Map(counts.map(({ cluster }) => [cluster, nameOf(cluster)])))
+  return counts.flatMap((count) => {
+    const cluster = labelOf(count.cluster)
+    return read(count).map(([value, labels]) => ({ value, labels: { cluster, ...labels } }))
+  })
 }
 
 /** All 0 where nothing was compared. */
@@ -197,11 +181,8 @@ export function registerShadow(
     'Objects that another collector and Kinfold in mode observe would take alike (agreed), or only one of them (theirs, ours).',
     () => {
       const counts = new Map(shadow.counts().map((count) => [count.cluster, count]))
-      return census.counts().flatMap(({ cluster }) =>
-        AGREEMENTS.map((agreement) => ({
-          value: counts.get(cluster)?.[agreement] ?? 0,
-          labels: { cluster: nameOf(cluster), agreement },
-        })),
+      return perCluster(census, nameOf, ({ cluster }) =>
+        AGREEMENTS.map((agreement) => [counts.get(cluster)?.[agreement] ?? 0, { agreement }]),
       )
     },
   )
