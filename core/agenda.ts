@@ -95,8 +95,11 @@ const EMPTY_WORK: Omit<Work, 'work' | 'cluster'> = {
   uid: '',
   sync: 0,
   resourceVersion: '',
+  clusterEpoch: 0,
   listed: 0,
-  missing: 0,
+  listedInAll: 0,
+  ours: 0,
+  others: 0,
   evidence: 'E2',
   cursor: '',
 }

@@ -9,10 +9,11 @@
 import { CATCH_UP_MS, KIND_PATIENCE_MS, KIND_SILENT_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, countAt, interestOf, kindOf } from './graph.ts'
+import { unreadableHomeKey } from './key.ts'
 import type { Node } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
-import type { ClusterState, CountPlace, Kind } from './state.ts'
+import type { ClusterState, CountPlace, Interest, Kind } from './state.ts'
 
 export type Completion =
   /** For people: for what. `until`: log time at which it is worth another look though nothing is told; null when only news can help. */
@@ -85,11 +86,22 @@ function isAnswered(
 ): boolean {
   const interest = interestOf(graph, cluster, uid, place)
   if (interest === undefined) return true
+  if (mayBeTakenBack(graph, cluster, interest)) return false
   const done = interest.places.filter(
     ({ answers, dependents, blocking }) =>
       answers === interest.seq && (phase === 'waiting' ? blocking : dependents) === 0,
   )
   return done.length >= interest.others
+}
+
+/** Something could not be read here since the owner's state was told: that may have been another answer. It is asked for again (retelling.ts). */
+export function mayBeTakenBack(
+  graph: StateReader,
+  cluster: ClusterId,
+  { seq }: Pick<Interest, 'seq'>,
+): boolean {
+  const lost = graph.get(unreadableHomeKey(cluster, ''))
+  return lost?.type === 'UnreadableHome' && seq < Number(lost.position)
 }
 
 export interface Unfitness {

@@ -29,8 +29,9 @@ export const CONFIRM_MS: number = 2 * 60_000
 export const OWNER_RETRY_MS = 5_000
 export const OWNER_RETRY_LAST_MS = 60_000
 
-/** How soon after a record that could not be read other partitions are asked to tell again what they told. */
-export const RETELL_MS = 10_000
+/** How soon after a record that could not be read other partitions are asked to tell again what they told: doubling between these, until none is for the longer one. */
+export const RETELL_FIRST_MS = 10_000
+export const RETELL_LAST_MS: number = 60 * 60_000
 
 /** How long after a watcher's start no finalizer is taken off: what happened meanwhile is told within that time, one watch sooner than another. */
 export const CATCH_UP_MS = 10_000

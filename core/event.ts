@@ -359,10 +359,11 @@ export interface BreakerOpened {
   readonly because: string
 }
 
-/** A note to all other partitions: the one that writes could not read something, so whatever was told to it is told again. */
+/** A note to all other partitions: this one could not read something, so whatever was told to it is told again. */
 export interface NotesLost {
   readonly type: 'NotesLost'
   readonly cluster: ClusterId
+  readonly partition: number
 }
 
 /** Made by the task out of a record that does not decode; never written to the log. */

@@ -144,6 +144,8 @@ function rangeOf(key: string): string | undefined {
     case 'due':
     case 'kind':
     case 'held':
+    case 'interest':
+    case 'definition':
       return key.slice(0, nthSlash(key, 2) + 1)
     default:
       return undefined

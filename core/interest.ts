@@ -8,7 +8,7 @@
  * Not here: what the counts mean (completion.ts), what becomes of dependents (judge.ts).
  */
 import { judgeDependents, ownerTimer } from './agenda.ts'
-import { unfitness } from './completion.ts'
+import { mayBeTakenBack, unfitness } from './completion.ts'
 import { BACKOFF_LAST_MS, OWNER_RETRY_LAST_MS, OWNER_RETRY_MS } from './constant.ts'
 import type { OwnerInterest, OwnerState } from './event.ts'
 import { clusterOf, countAt, dependentsOf, interestOf, kindOf, nodeOf, ownerOf } from './graph.ts'
@@ -79,35 +79,37 @@ function tellOthers(step: Step, cluster: ClusterId, uid: Uid, place: Coordinates
   if (interest?.told === told) return
   const seq = Number(step.at.position)
   const places = interest?.places ?? []
-  const { partitions } = step.at
-  tellEach(step, { cluster, uid, place }, places, isAwaited, seq)
+  const { partition: home, partitions } = step.at
+  for (let partition = 0; partition < partitions; partition++) {
+    const hasSome = places.some((each) => each.partition === partition && each.dependents > 0)
+    if (partition !== home && (isAwaited || hasSome))
+      tell(step, { cluster, uid, place }, partition, seq)
+  }
   // Who has none left and is not waited for has said all there is to say.
   const kept = places.filter(({ dependents }) => isAwaited || dependents > 0)
   const next = { ...NO_INTEREST, told, seq, others: partitions - 1, places: kept }
   putInterest(step, { cluster, uid, place }, next)
 }
 
-/** Those who have dependents or, when dependents are waited for, all. */
-function tellEach(
+/**
+ * At the home, to one partition that may have missed it. What is known no more is told when it is known again. What is waited for, and was told before something
+ * could not be read here, is told under a new number: an answer may have been taken back since.
+ */
+export function tellOwnerAgain(
   step: Step,
   about: OwnerAbout,
-  places: Interest['places'],
-  isAwaited: boolean,
-  seq: number,
+  interest: Interest,
+  to: number,
 ): void {
-  const { partition: home, partitions } = step.at
-  for (let partition = 0; partition < partitions; partition++) {
-    const hasSome = places.some((each) => each.partition === partition && each.dependents > 0)
-    if (partition !== home && (isAwaited || hasSome)) tell(step, about, partition, seq)
-  }
-}
-
-/** At the home, under the number of what was told last. What is known no more is told when it is known again. */
-export function tellOwnerAgain(step: Step, about: OwnerAbout, interest: Interest): void {
   const { cluster, uid, place } = about
-  const { told, seq, places } = interest
+  const { told, places } = interest
   if (told !== toldOf(step, cluster, stateOf(step, cluster, uid, place))) return
-  tellEach(step, about, places, isAwaitedState(told), seq)
+  const isAwaited = isAwaitedState(told)
+  if (!isAwaited && !places.some((each) => each.partition === to && each.dependents > 0)) return
+  const isDoubted = isAwaited && mayBeTakenBack(step.graph, cluster, interest)
+  const seq = isDoubted ? Number(step.at.position) : interest.seq
+  if (isDoubted) putInterest(step, about, { ...interest, seq })
+  tell(step, about, to, seq)
 }
 
 const NO_INTEREST: Interest = { type: 'Interest', told: '', seq: 0, others: 0, places: [] }
@@ -252,6 +254,8 @@ export function ownerState(step: Step, event: OwnerState): void {
   const count = countAt(step.graph, cluster, uid, place)
   if (count === undefined && !isAwaited) {
     if (former !== undefined) step.graph.remove(ownerKey(cluster, uid, place))
+    // Its home was told so, and could not read it perhaps.
+    sendInterest(step, about)
     return drop(step, 'it has no dependents here')
   }
   const wasVoid = (former?.position ?? -1n) < (clusterOf(step.graph, cluster)?.epochAt ?? 0n)

@@ -1,9 +1,13 @@
 /** What a relist has missed is looked at in pages, and a cluster may be restored between two of them. */
-import { ok } from 'node:assert/strict'
+import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
+import { object } from '../testing/notation.ts'
 import { World } from '../testing/story.ts'
+import { ToldFolders } from '../testing/told-folders.ts'
 import type { Event } from './event.ts'
 import { nodeOf } from './graph.ts'
+import type { ObjectMeta } from './object.ts'
+import { policyFor } from './policy.ts'
 
 test('what a relist of an earlier epoch had begun to look for misses nothing of the next one', () => {
   const world = new World()
@@ -30,4 +34,99 @@ test('what a relist of an earlier epoch had begun to look for misses nothing of 
     for (let more = notesOf(event); more.length > 0; more = more.flatMap(notesOf));
   }
   ok(nodeOf(folder.graph, 'c', 'pod-zz'))
+})
+
+test('what a relist of an earlier epoch had begun to look for misses nothing that was made in the next one', () => {
+  const world = new World()
+  world.begin()
+  const { folder } = world
+  world.step('many 3000 pod/a#')
+  world.step('put rs/old')
+  world.step('put rs/kept')
+  const policy = policyFor('enforce', 'parity')
+  // All is to be judged before it is looked for what the list misses.
+  folder.foldOne({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
+  world.remove('rs/old')
+  for (const event of world.relist('rs')) {
+    // The restore takes the versions back.
+    const isLast = event.type === 'SyncFinished'
+    folder.foldOne(isLast ? { ...event, resourceVersion: '1000000' } : event)
+  }
+  folder.foldOne(world.restart(2))
+  for (const event of world.relist('rs')) folder.foldOne(event)
+  const made = object('rs/made', '900000')
+  folder.foldOne({ type: 'ObjectAdded', cluster: 'c', epoch: 2, sync: null, object: made })
+  ok(nodeOf(folder.graph, 'c', made.uid))
+  for (let each = 0; each < 100; each++) folder.foldOne({ type: 'Continue' })
+  ok(nodeOf(folder.graph, 'c', made.uid))
+})
+
+/** Dependents of so many owners in each of two namespaces with homes of their own, of which the second has much to do. */
+class TwoHomes extends ToldFolders {
+  readonly families: readonly (readonly { owner: ObjectMeta; dependent: ObjectMeta }[])[]
+
+  constructor() {
+    super(4, policyFor('enforce', 'guarded'))
+    const names = Array.from({ length: 60 }, (_, each) => `n${each}`)
+    const others = [0, 1, 2, 3].filter((each) => each !== this.homeOf(''))
+    const namespaces = others.slice(0, 2).map((each) => names.find((n) => this.homeOf(n) === each))
+    this.families = namespaces.map((namespace) =>
+      Array.from({ length: 90 }, (_, each) => ({
+        owner: this.put(`rs/${namespace}-${each} in ${namespace}`),
+        dependent: this.put(`pod/${namespace}-${each} in ${namespace} <- rs/${namespace}-${each}`),
+      })),
+    )
+    this.relist('rs', this.left(0))
+    for (let each = 0; each < 6_000; each++) {
+      this.put(`pod/x${each} in ${namespaces[1]} <- rs/${namespaces[1]}-89`)
+    }
+    this.foldAll()
+    const policy = policyFor('enforce', 'guarded')
+    this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
+  }
+
+  /** But so many of each. */
+  left(gone: number): ObjectMeta[] {
+    return this.families.flatMap((family) => family.slice(gone).map(({ owner }) => owner))
+  }
+
+  foldAll(): void {
+    while (this.folders.waiting > 0) {
+      for (const each of this.folders.all.keys()) this.folders.foldNext(each)
+    }
+  }
+
+  /** Of the first dependent in each. */
+  verdicts(): string[] {
+    return this.families.map(([first]) => {
+      const { uid, namespace } = first?.dependent ?? object('pod/none', '0')
+      const verdict = nodeOf(this.folders.all[this.homeOf(namespace)]!.graph, 'c', uid)?.verdict
+      return `${verdict?.type} ${verdict?.evidence}`
+    })
+  }
+}
+
+test('a mass that only all partitions together can see is one though one of them tells after the next relist', () => {
+  const told = new TwoHomes()
+  told.relist('rs', told.left(60))
+  const [, second] = told.families
+  const busy = told.homeOf(second?.[0]?.owner.namespace ?? '')
+  for (let turns = 0; turns < 300; turns++) {
+    for (const each of told.folders.all.keys()) if (each !== busy) told.folders.foldNext(each)
+  }
+  told.relist('rs', told.left(61))
+  for (let turns = 0; turns < 300; turns++) {
+    for (const each of told.folders.all.keys()) if (each !== busy) told.folders.foldNext(each)
+  }
+  told.foldAll()
+  deepEqual(told.verdicts(), ['held E4', 'held E4'])
+})
+
+test('a mass is one of what its own relist listed', () => {
+  const told = new TwoHomes()
+  told.relist('rs', told.left(60))
+  const more = Array.from({ length: 400 }, (_, each) => told.put(`rs/more${each} in n1`))
+  told.relist('rs', [...told.left(60), ...more])
+  told.foldAll()
+  deepEqual(told.verdicts(), ['held E4', 'held E4'])
 })

@@ -141,9 +141,12 @@ export function tell(
 export function noteToOthers(step: Step, cluster: ClusterId, event: Event): void {
   const { partition: own, partitions } = step.at
   for (let partition = 0; partition < partitions; partition++) {
-    if (partition === own) continue
-    step.outcome.notes.push({ partition, key: homeOf(cluster, ''), event })
+    if (partition !== own) noteTo(step, partition, cluster, event)
   }
+}
+
+export function noteTo(step: Step, partition: number, cluster: ClusterId, event: Event): void {
+  step.outcome.notes.push({ partition, key: homeOf(cluster, ''), event })
 }
 
 export function askRelist(step: Step, cluster: ClusterId, kind: GroupKind, why: string): void {

@@ -3,10 +3,13 @@
  *
  * What must stay true: nothing here is random; each test loses the first note of a type from then on, and all kinds are listed anew afterwards, as the fold asks.
  */
-import { equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { folder } from '../testing/folder.ts'
+import { commandsOf } from '../testing/folders.ts'
+import { object } from '../testing/notation.ts'
 import { PARTITIONS, PartitionWorld } from '../testing/partition-world.ts'
+import { show, World } from '../testing/story.ts'
 import { ToldFolders } from '../testing/told-folders.ts'
 import { openBreakerOf } from './breaker.ts'
 import type { Event } from './event.ts'
@@ -93,20 +96,45 @@ function namespacesApart(partitions: number): readonly [string, string] {
   return [one, other]
 }
 
-test('an owner is not let go while somebody names it who could not say so', () => {
-  const world = new PartitionWorld([], 3)
-  const [one, other] = namespacesApart(3)
+for (const how of ['foreground', 'orphan']) {
+  test(`an owner is not let go while somebody names it who could not say so, however soon all is listed anew: ${how}`, () => {
+    const world = new PartitionWorld([], 3)
+    const [one, other] = namespacesApart(3)
+    world.put('pv/x')
+    world.put(`pod/a in ${one} <- pv/x!`)
+    settle(world)
+    world.put(`pv/x [deleting ${how}]`)
+    world.beat(30)
+    world.folders.loseNext('OwnerInterest')
+    world.put(`pod/b in ${other} <- pv/x!`)
+    world.remove(`pod/a in ${one} <- pv/x!`)
+    world.beat(1)
+    world.relist('pv', [`pv/x [deleting ${how}]`])
+    world.relist('pod', [`pod/b in ${other} <- pv/x!`])
+    world.relist('rs', [])
+    world.relist('widget', [])
+    world.beat(30)
+    const shown = commandsOf(world.folders).map(show)
+    deepEqual(
+      shown.filter((each) => each.startsWith('RemoveFinalizer')),
+      [],
+    )
+    // It is heard of now, and told what to do.
+    match(shown.join(), /(DeleteObject|OrphanDependent) pod\/b/)
+  })
+}
+
+test('nothing is kept of an owner whose last dependent could not say that it went', () => {
+  const world = new PartitionWorld()
   world.put('pv/x')
-  world.put(`pod/a in ${one} <- pv/x!`)
+  world.put('pod/a <- pv/x')
   settle(world)
-  world.put('pv/x [deleting foreground]')
-  world.beat(30)
   world.folders.loseNext('OwnerInterest')
-  world.put(`pod/b in ${other} <- pv/x!`)
-  world.remove(`pod/a in ${one} <- pv/x!`)
-  const lists = { pv: ['pv/x [deleting foreground]'], pod: [`pod/b in ${other} <- pv/x!`], rs: [] }
-  heal(world, lists)
-  equal(world.why('pv/x'), 'waiting, wait: dependents in other partitions have to go first')
+  world.remove('pod/a <- pv/x')
+  heal(world, { pv: ['pv/x'], pod: [], rs: [] })
+  world.remove('pv/x')
+  for (let beats = 0; beats < 40; beats++) world.beat(4 * 24 * 3_600)
+  deepEqual(world.keysOf('pv-x', ['Interest', 'Owner']), [])
 })
 
 test('a breaker that one partition opened is open in those that could not read that', () => {
@@ -145,17 +173,53 @@ test('a definition that is being deleted is known to those that could not read t
   equal(world.keysOf('widgets.example.com', ['Definition']).length, PARTITIONS)
 })
 
-test('however many records cannot be read, others are asked once in ten seconds', () => {
-  const one = folder(1, 0, 3)
-  const asked = (event: Event, at: number): number =>
-    one.foldOne(event, at).notes.filter((note) => note.event.type === 'NotesLost').length
-  const about = { cluster: 'c', epoch: 1 }
-  one.foldOne({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 }, 0)
-  let count = 0
-  for (let each = 1; each <= 1_000; each++) {
-    count += asked({ type: 'Unreadable', home: 'c/', reason: 'garbage' }, each)
-  }
-  count += asked({ type: 'Heartbeat', ...about, kinds: [] }, 10_000)
-  count += asked({ type: 'Heartbeat', ...about, kinds: [] }, 30_000)
-  equal(count, 2)
+/** One of three partitions, that in which what is in no namespace has its home. */
+const HOME = partitionOfObject('c', '', 3)
+
+/** What it asks of others, and tells them, at each event. */
+function notesOf(events: readonly (readonly [Event, number])[], batchSize = 1): Event[][] {
+  const one = folder(batchSize, HOME, 3)
+  return events.map(([event, at]) => one.foldOne(event, at).notes.map((note) => note.event))
+}
+
+function countOf(notes: Event[][], type: Event['type']): number {
+  return notes.flat().filter((event) => event.type === type).length
+}
+
+const ABOUT = { cluster: 'c', epoch: 1 } as const
+const STARTED: Event = { type: 'WatcherStarted', ...ABOUT, name: 'test', clusterEpoch: 1 }
+const BEAT: Event = { type: 'Heartbeat', ...ABOUT, kinds: [] }
+const GARBAGE: Event = { type: 'Unreadable', home: 'c/', reason: 'garbage' }
+
+test('however many records cannot be read, others are asked once for all of them', () => {
+  const garbage = Array.from({ length: 1_000 }, (_, each) => [GARBAGE, each] as const)
+  const notes = notesOf([[STARTED, 0], ...garbage, [BEAT, 20_000], [BEAT, 40_000]])
+  equal(countOf(notes, 'NotesLost'), 2)
+})
+
+test('what can never be read is asked for less and less often', () => {
+  const day = Array.from({ length: 8_640 }, (_, each) => each * 10_000)
+  const events = day.flatMap((at) => [[GARBAGE, at] as const, [BEAT, at] as const])
+  const asked = countOf(notesOf([[STARTED, 0], ...events]), 'NotesLost') / 2
+  // Nine times until it is an hour, and then each hour.
+  ok(asked <= 9 + 24, `${asked} times`)
+  ok(asked >= 24, `${asked} times`)
+})
+
+test('what is told again does not depend on what was committed together', () => {
+  const { uid } = object('pv/x', '1')
+  const owner = { group: '', kind: 'PersistentVolume', namespace: '', name: 'x' }
+  const partition = (HOME + 1) % 3
+  const counts = { dependents: 1, blocking: 0, answers: null, asks: false }
+  const events: Event[] = [
+    STARTED,
+    { ...new World().served('pv', true), ...ABOUT },
+    { type: 'ObjectAdded', ...ABOUT, sync: null, object: object('pv/x', '1') },
+    { type: 'OwnerInterest', cluster: 'c', owner, uid, partition, ...counts },
+    { type: 'NotesLost', cluster: 'c', partition },
+    { type: 'Continue' },
+  ]
+  const timed = events.map((event) => [event, 0] as const)
+  equal(countOf(notesOf(timed), 'OwnerState'), 2)
+  deepEqual(notesOf(timed, 100), notesOf(timed))
 })

@@ -1,62 +1,91 @@
 /**
- * What partitions have told each other is told again when one of them had a record that it could not read: that may have been a note.
+ * What partitions have told each other is told again to one that had a record which it could not read: that may have been a note.
  *
- * What must stay true: notes are absolute and may be doubled, so to tell all of them again does no harm; whoever could not read something tells its own again, too,
- * since what it could not read may have been the request of another one.
+ * What must stay true: notes are absolute and may be doubled, so to tell them again does no harm; whoever could not read something tells its own again, too,
+ * since what it could not read may have been the request of another one. What can never be read is asked for less and less often, and a step tells one
+ * partition no more than a page holds.
  *
  * Not here: what a budget granted, which is asked for again by itself (token.ts); shares of a kind, which are of the moment (share.ts).
  */
 import { enqueue, setTimer } from './agenda.ts'
 import { openBreakerOf } from './breaker.ts'
-import { RETELL_MS } from './constant.ts'
+import { RETELL_FIRST_MS, RETELL_LAST_MS } from './constant.ts'
 import type { NotesLost, Unreadable } from './event.ts'
 import { clusterOf } from './graph.ts'
 import { tellOwnerAgain } from './interest.ts'
-import { coordinatesIn, lastPart } from './key.ts'
+import { coordinatesIn, lastPart, unreadableHomeKey, unreadableKey } from './key.ts'
 import type { ClusterId } from './object.ts'
-import type { Step } from './outcome.ts'
-import { noteToOthers } from './outcome.ts'
+import { noteTo, noteToOthers, type Step } from './outcome.ts'
 import { clusterOfHome, homeOf, partitionOf } from './partition.ts'
-import type { Work } from './state.ts'
+import type { UnreadableHome, Work } from './state.ts'
 
-/** A note of what is not in a namespace has no other home than this. However many records are unreadable, others are asked once in a while. */
-export function mayHaveLostNotes(step: Step, { home }: Unreadable): void {
+/** A record of this home could not be read; when others are to be asked for what they told. A note of what is in no namespace has but one home. */
+export function noteUnreadable(step: Step, { home, reason }: Unreadable): void {
+  const key = unreadableKey(home)
+  const found = step.graph.get(key)
+  const former = found?.type === 'UnreadableHome' ? found : NEVER
+  const { position } = step.at
   const cluster = clusterOfHome(home)
-  if (step.at.partitions === 1 || home !== homeOf(cluster, '')) return
-  const now = clusterOf(step.graph, cluster)?.now ?? 0
-  const at = (Math.floor(now / RETELL_MS) + 1) * RETELL_MS
-  setTimer(step, cluster, at, { what: 'notes', uid: '', coordinates: null })
+  const state = clusterOf(step.graph, cluster)
+  const mayBeNote = step.at.partitions > 1 && home === homeOf(cluster, '')
+  if (!mayBeNote || state === undefined || former.dueAt > 0) {
+    step.graph.put(key, { ...former, position, reason })
+    return
+  }
+  const asks = state.now - former.askedAt > RETELL_LAST_MS ? 0 : former.asks
+  const dueAt = state.now + Math.min(RETELL_FIRST_MS * 2 ** asks, RETELL_LAST_MS)
+  step.graph.put(key, { ...former, position, reason, asks: asks + 1, dueAt })
+  setTimer(step, cluster, dueAt, { what: 'notes', uid: '', coordinates: null })
+}
+
+const NEVER: UnreadableHome = {
+  type: 'UnreadableHome',
+  position: -1n,
+  reason: '',
+  asks: 0,
+  askedAt: 0,
+  dueAt: 0,
 }
 
 export function notesDue(step: Step, cluster: ClusterId): void {
-  const event: NotesLost = { type: 'NotesLost', cluster }
-  noteToOthers(step, cluster, event)
-  notesLost(step, event)
+  const key = unreadableHomeKey(cluster, '')
+  const lost = step.graph.get(key)
+  if (lost?.type !== 'UnreadableHome') return
+  const askedAt = clusterOf(step.graph, cluster)?.now ?? 0
+  step.graph.put(key, { ...lost, askedAt, dueAt: 0 })
+  const { partition: own, partitions } = step.at
+  noteToOthers(step, cluster, { type: 'NotesLost', cluster, partition: own })
+  for (let to = 0; to < partitions; to++) if (to !== own) retellTo(step, cluster, to)
 }
 
-export function notesLost(step: Step, { cluster }: NotesLost): void {
-  const { partition, partitions } = step.at
+export function notesLost(step: Step, { cluster, partition }: NotesLost): void {
+  retellTo(step, cluster, partition)
+}
+
+function retellTo(step: Step, cluster: ClusterId, to: number): void {
+  const { partition: own, partitions } = step.at
   const breaker = openBreakerOf(step.graph, cluster)
   if (breaker !== undefined) {
     const { openedAt, because } = breaker
-    noteToOthers(step, cluster, { type: 'BreakerOpened', cluster, openedAt, because })
+    noteTo(step, to, cluster, { type: 'BreakerOpened', cluster, openedAt, because })
   }
   // Others ask for what they need of owners, and answer what is told again.
-  if (partitionOf(homeOf(cluster, ''), partitions) !== partition) return
-  enqueue(step, { work: 'owners', cluster })
-  enqueue(step, { work: 'definitions', cluster })
+  if (partitionOf(homeOf(cluster, ''), partitions) !== own) return
+  enqueue(step, { work: 'owners', cluster, uid: String(to) })
+  enqueue(step, { work: 'definitions', cluster, uid: String(to) })
 }
 
 /** `key`: of an interest or a definition. */
-export function retell(step: Step, { work, cluster }: Work, key: string): void {
+export function retell(step: Step, { work, cluster, uid }: Work, key: string): void {
   const value = step.graph.get(key)
+  const to = Number(uid)
   if (work === 'owners' && value?.type === 'Interest') {
-    const [, , uid = '', place = ''] = key.split('/')
-    const about = { cluster, uid: decodeURIComponent(uid), place: coordinatesIn(place) }
-    tellOwnerAgain(step, about, value)
+    const [, , owner = '', place = ''] = key.split('/')
+    const about = { cluster, uid: decodeURIComponent(owner), place: coordinatesIn(place) }
+    tellOwnerAgain(step, about, value, to)
   }
   if (work === 'definitions' && value?.type === 'Definition') {
     const about = { type: 'DefinitionDeleted', cluster, name: lastPart(key) } as const
-    for (const span of value.spans) noteToOthers(step, cluster, { ...about, ...span })
+    for (const span of value.spans) noteTo(step, to, cluster, { ...about, ...span })
   }
 }

@@ -8,7 +8,7 @@
  */
 import { judgeAll, setTimer } from './agenda.ts'
 import { closedAt, openBreaker } from './breaker.ts'
-import { MASS_COUNT, MASS_SHARE } from './constant.ts'
+import { MASS_COUNT, MASS_SHARE, MASS_SYNCS_REMEMBERED } from './constant.ts'
 import type { KindMissed, KindShare } from './event.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, kindOf } from './graph.ts'
@@ -19,7 +19,7 @@ import type { Step } from './outcome.ts'
 import { drop, noteToOthers } from './outcome.ts'
 import { homeOf, partitionOf } from './partition.ts'
 import type { Proof } from './proof.ts'
-import type { ShareMinute, Work } from './state.ts'
+import type { MissedPlace, ShareMinute, Work } from './state.ts'
 
 const MINUTE_MS = 60_000
 const WINDOW_MINUTES = 10
@@ -51,11 +51,10 @@ export function tellMissed(
   step: Step,
   cluster: ClusterId,
   { group, kind }: GroupKind,
-  { sync, missing }: Pick<Work, 'sync' | 'missing'>,
+  { sync, others: missing, listedInAll: listed }: Work,
 ): void {
   const { partition, partitions } = step.at
   if (partitions === 1) return
-  const listed = kindOf(step.graph, cluster, { group, kind })?.listed ?? 0
   const told = { cluster, group, kind, partition, sync, missing, listed, isMass: false }
   const key = homeOf(cluster, '')
   const to = partitionOf(key, partitions)
@@ -67,18 +66,23 @@ export function kindMissed(step: Step, event: KindMissed): void {
   const { cluster, sync, partition, missing: count } = event
   if (event.isMass) return noteMass(step, event)
   const found = step.graph.get(missedKey(cluster, event))
-  const former = found?.type === 'Missed' ? found : { sync: 0, places: [] }
-  if (sync < former.sync) return drop(step, 'a newer relist has told what it missed')
-  const known = sync === former.sync ? former.places : []
-  const others = known.filter((each) => each.partition !== partition)
-  const places = [...others, { partition, count }]
-  step.graph.put(missedKey(cluster, event), { type: 'Missed', sync, places })
-  const missing = places.reduce((sum, each) => sum + each.count, 0)
+  const former = found?.type === 'Missed' ? found.places : []
+  const others = former.filter((each) => each.partition !== partition || each.sync !== sync)
+  const places = ofLastSyncs([...others, { sync, partition, count }])
+  step.graph.put(missedKey(cluster, event), { type: 'Missed', places })
+  const missing = places.reduce((sum, each) => sum + (each.sync === sync ? each.count : 0), 0)
   const isKnown = kindOf(step.graph, cluster, event)?.massSyncs.includes(sync) === true
   if (isKnown || !isMass(missing, missing + event.listed)) return
   const told: KindMissed = { ...event, partition: step.at.partition, missing, isMass: true }
   noteToOthers(step, cluster, told)
   noteMass(step, told)
+}
+
+/** A partition that is busy tells of a relist when others have told of the next one. */
+function ofLastSyncs(places: readonly MissedPlace[]): readonly MissedPlace[] {
+  const syncs = [...new Set(places.map(({ sync }) => sync))].sort((a, b) => a - b)
+  const oldest = syncs.at(-MASS_SYNCS_REMEMBERED) ?? 0
+  return places.filter(({ sync }) => sync >= oldest)
 }
 
 /** What that relist has missed, or is still found to have missed, waits for a person. */

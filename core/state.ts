@@ -259,10 +259,14 @@ export interface Work {
   /** Of `missing` and `missed`: the relist and its version. Of `ring-end`: the first index of the ring found. */
   readonly sync: SyncId
   readonly resourceVersion: ResourceVersion
-  /** Of `missing`: what the relist listed of this partition, and how many of others' are found missing until now. */
+  /** Of that relist: the cluster's epoch, and how much it listed of this partition and of all. */
+  readonly clusterEpoch: number
   readonly listed: number
-  readonly missing: number
-  /** Of `missed`: the class of what it proves. */
+  readonly listedInAll: number
+  /** How much of it is found missing until now: of what we had asked to go, and of the rest. */
+  readonly ours: number
+  readonly others: number
+  /** Of `missed`: the class of what it proves of others. */
   readonly evidence: 'E2' | 'E4'
   /** The last key dealt with; empty at the start. */
   readonly cursor: string
@@ -456,14 +460,14 @@ export interface SharePlace {
   readonly held: number
 }
 
-/** `missed/<cluster>/<kind>`, at the cluster's home: how many the last relist that missed any missed in each partition. */
+/** `missed/<cluster>/<kind>`, at the cluster's home: how many each of the last relists that missed any missed in each partition. */
 export interface Missed {
   readonly type: 'Missed'
-  readonly sync: SyncId
   readonly places: readonly MissedPlace[]
 }
 
 export interface MissedPlace {
+  readonly sync: SyncId
   readonly partition: number
   readonly count: number
 }
@@ -473,6 +477,10 @@ export interface UnreadableHome {
   readonly type: 'UnreadableHome'
   readonly position: bigint
   readonly reason: string
+  /** How often, and at what log time last, other partitions were asked to tell again what they told; and when they are to be, 0 for not. */
+  readonly asks: number
+  readonly askedAt: number
+  readonly dueAt: number
 }
 
 /** `position`: how far the events are folded, and the running digests of what came of them. */

@@ -19,7 +19,7 @@ import type {
 import { clusterOf, kindOf, policyOf } from './graph.ts'
 import { EMPTY_SET, isSameSet } from './hash.ts'
 import { invariant } from './invariant.ts'
-import { ANY_KIND, clusterKey, kindKey, POLICY_KEY, unreadableKey } from './key.ts'
+import { ANY_KIND, clusterKey, kindKey, POLICY_KEY } from './key.ts'
 import { withGone } from './kind-gone.ts'
 import type { ClusterId, GroupKind, Scope } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -27,7 +27,7 @@ import { drop } from './outcome.ts'
 import { clusterOfHome } from './partition.ts'
 import { FOLD_VERSION } from './policy.ts'
 import { formerAfter } from './protection.ts'
-import { mayHaveLostNotes } from './retelling.ts'
+import { noteUnreadable } from './retelling.ts'
 import { currentCluster } from './sighting.ts'
 import type { ClusterState, Kind, KindPhase } from './state.ts'
 
@@ -151,6 +151,7 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     return drop(step, 'a newer relist, or another watcher, has begun')
   }
   const { clusterEpoch } = state
+  const listedInAll = event.listed.reduce((sum, { count }) => sum + count, 0)
   putKind(step, state, event, kind, {
     ...kind,
     phase: 'synced',
@@ -158,20 +159,21 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     clusterEpoch,
     openSync: 0,
     syncedAt: kind.relistedAt,
-    listed: event.listed.reduce((sum, { count }) => sum + count, 0),
+    listed: listedInAll,
   })
   const listed = event.listed[step.at.partition] ?? EMPTY_SET
-  if (!isSameSet(listed, kind.held)) {
-    enqueue(step, {
-      work: 'missing',
-      cluster: event.cluster,
-      kind: groupKind(event),
-      sync: event.sync,
-      resourceVersion: event.resourceVersion,
-      listed: listed.count,
-    })
-  }
-  judgeWaiters(step, event.cluster, event)
+  if (isSameSet(listed, kind.held)) return judgeWaiters(step, event.cluster, event)
+  // Nobody is judged by what the list misses as if it were there: who waits comes after it.
+  enqueue(step, {
+    work: 'missing',
+    cluster: event.cluster,
+    kind: groupKind(event),
+    sync: event.sync,
+    resourceVersion: event.resourceVersion,
+    clusterEpoch,
+    listed: listed.count,
+    listedInAll,
+  })
 }
 
 /** With what it changes in the numbers of kinds. */
@@ -222,14 +224,8 @@ export function policyChanged(step: Step, event: PolicyChanged): void {
 }
 
 export function unreadable(step: Step, event: Unreadable): void {
-  const { position } = step.at
-  step.graph.put(unreadableKey(event.home), {
-    type: 'UnreadableHome',
-    position,
-    reason: event.reason,
-  })
+  noteUnreadable(step, event)
   enqueue(step, { work: 'relist', cluster: clusterOfHome(event.home) })
-  mayHaveLostNotes(step, event)
 }
 
 function groupKind(event: { readonly group: string; readonly kind: string }): {

@@ -127,6 +127,8 @@ function take(step: Step, work: Work, keys: readonly string[]): boolean {
       return fire(step, work, keys)
     case 'missing':
       return countMissing(step, work, keys)
+    case 'missed':
+      return takeMissed(step, work, keys)
     case 'tickets':
       return useTickets(step, work, keys)
     case 'ring':
@@ -196,8 +198,6 @@ function lookAtOne(step: Step, work: Work, key: string): void {
     case 'waits':
       step.graph.remove(key)
       return relinkAndJudge(step, work.cluster, last)
-    case 'missed':
-      return missed(step, work, last)
     case 'suspects': {
       const node = nodeOf(step.graph, work.cluster, last)
       if (node !== undefined) suspectOfGoneKind(step, work.cluster, node)
@@ -232,6 +232,7 @@ function lookAtOne(step: Step, work: Work, key: string): void {
     case 'definitions':
       return retell(step, work, key)
     case 'missing':
+    case 'missed':
     case 'timers':
     case 'tickets':
     case 'ring':
@@ -252,34 +253,55 @@ function relinkAndJudge(step: Step, cluster: ClusterId, uid: Uid): void {
 }
 
 /**
- * What we asked to be deleted goes as missing at once: it is no part of a mass cause, however much of it went while no watch could tell. The rest is only
- * counted, since whether it is a mass is known when all of it is.
+ * Before anything that a relist misses goes it is counted: what we asked to be deleted is no part of a mass cause, however much of it went while no watch could
+ * tell.
  */
 function countMissing(step: Step, work: Work, keys: readonly string[]): boolean {
-  let { missing } = work
+  let { ours, others } = work
   for (const key of keys) {
     const found = missingOf(step, work, lastPart(key))
     if (found === undefined) continue
-    if (found.isOurs && !found.isOlderEpoch) miss(step, work, found, 'E2')
-    else missing++
+    if (found.isOurs && !found.isOlderEpoch) ours++
+    else others++
   }
-  const counted = { ...work, missing }
+  const counted = { ...work, ours, others }
   if (keys.length === KEYS_PER_PAGE) {
     step.graph.put(workKey(agendaOf(step.graph).head), counted)
     return false
   }
-  if (missing === 0) return true
-  tellMissed(step, work.cluster, kindOfWork(work), counted)
-  const evidence = isMass(missing, missing + work.listed) ? 'E4' : 'E2'
-  enqueue(step, { ...counted, work: 'missed', evidence, cursor: '' })
+  if (others > 0) tellMissed(step, work.cluster, kindOfWork(work), counted)
+  const evidence = isMass(others, others + work.listed) ? 'E4' : 'E2'
+  if (ours + others > 0) enqueue(step, { ...counted, work: 'missed', evidence, cursor: '' })
+  else judgeWaiters(step, work.cluster, kindOfWork(work))
   return true
 }
 
-function missed(step: Step, work: Work, uid: Uid): void {
+function takeMissed(step: Step, work: Work, keys: readonly string[]): boolean {
+  for (const key of keys) miss(step, work, lastPart(key))
+  if (keys.length === KEYS_PER_PAGE) return false
+  judgeWaiters(step, work.cluster, kindOfWork(work))
+  return true
+}
+
+function miss(step: Step, work: Work, uid: Uid): void {
   const found = missingOf(step, work, uid)
   if (found === undefined) return
-  const { isOurs, isOlderEpoch } = found
-  miss(step, work, found, isOlderEpoch ? 'E4' : isOurs ? 'E2' : work.evidence)
+  const { node, state, isOurs } = found
+  const { sync, cluster } = work
+  const evidence = evidenceOf(work, found)
+  const proof = { ...proofOf(step, state, cluster, kindOfWork(work), evidence), sync, isOurs }
+  depart(step, state, cluster, node.object, proof, 'it was missing from a complete relist')
+}
+
+function evidenceOf(
+  { ours, others, listed, evidence }: Work,
+  { node, isOurs, isOlderEpoch }: Missing,
+): 'E2' | 'E4' {
+  if (isOlderEpoch) return 'E4'
+  if (isOurs) return 'E2'
+  // It was counted as ours perhaps, and refused since.
+  const isAsked = node.attempt?.verb === 'DeleteObject'
+  return isAsked && isMass(ours + others, ours + others + listed) ? 'E4' : evidence
 }
 
 interface Missing {
@@ -295,20 +317,15 @@ function missingOf(step: Step, work: Work, uid: Uid): Missing | undefined {
   const state = clusterOf(step.graph, work.cluster)
   const seen = seenOf(step.graph, work.cluster, kind, uid)
   if (state === undefined || seen === undefined || seen.sync >= work.sync) return undefined
-  const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
   // A relist of before the epoch says nothing of it: the next one looks for all that it has not told.
+  if (work.clusterEpoch !== state.clusterEpoch) return undefined
+  const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
   if (isOlderEpoch && !isSynced(kindOf(step.graph, work.cluster, kind), state)) return undefined
   const order = compareVersions(seen.resourceVersion, work.resourceVersion)
   if (!isOlderEpoch && (order === undefined || order > 0)) return undefined
   const node = nodeOf(step.graph, work.cluster, uid)
   if (node === undefined) return undefined
   return { node, state, isOurs: goesByUs(node), isOlderEpoch }
-}
-
-function miss(step: Step, work: Work, { node, state, isOurs }: Missing, by: 'E2' | 'E4'): void {
-  const { sync, cluster } = work
-  const proof = { ...proofOf(step, state, cluster, kindOfWork(work), by), sync, isOurs }
-  depart(step, state, cluster, node.object, proof, 'it was missing from a complete relist')
 }
 
 /** Timers that are due; true when none is left that is. */

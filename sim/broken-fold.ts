@@ -549,8 +549,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/work.ts',
-        from: "if (found.isOurs && !found.isOlderEpoch) miss(step, work, found, 'E2')\n    else missing++",
-        to: 'missing++',
+        from: 'if (found.isOurs && !found.isOlderEpoch) ours++\n    else others++',
+        to: 'others++',
       },
     ],
     by: { file: 'core/ours.test.ts', test: 'what a person deletes beside them is no mass either' },
@@ -558,7 +558,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
     name: 'what another could not read is told once',
     mistake: 'an owner waits for ever for an answer that its partition could not read',
-    changes: [{ file: 'core/sync.ts', from: '  mayHaveLostNotes(step, event)\n', to: '' }],
+    changes: [{ file: 'core/work.ts', from: 'return notesDue(step, cluster)', to: 'return' }],
     by: {
       file: 'core/retelling.test.ts',
       test: 'an owner that waits for nobody is let go where OwnerState cannot be read',
