@@ -360,8 +360,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/sync.ts',
-        from: 'if (!isSameSet(listed, kind.held)) {',
-        to: 'if (listed.count > kind.held.count) {',
+        from: 'if (isSameSet(listed, kind.held)) return',
+        to: 'if (listed.count <= kind.held.count) return',
       },
     ],
     by: 'small',
