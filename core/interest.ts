@@ -58,7 +58,10 @@ function ask(step: Step, about: OwnerAbout): void {
 export function replicaDue(step: Step, about: OwnerAbout): void {
   const { cluster, uid, place } = about
   const replica = ownerOf(step.graph, cluster, uid, place)
-  if (replica?.state !== 'unknown') return answerHome(step, about)
+  const epochAt = clusterOf(step.graph, cluster)?.epochAt ?? 0n
+  // Of an earlier epoch: it says nothing any more.
+  const isVoid = replica !== undefined && replica.position < epochAt
+  if (replica?.state !== 'unknown' && !isVoid) return answerHome(step, about)
   step.graph.remove(ownerKey(cluster, uid, place))
   if (dependentsOf(step.graph, cluster, uid) > 0) judgeDependents(step, cluster, uid)
 }
@@ -92,8 +95,8 @@ function tellOthers(step: Step, cluster: ClusterId, uid: Uid, place: Coordinates
 }
 
 /**
- * At the home, to one partition that may have missed it. What is known no more is told when it is known again. What is waited for, and was told before something
- * could not be read here, is told under a new number: an answer may have been taken back since.
+ * At the home, to one partition that may have missed it. What was told in another epoch of the cluster is told anew to all. What is waited for, and was told before
+ * something could not be read here, is told under a new number: an answer may have been taken back since.
  */
 export function tellOwnerAgain(
   step: Step,
@@ -103,7 +106,8 @@ export function tellOwnerAgain(
 ): void {
   const { cluster, uid, place } = about
   const { told, places } = interest
-  if (told !== toldOf(step, cluster, stateOf(step, cluster, uid, place))) return
+  const isSame = told === toldOf(step, cluster, stateOf(step, cluster, uid, place))
+  if (!isSame) return tellOthers(step, cluster, uid, place)
   const isAwaited = isAwaitedState(told)
   if (!isAwaited && !places.some((each) => each.partition === to && each.dependents > 0)) return
   const isDoubted = isAwaited && mayBeTakenBack(step.graph, cluster, interest)

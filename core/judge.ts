@@ -116,9 +116,13 @@ export function relistsAwaited(
   const seen = seenOf(graph, cluster, object, object.uid)
   if (seen?.clusterEpoch !== state.clusterEpoch) return undefined
   // Records about one home have its key; those about a whole cluster have the cluster's.
-  const unreadable =
-    graph.get(unreadableHomeKey(cluster, object.namespace)) ?? graph.get(unreadableKey(cluster))
-  if (unreadable?.type !== 'UnreadableHome') return []
+  const unreadableAt = [unreadableHomeKey(cluster, object.namespace), unreadableKey(cluster)]
+    .map((key) => graph.get(key))
+    .reduce(
+      (at, one) => (one?.type === 'UnreadableHome' && one.position > at ? one.position : at),
+      -1n,
+    )
+  if (unreadableAt < 0n) return []
   // Records of this home were lost: only what was listed since then is known.
   const named = object.ownerReferences.map(kindOfReference)
   const waitedFor = phase === 'waiting' || phase === 'orphaning'
@@ -126,7 +130,7 @@ export function relistsAwaited(
   const kinds = [object, ...named, ...blockers]
   return kinds.filter((kind) => {
     const known = kindOf(graph, cluster, kind)
-    return known?.phase === 'synced' && known.syncedAt <= unreadable.position
+    return known?.phase === 'synced' && known.syncedAt <= unreadableAt
   })
 }
 

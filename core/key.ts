@@ -267,6 +267,12 @@ export function coordinatesIn(text: string): Coordinates {
   return { group, kind, namespace, name }
 }
 
+/** Of a key that ends in a kind. */
+export function groupKindIn(key: string): GroupKind {
+  const [group = '', kind = ''] = key.slice(key.lastIndexOf('/') + 1).split(',')
+  return { group: decodeURIComponent(group), kind: decodeURIComponent(kind) }
+}
+
 function kindPart(kind: GroupKind): string {
   return `${part(kind.group)},${part(kind.kind)}`
 }

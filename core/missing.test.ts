@@ -61,6 +61,26 @@ test('what a relist of an earlier epoch had begun to look for misses nothing tha
   ok(nodeOf(folder.graph, 'c', made.uid))
 })
 
+test('what could not be read of a whole cluster counts though something of a namespace could not be read before', () => {
+  const world = new World()
+  world.begin()
+  world.step('policy enforce parity')
+  world.step('put rs/x')
+  world.step('put pod/a <- rs/x')
+  world.tell({ type: 'Unreadable', home: 'c/ns', reason: 'garbage' })
+  world.step('relist pod')
+  world.step('relist rs')
+  world.tell({ type: 'Unreadable', home: 'c', reason: 'garbage' })
+  world.step('delete rs/x')
+  deepEqual(world.folder.commands, [])
+  world.step('relist pod')
+  world.step('relist rs')
+  deepEqual(
+    world.folder.commands.map(({ type }) => type),
+    ['DeleteObject'],
+  )
+})
+
 /** Dependents of so many owners in each of two namespaces with homes of their own, of which the second has much to do. */
 class TwoHomes extends ToldFolders {
   readonly families: readonly (readonly { owner: ObjectMeta; dependent: ObjectMeta }[])[]

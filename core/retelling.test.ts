@@ -161,6 +161,31 @@ test('a breaker that one partition opened is open in those that could not read t
     match(openBreakerOf(graph, 'c')?.because ?? '', /were deleted/)
 })
 
+test('a share of a kind that its home could not read, its own or not, opens the breaker all the same', () => {
+  const told = new ToldFolders(3, policyFor('enforce', 'guarded'))
+  const foldAll = (): void => {
+    while (told.folders.waiting > 0) {
+      for (const each of told.folders.all.keys()) told.folders.foldNext(each)
+    }
+  }
+  const owners = Array.from({ length: 180 }, (_, each) => {
+    const owner = told.put(`rs/r${each} in n${each % 24}`)
+    told.put(`pod/p${each} in n${each % 24} <- rs/r${each}`)
+    return owner
+  })
+  told.relist('rs', owners)
+  foldAll()
+  told.folders.loseNext('KindShare')
+  for (const owner of owners.slice(0, 130)) told.remove(owner)
+  for (let beats = 0; beats < 5; beats++) {
+    told.beat(5_000)
+    foldAll()
+  }
+  for (const { graph } of told.folders.all) {
+    match(openBreakerOf(graph, 'c')?.because ?? '', /were deleted/)
+  }
+})
+
 test('a definition that is being deleted is known to those that could not read that', () => {
   const world = new PartitionWorld()
   world.tell({ type: 'PolicyChanged', policy: policyFor('enforce', 'guarded'), who: '', why: '' })

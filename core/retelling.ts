@@ -5,7 +5,7 @@
  * since what it could not read may have been the request of another one. What can never be read is asked for less and less often, and a step tells one
  * partition no more than a page holds.
  *
- * Not here: what a budget granted, which is asked for again by itself (token.ts); shares of a kind, which are of the moment (share.ts).
+ * Not here: what a budget granted, which is asked for again by itself (token.ts).
  */
 import { enqueue, setTimer } from './agenda.ts'
 import { openBreakerOf } from './breaker.ts'
@@ -13,29 +13,49 @@ import { RETELL_FIRST_MS, RETELL_LAST_MS } from './constant.ts'
 import type { NotesLost, Unreadable } from './event.ts'
 import { clusterOf } from './graph.ts'
 import { tellOwnerAgain } from './interest.ts'
-import { coordinatesIn, lastPart, unreadableHomeKey, unreadableKey } from './key.ts'
+import {
+  coordinatesIn,
+  groupKindIn,
+  lastPart,
+  shareKey,
+  unreadableHomeKey,
+  unreadableKey,
+} from './key.ts'
 import type { ClusterId } from './object.ts'
 import { noteTo, noteToOthers, type Step } from './outcome.ts'
 import { clusterOfHome, homeOf, partitionOf } from './partition.ts'
+import { tellShareSoon } from './share.ts'
 import type { UnreadableHome, Work } from './state.ts'
 
-/** A record of this home could not be read; when others are to be asked for what they told. A note of what is in no namespace has but one home. */
+/** A record of this home could not be read. A note of what is in no namespace has but one home, and a watcher's start is told to the whole cluster. */
 export function noteUnreadable(step: Step, { home, reason }: Unreadable): void {
-  const key = unreadableKey(home)
-  const found = step.graph.get(key)
-  const former = found?.type === 'UnreadableHome' ? found : NEVER
-  const { position } = step.at
+  const former = unreadableAt(step, unreadableKey(home)) ?? NEVER
+  step.graph.put(unreadableKey(home), { ...former, position: step.at.position, reason })
   const cluster = clusterOfHome(home)
+  if (home === homeOf(cluster, '') || home === cluster) askSoon(step, cluster)
+}
+
+/** Its first watcher: what could not be read before that has not been asked for. */
+export function clusterBegins(step: Step, cluster: ClusterId): void {
+  const keys = [unreadableHomeKey(cluster, ''), unreadableKey(cluster)]
+  if (keys.some((key) => unreadableAt(step, key) !== undefined)) askSoon(step, cluster)
+}
+
+/** Others are asked for what they told: once for all that cannot be read until then. */
+function askSoon(step: Step, cluster: ClusterId): void {
   const state = clusterOf(step.graph, cluster)
-  const mayBeNote = step.at.partitions > 1 && home === homeOf(cluster, '')
-  if (!mayBeNote || state === undefined || former.dueAt > 0) {
-    step.graph.put(key, { ...former, position, reason })
-    return
-  }
+  const key = unreadableHomeKey(cluster, '')
+  const former = unreadableAt(step, key) ?? NEVER
+  if (step.at.partitions === 1 || state === undefined || former.dueAt > 0) return
   const asks = state.now - former.askedAt > RETELL_LAST_MS ? 0 : former.asks
   const dueAt = state.now + Math.min(RETELL_FIRST_MS * 2 ** asks, RETELL_LAST_MS)
-  step.graph.put(key, { ...former, position, reason, asks: asks + 1, dueAt })
+  step.graph.put(key, { ...former, asks: asks + 1, dueAt })
   setTimer(step, cluster, dueAt, { what: 'notes', uid: '', coordinates: null })
+}
+
+function unreadableAt(step: Step, key: string): UnreadableHome | undefined {
+  const found = step.graph.get(key)
+  return found?.type === 'UnreadableHome' ? found : undefined
 }
 
 const NEVER: UnreadableHome = {
@@ -49,13 +69,13 @@ const NEVER: UnreadableHome = {
 
 export function notesDue(step: Step, cluster: ClusterId): void {
   const key = unreadableHomeKey(cluster, '')
-  const lost = step.graph.get(key)
-  if (lost?.type !== 'UnreadableHome') return
+  const lost = unreadableAt(step, key)
+  if (lost === undefined) return
   const askedAt = clusterOf(step.graph, cluster)?.now ?? 0
   step.graph.put(key, { ...lost, askedAt, dueAt: 0 })
   const { partition: own, partitions } = step.at
   noteToOthers(step, cluster, { type: 'NotesLost', cluster, partition: own })
-  for (let to = 0; to < partitions; to++) if (to !== own) retellTo(step, cluster, to)
+  for (let to = 0; to < partitions; to++) retellTo(step, cluster, to)
 }
 
 export function notesLost(step: Step, { cluster, partition }: NotesLost): void {
@@ -64,18 +84,22 @@ export function notesLost(step: Step, { cluster, partition }: NotesLost): void {
 
 function retellTo(step: Step, cluster: ClusterId, to: number): void {
   const { partition: own, partitions } = step.at
+  const home = partitionOf(homeOf(cluster, ''), partitions)
+  // A home tells itself of its shares, too.
+  if (to === home) enqueue(step, { work: 'shares', cluster })
+  if (to === own) return
   const breaker = openBreakerOf(step.graph, cluster)
   if (breaker !== undefined) {
     const { openedAt, because } = breaker
     noteTo(step, to, cluster, { type: 'BreakerOpened', cluster, openedAt, because })
   }
   // Others ask for what they need of owners, and answer what is told again.
-  if (partitionOf(homeOf(cluster, ''), partitions) !== own) return
+  if (own !== home) return
   enqueue(step, { work: 'owners', cluster, uid: String(to) })
   enqueue(step, { work: 'definitions', cluster, uid: String(to) })
 }
 
-/** `key`: of an interest or a definition. */
+/** `key`: of an interest, a definition or a kind. */
 export function retell(step: Step, { work, cluster, uid }: Work, key: string): void {
   const value = step.graph.get(key)
   const to = Number(uid)
@@ -87,5 +111,9 @@ export function retell(step: Step, { work, cluster, uid }: Work, key: string): v
   if (work === 'definitions' && value?.type === 'Definition') {
     const about = { type: 'DefinitionDeleted', cluster, name: lastPart(key) } as const
     for (const span of value.spans) noteTo(step, to, cluster, { ...about, ...span })
+  }
+  if (work === 'shares') {
+    const kind = groupKindIn(key)
+    if (step.graph.get(shareKey(cluster, kind)) !== undefined) tellShareSoon(step, cluster, kind)
   }
 }

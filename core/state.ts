@@ -248,6 +248,7 @@ export type WorkType =
   | 'tickets'
   | 'owners'
   | 'definitions'
+  | 'shares'
 
 /** `agenda/<number>`: work that fans out, taken a page at a time. */
 export interface Work {

@@ -27,7 +27,7 @@ import { drop } from './outcome.ts'
 import { clusterOfHome } from './partition.ts'
 import { FOLD_VERSION } from './policy.ts'
 import { formerAfter } from './protection.ts'
-import { noteUnreadable } from './retelling.ts'
+import { clusterBegins, noteUnreadable } from './retelling.ts'
 import { currentCluster } from './sighting.ts'
 import type { ClusterState, Kind, KindPhase } from './state.ts'
 
@@ -52,6 +52,7 @@ export function watcherStarted(step: Step, event: WatcherStarted): void {
     nextDue: state?.nextDue ?? Number.MAX_SAFE_INTEGER,
     pulses: state?.pulses ?? [],
   })
+  if (state === undefined) clusterBegins(step, event.cluster)
 }
 
 export function heartbeat(step: Step, event: Heartbeat): void {

@@ -44,6 +44,7 @@ import {
   definitionsPrefix,
   duePrefix,
   edgesPrefix,
+  groupKindIn,
   heldPrefix,
   interestKey,
   interestsPrefix,
@@ -160,6 +161,7 @@ function prefixOf(work: Work): string {
     case 'timers':
       return duePrefix(work.cluster)
     case 'relist':
+    case 'shares':
       return kindsPrefix(work.cluster)
     case 'rulings':
       return heldPrefix(work.cluster)
@@ -211,8 +213,7 @@ function lookAtOne(step: Step, work: Work, key: string): void {
       return
     }
     case 'relist': {
-      const [group = '', kind = ''] = key.slice(key.lastIndexOf('/') + 1).split(',')
-      const groupKind = { group: decodeURIComponent(group), kind: decodeURIComponent(kind) }
+      const groupKind = groupKindIn(key)
       const phase = kindOf(step.graph, work.cluster, groupKind)?.phase
       const isListed = phase === 'synced' || phase === 'unsynced'
       if (isListed) askRelist(step, work.cluster, groupKind, 'a record was unreadable')
@@ -230,6 +231,7 @@ function lookAtOne(step: Step, work: Work, key: string): void {
       return ruleOn(step, work.cluster, last)
     case 'owners':
     case 'definitions':
+    case 'shares':
       return retell(step, work, key)
     case 'missing':
     case 'missed':

@@ -438,8 +438,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/judge.ts',
-        from: "if (unreadable?.type !== 'UnreadableHome') return []",
-        to: "if (unreadable?.type !== 'UnreadableHome' || state.epoch >= 0) return []",
+        from: 'if (unreadableAt < 0n) return []',
+        to: 'if (unreadableAt < 0n || state.epoch >= 0) return []',
       },
     ],
     by: {

@@ -644,6 +644,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
       tickets: 1,
       owners: 1,
       definitions: 1,
+      shares: 1,
     }),
     cluster: text,
     kind: maybe(record(groupKind)),
