@@ -41,13 +41,13 @@ class Loop {
   #epoch = 1
   #clusterEpoch = 1
 
-  constructor(partitions: number) {
+  constructor(partitions: number, isLost: () => boolean = () => false) {
     const onRemoved = (object: ObjectMeta, command: Command | null): void => {
       const why = command === null ? '' : objection(this.cluster.objects.values(), object)
       if (why !== '') this.objections.push(`${object.uid} goes: ${why}`)
     }
     this.cluster = new ModelCluster(onRemoved, () => {}, partitions)
-    this.folders = folders(partitions, (uid) => this.#namespaces.get(uid) ?? '')
+    this.folders = folders(partitions, (uid) => this.#namespaces.get(uid) ?? '', isLost)
     this.#start()
     const policy = policyFor('enforce', 'parity')
     this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
@@ -228,14 +228,17 @@ function run(
   turns: readonly (readonly number[])[],
   jolts: readonly (Jolt | null)[],
   partitions: number,
+  isLost: () => boolean = () => false,
 ): Loop {
-  const loop = new Loop(partitions)
+  let isQuiet = false
+  const loop = new Loop(partitions, () => !isQuiet && isLost())
   for (const [serial, action] of actions.entries()) {
     act(loop.cluster, action, serial)
     const jolt = jolts[serial % jolts.length] ?? null
     if (jolt !== null) loop.jolt(jolt)
     for (const choice of turns[serial % turns.length] ?? []) loop.turn(choice)
   }
+  isQuiet = true
   loop.quiet(200)
   for (const each of loop.folders.all) each.commit()
   return loop
@@ -272,6 +275,23 @@ test('nothing wrong goes, and nothing loses an owner that nobody deletes, when a
     fc.property(lives, anyTurns, joltsOf(wild), partitions, (actions, turns, jolts, count) => {
       const loop = run(actions, turns, jolts, count)
       deepEqual(loop.objections, [])
+      for (const { state } of loop.folders.all) deepEqual(check(state), [])
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+test('nothing wrong goes, and what must go goes, where what partitions tell each other cannot be read', () => {
+  const lives = life({ hasOrphaning: true, hasKindsGone: false, maxLength: 30 })
+  const many = fc.integer({ min: 2, max: 4 })
+  const losses = fc.array(fc.boolean(), { minLength: 1, maxLength: 20 })
+  const times = fc.tuple(many, losses)
+  fc.assert(
+    fc.property(lives, anyTurns, joltsOf(calm), times, (actions, turns, jolts, [count, lost]) => {
+      let told = 0
+      const loop = run(actions, turns, jolts, count, () => lost[told++ % lost.length] === true)
+      deepEqual(loop.objections, [])
+      deepEqual(leftovers(loop.cluster.objects), [])
       for (const { state } of loop.folders.all) deepEqual(check(state), [])
     }),
     { numRuns: RUNS },

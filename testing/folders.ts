@@ -25,8 +25,12 @@ export interface Folders {
   readonly waiting: number
 }
 
-/** `namespaceOf`: of an object that a batch of versions names by uid. */
-export function folders(partitions: number, namespaceOf: (uid: Uid) => string): Folders {
+/** `namespaceOf`: of an object that a batch of versions names by uid. `isLost`: whether the note that is told now cannot be read where it goes. */
+export function folders(
+  partitions: number,
+  namespaceOf: (uid: Uid) => string,
+  isLost: () => boolean = () => false,
+): Folders {
   const all = Array.from({ length: partitions }, (_, each) => folder(1, each, partitions))
   const logs: [Event, number][][] = all.map(() => [])
   const times: number[] = all.map(() => 0)
@@ -34,7 +38,7 @@ export function folders(partitions: number, namespaceOf: (uid: Uid) => string): 
   const toLose = new Set<Event['type']>()
 
   function asRead({ key, event }: Note): Event {
-    if (!toLose.delete(event.type)) return event
+    if (!toLose.delete(event.type) && !isLost()) return event
     return { type: 'Unreadable', home: key, reason: 'garbage' }
   }
 
