@@ -54,7 +54,7 @@ class Rig extends ToldFolders {
     }
   }
 
-  foldAll(): void {
+  override foldAll(): void {
     while (this.folders.waiting > 0) {
       for (let partition = 0; partition < this.partitions; partition++) this.fold(partition)
     }

@@ -110,12 +110,6 @@ class TwoHomes extends ToldFolders {
     return this.families.flatMap((family) => family.slice(gone).map(({ owner }) => owner))
   }
 
-  foldAll(): void {
-    while (this.folders.waiting > 0) {
-      for (const each of this.folders.all.keys()) this.folders.foldNext(each)
-    }
-  }
-
   /** Of the first dependent in each. */
   verdicts(): string[] {
     return this.families.map(([first]) => {

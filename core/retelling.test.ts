@@ -13,6 +13,7 @@ import { show, World } from '../testing/story.ts'
 import { ToldFolders } from '../testing/told-folders.ts'
 import { openBreakerOf } from './breaker.ts'
 import type { Event } from './event.ts'
+import type { ObjectMeta } from './object.ts'
 import { partitionOfObject } from './partition.ts'
 import { policyFor } from './policy.ts'
 
@@ -137,49 +138,41 @@ test('nothing is kept of an owner whose last dependent could not say that it wen
   deepEqual(world.keysOf('pv-x', ['Interest', 'Owner']), [])
 })
 
-test('a breaker that one partition opened is open in those that could not read that', () => {
-  const told = new ToldFolders(PARTITIONS, policyFor('enforce', 'guarded'))
-  const foldAll = (): void => {
-    while (told.folders.waiting > 0)
-      for (const each of told.folders.all.keys()) told.folders.foldNext(each)
-  }
-  const owners = Array.from({ length: 130 }, (_, each) => {
+/** Owners with a dependent each, in many namespaces. */
+function families(told: ToldFolders, count: number): ObjectMeta[] {
+  return Array.from({ length: count }, (_, each) => {
     const owner = told.put(`rs/r${each} in n${each % 24}`)
     told.put(`pod/p${each} in n${each % 24} <- rs/r${each}`)
     return owner
   })
+}
+
+test('a breaker that one partition opened is open in those that could not read that', () => {
+  const told = new ToldFolders(PARTITIONS, policyFor('enforce', 'guarded'))
+  const owners = families(told, 130)
   told.relist('rs', owners)
-  foldAll()
+  told.foldAll()
   told.folders.loseNext('BreakerOpened')
   for (const owner of owners.slice(0, 120)) told.remove(owner)
-  foldAll()
+  told.foldAll()
   told.beat(5_000)
-  foldAll()
+  told.foldAll()
   told.beat(10_000)
-  foldAll()
+  told.foldAll()
   for (const { graph } of told.folders.all)
     match(openBreakerOf(graph, 'c')?.because ?? '', /were deleted/)
 })
 
 test('a share of a kind that its home could not read, its own or not, opens the breaker all the same', () => {
   const told = new ToldFolders(3, policyFor('enforce', 'guarded'))
-  const foldAll = (): void => {
-    while (told.folders.waiting > 0) {
-      for (const each of told.folders.all.keys()) told.folders.foldNext(each)
-    }
-  }
-  const owners = Array.from({ length: 180 }, (_, each) => {
-    const owner = told.put(`rs/r${each} in n${each % 24}`)
-    told.put(`pod/p${each} in n${each % 24} <- rs/r${each}`)
-    return owner
-  })
+  const owners = families(told, 180)
   told.relist('rs', owners)
-  foldAll()
+  told.foldAll()
   told.folders.loseNext('KindShare')
   for (const owner of owners.slice(0, 130)) told.remove(owner)
   for (let beats = 0; beats < 5; beats++) {
     told.beat(5_000)
-    foldAll()
+    told.foldAll()
   }
   for (const { graph } of told.folders.all) {
     match(openBreakerOf(graph, 'c')?.because ?? '', /were deleted/)

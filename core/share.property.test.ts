@@ -22,11 +22,9 @@ class Rig extends ToldFolders {
     this.#turns = turns
   }
 
-  foldAll(): void {
+  override foldAll(): void {
     for (const turn of this.#turns) this.folders.foldNext(turn % this.partitions)
-    while (this.folders.waiting > 0) {
-      for (let each = 0; each < this.partitions; each++) this.folders.foldNext(each)
-    }
+    super.foldAll()
   }
 
   /** Its verdict and evidence. */

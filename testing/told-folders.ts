@@ -42,6 +42,13 @@ export class ToldFolders {
     this.folders.append(event, this.now)
   }
 
+  /** Each partition in turn, until nothing is left. */
+  foldAll(): void {
+    while (this.folders.waiting > 0) {
+      for (const partition of this.folders.all.keys()) this.folders.foldNext(partition)
+    }
+  }
+
   put(text: string): ObjectMeta {
     const seen = object(text, String(++this.#version))
     this.tell({ type: 'ObjectAdded', cluster: CLUSTER, epoch: 1, sync: null, object: seen })
