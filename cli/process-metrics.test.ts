@@ -1,27 +1,69 @@
-/** What metrics say of clusters: each series is of one cluster. */
-import { equal, match } from 'node:assert/strict'
+/** docs/metrics.md and the endpoint agree: names, types, labels and meanings, over a playground in which something is going on. */
+import { deepEqual } from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { createMetrics } from '../runtime/metrics.ts'
-import type { Census } from '../services/graph/census.ts'
-import { NONE_BLOCKED, NONE_HELD } from '../services/graph/tally.ts'
-import { registerGraph } from './process-metrics.ts'
+import { eventually } from '../testing/eventually.ts'
+import { startKinfold } from '../testing/kinfold-command.ts'
 
-const NAMES: Readonly<Record<string, string>> = { 'id-1': 'prod', 'id-2': 'prod', 'id-3': 'dev' }
+const DOCUMENT = join(import.meta.dirname, '..', 'docs', 'metrics.md')
+/** OpenTelemetry's. */
+const NOT_OURS = 'target_info'
 
-test('clusters of one name have series of their own', async () => {
-  const census: Census = {
-    counts: () =>
-      Object.keys(NAMES).map((cluster, at) => ({
-        ...{ cluster, edges: at + 1, dangling: 0, held: NONE_HELD },
-        blocked: { unresolvable: NONE_BLOCKED, held: NONE_BLOCKED, refused: NONE_BLOCKED },
-        ...{ isBreakerOpen: false, isPaused: false },
-      })),
-  }
-  await using metrics = createMetrics('0')
-  registerGraph(metrics.meter, { tasks: [] }, census, (id) => NAMES[id] ?? id)
-  const text = await metrics.scrape()
-  match(text, /^kinfold_edges\{cluster="prod \(id-1\)".*\} 1$/m)
-  match(text, /^kinfold_edges\{cluster="prod \(id-2\)".*\} 2$/m)
-  match(text, /^kinfold_edges\{cluster="dev".*\} 3$/m)
-  equal(text.match(/^kinfold_paused\{/gm)?.length, 3)
+/** The playground looks for none. */
+const ONLY_WITH_A_LOCK = 'kinfold_lock'
+
+test('what is served is documented, and what is documented is served', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'kinfold-metrics-'))
+  t.after(() => rmSync(data, { recursive: true, force: true }))
+  const { child, ended } = startKinfold(['playground', '--http', '127.0.0.1:0', '--data', data])
+  t.after(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  const documented = rowsOf(readFileSync(DOCUMENT, 'utf8')).filter(
+    (row) => !row.startsWith(`${ONLY_WITH_A_LOCK} | `),
+  )
+  let served: readonly string[] = []
+  await eventually('as many metrics are served as are documented', async () => {
+    const { url } = JSON.parse(readFileSync(join(data, 'http.json'), 'utf8')) as { url: string }
+    served = servedIn(await (await fetch(`${url}/metrics`)).text())
+    return served.length >= documented.length || `${served.length} of ${documented.length}`
+  })
+  deepEqual(served.toSorted(), documented.toSorted())
 })
+
+/** As `name | type | labels | meaning`. */
+function rowsOf(document: string): readonly string[] {
+  return document
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => {
+      const cells = line.split('|').slice(1, -1)
+      const [name, type, labels, meaning] = cells.map((cell) => cell.trim().replaceAll('`', ''))
+      return [name, type, labels, meaning].join(' | ')
+    })
+}
+
+/** Only metrics that have a series: labels stand there. */
+function servedIn(text: string): readonly string[] {
+  const lines = text.split('\n')
+  const about = (what: string): Map<string, string> =>
+    new Map(
+      lines
+        .filter((line) => line.startsWith(`# ${what} `))
+        .map((line) => line.slice(what.length + 3))
+        .map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]),
+    )
+  const types = about('TYPE')
+  return [...about('HELP')].flatMap(([name, meaning]) => {
+    const type = types.get(name)
+    const series = type === 'histogram' ? `${name}_bucket{` : `${name}{`
+    const first = lines.find((line) => line.startsWith(series))
+    if (first === undefined || name === NOT_OURS) return []
+    const keys = [...first.matchAll(/(\w+)="/g)].map(([, key]) => key)
+    const labels = keys.filter((key) => key !== 'otel_scope_name').join(', ')
+    return [`${name} | ${type} | ${labels} | ${meaning}`]
+  })
+}
