@@ -7,6 +7,7 @@
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { CopyArguments } from './copy-process.ts'
 import type { FoldArguments, FoldLine } from './fold-process.ts'
 import type { Field, Turn } from './kafka-field.ts'
 import { fill, say, startField } from './kafka-field.ts'
@@ -33,7 +34,8 @@ export interface FoldOptions extends Readonly<Record<string, number>> {
   readonly streams: number
 }
 
-const CONTENDERS = ['one process', 'two processes', 'Kafka Streams'] as const
+/** `two only writing` write what a fold of ours does, with our log and our store, and fold nothing (copy-process.ts). */
+const CONTENDERS = ['one process', 'two processes', 'two only writing', 'Kafka Streams'] as const
 type ContenderName = (typeof CONTENDERS)[number]
 
 interface Look {
@@ -67,6 +69,7 @@ interface Runner extends AsyncDisposable {
 }
 
 const PROCESS = fileURLToPath(new URL('fold-process.ts', import.meta.url))
+const COPY_PROCESS = fileURLToPath(new URL('copy-process.ts', import.meta.url))
 /** For Node itself, such as a profiler's. */
 const NODE_ARGS = (process.env['KINFOLD_BENCH_NODE_ARGS'] ?? '').split(' ').filter(Boolean)
 
@@ -77,7 +80,7 @@ export async function benchFold(options: FoldOptions): Promise<Report> {
   const measured: Measured[] = []
   let written: Written | undefined
   for (let round = 0; round < options.rounds; round++) {
-    // What Kafka Streams is to write is known from the first turn of ours.
+    // What others are to write is known from the first turn of ours.
     const start = round % contenders.length
     for (const name of [...contenders.slice(start), ...contenders.slice(0, start)]) {
       await using turn = await field.turn(
@@ -88,12 +91,15 @@ export async function benchFold(options: FoldOptions): Promise<Report> {
       const runner =
         name === 'Kafka Streams'
           ? await runStreams(field, turn, streamsFolder, shapesOf(written))
-          : await runOurs(field, turn, ends, name === 'one process' ? 1 : 2, options)
+          : name === 'two only writing'
+            ? await runCopies(field, turn, ends, shapesOf(written))
+            : await runOurs(field, turn, ends, name === 'one process' ? 1 : 2, options)
       const events = ends.reduce((sum, end) => sum + end, 0)
       const result = await measure(field, runner, { contender: name, round, events })
       measured.push(result)
       say(`${name}, round ${round + 1}: ${rounded(result.perSecond)} events/s`)
-      if (name !== 'Kafka Streams') written ??= await writtenBy(turn.log, options.events)
+      if (name === 'one process' || name === 'two processes')
+        written ??= await writtenBy(turn.log, options.events)
     }
   }
   const tables = [speeds(measured, contenders)]
@@ -101,10 +107,15 @@ export async function benchFold(options: FoldOptions): Promise<Report> {
   return { bench: 'fold', options, machine: machine(), tables, measured: { measured, written } }
 }
 
+/** One who writes alone is there where all of ours are, or Streams. */
 function contendersOf({ processes, streams }: FoldOptions): readonly ContenderName[] {
-  return CONTENDERS.filter((_, index) => {
-    return index === 2 ? streams > 0 : processes === 0 || processes === index + 1
-  })
+  const takesPart: Readonly<Record<ContenderName, boolean>> = {
+    'one process': processes === 0 || processes === 1,
+    'two processes': processes === 0 || processes === 2,
+    'two only writing': processes === 0 || streams > 0,
+    'Kafka Streams': streams > 0,
+  }
+  return CONTENDERS.filter((name) => takesPart[name])
 }
 
 async function measure(
@@ -170,10 +181,41 @@ async function runOurs(
   processes: number,
   { index }: FoldOptions,
 ): Promise<Runner> {
+  return await started(ends, processes, async (number, own) => {
+    return await startOurs(field, turn, `graph-${number}`, own, index > 0)
+  })
+}
+
+async function runCopies(
+  { brokers }: Field,
+  { application, directory }: Turn,
+  ends: readonly number[],
+  shapes: Shapes,
+): Promise<Runner> {
+  return await started(ends, 2, async (number, partitions) => {
+    const name = `copy-${number}`
+    const given: CopyArguments = {
+      ...{ brokers, application, partitions, shapes, withIndex: false },
+      directory: join(directory, name),
+    }
+    return await startSpoken<FoldLine>({
+      name: `the process ${name}`,
+      binary: process.execPath,
+      args: [...NODE_ARGS, COPY_PROCESS, JSON.stringify(given)],
+    })
+  })
+}
+
+/** Processes that share the partitions. */
+async function started(
+  ends: readonly number[],
+  processes: number,
+  start: (number: number, own: readonly number[]) => Promise<Spoken<FoldLine>>,
+): Promise<Runner> {
   const all = await Promise.all(
     Array.from({ length: processes }, async (_, number) => {
       const own = ends.map((_end, partition) => partition).filter((p) => p % processes === number)
-      return await startOurs(field, turn, `graph-${number}`, own, index > 0)
+      return await start(number, own)
     }),
   )
   return {
@@ -217,7 +259,8 @@ async function runStreams(
 
 /** What the program beside ours is to write, for an event. */
 function shapesOf(written: Written | undefined): Shapes {
-  if (written === undefined) throw new Error('Kafka Streams takes its turn after one of ours')
+  if (written === undefined)
+    throw new Error('what others are to write is known after a turn of ours')
   const { keys, topics } = written
   const [changes, lineage, history, commands] = [
     topics.changelog,

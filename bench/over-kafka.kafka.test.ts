@@ -17,11 +17,12 @@ suite('the benchmarks over Kafka', { skip: skip ?? false }, () => {
     ok(print(report).includes('| Kinfold '))
   })
 
-  test('both ways of folding fold all events', async () => {
+  test('both ways of folding fold all events, and who only writes takes all', async () => {
     const options = { events: 6_000, living: 300, index: 0, processes: 0 }
     const report = await benchFold({ ...OURS, ...options })
     const { measured } = report.measured as { measured: readonly unknown[] }
-    equal(measured.length, 2)
+    equal(measured.length, 3)
     ok(print(report).includes('| two processes '))
+    ok(print(report).includes('| two only writing '))
   })
 })

@@ -34,6 +34,7 @@ import {
   TURN_MS,
 } from './config.ts'
 import { checkFoldVersion } from './fold-version.ts'
+import type { InTurn } from './in-turn.ts'
 import { lost, restore } from './restore.ts'
 import type { ClusterTally } from './tally.ts'
 import { Tally } from './tally.ts'
@@ -46,6 +47,8 @@ export interface TaskOptions {
   readonly clock: Clock
   /** `NEAR` unless given. */
   readonly pace?: Pace | undefined
+  /** Shared by the tasks of a process: of those that are behind one folds at a time, so that one batch is in memory and not one of each. */
+  readonly behind?: InTurn
   readonly observe?: TaskObserver
   /** Awaited whenever the task was taken over and its store is up to date, before it folds. */
   readonly restored?: () => Promise<void>
@@ -166,8 +169,9 @@ export class Task {
     const page = await log.read('events', partition, position, options, signal)
     this.#end = await this.#endAfter(page)
     let at = 0
+    const isBehind = this.#end - position >= READ_LIMIT
     while (at < page.entries.length) {
-      at = await this.#foldSome(batch, page.entries, at)
+      at = await this.#foldInTurn(batch, page.entries, at, isBehind, signal)
       await this.#commit(owned, batch, page.entries[at - 1])
     }
     const tookAll = page.entries.length > 0 && page.entries.length < READ_LIMIT
@@ -181,6 +185,22 @@ export class Task {
     if (page.entries.length === 0 || clock.monotonicMs() < this.#lookAt) return known
     this.#lookAt = clock.monotonicMs() + END_EVERY_MS
     return (await log.bounds('events', partition)).end
+  }
+
+  /** Who is behind waits for its turn. Who is not has little to do, and waits for nobody. */
+  async #foldInTurn(
+    batch: Batch,
+    entries: readonly Entry[],
+    from: number,
+    isBehind: boolean,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { behind } = this.#options
+    if (!isBehind || behind === undefined) return await this.#foldSome(batch, entries, from)
+    return await behind(async () => {
+      signal.throwIfAborted()
+      return await this.#foldSome(batch, entries, from)
+    })
   }
 
   /** Folds until the batch is full; returns the index of the first entry that is not in it. */
