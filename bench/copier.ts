@@ -1,29 +1,51 @@
 /**
  * Writes for each event of a partition as much as a fold does, and folds nothing: for copy-process.ts.
  *
- * What must stay true: sizes, numbers and looks are those of the Kafka Streams program (peers/streams), which does the same.
+ * What must stay true: sizes, numbers and looks are those of the Kafka Streams program (peers/streams), which does the same; outputs go to the partitions of
+ * their keys, as those of both do.
  */
+import { partitionOf } from '../core/partition.ts'
 import type { Produced, TaskLog, Topic } from '../ports/log.ts'
 import type { Store, StoreChange } from '../ports/store.ts'
 import type { Shape, Shapes } from './streams-peer.ts'
 
 export interface CopierOptions {
-  readonly partition: number
+  /** Of events, and of every output. */
+  readonly partitions: number
   readonly owned: TaskLog
   readonly store: Store
   readonly shapes: Shapes
 }
 
+interface Output {
+  readonly topic: Topic
+  readonly partition: number
+  readonly records: Produced[]
+}
+
 const OUTPUTS = ['lineage', 'history', 'commands'] as const
+
+/** Different keys, again and again. */
+class Keys {
+  readonly #most: number
+  #number = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  next(bytes: number): string {
+    return keyOf(this.#number++ % this.#most, bytes)
+  }
+}
 
 /** What is to be written: as many as were due. */
 class Due {
   readonly #shape: Shape
-  readonly #keys: number
+  readonly #keys: Keys
   #due = 0
-  #number = 0
 
-  constructor(shape: Shape, keys: number) {
+  constructor(shape: Shape, keys: Keys) {
     this.#shape = shape
     this.#keys = keys
   }
@@ -32,29 +54,29 @@ class Due {
   *records(event: Uint8Array): Iterable<{ key: string; value: Uint8Array }> {
     const { perEvent, keyBytes, valueBytes } = this.#shape
     for (this.#due += perEvent; this.#due >= 1; this.#due--) {
-      const key = keyOf(this.#number++ % this.#keys, Math.round(keyBytes))
+      const key = this.#keys.next(Math.round(keyBytes))
       yield { key, value: filled(event, Math.round(valueBytes)) }
     }
   }
 }
 
 export class Copier {
-  readonly #partition: number
+  readonly #partitions: number
   readonly #owned: TaskLog
   readonly #store: Store
   readonly #changes: Due
   readonly #outputs: readonly { readonly topic: Topic; readonly due: Due }[]
-  readonly #written = new Map<Topic, Produced[]>(OUTPUTS.map((topic) => [topic, []]))
+  readonly #written = new Map<string, Output>()
   #changed: { key: string; value: Uint8Array }[] = []
   position = 0n
 
-  constructor({ partition, owned, store, shapes }: CopierOptions) {
-    const { changes, keys } = shapes
-    this.#partition = partition
+  constructor({ partitions, owned, store, shapes }: CopierOptions) {
+    const written = new Keys(shapes.keys)
+    this.#partitions = partitions
     this.#owned = owned
     this.#store = store
-    this.#changes = new Due(changes, keys)
-    this.#outputs = OUTPUTS.map((topic) => ({ topic, due: new Due(shapes[topic], keys) }))
+    this.#changes = new Due(shapes.changes, new Keys(shapes.keys))
+    this.#outputs = OUTPUTS.map((topic) => ({ topic, due: new Due(shapes[topic], written) }))
   }
 
   get keys(): number {
@@ -68,22 +90,26 @@ export class Copier {
       this.#changed.push(change)
     }
     for (const { topic, due } of this.#outputs) {
-      this.#written.get(topic)?.push(...due.records(event))
+      for (const record of due.records(event)) this.#write(topic, record)
     }
     this.position = offset + 1n
   }
 
+  #write(topic: Topic, record: Produced): void {
+    const partition = partitionOf(record.key, this.#partitions)
+    const name = `${topic}/${partition}`
+    const output = this.#written.get(name) ?? { topic, partition, records: [] }
+    this.#written.set(name, output)
+    output.records.push(record)
+  }
+
   async commit(): Promise<void> {
     const changelog = this.#changed
-    const outputs = [...this.#written].map(([topic, records]) => {
-      return { topic, partition: this.#partition, records }
-    })
-    const filled = outputs.filter(({ records }) => records.length > 0)
-    const end = await this.#owned.commit({ changelog, outputs: filled })
+    const end = await this.#owned.commit({ changelog, outputs: [...this.#written.values()] })
     const changes: StoreChange[] = changelog.map(({ key, value }) => [key, value])
     await this.#store.write(changes, { changelog: end, position: this.position })
     this.#changed = []
-    for (const topic of OUTPUTS) this.#written.set(topic, [])
+    this.#written.clear()
   }
 }
 

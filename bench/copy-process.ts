@@ -60,7 +60,7 @@ async function copy(from: Log, partition: number): Promise<void> {
     identity: 'bench',
   })
   await using owned = await from.openTask(partition)
-  const copier = new Copier({ partition, owned, store, shapes })
+  const copier = new Copier({ partitions: from.partitions('events'), owned, store, shapes })
   for (;;) {
     const limits = { limit: READ_LIMIT, waitMs: READ_WAIT_MS }
     const { entries } = await from.read('events', partition, copier.position, limits, signal)

@@ -1,18 +1,20 @@
 /** How often a task commits: at once after a silence, in steps while events trickle in, without a pause while there is a backlog. */
-import { deepEqual, ok } from 'node:assert/strict'
-import { test } from 'node:test'
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
+import { placeAll } from '../../adapters/memory/placement.ts'
 import type { Event } from '../../core/event.ts'
 import { appendAll, codec, emptyStore, eventsOf } from '../../testing/task-rig.ts'
 import { FAR, type Pace, READ_LIMIT } from './config.ts'
-import { inTurn } from './in-turn.ts'
+import { createGraph } from './graph.ts'
+import { DEFAULT_RETENTION } from './retention.ts'
 import { Task } from './task.ts'
 
 const EVENT: Event = eventsOf([])[0]!
 
 /** Tells of each commit how many records it held. */
-async function committing(pace: Pace, t: { after(work: () => void): void }) {
+async function committing(pace: Pace, t: TestContext) {
   const clock = new ManualClock()
   const log = new MemoryLog({ partitions: 1, clock })
   const commits: number[] = []
@@ -44,7 +46,7 @@ test('the first event after a silence is committed at once, those behind it toge
 })
 
 test('a page that is full is followed by the next one at once', async (t) => {
-  const { clock, log, commits } = await committing({ batchMs: 1_000, gatherMs: 50 }, t)
+  const { clock, log, commits } = await committing({ ...FAR, batchMs: 1_000 }, t)
   await appendAll(log, [EVENT])
   await clock.advance(0)
   await appendAll(
@@ -55,8 +57,8 @@ test('a page that is full is followed by the next one at once', async (t) => {
   deepEqual(commits, [1, READ_LIMIT, 1])
 })
 
-/** Two tasks of one process; tells of which partition each event was, in the order in which they were folded, and of how many each commit. */
-async function sharing(told: readonly [number, number], t: { after(work: () => void): void }) {
+/** Both partitions of one process; tells of which each event was, in the order in which they were folded. */
+async function sharing(told: readonly [number, number], pace: Pace, t: TestContext) {
   const clock = new ManualClock()
   const log = new MemoryLog({ partitions: 2, clock })
   for (const [partition, count] of told.entries()) {
@@ -64,26 +66,51 @@ async function sharing(told: readonly [number, number], t: { after(work: () => v
     await appendAll(log, events, partition)
   }
   const folded: number[] = []
-  const behind = inTurn()
+  const graph = createGraph({
+    ...{ log, codec, clock, pace, retention: DEFAULT_RETENTION, placement: placeAll(2) },
+    openStore: async () => emptyStore(),
+    observe: { folded: (_event, { partition }) => void folded.push(partition) },
+  })
   const stop = new AbortController()
   t.after(() => stop.abort())
-  for (const partition of [0, 1]) {
-    const observe = { folded: () => void folded.push(partition) }
-    const options = { log, codec, store: emptyStore(), partition, clock, pace: FAR, observe }
-    new Task({ ...options, behind }).run(stop.signal).catch(() => undefined)
-  }
+  graph.run('', stop.signal).catch(() => undefined)
   await clock.advance(0)
-  return folded
+  const changes = folded.filter((partition, at) => at > 0 && partition !== folded[at - 1])
+  return { folded, changes: changes.length }
 }
 
 test('of tasks that are behind one folds at a time', async (t) => {
-  const folded = await sharing([READ_LIMIT, READ_LIMIT], t)
-  const changes = folded.filter((partition, at) => at > 0 && partition !== folded[at - 1])
-  deepEqual([folded.length, changes], [2 * READ_LIMIT, [1]])
+  const { folded, changes } = await sharing([READ_LIMIT, READ_LIMIT], FAR, t)
+  deepEqual([folded.length, changes], [2 * READ_LIMIT, 1])
+})
+
+test('a turn ends with its batch, and not with its page', async (t) => {
+  const { folded, changes } = await sharing([READ_LIMIT, READ_LIMIT], { ...FAR, turnMs: 0 }, t)
+  deepEqual([folded.length, changes], [2 * READ_LIMIT, 2 * READ_LIMIT - 1])
 })
 
 test('who is not behind waits for nobody who is', async (t) => {
-  const folded = await sharing([READ_LIMIT, 2], t)
+  const { folded } = await sharing([READ_LIMIT, 2], FAR, t)
+  equal(folded.length, READ_LIMIT + 2)
   const last = folded.lastIndexOf(1)
   ok(last < READ_LIMIT, `folded after ${last} of the other`)
+})
+
+test('a task that is taken away lets go after the batch in hand', async (t) => {
+  const clock = new ManualClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  await appendAll(log, [EVENT, EVENT, EVENT])
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const commits: number[] = []
+  const committed = (records: number): void => {
+    commits.push(records)
+    stop.abort()
+  }
+  const pace = { ...FAR, batchMs: 0 }
+  const options = { log, codec, store: emptyStore(), partition: 0, clock, pace }
+  const running = new Task({ ...options, observe: { committed } }).run(stop.signal)
+  await clock.advance(0)
+  await running
+  deepEqual(commits, [1])
 })

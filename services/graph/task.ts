@@ -196,15 +196,23 @@ export class Task {
     signal: AbortSignal,
   ): Promise<number> {
     const { behind } = this.#options
-    if (!isBehind || behind === undefined) return await this.#foldSome(batch, entries, from)
+    signal.throwIfAborted()
+    if (!isBehind || behind === undefined) {
+      return await this.#foldSome(batch, entries, from, this.#pace.batchMs)
+    }
     return await behind(async () => {
       signal.throwIfAborted()
-      return await this.#foldSome(batch, entries, from)
+      return await this.#foldSome(batch, entries, from, this.#pace.turnMs)
     })
   }
 
   /** Folds until the batch is full; returns the index of the first entry that is not in it. */
-  async #foldSome(batch: Batch, entries: readonly Entry[], from: number): Promise<number> {
+  async #foldSome(
+    batch: Batch,
+    entries: readonly Entry[],
+    from: number,
+    mostMs: number,
+  ): Promise<number> {
     const { clock, observe } = this.#options
     const began = clock.monotonicMs()
     let turnAt = began + TURN_MS
@@ -221,7 +229,7 @@ export class Task {
       observe?.folded?.(event, at, outcome)
       index += 1
       const isFull = batch.records >= BATCH_RECORDS || batch.keys >= BATCH_KEYS
-      if (isFull || clock.monotonicMs() - began >= this.#pace.batchMs) break
+      if (isFull || clock.monotonicMs() - began >= mostMs) break
       if (clock.monotonicMs() < turnAt) continue
       await clock.sleep(0)
       turnAt = clock.monotonicMs() + TURN_MS
