@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { order, selectorParams, serverOf } from './client.ts'
+import { ask, order, selectorParams, serverOf } from './client.ts'
 
 async function listening(t: TestContext, server: HttpServer): Promise<string> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -71,3 +71,22 @@ test('an order that is not answered within ten seconds says so, and that it may 
   t.mock.timers.tick(10_000)
   await refused
 })
+
+for (const [status, ofQuestion, ofOrder] of [
+  [400, 2, 2],
+  [401, 4, 4],
+  [403, 4, 4],
+  [404, 2, 2],
+  [409, 2, 3],
+  [503, 4, 4],
+] as const) {
+  test(`status ${status} ends a question with exit code ${ofQuestion} and an order with ${ofOrder}`, async (t) => {
+    const server = createServer((_request, response) => {
+      response.statusCode = status
+      response.end(JSON.stringify({ detail: 'as the server says' }))
+    })
+    const at = serverOf({ server: await listening(t, server) })
+    await rejects(ask(at, '/v1/why'), { exitCode: ofQuestion, message: 'as the server says' })
+    await rejects(order(at, '/v1/directives', {}), { exitCode: ofOrder })
+  })
+}

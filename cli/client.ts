@@ -137,7 +137,6 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
 }
 
 export async function ask(server: Server, path: string): Promise<Response> {
-  const exitOf = (status: number): ExitCode => (status < 500 ? EXIT.input : EXIT.failure)
   return await answerOf(server, path, {}, exitOf, ASK_MS)
 }
 
@@ -148,18 +147,20 @@ export async function order(server: Server, path: string, body: object): Promise
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   }
-  const exitOf = (status: number): ExitCode => {
-    if (status === 409) return EXIT.refused
-    return status < 500 && status !== 401 && status !== 403 ? EXIT.input : EXIT.failure
-  }
-  return await answerOf(server, path, init, exitOf, ORDER_MS)
+  const exitOfOrder = (status: number): ExitCode => (status === 409 ? EXIT.refused : exitOf(status))
+  return await answerOf(server, path, init, exitOfOrder, ORDER_MS)
+}
+
+/** Whoever has no rights may have asked in the right words. */
+function exitOf(status: number): ExitCode {
+  return status < 500 && status !== 401 && status !== 403 ? EXIT.input : EXIT.failure
 }
 
 async function answerOf(
   { url, token, instance }: Server,
   path: string,
   init: RequestInit,
-  exitOf: (status: number) => ExitCode,
+  exitCodeOf: (status: number) => ExitCode,
   withinMs: number,
 ): Promise<Response> {
   const headers = {
@@ -188,7 +189,10 @@ async function answerOf(
   }
   if (response.ok) return response
   const body = (await response.json().catch(() => ({}))) as { detail?: string }
-  throw new ExitError(exitOf(response.status), body.detail ?? `${url} answered ${response.status}`)
+  throw new ExitError(
+    exitCodeOf(response.status),
+    body.detail ?? `${url} answered ${response.status}`,
+  )
 }
 
 /** The lines of a stream, as they come. */
