@@ -139,7 +139,7 @@ class Field implements AsyncDisposable {
     const task = new Task({
       ...{ log: field.#log, codec, clock, partition: 0 },
       store: counted(store, field.#reads),
-      pace: { batchMs: Number.POSITIVE_INFINITY, turnMs: Number.POSITIVE_INFINITY, gatherMs: 0 },
+      pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 },
       observe: {
         folded: (_event, _at, { commands }) => void field.#issued.push(...commands),
         committed: (_records, position) => void field.#committed(position),

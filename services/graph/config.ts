@@ -16,18 +16,16 @@ export const BATCH_KEYS = 4_000
 export interface Pace {
   /** A commit gathers what is there for no longer: its first record waits for the last one. Other tasks of the process fold in that time, too. */
   readonly batchMs: number
-  /** The same of a task that is behind by a page or more: of those of a process one folds at a time, each for so long. */
-  readonly turnMs: number
   /** After a commit that took all there was, the next one waits so long for more; the first after a silence does not wait. */
   readonly gatherMs: number
 }
 /** A log in the same process: a commit is a write to one file. */
-export const NEAR: Pace = { batchMs: 40, turnMs: 40, gatherMs: 0 }
+export const NEAR: Pace = { batchMs: 40, gatherMs: 0 }
 /**
- * A log on other machines: a commit is three requests and a marker in every partition that it wrote to, which is most of its cost. Only who has
- * much to do gathers for so long. Of eight tasks that are behind each has its turn again after some 1.6 s, and as long at most until one that is taken away lets go.
+ * A log on other machines: a commit is three requests and a marker in every partition that it wrote to, which is most of its cost. Only who is
+ * behind gathers for so long, and tasks share the time: eight of a process fold for an eighth of it each.
  */
-export const FAR: Pace = { batchMs: 500, turnMs: 200, gatherMs: 50 }
+export const FAR: Pace = { batchMs: 500, gatherMs: 50 }
 /** After folding for so long the event loop gets a turn: calls under way are answered and new ones sent meanwhile. */
 export const TURN_MS = 4
 /** Changelog entries of one write to the store while restoring: all tasks do at once, and what each has in hand is what the collector copies. */

@@ -19,7 +19,6 @@ import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
 import { type Pace, RESIGNED_WAIT_MOST_MS, RESIGNED_WAIT_MS } from './config.ts'
 import { keepControl } from './control-keeper.ts'
-import { inTurn } from './in-turn.ts'
 import type { RetentionConfig } from './retention.ts'
 import { keepTrimmed } from './retention.ts'
 import { Standby } from './standby.ts'
@@ -76,7 +75,6 @@ export function createGraph(parts: GraphParts): Graph {
   const seats = new Map<number, Seat>()
   /** Partitions that were told our policy: once, since another process may have been started with a newer one while this one slept. */
   const told = new Set<number>()
-  const behind = inTurn()
   const { log, codec, clock, observe, placement } = parts
 
   /** For as long as the partition is ours: in one role after the other over the same store, which is opened again if it was taken away in between. */
@@ -110,8 +108,7 @@ export function createGraph(parts: GraphParts): Graph {
     }
     const watching = observe && { observe }
     const { pace } = parts
-    const options = { log, codec, clock, store, partition, restored, pace, behind }
-    const task = new Task({ ...options, ...watching })
+    const task = new Task({ log, codec, clock, store, partition, restored, pace, ...watching })
     seat.work = task
     const { retention, policy } = parts
     const loops = [

@@ -14,7 +14,6 @@ import type { CascadeAnswer, Cascades } from './cascade.ts'
 import type { GraphDump } from './graph-dump.ts'
 import type { Holdings } from './held.ts'
 import type { Named } from './history-index.ts'
-import { type InTurn, inTurn } from './in-turn.ts'
 import type { Planner } from './plan.ts'
 import type { Match, Query, Selector } from './query.ts'
 
@@ -185,14 +184,16 @@ function limitOf(text: string | undefined): number {
 }
 
 /** Runs one after the other; who finds `most` waiting is refused. */
-function queue(most: number): InTurn {
-  const alone = inTurn()
+function queue(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
   return async (work) => {
     if (waiting > most) throw new Problem(429, 'too many plans are being made; ask again later')
     waiting += 1
+    const mine = last.then(work)
+    last = mine.catch(() => undefined)
     try {
-      return await alone(work)
+      return await mine
     } finally {
       waiting -= 1
     }

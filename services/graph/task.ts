@@ -34,7 +34,6 @@ import {
   TURN_MS,
 } from './config.ts'
 import { checkFoldVersion } from './fold-version.ts'
-import type { InTurn } from './in-turn.ts'
 import { lost, restore } from './restore.ts'
 import type { ClusterTally } from './tally.ts'
 import { Tally } from './tally.ts'
@@ -47,8 +46,6 @@ export interface TaskOptions {
   readonly clock: Clock
   /** `NEAR` unless given. */
   readonly pace?: Pace | undefined
-  /** Shared by the tasks of a process: of those that are behind one folds at a time, so that one batch is in memory and not one of each. */
-  readonly behind?: InTurn
   readonly observe?: TaskObserver
   /** Awaited whenever the task was taken over and its store is up to date, before it folds. */
   readonly restored?: () => Promise<void>
@@ -169,9 +166,9 @@ export class Task {
     const page = await log.read('events', partition, position, options, signal)
     this.#end = await this.#endAfter(page)
     let at = 0
-    const isBehind = this.#end - position >= READ_LIMIT
     while (at < page.entries.length) {
-      at = await this.#foldInTurn(batch, page.entries, at, isBehind, signal)
+      signal.throwIfAborted()
+      at = await this.#foldSome(batch, page.entries, at)
       await this.#commit(owned, batch, page.entries[at - 1])
     }
     const tookAll = page.entries.length > 0 && page.entries.length < READ_LIMIT
@@ -187,32 +184,8 @@ export class Task {
     return (await log.bounds('events', partition)).end
   }
 
-  /** Who is behind waits for its turn. Who is not has little to do, and waits for nobody. */
-  async #foldInTurn(
-    batch: Batch,
-    entries: readonly Entry[],
-    from: number,
-    isBehind: boolean,
-    signal: AbortSignal,
-  ): Promise<number> {
-    const { behind } = this.#options
-    signal.throwIfAborted()
-    if (!isBehind || behind === undefined) {
-      return await this.#foldSome(batch, entries, from, this.#pace.batchMs)
-    }
-    return await behind(async () => {
-      signal.throwIfAborted()
-      return await this.#foldSome(batch, entries, from, this.#pace.turnMs)
-    })
-  }
-
   /** Folds until the batch is full; returns the index of the first entry that is not in it. */
-  async #foldSome(
-    batch: Batch,
-    entries: readonly Entry[],
-    from: number,
-    mostMs: number,
-  ): Promise<number> {
+  async #foldSome(batch: Batch, entries: readonly Entry[], from: number): Promise<number> {
     const { clock, observe } = this.#options
     const began = clock.monotonicMs()
     let turnAt = began + TURN_MS
@@ -229,7 +202,7 @@ export class Task {
       observe?.folded?.(event, at, outcome)
       index += 1
       const isFull = batch.records >= BATCH_RECORDS || batch.keys >= BATCH_KEYS
-      if (isFull || clock.monotonicMs() - began >= mostMs) break
+      if (isFull || clock.monotonicMs() - began >= this.#pace.batchMs) break
       if (clock.monotonicMs() < turnAt) continue
       await clock.sleep(0)
       turnAt = clock.monotonicMs() + TURN_MS
