@@ -11,7 +11,15 @@ import { noteDeparture } from './burst.ts'
 import { MEMORY_MS } from './constant.ts'
 import { noteDefinition } from './definition.ts'
 import type { ObjectDeleted } from './event.ts'
-import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
+import {
+  clusterOf,
+  dependentsElsewhere,
+  isNamedAt,
+  kindOf,
+  nodeOf,
+  ownerOf,
+  seenOf,
+} from './graph.ts'
 import { withoutMember } from './hash.ts'
 import { ownerChanged } from './interest.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'
@@ -25,7 +33,7 @@ import type { Step } from './outcome.ts'
 import { askRelist, drop, tell, touch } from './outcome.ts'
 import type { Proof } from './proof.ts'
 import { currentCluster } from './sighting.ts'
-import type { ClusterState } from './state.ts'
+import type { ClusterState, Owner, Seen } from './state.ts'
 import { UNKNOWN_OWNER } from './verification.ts'
 import { stopWaiting } from './wait.ts'
 
@@ -44,7 +52,10 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
   }
   const isOurs = node !== undefined && goesByUs(node)
   const heldSince = isOurs && node.verdict?.evidence === 'E1' ? (node.hold?.since ?? null) : null
-  const proof = { ...proofOf(step, state, cluster, object, 'E1'), ageMs, isOurs, heldSince }
+  // What another server answers for may only be hidden from us: that one tells whom it likes what it likes.
+  const isHearsay = kindOf(step.graph, cluster, object)?.aggregated === true
+  const evidence = isHearsay ? 'E2' : 'E1'
+  const proof = { ...proofOf(step, state, cluster, object, evidence), ageMs, isOurs, heldSince }
   depart(step, state, cluster, object, proof, 'its deletion was seen')
 }
 
@@ -113,9 +124,10 @@ function takeOut(step: Step, cluster: ClusterId, node: Node): void {
 /** Its kind is served and not watched any more: nothing will tell what becomes of it, so from now on it is looked up like any unwatched owner. */
 export function forget(step: Step, cluster: ClusterId, node: Node): void {
   const { object, verdict } = node
+  const seen = seenOf(step.graph, cluster, object, object.uid)
   takeOut(step, cluster, node)
   if (object.deletedAt !== null) noteDefinition(step, cluster, object, null)
-  keepMark(step, cluster, node)
+  keepTrace(step, cluster, node, seen)
   touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
   tell(
     step,
@@ -147,11 +159,25 @@ export function proofOf(
   }
 }
 
-/** Whoever orphans its dependents does so whether it is watched or not. */
-function keepMark(step: Step, cluster: ClusterId, { object, orphanedAt }: Node): void {
+/**
+ * Whoever orphans its dependents does so whether it is watched or not. And of what is named it is remembered that it was here, and until when: whoever looks for it
+ * in vain after a restore of the cluster has to know that it went with that.
+ */
+function keepTrace(step: Step, cluster: ClusterId, node: Node, seen: Seen | undefined): void {
+  const { object, orphanedAt } = node
+  const { uid } = object
   const state = clusterOf(step.graph, cluster)
-  if (orphanedAt === null || state === undefined) return
-  const { position } = step.at
-  step.graph.put(ownerKey(cluster, object.uid, object), { ...UNKNOWN_OWNER, orphanedAt, position })
-  ownerTimer(step, cluster, state.now + MEMORY_MS, object.uid, object)
+  const isNamed =
+    isNamedAt(step.graph, cluster, uid, object) ||
+    dependentsElsewhere(step.graph, cluster, uid, object) > 0
+  if (state === undefined || (orphanedAt === null && !isNamed)) return
+  const isOfEpoch = seen?.clusterEpoch === state.clusterEpoch
+  const position = isOfEpoch ? step.at.position : node.position
+  step.graph.put(ownerKey(cluster, uid, object), { ...UNKNOWN_OWNER, orphanedAt, position })
+  ownerTimer(step, cluster, state.now + MEMORY_MS, uid, object)
+}
+
+/** Found by a look, or watched once: then `position` is where it was known last. */
+export function wasHere({ state, position }: Owner): boolean {
+  return state === 'found' || (state === 'unknown' && position >= 0n)
 }

@@ -11,7 +11,17 @@ import { judgeDependents, ownerTimer } from './agenda.ts'
 import { mayBeTakenBack, unfitness } from './completion.ts'
 import { BACKOFF_LAST_MS, OWNER_RETRY_LAST_MS, OWNER_RETRY_MS } from './constant.ts'
 import type { OwnerInterest, OwnerState } from './event.ts'
-import { clusterOf, countAt, dependentsOf, interestOf, kindOf, nodeOf, ownerOf } from './graph.ts'
+import {
+  clusterOf,
+  countAt,
+  countOf,
+  dependentsOf,
+  interestOf,
+  isNamedAt,
+  kindOf,
+  nodeOf,
+  ownerOf,
+} from './graph.ts'
 import { judge } from './judge.ts'
 import { interestKey, ownerKey } from './key.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
@@ -32,14 +42,18 @@ export function ownerChanged(step: Step, cluster: ClusterId, uid: Uid, place: Co
 
 /** After each record: owners that may have nothing left to wait for, and homes that have to hear of their first or last dependent here. */
 export function tellOwners(step: Step): void {
-  for (const change of [...step.owners.values()]) {
-    const { cluster, uid, place, asks } = change
-    if (!isHome(step.at, cluster, place)) {
-      if (asks) ask(step, change)
-      else sendInterest(step, change)
-    } else if (isFinishing(step, change)) judge(step, cluster, uid)
+  // Judging one may change what another one waits for: that is news of its own.
+  while (step.owners.size > 0) {
+    const changes = [...step.owners.values()]
+    step.owners.clear()
+    for (const change of changes) {
+      const { cluster, uid, place, asks } = change
+      if (!isHome(step.at, cluster, place)) {
+        if (asks) ask(step, change)
+        else sendInterest(step, change)
+      } else if (isFinishing(step, change)) judge(step, cluster, uid)
+    }
   }
-  step.owners.clear()
 }
 
 /** Asks the home whether the owner is there, unless that has been asked; the timer lets it be asked again. */
@@ -255,8 +269,8 @@ export function ownerState(step: Step, event: OwnerState): void {
   if (event.clusterEpoch < epoch) return drop(step, 'from another epoch of the cluster')
   if (former !== undefined && former.seq > seq) return drop(step, 'its home has told more since')
   const isAwaited = event.state === 'waiting' || event.state === 'orphaning'
-  const count = countAt(step.graph, cluster, uid, place)
-  if (count === undefined && !isAwaited) {
+  const isNamed = isNamedAt(step.graph, cluster, uid, place)
+  if (!isNamed && !isAwaited) {
     if (former !== undefined) step.graph.remove(ownerKey(cluster, uid, place))
     // Its home was told so, and could not read it perhaps.
     sendInterest(step, about)
@@ -270,7 +284,7 @@ export function ownerState(step: Step, event: OwnerState): void {
   }
   step.graph.put(ownerKey(cluster, uid, place), replica)
   const isNews = wasVoid || former?.state !== replica.state || former.phase !== replica.phase
-  if (count !== undefined && (isNews || former?.orphanedAt !== replica.orphanedAt)) {
+  if (isNamed && (isNews || former?.orphanedAt !== replica.orphanedAt)) {
     judgeDependents(step, cluster, uid)
   }
   if (isAwaited) answerHome(step, about)
@@ -319,6 +333,9 @@ function sendInterest(step: Step, { cluster, uid, place }: OwnerAbout, asks = fa
   const count = countAt(step.graph, cluster, uid, place)
   const replica = ownerOf(step.graph, cluster, uid, place)
   const isAwaited = replica?.phase === 'waiting' || replica?.phase === 'orphaning'
+  const answers = isAwaited && replica.answered ? replica.seq : null
+  // What is counted with other places wants to hear of its owner, and holds up nothing there.
+  const uncounted = answers === null ? (countOf(step.graph, cluster, uid)?.uncounted ?? 0) : 0
   const { partition, partitions } = step.at
   step.outcome.notes.push({
     partition: partitionOf(homeOf(cluster, namespace), partitions),
@@ -329,13 +346,14 @@ function sendInterest(step: Step, { cluster, uid, place }: OwnerAbout, asks = fa
       owner: { group, kind, namespace, name },
       uid,
       partition,
-      dependents: count?.dependents ?? 0,
+      dependents: count?.dependents ?? uncounted,
       blocking: count?.blocking ?? 0,
-      answers: isAwaited && replica.answered ? replica.seq : null,
+      answers,
       asks,
     },
   })
   // With no dependents here, nobody will tell when it changes.
-  const isOver = count === undefined && !(isAwaited && !replica.answered)
+  const isNamed = isNamedAt(step.graph, cluster, uid, place)
+  const isOver = !isNamed && !(isAwaited && !replica.answered)
   if (isOver && replica !== undefined) step.graph.remove(ownerKey(cluster, uid, place))
 }

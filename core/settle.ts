@@ -15,7 +15,7 @@ import {
   FREE_REPEATS,
   MEMORY_MS,
 } from './constant.ts'
-import { proofOf } from './departure.ts'
+import { proofOf, wasHere } from './departure.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf } from './graph.ts'
 import { ownerChanged } from './interest.ts'
@@ -200,10 +200,15 @@ function answeredAttempt(state: ClusterState, command: CommandId, until: number)
   }
 }
 
-/** Of one that is only deleted any more nobody saw who took the finalizer off: in doubt its dependents live on. */
+/**
+ * Of one that is being deleted still, in the foreground as well, nobody saw who took the finalizer off: in doubt its dependents live on. Where a look saw it orphan and the next
+ * one sees it wait, it was turned.
+ */
 function markOfFound(phase: Phase, former: Owner | undefined, time: number): number | null {
   if (phase === 'orphaning') return former?.orphanedAt ?? time
-  return phase === 'deleting' ? (former?.orphanedAt ?? null) : null
+  const isTurned = phase === 'waiting' && former?.phase === 'orphaning'
+  const isGoing = phase === 'deleting' || phase === 'waiting'
+  return isGoing && !isTurned ? (former?.orphanedAt ?? null) : null
 }
 
 export function ownerAbsent(step: Step, event: OwnerAbsent): void {
@@ -217,7 +222,7 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   const former = ownerOf(step.graph, cluster, uid, place)
   if (former?.state === 'absent') return
   // It was there before the cluster was restored, and did not come back: a mass cause.
-  const isOfBefore = former?.state === 'found' && former.position < state.epochAt
+  const isOfBefore = former !== undefined && wasHere(former) && former.position < state.epochAt
   const evidence = isOfBefore ? 'E4' : 'E3'
   const orphanedAt = former?.orphanedAt ?? null
   const how = event.how === 'NotFound' ? 'nothing is there' : `${event.otherUid} is there instead`

@@ -21,7 +21,7 @@ import {
   FORGET_AGAIN_MS,
   KEYS_PER_PAGE,
 } from './constant.ts'
-import { depart, forget, proofOf } from './departure.ts'
+import { depart, forget, proofOf, wasHere } from './departure.ts'
 import type { Graph, StateReader } from './graph.ts'
 import {
   agendaOf,
@@ -72,7 +72,8 @@ import { notesDue, retell } from './retelling.ts'
 import { endWalk, ringPage, walk } from './ring.ts'
 import { ruleOn } from './ruling.ts'
 import { isMass, shareDue, tellMissed } from './share.ts'
-import { suspectOfGoneKind } from './sighting.ts'
+import { suspectOfHiddenKind } from './sighting.ts'
+import { standingOf } from './standing.ts'
 import type { BudgetClass, ClusterState, Work } from './state.ts'
 import { isSynced } from './sync.ts'
 import { tokensDue, useTickets } from './token.ts'
@@ -202,14 +203,16 @@ function lookAtOne(step: Step, work: Work, key: string): void {
       return relinkAndJudge(step, work.cluster, last)
     case 'suspects': {
       const node = nodeOf(step.graph, work.cluster, last)
-      if (node !== undefined) suspectOfGoneKind(step, work.cluster, node)
+      if (node !== undefined) suspectOfHiddenKind(step, work.cluster, node)
       return
     }
     case 'forget': {
       const node = nodeOf(step.graph, work.cluster, last)
       const kind = kindOf(step.graph, work.cluster, kindOfWork(work))
       // It may be watched again by now, and then it is listed.
-      if (node !== undefined && kind?.phase === 'unmonitored') forget(step, work.cluster, node)
+      if (node === undefined || kind?.phase !== 'unmonitored') return
+      if (isLetGoOf(step, work.cluster, node)) suspectOfHiddenKind(step, work.cluster, node)
+      else forget(step, work.cluster, node)
       return
     }
     case 'relist': {
@@ -241,6 +244,16 @@ function lookAtOne(step: Step, work: Work, key: string): void {
     case 'ring-end':
       return
   }
+}
+
+/**
+ * It names an owner that orphans, or did: that it was let go of would be forgotten with it, and it would go when it is seen again. So the owner waits for it, as for
+ * what is of a kind that is not served.
+ */
+function isLetGoOf(step: Step, cluster: ClusterId, { object }: Node): boolean {
+  return object.ownerReferences.some(
+    (reference) => standingOf(step.graph, cluster, object, reference).standing === 'orphaned',
+  )
 }
 
 /** The kind of an owner is known now, or its scope is another: so may be where the reference points. */
@@ -425,7 +438,7 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Ti
       // Whoever still needs the answer asks again, in growing waits; when nobody has for a while, the question is forgotten.
       if (state.now < owner.attempt.until + BACKOFF_LAST_MS) {
         ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
-      } else if (owner.orphanedAt === null) {
+      } else if (owner.orphanedAt === null && !wasHere(owner)) {
         step.graph.remove(ownerKey(cluster, timer.uid, place))
       } else {
         step.graph.put(ownerKey(cluster, timer.uid, place), { ...owner, attempt: null })
@@ -447,7 +460,8 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Ti
   const since = owner.proof?.at ?? owner.orphanedAt ?? 0
   const forgetAt = since + memoryMs(step.graph, owner)
   const isRemembered = owner.state === 'absent' || owner.orphanedAt !== null
-  if (isRemembered && (isNamed || state.now < forgetAt)) {
+  const isMeant = isNamed && (isRemembered || wasHere(owner))
+  if (isMeant || (isRemembered && state.now < forgetAt)) {
     const next = Math.max(forgetAt, state.now + FORGET_AGAIN_MS)
     return ownerTimer(step, cluster, next, timer.uid, place)
   }

@@ -380,7 +380,9 @@ export class World {
       case 'budgets':
         return [this.#budgets(rest.split(' ').map(Number))]
       case 'serve':
-        return [this.served(first, second !== 'unmonitored')]
+        return [
+          { ...this.served(first, second !== 'unmonitored'), aggregated: second === 'aggregated' },
+        ]
       case 'scope':
         return [this.#scoped(first, second as Scope)]
       case 'versions':
