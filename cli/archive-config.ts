@@ -37,9 +37,10 @@ export function archiveConfig(flags: ArchiveFlags, section: unknown, file: strin
     value: value ?? from[key],
     from: value === undefined ? `${file}: archive.${key}` : `--${option}`,
   })
-  const isOn = flag(pick('enabled', 'archive', flags.archive)) ?? false
+  const enabled = flag(pick('enabled', 'archive', flags.archive))
   const secrets = pick('secrets', 'archive-secrets', flags.archiveSecrets)
-  const keyFile = text(pick('keyFile', 'archive-key-file', flags.archiveKeyFile))
+  const keySetting = pick('keyFile', 'archive-key-file', flags.archiveKeyFile)
+  const keyFile = text(keySetting)
   const keepMs = duration(pick('keep', 'archive-keep', undefined))
   const withSecrets = flag(secrets) ?? false
   if (withSecrets && keyFile === undefined) {
@@ -47,7 +48,11 @@ export function archiveConfig(flags: ArchiveFlags, section: unknown, file: strin
       `${secrets.from}: Secrets are archived encrypted only; name a file with a key (--archive-key-file)`,
     )
   }
-  if (!isOn) return { settings: undefined, keepMs }
+  const meant = withSecrets ? secrets : keyFile === undefined ? undefined : keySetting
+  if (enabled === undefined && meant !== undefined) {
+    throw bad(`${meant.from}: nothing is archived without --archive (archive.enabled); add it`)
+  }
+  if (enabled !== true) return { settings: undefined, keepMs }
   const key = keyFile === undefined ? undefined : openArchiveKey(keyFile)
   return { settings: { secrets: withSecrets, key }, keepMs }
 }

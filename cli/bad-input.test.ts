@@ -55,6 +55,16 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     /--archive-secrets: Secrets are archived encrypted only; name a file with a key/,
   ],
   [
+    'a key for an archive that is off',
+    ['up', '--archive-key-file', '/nowhere'],
+    /--archive-key-file: nothing is archived without --archive/,
+  ],
+  [
+    'Secrets for an archive that is off',
+    ['up', '--archive-secrets', '--archive-key-file', '/nowhere'],
+    /--archive-secrets: nothing is archived without --archive/,
+  ],
+  [
     'a key that is none',
     ['up', '--archive', '--archive-key-file', import.meta.filename],
     /the archive's key .* must hold 32 bytes, as they are, in hexadecimal or in base64/,
@@ -261,7 +271,7 @@ test('beyond loopback only who shows the token is answered, and the client on it
   })
   const elsewhere = { XDG_DATA_HOME: directory(t) }
   const refused = await runKinfold([...ask, '--server', url], elsewhere)
-  equal(refused.code, 2, refused.stderr)
+  equal(refused.code, 4, refused.stderr)
   match(refused.stderr, /must be shown: kinfold takes --token-file/)
   isOneSentence(refused.stderr)
   const asked = await runKinfold([...ask, '--server', url, '--token-file', token], elsewhere)

@@ -1,12 +1,13 @@
 /** Where a running Kinfold is asked, as flags name it. */
-import { equal, rejects, throws } from 'node:assert/strict'
+import { equal, match, rejects, throws } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ask, order, selectorParams, serverOf } from './client.ts'
+import { defaultDataDirectory } from './config.ts'
 
 async function listening(t: TestContext, server: HttpServer): Promise<string> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -38,6 +39,19 @@ for (const [words, kind] of [
     equal(selectorParams(words, { namespace: 'ns' }).get('kind'), kind)
   })
 }
+
+test('an environment variable that is empty names nothing', (t) => {
+  for (const name of ['KINFOLD_SERVER', 'KINFOLD_TOKEN_FILE', 'XDG_DATA_HOME']) {
+    const before = process.env[name]
+    process.env[name] = ''
+    t.after(() => {
+      if (before === undefined) delete process.env[name]
+      else process.env[name] = before
+    })
+  }
+  match(serverOf({}).url, /^http:\/\/127\.0\.0\.1:\d+$/)
+  equal(isAbsolute(defaultDataDirectory()), true)
+})
 
 test('uid: names no object', () => {
   throws(() => selectorParams(['uid:'], { namespace: 'ns' }), /expected KIND\/NAME/)
@@ -78,6 +92,7 @@ for (const [status, ofQuestion, ofOrder] of [
   [403, 4, 4],
   [404, 2, 2],
   [409, 2, 3],
+  [429, 4, 4],
   [503, 4, 4],
 ] as const) {
   test(`status ${status} ends a question with exit code ${ofQuestion} and an order with ${ofOrder}`, async (t) => {

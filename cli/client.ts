@@ -55,7 +55,7 @@ export function withObject(command: Command): Command {
 export function serverOf(flags: ClientFlags): Server {
   const { data } = flags
   const isOfData = flags.server === undefined && data !== undefined
-  const named = flags.server ?? (isOfData ? undefined : process.env['KINFOLD_SERVER'])
+  const named = flags.server ?? (isOfData ? undefined : process.env['KINFOLD_SERVER'] || undefined)
   const about = named === undefined ? aboutOf(data ?? defaultDataDirectory()) : undefined
   if (isOfData && about === undefined) {
     throw new ExitError(
@@ -64,7 +64,7 @@ export function serverOf(flags: ClientFlags): Server {
     )
   }
   // What lies in a data directory is shown to nobody but who wrote it there.
-  const file = flags.tokenFile ?? process.env['KINFOLD_TOKEN_FILE'] ?? about?.tokenFile
+  const file = flags.tokenFile ?? (process.env['KINFOLD_TOKEN_FILE'] || about?.tokenFile)
   return {
     url: withScheme(named ?? about?.url ?? DEFAULT_SERVER).replace(/\/+$/, ''),
     token: file === undefined ? undefined : readTokens(file)[0],
@@ -151,9 +151,10 @@ export async function order(server: Server, path: string, body: object): Promise
   return await answerOf(server, path, init, exitOfOrder, ORDER_MS)
 }
 
-/** Whoever has no rights may have asked in the right words. */
+/** Whoever has no rights, or asks for too much at once, may have asked in the right words. */
 function exitOf(status: number): ExitCode {
-  return status < 500 && status !== 401 && status !== 403 ? EXIT.input : EXIT.failure
+  const isRefusal = status === 401 || status === 403 || status === 429
+  return status < 500 && !isRefusal ? EXIT.input : EXIT.failure
 }
 
 async function answerOf(

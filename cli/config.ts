@@ -119,7 +119,7 @@ export const CONFIG_KEYS: readonly string[] = [
 ]
 
 export function defaultDataDirectory(env: NodeJS.ProcessEnv = process.env): string {
-  const base = env['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share')
+  const base = env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share')
   return join(base, 'kinfold')
 }
 

@@ -11,6 +11,7 @@ import { eventually } from '../testing/eventually.ts'
 import { type Kafka, startKafka } from '../testing/kafka/broker.ts'
 import { missingKafka } from '../testing/kafka/jars.ts'
 import { OldBroker } from '../testing/kafka/old-broker.ts'
+import { makeTopic } from '../testing/kafka/records.ts'
 import { type Ran, runKinfold, startKinfold } from '../testing/kinfold-command.ts'
 
 /** On a machine with other work; without, most need one second, and twelve who nobody answers. */
@@ -169,6 +170,22 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
     equal(stderr.match(/1 copy of each topic on 1 broker/g)?.length, 1, stderr)
   })
 
+  test('whoever waits for topics ends when it is told to, as one that was stopped', async (t) => {
+    const { kafka } = fresh()
+    keep('kubeconfig', NOWHERE)
+    const nowhere = ['--kubeconfig', join(folder, 'kubeconfig'), '--http', '127.0.0.1:0']
+    const { child, ended } = startKinfold(['reaper', ...kafka, ...nowhere])
+    t.after(() => child.kill('SIGKILL'))
+    let said = ''
+    child.stderr?.on('data', (chunk) => {
+      said += chunk
+    })
+    await eventually('it waits', async () => /waiting for topics/.test(said) || said)
+    child.kill('SIGTERM')
+    const { code, stderr } = await ended
+    deepEqual([code, /error: stopped by SIGTERM/.test(stderr)], [143, true], stderr)
+  })
+
   const wrong: readonly [string, string, Readonly<Record<string, string>>, RegExp][] = [
     ['that is compacted', 'events', { 'cleanup.policy': 'compact' }, /cleanup\.policy is compact/],
     [
@@ -188,10 +205,7 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
     test(`a topic ${name} is refused and left alone`, async (t) => {
       const { application, graph } = fresh()
       const configEntries = Object.entries(config).map(([key, value]) => ({ name: key, value }))
-      await withAdmin(async (admin) => {
-        const topics = [{ topic: `${application}.${topic}`, numPartitions: 1, configEntries }]
-        await admin.createTopics({ topics })
-      })
+      await makeTopic(plain.client(), `${application}.${topic}`, { configEntries })
       await fails(t, graph, 4, message)
       await withAdmin(async (admin) => {
         const there = (await admin.listTopics()).filter((each) => each.startsWith(application))
@@ -212,9 +226,7 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
       'segment.bytes': '1048576',
     }
     const configEntries = Object.entries(given).map(([name, value]) => ({ name, value }))
-    await withAdmin(async (admin) => {
-      await admin.createTopics({ topics: [{ topic: events, numPartitions: 1, configEntries }] })
-    })
+    await makeTopic(plain.client(), events, { configEntries })
     equal((await runKinfold(['topics', 'apply', ...kafka])).code, 3)
     const again = await runKinfold(['topics', 'plan', ...kafka])
     equal(again.code, 1)

@@ -47,5 +47,5 @@ export function keepCompiled(): void {
 
 /** Of the user alone: whoever writes there decides what code runs. */
 function cacheDirectory(): string {
-  return join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'kinfold', 'compiled')
+  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'kinfold', 'compiled')
 }

@@ -6,7 +6,7 @@
  */
 const WITHIN_MS = 5_000
 
-const url = process.argv[2] ?? process.env['KINFOLD_SERVER'] ?? 'http://127.0.0.1:7070'
+const url = process.argv[2] ?? (process.env['KINFOLD_SERVER'] || 'http://127.0.0.1:7070')
 
 process.exitCode = await isReady(`${url.replace(/\/+$/, '')}/readyz`)
 

@@ -184,7 +184,8 @@ async function openLog(
       })
     } catch (error) {
       if (!(error instanceof LogError)) throw error
-      const mayWait = error instanceof TopicsMissing && kafka.mayCreate && !signal.aborted
+      signal.throwIfAborted()
+      const mayWait = error instanceof TopicsMissing && kafka.mayCreate
       if (!mayWait) throw new ExitError(EXIT.failure, error.message, { cause: error })
       if (!isTold) logger.log('warn', 'waiting for topics', { reason: error.message })
       await clock.sleep(TOPICS_EVERY_MS, signal)

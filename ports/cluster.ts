@@ -155,8 +155,16 @@ export interface Cluster extends AsyncDisposable {
   /** The uid of kube-system, asked anew each time. */
   identify(signal: AbortSignal): Promise<ClusterId>
   discover(signal: AbortSignal): Promise<Discovery>
-  /** Pages of one consistent list; an expired `continue` throws `EXPIRED` and nothing of the list counts. */
-  list(resource: Resource, pageSize: number, signal: AbortSignal): AsyncIterable<ListPage>
+  /**
+   * Pages of one consistent list; an expired `continue` throws `EXPIRED` and nothing of the list counts. `confirming`: over no connection that another list came
+   * over, since who answers there may be at fault (F14).
+   */
+  list(
+    resource: Resource,
+    pageSize: number,
+    signal: AbortSignal,
+    confirming?: boolean,
+  ): AsyncIterable<ListPage>
   /** The collection's current version (a list with `limit=1`). */
   currentVersion(resource: Resource, signal: AbortSignal): Promise<ResourceVersion>
   /** With bookmarks, from just after `from`. Ends when the server ends it. */

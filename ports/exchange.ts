@@ -11,7 +11,7 @@
 /**
  * Each purpose has connections of its own, so that neither a slow list nor many looks at owners hold up a write that has passed its gate.
  */
-export type Purpose = 'watch' | 'list' | 'read' | 'write'
+export type Purpose = 'watch' | 'list' | 'confirm' | 'read' | 'write'
 
 /** One open connection to a server: all that came over it came from the same one. Compared by identity. */
 export type Connection = object

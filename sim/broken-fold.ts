@@ -507,7 +507,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/work.ts',
-        from: '} else if (owner.orphanedAt === null) {',
+        from: '} else if (owner.orphanedAt === null && !wasHere(owner)) {',
         to: '} else if (owner.orphanedAt !== 0) {',
       },
     ],

@@ -4,6 +4,7 @@ import { after, before, suite, test } from 'node:test'
 import { systemClock } from '../../runtime/clock.ts'
 import { type Kafka, startKafka } from '../../testing/kafka/broker.ts'
 import { missingKafka } from '../../testing/kafka/jars.ts'
+import { makeTopic } from '../../testing/kafka/records.ts'
 import { Fetcher } from './fetcher.ts'
 import { type Link, openLink } from './inside.ts'
 
@@ -19,10 +20,7 @@ suite('a fetcher', { skip: missingKafka() ?? false }, () => {
   before(async () => {
     kafka = await startKafka()
     topic = `${kafka.application}.fetcher`
-    const admin = kafka.client().admin()
-    await admin.connect()
-    await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true })
-    await admin.disconnect()
+    await makeTopic(kafka.client(), topic)
     const producer = kafka.client().producer({ transactionalId: topic, maxInFlightRequests: 1 })
     await producer.connect()
     // Each one lies between two markers.

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'
 import { startKafka } from '../../testing/kafka/broker.ts'
 import { missingKafka } from '../../testing/kafka/jars.ts'
+import { makeTopic } from '../../testing/kafka/records.ts'
 import { createKafka, openLink } from './inside.ts'
 import { planTopics } from './topics.ts'
 
@@ -11,11 +12,7 @@ test('a topic of somebody else that has no leader holds up neither the plan nor 
   skip: missingKafka({ own: true }) ?? false,
 }, async () => {
   await using kafka = await startKafka({ brokers: 3, own: true })
-  const others = kafka.client().admin()
-  await others.connect()
-  const topic = { topic: 'foreign', numPartitions: 3, replicationFactor: 1 }
-  await others.createTopics({ topics: [topic] })
-  await others.disconnect()
+  await makeTopic(kafka.client(), 'foreign', { numPartitions: 3, replicationFactor: 1 })
   await kafka.broker(1).kill()
 
   const settings = {

@@ -9,6 +9,7 @@ import type { Transaction } from 'kafkajs'
 import { eventually } from '../../testing/eventually.ts'
 import { type Kafka, startKafka } from '../../testing/kafka/broker.ts'
 import { missingKafka } from '../../testing/kafka/jars.ts'
+import { makeTopic } from '../../testing/kafka/records.ts'
 import { fetchPage, PAGE_BYTES } from './fetch.ts'
 import { type Link, openLink } from './inside.ts'
 
@@ -92,13 +93,7 @@ suite('read-committed', { skip: missingKafka() ?? false }, () => {
   }
 
   async function create(topic: string): Promise<void> {
-    const admin = kafka.client().admin()
-    await admin.connect()
-    try {
-      await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true })
-    } finally {
-      await admin.disconnect()
-    }
+    await makeTopic(kafka.client(), topic)
     await link.connect([topic])
   }
 

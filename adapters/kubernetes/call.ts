@@ -58,21 +58,24 @@ export interface Reading {
 /** What a server is asked for that refuses to choose from several types. */
 export const PLAIN = 'application/json'
 
-/** GETs JSON for a list or discovery, or over the connection that something else came over: everything that is not a 200 with a JSON object is a ClusterError. */
+/** `over` is the connection that something else came over. */
+export type Way =
+  | { readonly purpose: 'list' | 'confirm' }
+  | { readonly purpose: 'read'; readonly over: Connection }
+
+/** GETs JSON for a list, discovery or identity: everything that is not a 200 with a JSON object is a ClusterError. */
 export async function ask(
   reading: Reading,
   path: string,
   accept: string,
   signal: AbortSignal,
-  over?: Connection,
+  way: Way = { purpose: 'list' },
 ): Promise<Json> {
-  const get = { method: 'GET', path, headers: { accept }, body: null } as const
-  const request: ExchangeRequest =
-    over === undefined ? { ...get, purpose: 'list' } : { ...get, purpose: 'read', over }
+  const request = { method: 'GET', path, headers: { accept }, body: null, ...way } as const
   const reply = await call(reading.exchange, request, signal).catch((error: unknown) => {
     throw failed(error, path)
   })
-  if (reply.status === 406 && accept !== PLAIN) return await ask(reading, path, PLAIN, signal, over)
+  if (reply.status === 406 && accept !== PLAIN) return await ask(reading, path, PLAIN, signal, way)
   if (reply.status !== 200) throw refused(reply, path, reading.now())
   const body = parsed(reply)
   if (!isJson(body)) throw unreadable(path, 'it is no JSON object')

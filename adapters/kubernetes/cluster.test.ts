@@ -98,6 +98,22 @@ describe('a cluster sends', () => {
     deepEqual([body.involvedObject.namespace, body.involvedObject.name], ['', 'Up:Er'])
   })
 
+  test('calls plainly where a server refuses to choose from several types (F26)', async () => {
+    const whole = { kind: 'Pod', apiVersion: 'v1', ...pod('web', '8') }
+    const { cluster, sent } = scripted(({ headers }) =>
+      headers['accept'] === 'application/json' ? [200, whole] : [406, {}],
+    )
+    equal((await cluster.get(POD, SIGNAL)).type, 'Found')
+    equal((await cluster.delete(POD, GUARD, SIGNAL)).type, 'Removed')
+    const guard = [{ op: 'test', path: '/metadata/uid', value: POD.uid } as const]
+    equal((await cluster.patch(POD, guard, false, SIGNAL)).type, 'Changed')
+    deepEqual(
+      sent.map(({ method }) => method).join(),
+      ['GET', 'GET', 'DELETE', 'DELETE', 'PATCH', 'PATCH'].join(),
+    )
+    equal(sent[3]?.body, sent[2]?.body)
+  })
+
   test('an answer that broke off is unknown, with the status that came', async () => {
     const { cluster } = scripted(() => [200, cut('{"kind":')])
     const answer = await cluster.delete(POD, GUARD, SIGNAL)

@@ -3,7 +3,7 @@
  *
  * What must stay true: no DELETE leaves without both preconditions and an explicit policy, none names a collection, and its dry run stands in
  * the body (in the URL beside a body it would be ignored, and the object deleted). The one exception, always a dry run, is lock-probe.ts. A patch
- * begins with a test of the uid. Each call is one exchange, and everything but what goes into the archive is asked for as metadata only.
+ * begins with a test of the uid. Each call is one exchange (two with a server that takes no choice of types), and everything but what goes into the archive is asked for as metadata only.
  *
  * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a simulated one too.
  */
@@ -118,7 +118,8 @@ class HttpCluster implements Cluster {
   }
 
   async #identify(signal: AbortSignal, over?: Connection): Promise<ClusterId> {
-    const { metadata } = await ask(this.#reading, KUBE_SYSTEM, METADATA, signal, over)
+    const way = over && ({ purpose: 'read', over } as const)
+    const { metadata } = await ask(this.#reading, KUBE_SYSTEM, METADATA, signal, way)
     const uid = isJson(metadata) && metadata['name'] === 'kube-system' ? metadata['uid'] : undefined
     if (typeof uid !== 'string' || uid === '') throw unreadable(KUBE_SYSTEM, 'it has no uid')
     return uid
@@ -128,8 +129,14 @@ class HttpCluster implements Cluster {
     return await discoverKinds(this.#reading, signal)
   }
 
-  list(resource: Resource, pageSize: number, signal: AbortSignal): AsyncIterable<ListPage> {
-    return listPages(this.#reading, resource, pageSize, signal)
+  list(
+    resource: Resource,
+    pageSize: number,
+    signal: AbortSignal,
+    confirming = false,
+  ): AsyncIterable<ListPage> {
+    const purpose = confirming ? 'confirm' : 'list'
+    return listPages(this.#reading, resource, pageSize, signal, { purpose })
   }
 
   async currentVersion(resource: Resource, signal: AbortSignal): Promise<string> {
@@ -284,7 +291,10 @@ class HttpCluster implements Cluster {
     accept = METADATA,
   ): Promise<Reply | UnknownAnswer> {
     try {
-      return await call(this.#exchange, requestOf(method, path, body, accept), signal)
+      const reply = await call(this.#exchange, requestOf(method, path, body, accept), signal)
+      // Who takes no choice of types refuses before anything is done.
+      const isPlainOnly = reply.status === 406 && accept !== PLAIN
+      return isPlainOnly ? await this.#call(method, path, body, signal, PLAIN) : reply
     } catch (error) {
       if (error instanceof HalfReply) return unanswered(error.cause, error.status)
       if (error instanceof ExchangeError) return unanswered(error, null)

@@ -79,6 +79,7 @@ export class Connections {
       // One for each kind that is watched: bounded by what the cluster serves.
       watch: pool(null, 0),
       list: pool(options.listConnections, options.bodyTimeoutMs),
+      confirm: pool(options.listConnections, options.bodyTimeoutMs),
       write: pool(options.writeConnections, options.bodyTimeoutMs),
     }
     this.#most = options.readConnections

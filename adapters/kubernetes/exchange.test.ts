@@ -78,6 +78,22 @@ describe('the undici exchange', () => {
     deepEqual(await Promise.all(looks), ['{}', '{}', '{}'])
   })
 
+  test('confirms a list over no connection that lists come over (F14)', async () => {
+    const sockets: unknown[] = []
+    await using server = await tlsServer((request, response) => {
+      sockets.push(request.socket)
+      response.end('{}')
+    })
+    await using exchange = opened(server, { options: { listConnections: 1 } })
+    for (const purpose of ['list', 'list', 'confirm'] as const) {
+      equal(await text(exchange, { ...GET, purpose }), '{}')
+    }
+    deepEqual(
+      sockets.map((socket) => sockets.indexOf(socket)),
+      [0, 0, 2],
+    )
+  })
+
   test('lets no slow list hold up a write', async () => {
     const held: ServerResponse[] = []
     await using server = await tlsServer((request, response) => {

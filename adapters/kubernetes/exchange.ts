@@ -153,7 +153,7 @@ class UndiciExchange implements Exchange {
     const { server } = this.#context
     return new ExchangeError(
       'CUT',
-      `The connection to ${server} that was to be asked over is no more`,
+      `The connection to ${server} that was to be asked over is no more; if it says so each time, the server, or a proxy before it, ends connections after one answer: let it keep them alive`,
     )
   }
 

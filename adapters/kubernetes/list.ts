@@ -8,7 +8,7 @@
  */
 import type { ObjectMeta } from '../../core/object.ts'
 import { ClusterError, type ListPage, type Resource } from '../../ports/cluster.ts'
-import { ask, type Reading, unreadable } from './call.ts'
+import { ask, type Reading, unreadable, type Way } from './call.ts'
 import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
 import { collectionPath } from './path.ts'
 
@@ -20,6 +20,7 @@ export async function* listPages(
   resource: Resource,
   pageSize: number,
   signal: AbortSignal,
+  way: Way = { purpose: 'list' },
 ): AsyncGenerator<ListPage> {
   let token = ''
   let version: string | undefined
@@ -27,7 +28,7 @@ export async function* listPages(
     const query = new URLSearchParams({ limit: String(pageSize) })
     if (token !== '') query.set('continue', token)
     const path = `${collectionPath(resource)}?${query}`
-    const body = await ask(reading, path, METADATA, signal)
+    const body = await ask(reading, path, METADATA, signal, way)
     const page = readPage(body, resource, reading.allow, path)
     version ??= page.resourceVersion
     if (page.resourceVersion !== version) {

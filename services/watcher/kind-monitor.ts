@@ -109,10 +109,6 @@ export class KindMonitor {
     return this.#state.phase === 'watching'
   }
 
-  get isListing(): boolean {
-    return this.#state.phase === 'listing' || this.#state.phase === 'expired'
-  }
-
   /** Monotonic; when it was last listed by this watcher. */
   get listedMs(): number {
     return this.#listedMs
@@ -262,7 +258,9 @@ export class KindMonitor {
     this.#asked = null
     counters.lists++
     let version: ResourceVersion | null = null
-    for await (const page of server.list(this.#resource(), config.listPageSize, signal)) {
+    const { confirming } = state
+    const list = server.list(this.#resource(), config.listPageSize, signal, confirming)
+    for await (const page of list) {
       this.#proof()
       if (this.#telling.isBehind(page.resourceVersion)) return await this.#rewound(signal)
       if (version === null) this.#telling.beginSync(nextSync(), this.#covering?.full ?? false)
@@ -278,7 +276,7 @@ export class KindMonitor {
     const { held: seen, listed } = this.#telling.compared
     // Who went on where another stood has not seen what is there, and no empty list is believed at once.
     const held = this.#isResumed ? Math.max(seen, 1) : seen
-    if (!state.confirming && isShrunken(held, listed, config)) {
+    if (!confirming && isShrunken(held, listed, config)) {
       if (seen === 0) this.#note('info', 'an empty list is taken twice, as any after a restart', {})
       else {
         const message = 'a list is taken twice: it misses much of what was there'

@@ -169,3 +169,19 @@ test('what waited to be read behind many short waits for room is as old as all o
   }
   ok(youngerMs <= config.behindMs, `one is told as ${youngerMs} ms younger than it is`)
 })
+
+test('a heartbeat that waited for the log says how long ago there was life', async () => {
+  const log = new MemoryLog({ partitions: 1, clock })
+  const publisher = publisherTo(log)
+  const kinds = [{ group: '', kind: 'Pod', ageMs: 3_000 }]
+  for (let refusals = 0; refusals < 20; refusals++) log.refuseNextAppend()
+  const toldAt = clock.now()
+  publisher.broadcast('c', { type: 'Heartbeat', cluster: 'c', epoch: 1, kinds })
+  await clock.advance(600_000)
+  const { entries } = await log.read('events', 0, 0n, { limit: 10, waitMs: 0 })
+  const waitedMs = (entries[0]?.timestamp ?? 0) - toldAt
+  ok(waitedMs > 10_000, `appended after ${waitedMs} ms`)
+  const event = codec.decode(entries[0]?.value ?? new Uint8Array())
+  const [pulse] = event.type === 'Heartbeat' ? event.kinds : []
+  ok(Math.abs((pulse?.ageMs ?? 0) - 3_000 - waitedMs) <= 1, `of an age of ${pulse?.ageMs} ms`)
+})

@@ -3,11 +3,12 @@
  *
  * What must stay true: in each partition records stand in the order they were told; `settled` resolves only when all that was told before is
  * acknowledged. Callers wait for `room` between pages and batches, so what is queued stays bounded. A deletion says how long ago it may have been seen when it is
- * sent off, each time that it is tried: the log gives it the time of the append, and the cluster may have been restored since.
+ * sent off, and a heartbeat how long ago there was life, each time that it is tried: the log gives it the time of the append, and the cluster may have been restored
+ * since, or gone.
  *
  * Not here: which partition an object belongs to (core/partition.ts), what is told (telling.ts).
  */
-import type { Event, ObjectDeleted, Unreadable } from '../../core/event.ts'
+import type { Event, Heartbeat, ObjectDeleted, Unreadable } from '../../core/event.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Appending } from '../../ports/log.ts'
 import type { Lag } from './lag.ts'
@@ -90,7 +91,11 @@ export class Publisher {
 
   /** To every partition. */
   broadcast(key: string, event: Tellable): void {
-    const record = { key, value: this.#deps.codec.encode(event) }
+    const value = this.#deps.codec.encode(event)
+    const record =
+      event.type === 'Heartbeat'
+        ? { key, value, valueNow: this.#agingBeat(event, value) }
+        : { key, value }
     for (let partition = 0; partition < this.partitions; partition++) {
       this.#enqueue(partition, record)
     }
@@ -166,6 +171,18 @@ export class Publisher {
     return () => {
       const ageMs = Math.max(clock.monotonicMs() - seenMs, lag.ageMs())
       return codec.encode({ ...event, ageMs: ageMs < AGE_TOLD_MS ? 0 : Math.ceil(ageMs) })
+    }
+  }
+
+  /** Life that waited for the log is as old as it is. */
+  #agingBeat(event: Heartbeat, value: Uint8Array): () => Uint8Array {
+    const { clock, codec } = this.#deps
+    const toldMs = clock.monotonicMs()
+    return () => {
+      const waitedMs = Math.ceil(clock.monotonicMs() - toldMs)
+      if (waitedMs < AGE_TOLD_MS) return value
+      const kinds = event.kinds.map((each) => ({ ...each, ageMs: each.ageMs + waitedMs }))
+      return codec.encode({ ...event, kinds })
     }
   }
 

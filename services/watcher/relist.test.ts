@@ -5,6 +5,7 @@ import type { ExchangeResponse } from '../../ports/exchange.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
 import type { Break } from '../../testing/watcher-rig.ts'
 import { answered, WatcherRig } from '../../testing/watcher-rig.ts'
+import { connectionRecord } from './marks.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const KIND = { group: '', kind: 'ConfigMap' }
@@ -181,11 +182,17 @@ const emptied = (): ExchangeResponse =>
     items: [],
   })
 
-test('a list that is suddenly empty is taken twice before it is finished', async () => {
+test('a list that is suddenly empty is taken twice before it is finished, over another connection', async () => {
   await started(2)
-  rig.broken = onList(1, emptied)
+  const purposes: string[] = []
+  const empty = onList(1, emptied)
+  rig.broken = (request) => {
+    if (request.path.includes('/configmaps?limit=500')) purposes.push(request.purpose)
+    return empty(request)
+  }
   await relist(1)
   equal(lists(), 2)
+  deepEqual(purposes, ['list', 'confirm'])
   deepEqual((await rig.told('ConfigMap')).slice(5), [
     'SyncStarted',
     'SyncStarted',
@@ -221,6 +228,56 @@ test('a watch that says nothing for three minutes is checked and opened again', 
   await rig.create(CONFIG_MAPS, 'missed')
   await rig.clock.advance(200_000)
   ok((await rig.told('ConfigMap')).includes('ObjectAdded missed'))
+})
+
+test('a kind whose lists hang keeps no other one from being listed in its turn', async () => {
+  const hour = 3_600_000
+  await started(0, { kinds: ['configmaps', 'pods', 'services', 'secrets'], antiEntropyMs: hour })
+  rig.broken = ({ path }) =>
+    path.includes('/configmaps?limit=500') ? { ...answered(200, ''), body: silence() } : undefined
+  await relist(1)
+  rig.forget()
+  for (let passedMs = 0; passedMs < 3 * hour; passedMs += 60_000) await rig.clock.advance(60_000)
+  for (const kind of ['pods', 'services', 'secrets']) {
+    const times = rig.requests.filter((request) => request === `LIST ${kind}`).length
+    ok(times >= 2, `${kind} was listed ${times} times in three hours`)
+  }
+})
+
+test('a relist that is asked for while `control` takes nothing is not lost with a crash', async () => {
+  await started(1)
+  const cluster = rig.watcher.status().clusterId ?? ''
+  // Whoever wrote it: the watcher says otherwise, behind it the graph asks.
+  const late = { cluster, number: 1, connected: false, why: 'late' }
+  await rig.log.append('control', 0, [connectionRecord(rig.codec, late)])
+  rig.stuck = 'control'
+  await rig.askRelist(cluster, KIND, 1)
+  await rig.clock.advance(12_000)
+  await rig.crash()
+  rig.stuck = null
+  rig.start()
+  await rig.synced()
+  await rig.clock.advance(300_000)
+  equal(lists(), 1)
+})
+
+test('what is vouched for fits into a record, however long its uids are', async () => {
+  await started(0, { kinds: ['configmaps'] })
+  const items = Array.from({ length: 400 }, (_, index) => ({
+    metadata: {
+      ...{ name: `o${index}`, namespace: 'default', resourceVersion: '1' },
+      uid: `${index}${'€'.repeat(1_000)}`,
+    },
+  }))
+  const list = { kind: 'ConfigMapList', apiVersion: 'v1', items }
+  const metadata = { resourceVersion: '999999' }
+  const isOfKind = (path: string): boolean => /configmaps\?limit=(500|1)$/.test(path)
+  rig.broken = ({ path }) => (isOfKind(path) ? answered(200, { ...list, metadata }) : undefined)
+  await relist(1)
+  equal(rig.kind('ConfigMap')?.objects, 400)
+  await rig.clock.advance(2 * 3_600_000)
+  equal(rig.failure, undefined)
+  ok((await rig.told('ConfigMap')).filter((told) => told.startsWith('Touched')).length > 1)
 })
 
 async function* silence(): AsyncGenerator<Uint8Array> {

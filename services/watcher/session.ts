@@ -57,6 +57,7 @@ export class Session {
   readonly #roster: KindRoster
   readonly #connection: Connection
   readonly #marks: MarkWriter
+  readonly #lists: Slots
   /** Where we told the connection last. */
   #toldAt = -1n
   #syncs = 0
@@ -74,6 +75,7 @@ export class Session {
     const identity = new IdentityGuard(deps.server, reign.cluster)
     const shared = { ...deps, reign, publisher, identity }
     this.#publisher = publisher
+    this.#lists = new Slots(deps.config.concurrentLists)
     this.#roster = this.#newRoster(publisher, identity)
     this.#connection = new Connection({
       ...shared,
@@ -215,25 +217,25 @@ export class Session {
   async #heed(control: ControlReader, signal: AbortSignal): Promise<void> {
     if (!this.#roster.hasAnswer) return
     const asked = await control.poll(this.#deps.config, signal)
-    if (control.connectionAt > this.#toldAt) await this.#connection.tellAgain()
-    if (control.takeProtected() && (await this.#isReprojected())) return
+    // At once: its place may be written as read at any time from here on.
     for (const { kind, offset } of asked) {
       this.#roster.relist(kind === null ? null : kindKey(kind), { full: true, offset })
     }
+    if (control.connectionAt > this.#toldAt) await this.#connection.tellAgain()
+    if (control.takeProtected()) await this.#endIfReprojected()
   }
 
-  async #isReprojected(): Promise<boolean> {
+  async #endIfReprojected(): Promise<void> {
     const { log, codec } = this.#deps
     const { cluster, projection } = this.reign
     const read = (): Promise<Projection> => readProjection(log, codec, cluster)
     const now = await untilDone(this.#deps, read, this.#cut.signal)
-    if (projectionDigest(now) === projection) return false
+    if (projectionDigest(now) === projection) return
     this.#end = 'reprojected'
     this.#scope.end()
-    return true
   }
 
-  /** One kind at a time, spread over the time in which each is to be listed once. */
+  /** Spread over the time in which each is to be listed once. A kind whose lists take long, or hang, holds up no other one. */
   async #relistInTurn(signal: AbortSignal): Promise<void> {
     const { clock, config, random } = this.#deps
     while (!signal.aborted) {
@@ -241,7 +243,7 @@ export class Session {
       const pauseMs =
         monitors.length === 0 ? config.discoveryMs : config.antiEntropyMs / monitors.length
       await clock.sleep(pauseMs, signal)
-      if (signal.aborted || this.#roster.monitors.some((monitor) => monitor.isListing)) continue
+      if (signal.aborted || this.#lists.isFull) continue
       const watching = this.#roster.monitors.filter((monitor) => monitor.isWatching)
       listedLongestAgo(watching, random.next())?.relist({ full: false, offset: null })
     }
@@ -263,7 +265,7 @@ export class Session {
       publisher,
       identity,
       deletions: new Deletions(this.#deps.config.deletedUids),
-      lists: new Slots(this.#deps.config.concurrentLists),
+      lists: this.#lists,
       nextSync: () => epoch * SYNCS_PER_EPOCH + ++this.#syncs,
       remember: (kinds: readonly KnownKind[]) => this.#marks.remember(kinds),
     }

@@ -11,6 +11,11 @@ export class Slots {
     this.#free = count
   }
 
+  /** Whoever comes next has to wait. */
+  get isFull(): boolean {
+    return this.#free === 0
+  }
+
   async use<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     await this.#take(signal)
     try {

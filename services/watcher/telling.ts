@@ -47,7 +47,7 @@ export class Telling {
   readonly #kind: GroupKind
   readonly #kindKey: string
   readonly #sightings = new Sightings()
-  readonly #touched = new TouchedBatch()
+  readonly #touched: TouchedBatch
   #sync: OpenSync | undefined
   #position: ResourceVersion | null
   #heldBefore = 0
@@ -55,6 +55,7 @@ export class Telling {
   /** `position`: where an earlier watcher stood, null if nowhere. */
   constructor(deps: TellingDeps, kind: GroupKind, position: ResourceVersion | null) {
     this.#deps = deps
+    this.#touched = new TouchedBatch(deps.config.touchedEntries)
     this.#kind = { group: kind.group, kind: kind.kind }
     this.#kindKey = `${kind.group}/${kind.kind}`
     this.#position = position
@@ -215,8 +216,7 @@ export class Telling {
     entry: { readonly uid: string; readonly hash: string; readonly resourceVersion: string },
   ): void {
     this.#deps.counters.touched++
-    const gathered = this.#touched.add(partition, entry)
-    if (gathered >= this.#deps.config.touchedEntries) this.#flushPartition(partition)
+    if (this.#touched.add(partition, entry)) this.#flushPartition(partition)
   }
 
   #flushPartition(partition: number): void {

@@ -6,31 +6,50 @@
 import type { TouchedEntry } from '../../core/event.ts'
 import type { Uid } from '../../core/object.ts'
 
+/** What one record may hold of them: users of other servers' kinds may type long uids, and a record has a limit of 1 MiB. */
+const MOST_BYTES = 256 * 1024
+/** No character of a string takes more in UTF-8. */
+const CHARACTER_BYTES = 3
+
+interface Gathered {
+  readonly entries: Map<Uid, TouchedEntry>
+  /** Of all that were added, at most. */
+  bytes: number
+}
+
 /** Asked of every kind every second or so, nearly always in vain. */
 const NONE: readonly number[] = []
 
 export class TouchedBatch {
-  readonly #byPartition = new Map<number, Map<Uid, TouchedEntry>>()
+  readonly #most: number
+  readonly #byPartition = new Map<number, Gathered>()
 
-  /** How many this partition now holds. */
-  add(partition: number, entry: TouchedEntry): number {
-    let entries = this.#byPartition.get(partition)
-    if (entries === undefined) {
-      entries = new Map()
-      this.#byPartition.set(partition, entries)
+  /** `most` entries of a partition are sent off together. */
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Whether what this partition now holds is to be sent off. */
+  add(partition: number, entry: TouchedEntry): boolean {
+    let gathered = this.#byPartition.get(partition)
+    if (gathered === undefined) {
+      gathered = { entries: new Map(), bytes: 0 }
+      this.#byPartition.set(partition, gathered)
     }
-    entries.set(entry.uid, entry)
-    return entries.size
+    const { uid, hash, resourceVersion } = entry
+    gathered.entries.set(uid, entry)
+    gathered.bytes += CHARACTER_BYTES * (uid.length + hash.length + resourceVersion.length)
+    return gathered.entries.size >= this.#most || gathered.bytes >= MOST_BYTES
   }
 
   drop(partition: number, uid: Uid): void {
-    this.#byPartition.get(partition)?.delete(uid)
+    this.#byPartition.get(partition)?.entries.delete(uid)
   }
 
   takePartition(partition: number): readonly TouchedEntry[] {
-    const entries = this.#byPartition.get(partition)
+    const gathered = this.#byPartition.get(partition)
     this.#byPartition.delete(partition)
-    return entries === undefined ? [] : [...entries.values()]
+    return gathered === undefined ? [] : [...gathered.entries.values()]
   }
 
   get partitions(): readonly number[] {

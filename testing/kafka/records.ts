@@ -2,14 +2,25 @@
  * The plainest use of Kafka, by kafkajs alone, for tests of the brokers themselves: what the Log adapter
  * does is not to be shown by itself.
  */
-import type { Kafka as Client } from 'kafkajs'
+import type { Kafka as Client, ITopicConfig } from 'kafkajs'
+import { eventually } from '../eventually.ts'
 
-/** With one partition, and as many replicas as the brokers have by default. */
-export async function makeTopic(client: Client, topic: string): Promise<void> {
+/** With one partition unless said, and as many replicas as the brokers have by default. Resolves once it has leaders. */
+export async function makeTopic(
+  client: Client,
+  topic: string,
+  more: Omit<ITopicConfig, 'topic'> = {},
+): Promise<void> {
   const admin = client.admin()
   await admin.connect()
   try {
-    await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true })
+    const topics = [{ topic, numPartitions: 1, ...more }]
+    // Waiting itself, kafkajs gives up when a broker has not heard of the topic yet.
+    await admin.createTopics({ topics, waitForLeaders: false })
+    await eventually(`${topic} has leaders`, async () => {
+      const [told] = (await admin.fetchTopicMetadata({ topics: [topic] })).topics
+      return told?.partitions.every(({ leader }) => leader >= 0) ?? false
+    })
   } finally {
     await admin.disconnect()
   }
