@@ -45,15 +45,17 @@ test('missing permissions are named kind by kind, with exit code 1', {
     { apiGroups: [''], resources: ['events'], verbs: ['create', 'get'] },
   ])
   const config = join(data, 'kinfold.yaml')
-  writeFileSync(config, 'apiVersion: kinfold/v1alpha1\nkind: Config\nkinds: [configmaps]\n')
   const reaping = await plane.kubeconfigOf('reaping')
+  writeFileSync(
+    config,
+    `apiVersion: kinfold/v1alpha1\nkind: Config\nkinds: [configmaps]\nkubeconfig: ${reaping}\ndata: ${data}\n`,
+  )
   const asked = async (...flags: readonly string[]) =>
     await runKinfold(['doctor', '--kubeconfig', reaping, '--data', data, ...flags])
-  for (const kinds of [
-    ['--kinds', 'configmaps'],
-    ['--config', config],
+  for (const reaper of [
+    await asked('--service', 'reaper', '--kinds', 'configmaps'),
+    await runKinfold(['doctor', '--service', 'reaper', '--config', config]),
   ]) {
-    const reaper = await asked('--service', 'reaper', ...kinds)
     equal(reaper.code, 0, reaper.stdout + reaper.stderr)
     match(reaper.stdout, /1 of 1 kinds have all permissions/)
     doesNotMatch(reaper.stdout, /lease|another API server/)

@@ -1,14 +1,14 @@
 /** `kinfold doctor`: what is needed and what is missing. The checks are in checkup.ts. */
 import { type Command, Option } from 'commander'
 import { EXIT } from '../runtime/lifecycle.ts'
-import { defaultDataDirectory, upConfig } from './config.ts'
+import { defaultDataDirectory, type UpConfig, upConfig } from './config.ts'
 import { type ListedKind, listedKinds } from './listed-kind.ts'
 import type { RightsOf } from './role-manifest.ts'
 
 interface DoctorFlags {
   readonly kubeconfig?: string
   readonly context?: readonly string[]
-  readonly data: string
+  readonly data?: string
   readonly kinds?: string
   readonly config?: string
   readonly service: RightsOf
@@ -26,23 +26,26 @@ export function addDoctor(program: Command): void {
       'context to check; may be repeated',
       (value: string, all: readonly string[] = []) => [...all, value],
     )
-    .option('--data <dir>', 'data directory', defaultDataDirectory())
+    .option('--data <dir>', `data directory (default: ${defaultDataDirectory()})`)
     .option(
       '--kinds <list>',
       'kinds that are to be collected; default: all that the cluster serves',
     )
-    .option('--config <file>', 'YAML file of up, watcher or reaper: its kinds')
+    .option('--config <file>', 'YAML file of up, watcher or reaper; flags win')
     .addOption(
       new Option('--service <name>', 'whose rights: up does what watcher and reaper do apart')
         .choices(['up', 'watcher', 'reaper'])
         .default('up'),
     )
     .action(async (flags: DoctorFlags) => {
-      const checked = { kinds: kindsOf(flags), service: flags.service }
+      const file = flags.config === undefined ? undefined : upConfig({ config: flags.config })
+      const kubeconfig = flags.kubeconfig ?? file?.kubeconfig
+      const data = flags.data ?? file?.data ?? defaultDataDirectory()
+      const checked = { kinds: kindsOf(flags, file?.kinds), service: flags.service }
       const { checkCluster, checkData } = await import('./checkup.ts')
       const { openClusters } = await import('./clusters.ts')
-      const clusters = openClusters(flags.kubeconfig, flags.context ?? [])
-      const findings = await checkData(flags.data)
+      const clusters = openClusters(kubeconfig, flags.context ?? file?.contexts ?? [])
+      const findings = await checkData(data)
       try {
         for (const cluster of clusters) {
           findings.push(...(await checkCluster(cluster, checked)))
@@ -55,8 +58,10 @@ export function addDoctor(program: Command): void {
     })
 }
 
-function kindsOf({ kinds, config }: DoctorFlags): readonly ListedKind[] | null {
-  const ofFile = config === undefined ? undefined : upConfig({ config }).kinds
+function kindsOf(
+  { kinds, config }: DoctorFlags,
+  ofFile: UpConfig['kinds'] | undefined,
+): readonly ListedKind[] | null {
   const from = kinds === undefined ? `${config}: kinds` : '--kinds'
   return listedKinds({ key: 'kinds', value: kinds ?? ofFile ?? undefined, from }) ?? null
 }

@@ -35,6 +35,16 @@ const refused: readonly [string, KafkaFlags, RegExp][] = [
     /the token for kafka:9093 would go over the network in clear: use TLS/,
   ],
   [
+    'a login without a mechanism',
+    { ...ONE_MACHINE, ...PASSWORD },
+    /--sasl-username: nobody logs in without --sasl; say with which mechanism/,
+  ],
+  [
+    'certificates where TLS is off',
+    { ...ONE_MACHINE, tls: false, tlsCa: file },
+    /--tls-ca: nothing is spoken to over TLS, says --tls; leave one out/,
+  ],
+  [
     'another mechanism',
     { ...ONE_MACHINE, sasl: 'gssapi' },
     /--sasl: "gssapi" is none of plain, scram-sha-256, scram-sha-512, oauthbearer/,

@@ -136,10 +136,14 @@ function brokersOf(setting: Setting): readonly string[] {
 type Pick = (key: keyof KafkaFlags) => Setting
 
 function tlsOf(pick: Pick): KafkaTls | undefined {
-  const [ca, cert, key] = (['tlsCa', 'tlsCert', 'tlsKey'] as const).map((name) =>
-    contentOf(pick(name)),
-  )
-  const isAsked = flag(pick('tls')) ?? (ca ?? cert ?? key) !== undefined
+  const files = (['tlsCa', 'tlsCert', 'tlsKey'] as const).map(pick)
+  const [ca, cert, key] = files.map(contentOf)
+  const given = files.find(({ value }) => value !== undefined)
+  const setting = pick('tls')
+  const isAsked = flag(setting) ?? given !== undefined
+  if (!isAsked && given !== undefined) {
+    throw bad(`${given.from}: nothing is spoken to over TLS, says ${setting.from}; leave one out`)
+  }
   if (!isAsked) return undefined
   if ((cert === undefined) !== (key === undefined)) {
     throw bad('--tls-cert and --tls-key belong together: give both or neither')
@@ -149,7 +153,12 @@ function tlsOf(pick: Pick): KafkaTls | undefined {
 
 function saslOf(pick: Pick): KafkaSasl | undefined {
   const mechanism = oneOf(pick('sasl'), MECHANISMS)
-  if (mechanism === undefined) return undefined
+  if (mechanism === undefined) {
+    const files = (['saslUsername', 'saslPasswordFile', 'saslTokenFile'] as const).map(pick)
+    const given = files.find(({ value }) => value !== undefined)
+    if (given === undefined) return undefined
+    throw bad(`${given.from}: nobody logs in without --sasl; say with which mechanism`)
+  }
   if (mechanism === 'oauthbearer') {
     const setting = pick('saslTokenFile')
     const path = text(setting)

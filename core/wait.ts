@@ -3,6 +3,7 @@
  *
  * What must stay true: whoever waits is judged again when the kind changes (work.ts), and waits for nothing that it does not name.
  */
+import { kindOf } from './graph.ts'
 import { ANY_KIND, waitKey } from './key.ts'
 import type { ClusterId, GroupKind, ObjectMeta, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -18,7 +19,9 @@ export function stopWaiting(
   const anyKind = waitKey(cluster, ANY_KIND, before.uid)
   if (after === null && step.graph.get(anyKind) !== undefined) step.graph.remove(anyKind)
   const kept = after === null ? [] : [after, ...after.ownerReferences.map(kindOfReference)]
-  for (const kind of [before, ...before.ownerReferences.map(kindOfReference)]) {
+  // As an owner it may have waited for a relist of those.
+  const blockers = after === null ? (kindOf(step.graph, cluster, before)?.blockers ?? []) : []
+  for (const kind of [before, ...before.ownerReferences.map(kindOfReference), ...blockers]) {
     if (kept.some((other) => other.kind === kind.kind && other.group === kind.group)) continue
     const key = waitKey(cluster, kind, before.uid)
     if (step.graph.get(key) !== undefined) step.graph.remove(key)

@@ -178,6 +178,7 @@ describe('a cluster lists', () => {
       ({ path }) => [200, path.includes('continue') ? list([], '', '10') : list([], 'n', '9')],
       'EXPIRED',
     ],
+    ['a token that leads back to itself', () => [200, list([], 'n')], 'UNREADABLE'],
     ['a resource that is not served', () => [404, '404 page not found'], 'NOT_SERVED'],
     ['401', () => [401, {}], 'UNAUTHORIZED'],
     ['403', () => [403, {}], 'FORBIDDEN'],

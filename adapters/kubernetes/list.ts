@@ -36,7 +36,11 @@ export async function* listPages(
       throw new ClusterError('EXPIRED', text)
     }
     yield page
-    token = continueOf(body)
+    const next = continueOf(body)
+    if (next !== '' && next === token) {
+      throw unreadable(path, 'it goes on where it began, so the list would have no end')
+    }
+    token = next
   } while (token !== '')
 }
 
