@@ -60,12 +60,12 @@ export function mayBeRing(graph: StateReader, cluster: ClusterId, node: Node): b
 }
 
 /**
- * What is of a kind that is served or watched no more may be there when it is again, and then names its owner still. That it was let go of stands on the owner, for any log and any
+ * What is of a kind that is served no more may be there when it is again, and then names its owner still. That it was let go of stands on the owner, for any log and any
  * collector to read; once that is gone it stands in this log alone. So it waits, however long.
  */
 function whatNames({ dependents, unserved }: Left): string {
   if (dependents > unserved) return 'dependents name it'
-  return 'only dependents of kinds that are not served or watched, or not listed since, name it: it waits until they are, or somebody takes its finalizer off'
+  return 'only dependents of kinds that are not served, or not listed since, name it: it waits until they are, or somebody takes its finalizer off'
 }
 
 type Left = Omit<CountPlace, 'coordinates'>

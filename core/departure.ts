@@ -52,10 +52,7 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
   }
   const isOurs = node !== undefined && goesByUs(node)
   const heldSince = isOurs && node.verdict?.evidence === 'E1' ? (node.hold?.since ?? null) : null
-  // What another server answers for may only be hidden from us: that one tells whom it likes what it likes.
-  const isHearsay = kindOf(step.graph, cluster, object)?.aggregated === true
-  const evidence = isHearsay ? 'E2' : 'E1'
-  const proof = { ...proofOf(step, state, cluster, object, evidence), ageMs, isOurs, heldSince }
+  const proof = { ...proofOf(step, state, cluster, object, 'E1'), ageMs, isOurs, heldSince }
   depart(step, state, cluster, object, proof, 'its deletion was seen')
 }
 

@@ -11,17 +11,7 @@ import { judgeDependents, ownerTimer } from './agenda.ts'
 import { mayBeTakenBack, unfitness } from './completion.ts'
 import { BACKOFF_LAST_MS, OWNER_RETRY_LAST_MS, OWNER_RETRY_MS } from './constant.ts'
 import type { OwnerInterest, OwnerState } from './event.ts'
-import {
-  clusterOf,
-  countAt,
-  countOf,
-  dependentsOf,
-  interestOf,
-  isNamedAt,
-  kindOf,
-  nodeOf,
-  ownerOf,
-} from './graph.ts'
+import { clusterOf, countAt, dependentsOf, interestOf, kindOf, nodeOf, ownerOf } from './graph.ts'
 import { judge } from './judge.ts'
 import { interestKey, ownerKey } from './key.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
@@ -269,8 +259,8 @@ export function ownerState(step: Step, event: OwnerState): void {
   if (event.clusterEpoch < epoch) return drop(step, 'from another epoch of the cluster')
   if (former !== undefined && former.seq > seq) return drop(step, 'its home has told more since')
   const isAwaited = event.state === 'waiting' || event.state === 'orphaning'
-  const isNamed = isNamedAt(step.graph, cluster, uid, place)
-  if (!isNamed && !isAwaited) {
+  const count = countAt(step.graph, cluster, uid, place)
+  if (count === undefined && !isAwaited) {
     if (former !== undefined) step.graph.remove(ownerKey(cluster, uid, place))
     // Its home was told so, and could not read it perhaps.
     sendInterest(step, about)
@@ -284,7 +274,7 @@ export function ownerState(step: Step, event: OwnerState): void {
   }
   step.graph.put(ownerKey(cluster, uid, place), replica)
   const isNews = wasVoid || former?.state !== replica.state || former.phase !== replica.phase
-  if (isNamed && (isNews || former?.orphanedAt !== replica.orphanedAt)) {
+  if (count !== undefined && (isNews || former?.orphanedAt !== replica.orphanedAt)) {
     judgeDependents(step, cluster, uid)
   }
   if (isAwaited) answerHome(step, about)
@@ -333,9 +323,6 @@ function sendInterest(step: Step, { cluster, uid, place }: OwnerAbout, asks = fa
   const count = countAt(step.graph, cluster, uid, place)
   const replica = ownerOf(step.graph, cluster, uid, place)
   const isAwaited = replica?.phase === 'waiting' || replica?.phase === 'orphaning'
-  const answers = isAwaited && replica.answered ? replica.seq : null
-  // What is counted with other places wants to hear of its owner, and holds up nothing there.
-  const uncounted = answers === null ? (countOf(step.graph, cluster, uid)?.uncounted ?? 0) : 0
   const { partition, partitions } = step.at
   step.outcome.notes.push({
     partition: partitionOf(homeOf(cluster, namespace), partitions),
@@ -346,14 +333,13 @@ function sendInterest(step: Step, { cluster, uid, place }: OwnerAbout, asks = fa
       owner: { group, kind, namespace, name },
       uid,
       partition,
-      dependents: count?.dependents ?? uncounted,
+      dependents: count?.dependents ?? 0,
       blocking: count?.blocking ?? 0,
-      answers,
+      answers: isAwaited && replica.answered ? replica.seq : null,
       asks,
     },
   })
   // With no dependents here, nobody will tell when it changes.
-  const isNamed = isNamedAt(step.graph, cluster, uid, place)
-  const isOver = !isNamed && !(isAwaited && !replica.answered)
+  const isOver = count === undefined && !(isAwaited && !replica.answered)
   if (isOver && replica !== undefined) step.graph.remove(ownerKey(cluster, uid, place))
 }

@@ -65,7 +65,7 @@ function isBlocked({ verdict }: Node): boolean {
   return verdict?.type === 'blocked'
 }
 
-/** In doubt since its kind went (`suspectOfHiddenKind`): no other doubt has a verdict. */
+/** In doubt since its kind went (`suspectOfGoneKind`): no other doubt has a verdict. */
 function isUnserved(node: Node): boolean {
   return node.phase === 'suspect' && isBlocked(node)
 }

@@ -2,10 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { avroCodec } from '../adapters/avro/codec.ts'
-import { commandsOf } from '../testing/folders.ts'
-import { object } from '../testing/notation.ts'
-import { PartitionWorld } from '../testing/partition-world.ts'
-import { show, World } from '../testing/story.ts'
+import { World } from '../testing/story.ts'
 import { check } from './check.ts'
 import type { Event } from './event.ts'
 import { isNamedAt } from './graph.ts'
@@ -72,7 +69,7 @@ test('an owner goes in the end, whoever names its uid at however many other plac
   const owner = world.put('rs/web')
   if (owner.type !== 'ObjectAdded') throw new Error(owner.type)
   const { uid } = owner.object
-  const many = world.put('rs/many')
+  const many = world.put('cm/many')
   if (many.type !== 'ObjectAdded') throw new Error(many.type)
   const names = Array.from({ length: 300 }, (_, i) => `${i}`)
   const { ownerReferences } = naming(many.object, names)
@@ -87,27 +84,4 @@ test('an owner goes in the end, whoever names its uid at however many other plac
   ok(said.includes('RemoveFinalizer web'), said.join())
   fold(world.remove('rs/web'))
   deepEqual(check(folder.state), [])
-})
-
-test('what names an owner of another partition at an uncounted place goes with it all the same', () => {
-  const world = new PartitionWorld()
-  world.put('pv/x')
-  const names = Array.from({ length: 300 }, (_, each) => ({
-    ...{ apiVersion: 'v1', kind: 'PersistentVolume', name: `n${each}`, uid: 'pv-x' },
-    ...{ controller: null, blockOwnerDeletion: null },
-  }))
-  const many = { ...object('rs/many', '500'), ownerReferences: names }
-  world.tell({ type: 'ObjectUpdated', cluster: 'c', epoch: 1, sync: null, object: many })
-  world.put('pod/a <- pv/x')
-  equal(world.why('pod/a'), 'observed, keep: PersistentVolume "x" exists')
-  world.tell({
-    ...{ type: 'ObjectDeleted', cluster: 'c', epoch: 1, ageMs: 0 },
-    object: object('rs/many', '600'),
-  })
-  world.remove('pv/x')
-  const shown = commandsOf(world.folders).map(show)
-  ok(
-    shown.some((command) => command.startsWith('DeleteObject pod/a')),
-    shown.slice(-3).join(),
-  )
 })

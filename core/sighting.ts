@@ -343,21 +343,21 @@ export function suspect(
   putNode(step, cluster, node, { ...node, ...IN_DOUBT, verdict })
   touch(step, cluster, node.object.uid)
   tell(step, { ...node.object, cluster }, 'phase', `${node.phase} → suspect: ${why}`)
-  // One that is not served or watched cannot be listed; it is when it is again.
-  const phase = kindOf(step.graph, cluster, node.object)?.phase
-  if (phase === 'synced' || phase === 'unsynced') askRelist(step, cluster, node.object, why)
+  // One that is not served cannot be listed; it is when it is served again.
+  if (kindOf(step.graph, cluster, node.object)?.phase !== 'unserved') {
+    askRelist(step, cluster, node.object, why)
+  }
   // It is no solid ground any more.
   ownerChanged(step, cluster, node.object.uid, node.object)
 }
 
-/** Its kind is served or watched no longer: what is missing when it is again went without a delete of its own, a mass cause. */
-export function suspectOfHiddenKind(step: Step, cluster: ClusterId, node: Node): void {
+/** Its kind is no longer served: what is missing when it is served again went without a delete of its own, a mass cause. */
+export function suspectOfGoneKind(step: Step, cluster: ClusterId, node: Node): void {
   const seen = seenOf(step.graph, cluster, node.object, node.object.uid)
   if (seen !== undefined) {
     putSeen(step, cluster, node.object, { ...seen, clusterEpoch: NO_CLUSTER_EPOCH })
   }
-  const isServed = kindOf(step.graph, cluster, node.object)?.phase !== 'unserved'
-  const because = isServed ? 'its kind is not watched any more' : 'its kind is no longer served'
+  const because = 'its kind is no longer served'
   // Blocked: nobody can reap it, so nobody waits for it.
   const basis = [step.at.position, policyOf(step.graph).position]
   suspect(step, cluster, node, because, { type: 'blocked', evidence: null, because, basis })

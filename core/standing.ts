@@ -36,7 +36,7 @@ export interface Stand {
   readonly orphanedAt: number | null
   /** A cluster-scoped object names an owner in a namespace. */
   readonly isOutOfScope: boolean
-  /** No watch of this partition tells of the owner, so what is known of it is looked at once more before it is acted upon. */
+  /** No watch of this partition tells of the owner, or not the cluster's own server: so what is known of it is looked at once more before it is acted upon. */
   readonly isHearsay: boolean
 }
 
@@ -87,7 +87,8 @@ export function standingOf(
     basis: owner?.basis ?? null,
     orphanedAt: standing === 'orphaned' ? (owner?.orphanedAt ?? null) : null,
     isOutOfScope: kind !== undefined && place === undefined,
-    isHearsay: owner?.isHearsay ?? false,
+    // What another server answers for may only be hidden: that one tells whom it likes what it likes.
+    isHearsay: owner?.isHearsay === true || kind?.aggregated === true,
   })
 
   if (kind === undefined) return stand('unresolvable', `the kind of ${name} is not served`)

@@ -72,8 +72,7 @@ import { notesDue, retell } from './retelling.ts'
 import { endWalk, ringPage, walk } from './ring.ts'
 import { ruleOn } from './ruling.ts'
 import { isMass, shareDue, tellMissed } from './share.ts'
-import { suspectOfHiddenKind } from './sighting.ts'
-import { standingOf } from './standing.ts'
+import { suspectOfGoneKind } from './sighting.ts'
 import type { BudgetClass, ClusterState, Work } from './state.ts'
 import { isSynced } from './sync.ts'
 import { tokensDue, useTickets } from './token.ts'
@@ -203,16 +202,14 @@ function lookAtOne(step: Step, work: Work, key: string): void {
       return relinkAndJudge(step, work.cluster, last)
     case 'suspects': {
       const node = nodeOf(step.graph, work.cluster, last)
-      if (node !== undefined) suspectOfHiddenKind(step, work.cluster, node)
+      if (node !== undefined) suspectOfGoneKind(step, work.cluster, node)
       return
     }
     case 'forget': {
       const node = nodeOf(step.graph, work.cluster, last)
       const kind = kindOf(step.graph, work.cluster, kindOfWork(work))
       // It may be watched again by now, and then it is listed.
-      if (node === undefined || kind?.phase !== 'unmonitored') return
-      if (isLetGoOf(step, work.cluster, node)) suspectOfHiddenKind(step, work.cluster, node)
-      else forget(step, work.cluster, node)
+      if (node !== undefined && kind?.phase === 'unmonitored') forget(step, work.cluster, node)
       return
     }
     case 'relist': {
@@ -244,16 +241,6 @@ function lookAtOne(step: Step, work: Work, key: string): void {
     case 'ring-end':
       return
   }
-}
-
-/**
- * It names an owner that orphans, or did: that it was let go of would be forgotten with it, and it would go when it is seen again. So the owner waits for it, as for
- * what is of a kind that is not served.
- */
-function isLetGoOf(step: Step, cluster: ClusterId, { object }: Node): boolean {
-  return object.ownerReferences.some(
-    (reference) => standingOf(step.graph, cluster, object, reference).standing === 'orphaned',
-  )
 }
 
 /** The kind of an owner is known now, or its scope is another: so may be where the reference points. */
