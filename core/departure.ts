@@ -11,15 +11,7 @@ import { noteDeparture } from './burst.ts'
 import { MEMORY_MS } from './constant.ts'
 import { noteDefinition } from './definition.ts'
 import type { ObjectDeleted } from './event.ts'
-import {
-  clusterOf,
-  dependentsElsewhere,
-  isNamedAt,
-  kindOf,
-  nodeOf,
-  ownerOf,
-  seenOf,
-} from './graph.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
 import { withoutMember } from './hash.ts'
 import { ownerChanged } from './interest.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'
@@ -157,17 +149,14 @@ export function proofOf(
 }
 
 /**
- * Whoever orphans its dependents does so whether it is watched or not. And of what is named it is remembered that it was here, and until when: whoever looks for it
- * in vain after a restore of the cluster has to know that it went with that.
+ * Whoever orphans its dependents does so whether it is watched or not. And that it was here, and until when, is remembered: whoever looks for it in vain after a restore of
+ * the cluster has to know that it went with that. What names it may not be watched either just now.
  */
 function keepTrace(step: Step, cluster: ClusterId, node: Node, seen: Seen | undefined): void {
   const { object, orphanedAt } = node
   const { uid } = object
   const state = clusterOf(step.graph, cluster)
-  const isNamed =
-    isNamedAt(step.graph, cluster, uid, object) ||
-    dependentsElsewhere(step.graph, cluster, uid, object) > 0
-  if (state === undefined || (orphanedAt === null && !isNamed)) return
+  if (state === undefined) return
   const isOfEpoch = seen?.clusterEpoch === state.clusterEpoch
   const position = isOfEpoch ? step.at.position : node.position
   step.graph.put(ownerKey(cluster, uid, object), { ...UNKNOWN_OWNER, orphanedAt, position })

@@ -326,8 +326,14 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
   judge(step, cluster, node.object.uid)
 }
 
-/** No verdict, and nothing under way, until a relist. */
-const IN_DOUBT = { phase: 'suspect', verdict: null, hold: null, attempt: null } as const
+/** No verdict, and nothing under way, until a relist; what waited for it in a circle may be another by then. */
+const IN_DOUBT = {
+  phase: 'suspect',
+  verdict: null,
+  hold: null,
+  attempt: null,
+  ringed: false,
+} as const
 
 export function suspect(
   step: Step,
