@@ -43,7 +43,7 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
       {
         file: 'services/watcher/kind-monitor.ts',
         from: "if (error.remedy === 'give-up') lookSoon()",
-        to: "if (error.remedy === 'give-up' && this.isListing) {\n      this.#telling.beginSync(this.#deps.nextSync(), false)\n      this.#finishList(this.#telling.position ?? '1')\n    }\n    if (error.remedy === 'give-up') lookSoon()",
+        to: "if (error.remedy === 'give-up' && this.#state.phase === 'listing') {\n      this.#telling.beginSync(this.#deps.nextSync(), false)\n      this.#finishList(this.#telling.position ?? '1')\n    }\n    if (error.remedy === 'give-up') lookSoon()",
       },
     ],
     by: {
@@ -57,8 +57,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/list.ts',
-        from: 'const body = await ask(reading, path, METADATA, signal)\n    const page',
-        to: "const body = await ask(reading, path, METADATA, signal).catch((error) => {\n      if (token === '') throw error\n      return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata: { resourceVersion: version }, items: [] }\n    })\n    const page",
+        from: 'const body = await ask(reading, path, METADATA, signal, way)\n    const page',
+        to: "const body = await ask(reading, path, METADATA, signal, way).catch((error) => {\n      if (token === '') throw error\n      return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata: { resourceVersion: version }, items: [] }\n    })\n    const page",
       },
     ],
     by: {
@@ -78,7 +78,7 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     ],
     by: {
       file: 'services/watcher/relist.test.ts',
-      test: 'a list that is suddenly empty is taken twice before it is finished',
+      test: 'a list that is suddenly empty is taken twice before it is finished, over another connection',
     },
   },
   {
