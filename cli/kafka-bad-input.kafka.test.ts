@@ -153,17 +153,9 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
 
   test('topics that are missing are waited for by whoever does not make them, and a warning is said once', async (t) => {
     const { application, kafka } = fresh()
-    keep('kubeconfig', NOWHERE)
-    const nowhere = ['--kubeconfig', join(folder, 'kubeconfig'), '--http', '127.0.0.1:0']
-    const { child, ended } = startKinfold(['reaper', ...kafka, ...nowhere])
-    t.after(() => child.kill('SIGKILL'))
-    let said = ''
-    child.stderr?.on('data', (chunk) => {
-      said += chunk
-    })
-    await eventually('it waits', async () => /waiting for topics/.test(said) || said)
+    const { child, ended, said } = await waitingReaper(t, kafka)
     equal((await runKinfold(['topics', 'apply', ...kafka])).code, 0, application)
-    await eventually('it serves', async () => /"serving"/.test(said) || said)
+    await eventually('it serves', async () => /"serving"/.test(said()) || said())
     child.kill('SIGTERM')
     const { stderr } = await ended
     equal(stderr.match(/waiting for topics/g)?.length, 1, stderr)
@@ -172,15 +164,7 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
 
   test('whoever waits for topics ends when it is told to, as one that was stopped', async (t) => {
     const { kafka } = fresh()
-    keep('kubeconfig', NOWHERE)
-    const nowhere = ['--kubeconfig', join(folder, 'kubeconfig'), '--http', '127.0.0.1:0']
-    const { child, ended } = startKinfold(['reaper', ...kafka, ...nowhere])
-    t.after(() => child.kill('SIGKILL'))
-    let said = ''
-    child.stderr?.on('data', (chunk) => {
-      said += chunk
-    })
-    await eventually('it waits', async () => /waiting for topics/.test(said) || said)
+    const { child, ended } = await waitingReaper(t, kafka)
     child.kill('SIGTERM')
     const { code, stderr } = await ended
     deepEqual([code, /error: stopped by SIGTERM/.test(stderr)], [143, true], stderr)
@@ -320,6 +304,20 @@ function safe(...login: readonly string[]): string[] {
 function scram(file: string): string[] {
   const password = ['--sasl-password-file', join(folder, file)]
   return ['--sasl', 'scram-sha-512', '--sasl-username', 'ann', ...password]
+}
+
+/** A reaper that has no topics yet, once it says so. */
+async function waitingReaper(t: TestContext, kafka: readonly string[]) {
+  keep('kubeconfig', NOWHERE)
+  const nowhere = ['--kubeconfig', join(folder, 'kubeconfig'), '--http', '127.0.0.1:0']
+  const { child, ended } = startKinfold(['reaper', ...kafka, ...nowhere])
+  t.after(() => child.kill('SIGKILL'))
+  let said = ''
+  child.stderr?.on('data', (chunk) => {
+    said += chunk
+  })
+  await eventually('it waits', async () => /waiting for topics/.test(said) || said)
+  return { child, ended, said: () => said }
 }
 
 /** A kubeconfig of a cluster that nobody answers for. */

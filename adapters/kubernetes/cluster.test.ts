@@ -108,8 +108,8 @@ describe('a cluster sends', () => {
     const guard = [{ op: 'test', path: '/metadata/uid', value: POD.uid } as const]
     equal((await cluster.patch(POD, guard, false, SIGNAL)).type, 'Changed')
     deepEqual(
-      sent.map(({ method }) => method).join(),
-      ['GET', 'GET', 'DELETE', 'DELETE', 'PATCH', 'PATCH'].join(),
+      sent.map(({ method }) => method),
+      ['GET', 'GET', 'DELETE', 'DELETE', 'PATCH', 'PATCH'],
     )
     equal(sent[3]?.body, sent[2]?.body)
   })
