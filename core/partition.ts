@@ -1,11 +1,11 @@
 /**
- * Which partition a record belongs to. Nothing else knows.
+ * Which partition a record belongs to: a cluster is one ordered log, and several clusters may share a partition.
  *
- * What must stay true: the home of an object never changes while it lives, and neither does the number of partitions of a log, so all
- * events of one object are in one total order.
+ * What must stay true: all events of one cluster are in one total order. The key of a record names its namespace too, so that one that cannot be read
+ * blocks that namespace only.
  */
 import { hash32 } from './hash.ts'
-import type { ClusterId, Coordinates, Uid } from './object.ts'
+import type { ClusterId, Uid } from './object.ts'
 
 /** `cluster/namespace`; the namespace is empty for cluster-scoped objects. */
 export type Home = string
@@ -28,20 +28,7 @@ export function partitionOf(key: string, partitions: number): number {
   return hash32(key) % partitions
 }
 
-/** Whether an object at these coordinates has its home in this partition. One in a namespace is only ever named from there. */
-export function isHome(
-  at: { readonly partition: number; readonly partitions: number },
-  cluster: ClusterId,
-  place: Coordinates,
-): boolean {
-  if (at.partitions === 1 || place.namespace !== '') return true
-  return partitionOfObject(cluster, '', at.partitions) === at.partition
-}
-
-export function partitionOfObject(
-  cluster: ClusterId,
-  namespace: string,
-  partitions: number,
-): number {
-  return partitionOf(homeOf(cluster, namespace), partitions)
+/** The partition that has all of a cluster. */
+export function partitionOfCluster(cluster: ClusterId, partitions: number): number {
+  return hash32(cluster) % partitions
 }
