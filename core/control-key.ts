@@ -11,6 +11,7 @@ import type { Control } from './record.ts'
 
 export const PAUSE_PREFIX = 'pause/'
 export const PROTECT_PREFIX = 'protect/'
+export const ASSIGN_PREFIX = 'partition/'
 const POLICY = 'policy'
 
 /** Of what the policy protects, everywhere. */
@@ -19,6 +20,11 @@ export const PROTECT_POLICY_KEY: string = PROTECT_PREFIX + POLICY
 /** An empty cluster: all. */
 export function pauseKey(cluster: ClusterId): string {
   return PAUSE_PREFIX + cluster
+}
+
+/** Under it stands the partition that has all of a cluster's records. */
+export function assignKey(cluster: ClusterId): string {
+  return ASSIGN_PREFIX + cluster
 }
 
 export function protectKey(cluster: ClusterId, subject: string): string {

@@ -219,8 +219,8 @@ export interface SyncFinished extends GroupKind {
   readonly sync: SyncId
   /** The list's. */
   readonly resourceVersion: ResourceVersion
-  /** The set of listed uids in each partition, by its number. */
-  readonly listed: readonly SetHash[]
+  /** The set of listed uids. */
+  readonly listed: SetHash
 }
 
 /** Broadcast: a kind is served, as the cluster's discovery says. Repeated when anything of it changes. */

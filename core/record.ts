@@ -94,6 +94,15 @@ export interface Control {
   readonly why: string
 }
 
+/** In `control`, compacted, under `partition/<cluster>` (control-key.ts): which partition has all of a cluster's records. */
+export interface Assignment {
+  readonly type: 'Assignment'
+  readonly cluster: ClusterId
+  readonly partition: number
+  /** That the cluster had when they were last counted. */
+  readonly objects: number
+}
+
 /** Where the watch of a kind stood, written once what it covers is acknowledged. */
 export interface Watermark extends GroupKind {
   readonly type: 'Watermark'
@@ -172,4 +181,4 @@ export interface Archived extends Coordinates {
 }
 
 export type PublicRecord = Lineage | History
-export type ServiceRecord = Control | Watermark | Digest | Snapshot | DeadLetter | Archived
+export type ServiceRecord = Control | Assignment | Watermark | Digest | Snapshot | DeadLetter | Archived
