@@ -6,14 +6,13 @@
  *
  * Not here: sightings (sighting.ts), which objects a relist misses (work.ts).
  */
-import { memoryMs, ownerTimer } from './agenda.ts'
+import { judgeDependents, memoryMs, ownerTimer } from './agenda.ts'
 import { noteDeparture } from './burst.ts'
 import { MEMORY_MS } from './constant.ts'
 import { noteDefinition } from './definition.ts'
 import type { ObjectDeleted } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
 import { withoutMember } from './hash.ts'
-import { ownerChanged } from './interest.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'
 import { removeNode } from './link.ts'
 import { noteNamespace } from './namespace.ts'
@@ -78,10 +77,8 @@ export function depart(
     phase: null,
     position: step.at.position,
     checks: 0,
-    seq: 0,
-    answered: false,
-    pass: 'none',
-    passAt: 0n,
+    turn: 'none',
+    leasedAt: 0,
     attempt: null,
   })
   const forgetAt = state.now + memoryMs(step.graph, { proof, orphanedAt })
@@ -95,7 +92,7 @@ export function depart(
     evidence: proof.class,
     basis: [step.at.position],
   })
-  ownerChanged(step, cluster, object.uid, object)
+  judgeDependents(step, cluster, object.uid, object)
 }
 
 function takeOut(step: Step, cluster: ClusterId, node: Node): void {
@@ -124,7 +121,7 @@ export function forget(step: Step, cluster: ClusterId, node: Node): void {
     'phase',
     `${node.phase} → suspect: its kind is not watched any more`,
   )
-  ownerChanged(step, cluster, object.uid, object)
+  judgeDependents(step, cluster, object.uid, object)
 }
 
 export function proofOf(
@@ -142,7 +139,6 @@ export function proofOf(
     clusterEpoch: state.clusterEpoch,
     versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
     command: null,
-    sync: 0,
     isOurs: false,
     heldSince: null,
   }

@@ -143,14 +143,16 @@ export interface Hold {
   /** What would be done: `delete`, or `drop` with the indexes of references. */
   readonly what: string
   readonly ruling: Ruling | null
-  /** Of a token of its own. `granted`: it began to go, whatever held it afterwards. */
-  readonly pass: Pass
-  /** Of the grant that its owner's deletion had while this was protected, which lets others go and not this one: -1 for none. */
-  readonly lapsedAt: bigint
+  /** In the queue of its budget; `begun` whatever held it afterwards. */
+  readonly turn: Turn
 }
 
-/** Whether what something costs was asked for and granted (price.ts). */
-export type Pass = 'none' | 'asked' | 'granted'
+/**
+ * How far something has come in the queue of its budget.
+ *
+ * - `asked`: it was counted among those that ask to be deleted. - `queued`: it has a ticket. - `called`: its ticket was used. - `begun`: it began to be deleted.
+ */
+export type Turn = 'none' | 'asked' | 'queued' | 'called' | 'begun'
 
 /** What a person said of it when it waited for approval: of this content, and of what would be done. */
 export interface Ruling {

@@ -4,7 +4,6 @@
  * What must stay true: unknown is never absent. Only these shapes are proofs; every other answer of a server is none.
  */
 import type { CommandId } from './command.ts'
-import type { SyncId } from './event.ts'
 
 /**
  * - `O`: the owner is orphaning or orphaned, or a finalizer is removed: nothing is deleted.
@@ -33,8 +32,6 @@ export interface Proof {
   readonly versions: readonly string[]
   /** The `VerifyOwner` that learnt it, for E3. */
   readonly command: CommandId | null
-  /** The relist that missed it, for E2 and E4; 0 for none. */
-  readonly sync: SyncId
   /** It went because we had it deleted. */
   readonly isOurs: boolean
   /** Of one that we had deleted since its own owner's deletion was seen (E1): log time since when it was held for that; null for any other. */

@@ -181,4 +181,11 @@ export interface Archived extends Coordinates {
 }
 
 export type PublicRecord = Lineage | History
-export type ServiceRecord = Control | Assignment | Watermark | Digest | Snapshot | DeadLetter | Archived
+export type ServiceRecord =
+  | Control
+  | Assignment
+  | Watermark
+  | Digest
+  | Snapshot
+  | DeadLetter
+  | Archived

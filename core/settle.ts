@@ -4,7 +4,7 @@
  * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` speaks of coordinates only, so it never removes
  * a node; a result of an earlier epoch of the cluster says nothing.
  */
-import { nodeTimer, ownerTimer } from './agenda.ts'
+import { judgeDependents, nodeTimer, ownerTimer } from './agenda.ts'
 import { noteSettled } from './burst.ts'
 import type { CommandId } from './command.ts'
 import {
@@ -18,9 +18,7 @@ import {
 import { proofOf, wasHere } from './departure.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf } from './graph.ts'
-import { ownerChanged } from './interest.ts'
 import { backedOff } from './issue.ts'
-import { judge } from './judge.ts'
 import { ownerKey } from './key.ts'
 import { putNode } from './link.ts'
 import type { Attempt, Node, Phase } from './node.ts'
@@ -28,7 +26,7 @@ import { phaseOf } from './node.ts'
 import type { ClusterId } from './object.ts'
 import { isSamePlace } from './object.ts'
 import type { Step } from './outcome.ts'
-import { askRelist, drop, tell, touch } from './outcome.ts'
+import { askRelist, drop, markDirty, tell, touch } from './outcome.ts'
 import { sight } from './sighting.ts'
 import type { ClusterState, Owner } from './state.ts'
 import { isMonitored } from './sync.ts'
@@ -58,7 +56,7 @@ export function commandSettled(step: Step, event: CommandSettled): void {
     const isOurs = event.verb === 'RemoveFinalizer' && event.outcome === 'done'
     sight(step, state, event.cluster, event.object, null, isOurs)
   }
-  judge(step, event.cluster, event.uid)
+  markDirty(step, event.cluster, event.uid)
 }
 
 /** Of a kind that no monitor follows any more, nobody would tell that it goes. */
@@ -175,10 +173,8 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     phase,
     position: step.at.position,
     checks,
-    seq: 0,
-    answered: false,
-    pass: 'none',
-    passAt: 0n,
+    turn: 'none',
+    leasedAt: 0,
     attempt: answeredAttempt(state, event.command, lookAt),
   }
   step.graph.put(ownerKey(cluster, uid, place), found)
@@ -189,7 +185,7 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   })
   const isOfEpoch = (former?.position ?? -1n) >= state.epochAt
   const isNews = former?.state !== 'found' || !isOfEpoch || former.phase !== found.phase
-  if (isNews) ownerChanged(step, cluster, uid, place)
+  if (isNews) judgeDependents(step, cluster, uid, place)
 }
 
 /** Until the next look is due: the timers of those before it must not ask sooner. */
@@ -234,10 +230,8 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     phase: null,
     position: step.at.position,
     checks: 0,
-    seq: 0,
-    answered: false,
-    pass: 'none',
-    passAt: 0n,
+    turn: 'none',
+    leasedAt: 0,
     attempt: null,
   })
   ownerTimer(step, cluster, state.now + MEMORY_MS, uid, place)
@@ -246,5 +240,5 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     command: event.command,
     basis: [step.at.position],
   })
-  ownerChanged(step, cluster, uid, place)
+  judgeDependents(step, cluster, uid, place)
 }

@@ -36,7 +36,7 @@ export interface Stand {
   readonly orphanedAt: number | null
   /** A cluster-scoped object names an owner in a namespace. */
   readonly isOutOfScope: boolean
-  /** No watch of this partition tells of the owner, or not the cluster's own server: so what is known of it is looked at once more before it is acted upon. */
+  /** No watch tells of the owner, or not the cluster's own server: so what is known of it is looked at once more before it is acted upon. */
   readonly isHearsay: boolean
 }
 
@@ -46,7 +46,7 @@ interface OwnerAt {
   readonly proof: Proof | null
   readonly orphanedAt: number | null
   readonly basis: bigint | null
-  /** Told by another partition, or found by a GET: nobody here watches it. */
+  /** Found by a GET: no watch tells of it. */
   readonly isHearsay: boolean
 }
 
@@ -165,7 +165,7 @@ export function ownerAt(
       // A restore brings owners back, and what they asked for may have been undone with them. Of one that stays away nobody took it back: its mark lasts,
       // and it is looked at once more before anything is dropped by it.
       const isOfEpoch = proof?.clusterEpoch === state?.clusterEpoch
-      const isHearsay = owner.seq > 0 || (owner.orphanedAt !== null && !isOfEpoch)
+      const isHearsay = owner.orphanedAt !== null && !isOfEpoch
       return { phase: 'absent', proof, orphanedAt: owner.orphanedAt, basis, isHearsay }
     }
     case 'found':

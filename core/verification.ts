@@ -1,5 +1,5 @@
 /**
- * Owners that nothing is known of are looked up: once for all of their dependents, by the owner's home.
+ * Owners that nothing is known of are looked up: once for all of their dependents.
  *
  * What must stay true: not before the owner's kind could have shown it; unknown is never absent, so without an answer nothing follows.
  *
@@ -16,8 +16,7 @@ import { ownerKey } from './key.ts'
 import type { Attempt } from './node.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
 import { isSamePlace, versionOf } from './object.ts'
-import type { OwnerAbout, Step } from './outcome.ts'
-import { isHome } from './partition.ts'
+import type { Step } from './outcome.ts'
 import type { Stand } from './standing.ts'
 import type { ClusterState, Kind, Owner } from './state.ts'
 
@@ -33,20 +32,8 @@ export function verifyOwners(
     // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
     const node = nodeOf(step.graph, cluster, reference.uid)
     if (node !== undefined && isSamePlace(node.object, place)) continue
-    const { uid } = reference
-    if (isHome(step.at, cluster, place)) {
-      verifyOwner(step, state, cluster, place, uid, versionOf(reference.apiVersion))
-    } else askHome(step, state, { cluster, uid, place })
+    verifyOwner(step, state, cluster, place, reference.uid, versionOf(reference.apiVersion))
   }
-}
-
-/** Its home asks the server, once for all partitions, and tells. */
-function askHome(step: Step, state: ClusterState, about: OwnerAbout): void {
-  const { cluster, uid, place } = about
-  const kind = kindOf(step.graph, cluster, place)
-  if (kind === undefined || !isReadyToAsk(kind, state)) return
-  if (!mayIssue(step.graph, cluster)) return
-  step.owners.set(ownerKey(cluster, uid, place), { ...about, asks: true })
 }
 
 /** What a look answered of another epoch of the cluster is asked anew. */
@@ -111,10 +98,8 @@ export const UNKNOWN_OWNER: Owner = {
   phase: null,
   position: -1n,
   checks: 0,
-  seq: 0,
-  answered: false,
-  pass: 'none',
-  passAt: 0n,
+  turn: 'none',
+  leasedAt: 0,
   attempt: null,
 }
 

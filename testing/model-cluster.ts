@@ -22,7 +22,6 @@ import {
   isSamePlace,
   projectionHash,
 } from '../core/object.ts'
-import { partitionOfObject } from '../core/partition.ts'
 import { KINDS, kindNotation, shortKind } from './notation.ts'
 
 export const CLUSTER = 'c'
@@ -152,16 +151,7 @@ export class ModelCluster {
     }
     if (isCut) return this.relist(short, 0, false)
     const resourceVersion = String(this.#version)
-    stream.push({ type: 'SyncFinished', ...about, resourceVersion, listed: this.#sets(listed) })
-  }
-
-  #sets(listed: readonly ObjectMeta[]): SetHash[] {
-    const sets = Array.from({ length: this.#partitions }, () => EMPTY_SET)
-    for (const { namespace, uid } of listed) {
-      const partition = partitionOfObject(CLUSTER, namespace, this.#partitions)
-      sets[partition] = withMember(sets[partition] ?? EMPTY_SET, uid)
-    }
-    return sets
+    stream.push({ type: 'SyncFinished', ...about, resourceVersion, listed: setOf(listed) })
   }
 
   /** The kind's definition is deleted: its objects go without a word. It is served again when it is relisted. */
@@ -259,6 +249,10 @@ export class ModelCluster {
     const short = shortKind(object.group, object.kind)
     if (this.#watched.has(short)) this.streams.get(short)?.push(event)
   }
+}
+
+function setOf(listed: readonly ObjectMeta[]): SetHash {
+  return listed.reduce((set, { uid }) => withMember(set, uid), EMPTY_SET)
 }
 
 function isLive(event: Event | undefined): boolean {

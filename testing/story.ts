@@ -177,7 +177,7 @@ export class World {
         type: 'SyncFinished',
         ...about,
         resourceVersion: String(this.#at.version),
-        listed: [set],
+        listed: set,
       },
     ]
   }
@@ -329,7 +329,7 @@ export class World {
   /** For this cluster, or `all`. */
   #directive(verb: string, subject: string, scope: string): Event {
     const cluster = scope === 'all' ? '' : this.#at.cluster
-    const nothing = { digest: null, listed: [] }
+    const nothing = { digest: null, listed: EMPTY_SET }
     return { type: 'Directive', verb, cluster, subject, ...nothing, who: 'ann', why: 'test' }
   }
 
@@ -360,7 +360,7 @@ export class World {
       cluster,
       subject: '',
       digest: null,
-      listed: [this.#planned],
+      listed: this.#planned,
       who,
       why: 'it is meant',
     }
@@ -444,8 +444,6 @@ export class World {
       case 'reject':
       case 'close-breaker':
         return [this.#ruling(word, first)]
-      case 'breaker':
-        return [{ type: 'BreakerOpened', cluster: this.#at.cluster, openedAt: 1, because: rest }]
       case 'unreadable':
         return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]
       default:
