@@ -12,7 +12,7 @@ import { enqueue } from './agenda.ts'
 import {
   KEYS_OF_A_READ,
   KEYS_PER_RECORD,
-  REFERENCES_PER_NEWS,
+  REFERENCES_OF_NEWS,
   REFERENCES_PER_RECORD,
 } from './constant.ts'
 import { objectDeleted } from './departure.ts'
@@ -86,7 +86,7 @@ async function goOn(
 /** Begins to fold a record. While `pageOf` names a page, give its keys to `resume`; then `finish`. */
 function fold(graph: Graph, event: Event, at: At): Folding {
   const isNews = event.type !== 'Continue' && event.type !== 'Heartbeat'
-  const step = stepOf(graph, at, isNews ? REFERENCES_PER_NEWS : REFERENCES_PER_RECORD)
+  const step = stepOf(graph, at, REFERENCES_PER_RECORD, isNews)
   const hadWork = hasWork(graph)
   apply(step, event)
   judgeDirty(step)
@@ -140,7 +140,8 @@ function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
   const node = nodeOf(step.graph, cluster, uid)
   if (node === undefined) return true
   const cost = 1 + node.object.ownerReferences.length
-  // The first of a record that goes on is judged whatever it costs: else it never would be.
+  if (step.isNews && cost > REFERENCES_OF_NEWS) return false
+  // The first of a record is judged whatever it costs: else it never would be.
   const isFirst = step.references === REFERENCES_PER_RECORD
   if (cost > step.references && !isFirst) return false
   step.references -= cost

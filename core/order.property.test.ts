@@ -179,10 +179,10 @@ test('how records are split into batches changes nothing', () => {
         records.push([event, now])
         outcomes.push(first.foldOne(event, now))
       }
-      // As on a log: a note stands behind whatever was appended before it.
+      // As on a log: it stands behind whatever was appended before it.
       const waiting: Event[] = []
       const noted = (): void => {
-        waiting.push(...(outcomes.at(-1)?.notes ?? []).map((note) => note.event))
+        if (outcomes.at(-1)?.continues === true) waiting.push({ type: 'Continue' })
       }
       const letOne = (now: number): void => {
         const note = waiting.shift()

@@ -64,6 +64,8 @@ export interface Step {
   readonly judged: Set<string>
   /** How many owner references this record may still judge. */
   references: number
+  /** It brings facts, and is not there to go on with the agenda. */
+  readonly isNews: boolean
 }
 
 export interface Subject {
@@ -71,9 +73,9 @@ export interface Subject {
   readonly uid: Uid
 }
 
-export function stepOf(graph: Graph, at: At, references: number): Step {
+export function stepOf(graph: Graph, at: At, references: number, isNews: boolean): Step {
   const outcome = emptyOutcome()
-  return { graph, at, outcome, dirty: new Map(), judged: new Set(), references }
+  return { graph, at, outcome, dirty: new Map(), judged: new Set(), references, isNews }
 }
 
 /** The only way for a handler of records or a work to have an object judged. */
