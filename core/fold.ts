@@ -145,6 +145,7 @@ function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
   const isFirst = step.references === REFERENCES_PER_RECORD
   if (cost > step.references && !isFirst) return false
   step.references -= cost
+  step.outcome.work += cost
   step.judged.add(key)
   judge(step, cluster, uid)
   return true

@@ -30,6 +30,8 @@ export interface RelistRequest {
 
 export interface Outcome {
   readonly commands: Command[]
+  /** Owner references judged, and a subject each: bounded for a record (fold.ts). */
+  work: number
   /** Work is left: a `Continue` is appended behind all that was published meanwhile. */
   continues: boolean
   readonly history: History[]
@@ -86,6 +88,7 @@ export function markDirty(step: Step, cluster: ClusterId, uid: Uid): void {
 export function emptyOutcome(): Outcome {
   return {
     commands: [],
+    work: 0,
     continues: false,
     history: [],
     relists: [],

@@ -8,7 +8,12 @@
 import { ownerTimer } from './agenda.ts'
 import type { Target } from './command.ts'
 import { servedVersion } from './command.ts'
-import { COMMAND_LIFE_MS, COMMAND_MARGIN_MS, KIND_PATIENCE_MS } from './constant.ts'
+import {
+  COMMAND_LIFE_MS,
+  COMMAND_MARGIN_MS,
+  KIND_PATIENCE_MS,
+  LOOKED_UP_AT_ONCE,
+} from './constant.ts'
 import { kindOf, nodeOf, ownerOf, policyOf } from './graph.ts'
 import { mayIssue } from './hold.ts'
 import { baseOf, isUnderWay } from './issue.ts'
@@ -27,12 +32,16 @@ export function verifyOwners(
   cluster: ClusterId,
   stands: readonly Stand[],
 ): void {
+  let asked = 0
   for (const { standing, place, reference } of stands) {
     if (standing !== 'unverified' || place === null) continue
+    // An object may have thousands, and others wait behind them.
+    if (asked >= LOOKED_UP_AT_ONCE) return
     // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
     const node = nodeOf(step.graph, cluster, reference.uid)
     if (node !== undefined && isSamePlace(node.object, place)) continue
-    verifyOwner(step, state, cluster, place, reference.uid, versionOf(reference.apiVersion))
+    const version = versionOf(reference.apiVersion)
+    if (verifyOwner(step, state, cluster, place, reference.uid, version)) asked++
   }
 }
 

@@ -76,7 +76,8 @@ export function nextPage(graph: StateReader): PageRequest | undefined {
   return {
     prefix,
     after: work.cursor === '' ? startOf(graph, work) : work.cursor,
-    limit: KEYS_PER_PAGE,
+    // One subject is no page: it is known.
+    limit: work.work === 'subject' ? 0 : KEYS_PER_PAGE,
     countKey: work.work === 'dependents' ? countKeyOfEdges(prefix) : null,
   }
 }
@@ -116,6 +117,7 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
     case 'ring-end':
       return endWalk(step, work, keys) ? undefined : lastOf(keys)
     case 'subject':
+      return judge(work.cluster, work.uid) ? undefined : ''
     case 'dependents':
     case 'waits':
     case 'verdicts':
@@ -144,7 +146,6 @@ function judgeEach(
   for (const key of keys) {
     const cluster = work.cluster || decodeURIComponent(key.split('/')[1] ?? '')
     const uid = lastPart(key)
-    if (work.work === 'subject' && uid !== work.uid) break
     if (work.work === 'waits' || work.work === 'verdicts') relink(step, cluster, uid)
     // Whoever still has to wait when it is judged waits anew.
     if (work.work === 'waits') step.graph.remove(key)
