@@ -1,4 +1,4 @@
-/** Folding: twice is once, any split of a batch is one, and any order across kinds leads to the same. */
+/** Folding: twice is once (I24), any split of a batch is one, and any order across kinds leads to the same (I25). */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
