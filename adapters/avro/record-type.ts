@@ -16,6 +16,7 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   History: true,
 
   Control: true,
+  Assignment: true,
   Watermark: true,
   Digest: true,
   Snapshot: true,
