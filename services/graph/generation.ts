@@ -1,8 +1,8 @@
 /**
  * Begins a new log where one of an older version was: an empty one, paused, above the epochs of the old, with what was archived.
  *
- * What must stay true: nothing that the old log believed of a cluster is in the new one, so it lists everything anew, as a fresh install does; and nothing is deleted
- * before a person has looked and resumed. The old log is only read.
+ * What must stay true: nothing that the old log believed of a cluster is in the new one, so it lists everything anew, as a fresh install does, in a partition that is
+ * chosen anew; and nothing is deleted before a person has looked and resumed. The old log is only read.
  *
  * Not here: files and their names (cli/upgrade.ts).
  */
