@@ -40,7 +40,7 @@ async function told(log: Log, topic: Topic, partition = 0): Promise<readonly unk
       case 'Directive':
         return `${record.verb} ${record.cluster} ${record.subject} by ${record.who}`
       case 'Watermark':
-        return `${key} ${record.epoch} ${record.clusterEpoch} ${record.resourceVersion}`
+        return `${key} ${record.epoch} ${record.clusterEpoch} ${record.resourceVersion} ${record.partition}`
       default:
         return record.type
     }
@@ -89,7 +89,7 @@ test('a new log is paused and keeps protections, epochs and the archive, and not
     const events = ['pause   by root', 'protect c kind:pod by eve']
     deepEqual(await told(to, 'events', partition), events)
   }
-  deepEqual(await told(to, 'watermarks'), ['c// 6 4 '])
+  deepEqual(await told(to, 'watermarks'), ['c// 6 4  -1'])
   const carried = await to.read('archive', 1, 0n, { limit: 10, waitMs: 0 })
   deepEqual(
     carried.entries.map(({ key, value }) => ({ key, value })),

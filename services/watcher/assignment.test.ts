@@ -13,6 +13,7 @@ import { DEFAULT_CONFIG } from './config.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const CLUSTER = 'c'
+const NOWHERE = -1
 const SIGNAL = new AbortController().signal
 const codec = avroCodec()
 const clock = new ManualClock()
@@ -55,26 +56,36 @@ for (const [what, assignments, expected] of CHOICES) {
   })
 }
 
-test('a recorded choice is kept, whatever is emptier by now', async () => {
+test('what was published stays where it is, whatever is emptier by now', async () => {
   const log = logOf(3)
-  await assign(log, CLUSTER, 2, 1_000)
-  equal(await assignPartition(depsOf(log), CLUSTER, SIGNAL), 2)
+  equal(await assignPartition(depsOf(log), CLUSTER, 2, SIGNAL), 2)
+  await assign(log, CLUSTER, 1, 1_000)
+  equal(await assignPartition(depsOf(log), CLUSTER, 2, SIGNAL), 2)
+  equal(await assignPartition(depsOf(log), CLUSTER, NOWHERE, SIGNAL), 1, 'its watermark is lost')
   equal((await log.bounds('control', 0)).end, 1n)
+})
+
+test('a choice of which nothing came is kept if it came first', async () => {
+  const log = logOf(3)
+  await assign(log, CLUSTER, 0)
+  await assign(log, 'later', 0)
+  equal(await assignPartition(depsOf(log), CLUSTER, NOWHERE, SIGNAL), 0)
+  equal(await assignPartition(depsOf(log), 'later', NOWHERE, SIGNAL), 1)
 })
 
 test('one that this log cannot have is chosen anew', async () => {
   const log = logOf(2)
   await assign(log, CLUSTER, 5)
-  equal(await assignPartition(depsOf(log), CLUSTER, SIGNAL), 0)
+  equal(await assignPartition(depsOf(log), CLUSTER, NOWHERE, SIGNAL), 0)
 })
 
 test('one that cannot be read ends the watcher, and one that was taken away is chosen anew', async () => {
   const log = logOf(2)
   await log.append('control', 0, [{ key: assignKey(CLUSTER), value: new Uint8Array([1, 2]) }])
   const refused = { code: 'DAMAGED_ASSIGNMENT', remedy: 'stop' }
-  await rejects(assignPartition(depsOf(log), CLUSTER, SIGNAL), refused)
+  await rejects(assignPartition(depsOf(log), CLUSTER, NOWHERE, SIGNAL), refused)
   await log.append('control', 0, [{ key: assignKey(CLUSTER), value: null }])
-  equal(await assignPartition(depsOf(log), CLUSTER, SIGNAL), 0)
+  equal(await assignPartition(depsOf(log), CLUSTER, NOWHERE, SIGNAL), 0)
 })
 
 test('clusters whose watchers choose at the same moment are spread all the same', async () => {
@@ -83,7 +94,7 @@ test('clusters whose watchers choose at the same moment are spread all the same'
     const clusters = ['a', 'b', 'c', 'd', 'e', 'f']
     const choosing = Promise.all(
       clusters.map((cluster, index) =>
-        assignPartition(depsOf(log, seed * 10 + index), cluster, SIGNAL),
+        assignPartition(depsOf(log, seed * 10 + index), cluster, NOWHERE, SIGNAL),
       ),
     )
     await clock.advance(60_000)
@@ -165,7 +176,7 @@ test('a watcher keeps its partition over restarts, and records how many objects 
   deepEqual(await rig.events(1), [])
 })
 
-test('where the assignment is lost and chosen anew, everything is listed there from the beginning', async () => {
+test('where the assignment is lost, the watermark still says which partition it is', async () => {
   rig = new WatcherRig({ partitions: 2 })
   await rig.create(CONFIG_MAPS, 'a')
   rig.start()
@@ -175,6 +186,26 @@ test('where the assignment is lost and chosen anew, everything is listed there f
   const cluster = rig.watcher.status().clusterId ?? ''
   await rig.log.append('control', 0, [{ key: assignKey(cluster), value: null }])
   await rig.assign('other', 0)
+  rig.start()
+  await rig.synced()
+  equal((await rig.assignments()).get(cluster)?.partition, 0)
+  deepEqual(await rig.events(1), [])
+})
+
+test('where both are lost, everything is listed from the beginning in the partition that is chosen then', async () => {
+  rig = new WatcherRig({ partitions: 2 })
+  await rig.create(CONFIG_MAPS, 'a')
+  rig.start()
+  await rig.synced()
+  await rig.clock.advance(10_000)
+  await rig.stop()
+  const cluster = rig.watcher.status().clusterId ?? ''
+  await rig.log.append('control', 0, [{ key: assignKey(cluster), value: null }])
+  await rig.assign('other', 0)
+  for (const mark of await rig.watermarks()) {
+    const value = rig.codec.encode({ ...mark, partition: NOWHERE })
+    await rig.log.append('watermarks', 0, [{ key: `${cluster}/${mark.group}/${mark.kind}`, value }])
+  }
   rig.start()
   await rig.synced()
   equal((await rig.assignments()).get(cluster)?.partition, 1)

@@ -1,17 +1,22 @@
 /**
  * Which partition has all of a cluster, chosen once and recorded in `control` before anything of the cluster is published.
  *
- * What must stay true: a recorded choice is never changed here. Watchers of several clusters that choose at the same moment settle it by the order of
- * their records: each one's choice has to be what a reader of the log before its record would choose, else it chooses again. Only the holder of the
- * cluster's lease writes for it; a record of a former holder that arrives late is written over within a minute (`confirm`), and watermarks name their
- * partition, so that nobody resumes in another one.
+ * What must stay true: once something of a cluster is published, its partition stays. The cluster's own watermark is written in between, and names the
+ * partition: it decides, so an assignment that was lost, or that a succeeded watcher wrote late, moves nothing and is written over. Until then a choice counts
+ * only if it is what a reader of the log before its record would choose. Watchers of several clusters that choose at the same moment are told apart
+ * by that: the order of their records is the same for all of them, and the first one stays.
  *
- * Not here: how assignments are read (ports/assignment.ts), who may write (holder-log.ts).
+ * Not here: how assignments are read (ports/assignment.ts), who may write for a cluster (holder-log.ts).
  */
 import { assignKey } from '../../core/control-key.ts'
 import type { ClusterId } from '../../core/object.ts'
 import type { Assignment } from '../../core/record.ts'
-import { type Assignments, assignmentsIn, readAssignments } from '../../ports/assignment.ts'
+import {
+  type Assignments,
+  assignmentsIn,
+  type LoggedAssignment,
+  readAssignments,
+} from '../../ports/assignment.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Entry } from '../../ports/log.ts'
 import { WatcherError } from './identity.ts'
@@ -21,28 +26,40 @@ export interface AssignmentDeps extends LogDeps {
   readonly codec: Codec
 }
 
-/** The recorded partition, or the choice that is recorded by then. Rejects with `DAMAGED_ASSIGNMENT`. */
+/**
+ * `published`: the partition that has what earlier watchers published, -1 if none did. Rejects with `DAMAGED_ASSIGNMENT` where nothing else says which it is.
+ */
 export async function assignPartition(
   deps: AssignmentDeps,
   cluster: ClusterId,
+  published: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const { clock, random, config } = deps
+  const { log, clock, random, config } = deps
+  const partitions = log.partitions('events')
+  if (published >= 0 && published < partitions) return published
   let known = await read(deps, cluster, signal)
-  const recorded = partitionIn(deps, known, cluster)
-  if (recorded !== undefined) return recorded
-  for (let round = 1; ; round++) {
-    const partition = emptiest(othersThan(cluster, known), partitionsOf(deps))
+  for (let round = 0; ; round++) {
+    const own = known.get(cluster)
+    // After so many rounds to share a partition is the smaller evil.
+    const isOver = round > config.assignmentRounds
+    if (own !== undefined && (isOver || isSettled(own, known, partitions))) return own.partition
+    if (round > 0) {
+      // Who chose at the same moment waits for another while, so one of them comes first.
+      await clock.sleep(random.next() * config.assignmentSpreadMs, signal)
+      known = await read(deps, cluster, signal)
+    }
+    const partition = emptiest(othersThan(cluster, known), partitions)
     await write(deps, { type: 'Assignment', cluster, partition, objects: 0 }, signal)
     known = await read(deps, cluster, signal)
-    const own = known.get(cluster)
-    // Gone from the log again, or so many at once that sharing a partition is the smaller evil.
-    if (own === undefined || round >= config.assignmentRounds) return partition
-    const before = othersThan(cluster, known).filter(({ offset }) => offset < own.offset)
-    if (emptiest(before, partitionsOf(deps)) === partition) return partition
-    await clock.sleep(random.next() * config.assignmentSpreadMs, signal)
-    signal.throwIfAborted()
   }
+}
+
+/** Objects are counted only of what is published. */
+function isSettled(own: LoggedAssignment, known: Assignments, partitions: number): boolean {
+  if (own.objects > 0 && own.partition < partitions) return true
+  const before = othersThan(own.cluster, known).filter(({ offset }) => offset < own.offset)
+  return emptiest(before, partitions) === own.partition
 }
 
 /**
@@ -87,24 +104,7 @@ export function emptiest(
   return best
 }
 
-function partitionsOf({ log }: AssignmentDeps): number {
-  return log.partitions('events')
-}
-
-/** Undefined for one that this log does not have, too: it was recorded for another log. */
-function partitionIn(
-  deps: AssignmentDeps,
-  known: Assignments,
-  cluster: ClusterId,
-): number | undefined {
-  const partition = known.get(cluster)?.partition ?? -1
-  return partition >= 0 && partition < partitionsOf(deps) ? partition : undefined
-}
-
-function othersThan(
-  cluster: ClusterId,
-  known: Assignments,
-): readonly (Assignment & { readonly offset: bigint })[] {
+function othersThan(cluster: ClusterId, known: Assignments): readonly LoggedAssignment[] {
   return [...known.values()].filter((each) => each.cluster !== cluster)
 }
 

@@ -3,7 +3,8 @@
  * watch stood.
  *
  * What must stay true: a kind's watermark is believed only if it bears the epoch of the cluster's own: one that a watcher wrote after it was
- * succeeded covers events that nobody took. Nor one written while other labels and annotations were told, or of another partition: nobody goes on from there.
+ * succeeded covers events that nobody took. Nor one written while other labels and annotations were told: nobody goes on from there. The cluster's own
+ * names the partition that has what was published.
  */
 import { PROTECT_PREFIX, type Protecting, protectingOf } from '../../core/control-key.ts'
 import type { Projection } from '../../core/mark.ts'
@@ -39,7 +40,7 @@ export interface KindMark {
   readonly sync: number
 }
 
-/** A watch goes on only where the partition has what was published before, and in the same epoch of the cluster. */
+/** In another epoch of the cluster, or where another partition has what was published, no version of before says where to go on. */
 export function resumable(marks: Marks, reign: Reign): readonly KindMark[] {
   const isSame = marks.partition === reign.partition && marks.clusterEpoch === reign.clusterEpoch
   const all = [...marks.kinds.values()]
@@ -63,7 +64,7 @@ export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Pro
   for (const mark of watermarks) {
     if (mark.kind === '') continue
     const isOwn = mark.epoch === own?.epoch && mark.clusterEpoch === clusterEpoch
-    const isBelieved = isOwn && mark.projection === digest && mark.partition === own.partition
+    const isBelieved = isOwn && mark.projection === digest
     kinds.set(kindKey(mark), { ...mark, resourceVersion: isBelieved ? mark.resourceVersion : '' })
   }
   const epoch = Math.max(0, ...watermarks.map((mark) => mark.epoch))

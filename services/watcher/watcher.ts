@@ -148,7 +148,7 @@ class ClusterWatcher implements Watcher {
     const epoch = await held.nextEpoch(marks.epoch, signal)
     const clusterEpoch = Math.max(marks.clusterEpoch, this.#rewoundIn + 1)
     const deps = { ...this.#deps, log: logOfHolder(this.#deps.log, held) }
-    const partition = await assignPartition(deps, cluster, signal)
+    const partition = await assignPartition(deps, cluster, marks.partition, signal)
     const projection = projectionDigest(marks.projection)
     const reign = { cluster, epoch, clusterEpoch, projection, partition }
     this.#deps.server.project(marks.projection)
