@@ -5,6 +5,7 @@
  * three lists.
  */
 import { approvalFaults } from './approvals.ts'
+import { assignmentFaults } from './assignments.ts'
 import { configFaults } from './configured.ts'
 import { lifeFaults } from './life-faults.ts'
 import { logFaults } from './log-faults.ts'
@@ -38,6 +39,7 @@ export const FAULTS: readonly Fault[] = [
   ...lifeFaults,
   ...approvalFaults,
   ...configFaults,
+  ...assignmentFaults,
 ]
 
 export function beginFault(
@@ -55,7 +57,6 @@ export function beginFault(
 export const BY_THEMSELVES: Readonly<Record<string, string>> = {
   F10: 'with F9, when what was deleted is there again',
   F25: 'users write references to kinds in groups that nobody serves',
-  F50: 'with several partitions, owners of cluster-scoped kinds live elsewhere than their dependents',
   F62: 'each log is folded again at the end, in other batches',
   F66: 'users misspell names, kinds and versions',
   F73: 'users delete and make again under the same name',
@@ -69,6 +70,7 @@ export const UNCOVERED: Readonly<Record<string, string>> = {
   F35: 'not chosen: no sequences per source; counts and hashes at each relist find what was lost',
   F36: 'not chosen: the same',
   F42: 'the number of partitions is compared where stores and logs are opened, outside of the loops',
+  F50: 'a cluster is one partition: no owner is in another one than its dependents',
   F96: 'not chosen: commands are not signed',
   F99: 'not chosen: one version of the fold decides for a partition',
 }
