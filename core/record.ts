@@ -114,6 +114,8 @@ export interface Watermark extends GroupKind {
   readonly sync: number
   /** `projectionDigest` of what was told of each object; another one tells more, or less. */
   readonly projection: string
+  /** That has what it covers; -1: written before a cluster had one. */
+  readonly partition: number
 }
 
 /** For audits: where a partition stood, and the running SHA-256 over all it had changed, commanded and noted until then. */

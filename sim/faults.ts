@@ -5,6 +5,7 @@
  * three lists.
  */
 import { approvalFaults } from './approvals.ts'
+import { assignmentFaults } from './assignments.ts'
 import { configFaults } from './configured.ts'
 import { lifeFaults } from './life-faults.ts'
 import { logFaults } from './log-faults.ts'
@@ -38,6 +39,7 @@ export const FAULTS: readonly Fault[] = [
   ...lifeFaults,
   ...approvalFaults,
   ...configFaults,
+  ...assignmentFaults,
 ]
 
 export function beginFault(
@@ -55,7 +57,6 @@ export function beginFault(
 export const BY_THEMSELVES: Readonly<Record<string, string>> = {
   F10: 'with F9, when an object that was deleted exists again',
   F25: 'users write references to kinds in groups that are not served',
-  F50: 'with several partitions, when an owner is cluster-scoped',
   F62: 'each log is folded again at the end, in other batches',
   F66: 'users misspell names, kinds and versions',
   F73: 'users delete an object and create another one under its name',
@@ -69,6 +70,7 @@ export const UNCOVERED: Readonly<Record<string, string>> = {
   F35: 'records have no sequence per source',
   F36: 'records have no sequence per source',
   F42: 'it is compared where stores and logs are opened, before the loops begin',
+  F50: 'a cluster is one partition: no owner is in another one than its dependents',
   F96: 'commands are not signed',
   F99: 'one version of the fold decides for a partition',
 }

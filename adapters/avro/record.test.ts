@@ -352,7 +352,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ...told,
     sync: number,
     resourceVersion: text,
-    listed: list(setHash),
+    listed: setHash,
   },
   KindServed: {
     ...groupKind,
@@ -482,6 +482,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     who: text,
     why: text,
   },
+  Assignment: { cluster: text, partition: number, objects: number },
   Watermark: {
     ...groupKind,
     ...told,
@@ -490,6 +491,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     resourceVersion: text,
     sync: number,
     projection: text,
+    partition: number,
   },
   Digest: { partition: number, position: offset, state: text, outputs: text, foldVersion: number },
   Snapshot: {
