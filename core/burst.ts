@@ -15,10 +15,11 @@ import { paceKey, shareKey } from './key.ts'
 import { isEnding } from './namespace.ts'
 import type { ClusterId, ObjectMeta } from './object.ts'
 import type { Step } from './outcome.ts'
+import type { BudgetClass } from './policy.ts'
 import { limitOf } from './policy.ts'
 import type { Proof } from './proof.ts'
 import { standingOf } from './standing.ts'
-import type { BudgetClass, ClusterState, MinuteCounts } from './state.ts'
+import type { ClusterState, MinuteCounts } from './state.ts'
 import { byNamespace, minuteOf, since, sumOf, withOne } from './window.ts'
 
 const MINUTE_MS = 60_000

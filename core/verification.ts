@@ -7,7 +7,6 @@
  */
 import { ownerTimer } from './agenda.ts'
 import type { Target } from './command.ts'
-import { servedVersion } from './command.ts'
 import { COMMAND_LIFE_MS, COMMAND_MARGIN_MS, KIND_PATIENCE_MS } from './constant.ts'
 import { kindOf, nodeOf, ownerOf, policyOf } from './graph.ts'
 import { mayIssue } from './hold.ts'
@@ -19,6 +18,7 @@ import { isSamePlace, versionOf } from './object.ts'
 import type { Step } from './outcome.ts'
 import type { Stand } from './standing.ts'
 import type { ClusterState, Kind, Owner } from './state.ts'
+import { servedVersion } from './target.ts'
 
 /** Asks for each owner that nothing is known of, once its kind could have shown it. */
 export function verifyOwners(
