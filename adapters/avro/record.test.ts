@@ -34,7 +34,7 @@ import type {
 import type { BudgetClass, Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
 import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
-import type { Standing } from '../../core/standing.ts'
+import type { Standing } from '../../core/reference.ts'
 import type {
   BudgetMinute,
   BudgetPlace,
