@@ -25,7 +25,6 @@ import { askRelist, drop, tell, touch } from './outcome.ts'
 import type { Proof } from './proof.ts'
 import { currentCluster } from './sighting.ts'
 import type { ClusterState, Owner, Seen } from './state.ts'
-import { UNKNOWN_OWNER } from './verification.ts'
 import { stopWaiting } from './wait.ts'
 
 export function objectDeleted(step: Step, event: ObjectDeleted): void {
@@ -157,6 +156,19 @@ function keepTrace(step: Step, cluster: ClusterId, node: Node, seen: Seen | unde
   const position = isOfEpoch ? step.at.position : node.position
   step.graph.put(ownerKey(cluster, uid, object), { ...UNKNOWN_OWNER, orphanedAt, position })
   ownerTimer(step, cluster, state.now + MEMORY_MS, uid, object)
+}
+
+export const UNKNOWN_OWNER: Owner = {
+  type: 'Owner',
+  state: 'unknown',
+  proof: null,
+  orphanedAt: null,
+  phase: null,
+  position: -1n,
+  checks: 0,
+  turn: 'none',
+  leasedAt: 0,
+  attempt: null,
 }
 
 /** Found by a look, or watched once: then `position` is where it was known last. */

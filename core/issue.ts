@@ -8,17 +8,11 @@
  */
 import { nodeTimer } from './agenda.ts'
 import type { Command, CommandBase, OwnerClaim, Target } from './command.ts'
-import {
-  backoffMs,
-  CATCH_UP_MS,
-  COMMAND_LIFE_MS,
-  COMMAND_MARGIN_MS,
-  CONFIRM_MS,
-} from './constant.ts'
+import { CATCH_UP_MS, COMMAND_LIFE_MS, COMMAND_MARGIN_MS, CONFIRM_MS } from './constant.ts'
 import { kindOf, nodeOf, policyOf, seenOf } from './graph.ts'
 import { invariant } from './invariant.ts'
 import type { Attempt, Node, Verdict } from './node.ts'
-import { isFinishing } from './node.ts'
+import { isFinishing, isUnderWay } from './node.ts'
 import type { ClusterId } from './object.ts'
 import { deletionAskedAt, versionOf } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -90,15 +84,6 @@ function intentOf(
           ? `finish ${action.finalizer}`
           : action.type
   return `${effect} ${mode} ${verdict.evidence} ${node.hash} ${clusterEpoch}`
-}
-
-export function isUnderWay(attempt: Attempt, now: number): boolean {
-  return attempt.state === 'would-go' || now < attempt.until
-}
-
-/** The attempt of a command that settled without its effect: the same again only after a growing wait. */
-export function backedOff(attempt: Attempt, now: number, reason: string): Attempt {
-  return { ...attempt, state: 'backoff', until: now + backoffMs(attempt.count), reason }
 }
 
 function commandFor(

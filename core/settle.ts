@@ -18,11 +18,10 @@ import { proofOf, wasHere } from './departure.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf } from './graph.ts'
 import type { CommandId } from './id.ts'
-import { backedOff } from './issue.ts'
 import { ownerKey } from './key.ts'
 import { putNode } from './link.ts'
 import type { Attempt, Node, Phase } from './node.ts'
-import { phaseOf } from './node.ts'
+import { backedOff, phaseOf } from './node.ts'
 import type { ClusterId } from './object.ts'
 import { isSamePlace } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -30,7 +29,6 @@ import { askRelist, drop, markDirty, tell, touch } from './outcome.ts'
 import { sight } from './sighting.ts'
 import type { ClusterState, Owner } from './state.ts'
 import { isMonitored } from './sync.ts'
-import { verifyIntent } from './verification.ts'
 
 function currentEpoch(
   step: Step,
@@ -186,6 +184,11 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const isOfEpoch = (former?.position ?? -1n) >= state.epochAt
   const isNews = former?.state !== 'found' || !isOfEpoch || former.phase !== found.phase
   if (isNews) judgeDependents(step, cluster, uid, place)
+}
+
+/** What a look answered of another epoch of the cluster is asked anew. */
+export function verifyIntent({ clusterEpoch }: ClusterState): string {
+  return `verify in epoch ${clusterEpoch}`
 }
 
 /** Until the next look is due: the timers of those before it must not ask sooner. */
