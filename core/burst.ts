@@ -10,7 +10,7 @@ import { closedAt, openBreaker } from './breaker.ts'
 import { BURST_LEAST, BURST_TIMES, MASS_COUNT, MASS_SHARE, REFUSED_LEAST } from './constant.ts'
 import type { CommandSettled } from './event.ts'
 import type { StateReader } from './graph.ts'
-import { isNamed, kindOf, policyOf } from './graph.ts'
+import { clusterOf, isNamed, kindOf, policyOf } from './graph.ts'
 import { paceKey, shareKey } from './key.ts'
 import { isEnding } from './namespace.ts'
 import type { ClusterId, ObjectMeta } from './object.ts'
@@ -52,6 +52,17 @@ function counting(
   return since(minutes, Math.max(closed, minuteOf(now) - WINDOW_MINUTES + 1))
 }
 
+/** What the record showed, once its facts are written. */
+export function countObservations(step: Step): void {
+  for (const each of step.observations.splice(0)) {
+    const cluster = each.type === 'result' ? each.event.cluster : each.cluster
+    const state = clusterOf(step.graph, cluster)
+    if (state === undefined) continue
+    if (each.type === 'result') noteSettled(step, state, each.event)
+    else noteDeparture(step, state, cluster, each.object, each.proof)
+  }
+}
+
 /** So many have asked to be deleted, the last one in `namespace`. */
 export function noteDemand(
   step: Step,
@@ -78,7 +89,7 @@ function demandText(budget: BudgetClass, asked: number, limit: number, about: st
 }
 
 /** An owner was deleted by somebody else, and neither with its namespace nor by the controller that owns it. */
-export function noteDeparture(
+function noteDeparture(
   step: Step,
   state: ClusterState,
   cluster: ClusterId,
@@ -137,7 +148,7 @@ function openFor(
 }
 
 /** What our own gate holds back is no answer of a server, and a dry run for want of the lock (2xx) no refusal. */
-export function noteSettled(step: Step, state: ClusterState, event: CommandSettled): void {
+function noteSettled(step: Step, state: ClusterState, event: CommandSettled): void {
   const { cluster, verb, outcome, code, reason } = event
   if (verb === 'VerifyOwner' || verb === 'WarnObject' || !isWatchful(step.graph)) return
   const minute = minuteOf(nowOf(step, state))

@@ -7,7 +7,6 @@
  * Not here: sightings (sighting.ts), which objects a relist misses (work.ts).
  */
 import { judgeDependents, memoryMs, ownerTimer } from './agenda.ts'
-import { noteDeparture } from './burst.ts'
 import { MEMORY_MS } from './constant.ts'
 import { noteDefinition } from './definition.ts'
 import type { ObjectDeleted } from './event.ts'
@@ -65,7 +64,7 @@ export function depart(
   const isTold = former?.proof?.class !== 'E3' && former?.proof?.clusterEpoch === state.clusterEpoch
   if (node === undefined && former?.state === 'absent' && isTold) return
   if (node !== undefined) takeOut(step, cluster, node)
-  noteDeparture(step, state, cluster, object, proof)
+  step.observations.push({ type: 'deletion', cluster, object, proof })
   noteDefinition(step, cluster, node?.object ?? object, null)
   const orphanedAt = node?.orphanedAt ?? former?.orphanedAt ?? null
   step.graph.put(ownerKey(cluster, object.uid, object), {

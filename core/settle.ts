@@ -5,7 +5,6 @@
  * a node; a result of an earlier epoch of the cluster says nothing.
  */
 import { judgeDependents, nodeTimer, ownerTimer } from './agenda.ts'
-import { noteSettled } from './burst.ts'
 import {
   backoffMs,
   COMMAND_LIFE_MS,
@@ -47,7 +46,7 @@ export function commandSettled(step: Step, event: CommandSettled): void {
 
   const before = nodeOf(step.graph, event.cluster, event.uid)
   tellResult(step, event)
-  noteSettled(step, state, event)
+  step.observations.push({ type: 'result', event })
   if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
   // What the server returned is a sighting like any other; of another uid it says nothing about ours.
   if (event.object !== null && event.object.uid === event.uid && isWatched(step, event)) {
