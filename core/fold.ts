@@ -9,6 +9,7 @@
  */
 import type { PageRequest } from './agenda.ts'
 import { enqueue } from './agenda.ts'
+import { countObservations } from './burst.ts'
 import {
   KEYS_OF_A_READ,
   KEYS_PER_RECORD,
@@ -89,6 +90,7 @@ function fold(graph: Graph, event: Event, at: At): Folding {
   const step = stepOf(graph, at, REFERENCES_PER_RECORD, isNews)
   const hadWork = hasWork(graph)
   apply(step, event)
+  countObservations(step)
   judgeDirty(step)
   return { step, event, hadWork, keysLeft: mayGoOn(event, hadWork) ? KEYS_PER_RECORD : 0 }
 }
@@ -113,6 +115,7 @@ function resume(folding: Folding, keys: readonly string[]): void {
     step.references = 0
     return false
   })
+  countObservations(step)
   judgeDirty(step)
   folding.keysLeft -= Math.max(KEYS_OF_A_READ, keys.length)
 }

@@ -3,7 +3,7 @@
  *
  * What must stay true: every shape here has its schema in schemas/, and absent is null.
  */
-import type { CommandId } from './command.ts'
+import type { CommandId } from './id.ts'
 import type { Phase } from './node.ts'
 import type {
   ClusterId,
@@ -16,7 +16,7 @@ import type {
 } from './object.ts'
 import type { Mode, Protection } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
-import type { Standing } from './standing.ts'
+import type { Standing } from './reference.ts'
 
 /** Public, compacted: what stands now about one object. A tombstone follows after the retention. */
 export interface Lineage extends Coordinates {
