@@ -14,10 +14,8 @@ import type { Codec } from '../ports/codec.ts'
 import type { Entry, Log, Topic } from '../ports/log.ts'
 import { prefixRange } from '../ports/store.ts'
 import { seeded } from '../testing/seeded.ts'
-import type { Checker } from './checkers.ts'
-import type { Fault } from './faults.ts'
+import type { Approval, Checker, Fault, World } from './model.ts'
 import { siteOf } from './network-faults.ts'
-import type { WholeWorld } from './world.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -30,15 +28,6 @@ const SERVED_MS = 10 * SECOND
 const SEEN_MS = 3 * MINUTE
 const MOST_HELD = 10_000
 const WHO = 'anna'
-
-/** What a plan showed, and when that was approved. */
-export interface Approval {
-  readonly cluster: string
-  /** What each object named as its owners, by uid. */
-  readonly shown: ReadonlyMap<string, string>
-  /** Wall time. */
-  readonly saidMs: number
-}
 
 export const approvalFaults: readonly Fault[] = [
   {
@@ -104,7 +93,7 @@ interface Plan {
   readonly shown: ReadonlyMap<string, string>
 }
 
-function planOf(world: WholeWorld, cluster: string): Plan {
+function planOf(world: World, cluster: string): Plan {
   const shown = new Map<string, string>()
   const sets = Array.from({ length: world.broker.partitions }, (_, partition) => {
     const { entries } = world.contentOf(partition)
@@ -126,7 +115,7 @@ function planOf(world: WholeWorld, cluster: string): Plan {
 }
 
 /** As the endpoint does it once the digest was found to be right, which may be long ago when the fold is behind. */
-async function approve(world: WholeWorld, cluster: string, { sets, shown }: Plan): Promise<void> {
+async function approve(world: World, cluster: string, { sets, shown }: Plan): Promise<void> {
   const { broker, codec } = world
   const { log } = broker
   const now = planOf(world, cluster).sets
@@ -143,7 +132,7 @@ async function approve(world: WholeWorld, cluster: string, { sets, shown }: Plan
 }
 
 /** Commands on the log that was there at the end, by the time of the event that decided them. */
-async function lateOnes({ broker, codec, approvals }: WholeWorld): Promise<readonly string[]> {
+async function lateOnes({ broker, codec, approvals }: World): Promise<readonly string[]> {
   const late: string[] = []
   for (let partition = 0; partition < broker.partitions; partition++) {
     for (const { value } of await allOf(broker.log, 'commands', partition)) {
@@ -186,7 +175,7 @@ type Approved = DeleteObject | OrphanDependent
 
 /** A mass cause waits for a person and for nothing else. */
 export function isApproved(
-  { approvals }: WholeWorld,
+  { approvals }: World,
   cluster: string,
   { metadata }: ApiObject,
 ): boolean {
