@@ -16,8 +16,9 @@ import type { ClusterId } from './object.ts'
 import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
 import { homeOf } from './partition.ts'
+import type { BudgetClass } from './policy.ts'
 import { limitOf } from './policy.ts'
-import type { Budget, BudgetClass, BudgetMinute, BudgetPlace } from './state.ts'
+import type { Budget, BudgetMinute, BudgetPlace } from './state.ts'
 
 const MINUTE_MS = 60_000
 

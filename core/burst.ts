@@ -12,10 +12,11 @@ import { dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
 import { endingKey, paceKey, shareKey } from './key.ts'
 import type { ClusterId, ObjectMeta } from './object.ts'
 import type { Step } from './outcome.ts'
+import type { BudgetClass } from './policy.ts'
 import { limitOf } from './policy.ts'
 import type { Proof } from './proof.ts'
 import { counting, deletedIn, isMass, shareText, tellShareSoon } from './share.ts'
-import type { BudgetClass, BudgetMinute, ClusterState, ShareMinute } from './state.ts'
+import type { BudgetMinute, ClusterState, ShareMinute } from './state.ts'
 
 const MINUTE_MS = 60_000
 

@@ -8,7 +8,6 @@
  */
 import { nodeTimer } from './agenda.ts'
 import type { Command, CommandBase, OwnerClaim, Target } from './command.ts'
-import { servedVersion, targetOf } from './command.ts'
 import {
   backoffMs,
   CATCH_UP_MS,
@@ -28,6 +27,7 @@ import type { EvidenceClass } from './proof.ts'
 import { weaker } from './proof.ts'
 import type { Stand, Standing } from './standing.ts'
 import type { ClusterState } from './state.ts'
+import { servedVersion, targetOf } from './target.ts'
 import type { Action, Decision } from './verdict.ts'
 
 /** What is under way for a node by its verdict: what was, or a new command. Null for nothing. */

@@ -5,7 +5,7 @@
  * ever costs a few numbers, and nothing goes without a person because its kind went once more.
  */
 import { KINDS_GONE_REMEMBERED, MASS_SYNCS_REMEMBERED } from './constant.ts'
-import type { SyncId } from './event.ts'
+import type { SyncId } from './id.ts'
 
 /** In order of time. Of a full list the second is forgotten: between the first and the next it may have gone at any time. */
 export function withGone(goneAt: readonly number[], at: number): readonly number[] {

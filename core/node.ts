@@ -4,8 +4,8 @@
  * What must stay true: one `phase`, moved only along the table below. A move that is not in it is no crash but a doubt: the node becomes
  * `suspect`, gets no verdict and waits for a relist.
  */
-import type { CommandId, CommandType } from './command.ts'
-import type { Outcome } from './event.ts'
+import type { CommandType, Outcome } from './command.ts'
+import type { CommandId } from './id.ts'
 import type { ObjectMeta } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
 import type { EvidenceClass } from './proof.ts'

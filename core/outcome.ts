@@ -3,9 +3,10 @@
  *
  * What must stay true: everything here follows from the state and the record alone; the order of the lists is the order of deciding.
  */
-import type { Command, CommandId } from './command.ts'
+import type { Command } from './command.ts'
 import type { Event } from './event.ts'
 import type { Graph } from './graph.ts'
+import type { CommandId } from './id.ts'
 import type { Verdict } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './object.ts'
 import { homeOf, objectKey } from './partition.ts'

@@ -11,9 +11,10 @@ import { directivesOf, ownerOf, policyOf } from './graph.ts'
 import { endingKey } from './key.ts'
 import type { Node } from './node.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
+import type { BudgetClass } from './policy.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import type { Stand } from './standing.ts'
-import type { BudgetClass, Owner } from './state.ts'
+import type { Owner } from './state.ts'
 
 export interface Price {
   readonly class: BudgetClass

@@ -3,8 +3,7 @@
  *
  * What must stay true: unknown is never absent. Only these shapes are proofs; every other answer of a server is none.
  */
-import type { CommandId } from './command.ts'
-import type { SyncId } from './event.ts'
+import type { CommandId, SyncId } from './id.ts'
 
 /**
  * - `O`: the owner is orphaning or orphaned, or a finalizer is removed: nothing is deleted.

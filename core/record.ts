@@ -3,7 +3,7 @@
  *
  * What must stay true: every shape here has its schema in schemas/, and absent is null.
  */
-import type { CommandId } from './command.ts'
+import type { CommandId } from './id.ts'
 import type { Phase } from './node.ts'
 import type {
   ClusterId,

@@ -6,7 +6,6 @@
  */
 import { nodeTimer, ownerTimer } from './agenda.ts'
 import { noteSettled } from './burst.ts'
-import type { CommandId } from './command.ts'
 import {
   backoffMs,
   COMMAND_LIFE_MS,
@@ -18,6 +17,7 @@ import {
 import { proofOf, wasHere } from './departure.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf } from './graph.ts'
+import type { CommandId } from './id.ts'
 import { ownerChanged } from './interest.ts'
 import { backedOff } from './issue.ts'
 import { judge } from './judge.ts'

@@ -8,9 +8,10 @@
  */
 import { NO_CLUSTER_EPOCH } from './constant.ts'
 import { noteDefinition } from './definition.ts'
-import type { ObjectAdded, ObjectUpdated, SyncId, Touched } from './event.ts'
+import type { ObjectAdded, ObjectUpdated, Touched } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from './graph.ts'
 import { withMember } from './hash.ts'
+import type { SyncId } from './id.ts'
 import { ownerChanged } from './interest.ts'
 import { judge } from './judge.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'

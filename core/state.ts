@@ -5,11 +5,11 @@
  * ones that do not, since every change is a record on the log.
  */
 
-import type { SyncId } from './event.ts'
 import type { SetHash } from './hash.ts'
+import type { SyncId } from './id.ts'
 import type { Attempt, HeldBy, Node, Pass, Phase, Ruling } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
-import type { Policy, Protection } from './policy.ts'
+import type { BudgetClass, Policy, Protection } from './policy.ts'
 import type { Proof } from './proof.ts'
 
 export type StateValue =
@@ -356,8 +356,6 @@ export interface FirstApproval {
   /** Log time at which it is forgotten. */
   readonly until: number
 }
-
-export type BudgetClass = 'E1' | 'E2' | 'E3'
 
 /** `tokens/<cluster>/<class>`: of a budget, what this partition asked for and was granted since ever. */
 export interface TokenCount {

@@ -15,9 +15,10 @@ import type { Node, Pass } from './node.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
 import { homeOf, partitionOf } from './partition.ts'
+import type { BudgetClass } from './policy.ts'
 import type { Price } from './price.ts'
 import { isStanding } from './price.ts'
-import type { BudgetClass, TokenCount } from './state.ts'
+import type { TokenCount } from './state.ts'
 
 /** The pass of an object that is held, once what it costs is asked for. An owner's deletion is paid for while the hold lasts, an object when it is over. */
 export function askFor(

@@ -14,7 +14,8 @@ import { lastPart, ownerKey } from './key.ts'
 import { putNode } from './link.ts'
 import type { ClusterId, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
-import type { BudgetClass, Ticket, Work } from './state.ts'
+import type { BudgetClass } from './policy.ts'
+import type { Ticket, Work } from './state.ts'
 import { putTokenCount, sendAsked, tokenCountOf } from './ticket.ts'
 
 export function tokensGranted(step: Step, event: TokensGranted): void {

@@ -7,7 +7,6 @@
  */
 import { ownerTimer } from './agenda.ts'
 import type { Target } from './command.ts'
-import { servedVersion } from './command.ts'
 import { COMMAND_LIFE_MS, COMMAND_MARGIN_MS, KIND_PATIENCE_MS } from './constant.ts'
 import { kindOf, nodeOf, ownerOf, policyOf } from './graph.ts'
 import { mayIssue } from './hold.ts'
@@ -20,6 +19,7 @@ import type { OwnerAbout, Step } from './outcome.ts'
 import { isHome } from './partition.ts'
 import type { Stand } from './standing.ts'
 import type { ClusterState, Kind, Owner } from './state.ts'
+import { servedVersion } from './target.ts'
 
 /** Asks for each owner that nothing is known of, once its kind could have shown it. */
 export function verifyOwners(

@@ -5,8 +5,9 @@
  * the approval was told, both remembered here.
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import type { CommandId, DeleteObject, OrphanDependent } from '../core/command.ts'
+import type { DeleteObject, OrphanDependent } from '../core/command.ts'
 import { EMPTY_SET, isSameSet, type SetHash } from '../core/hash.ts'
+import type { CommandId } from '../core/id.ts'
 import { heldPrefix, lastPart, nodeKey, planKey } from '../core/key.ts'
 import type { OwnerReference } from '../core/object.ts'
 import type { StateValue } from '../core/state.ts'

@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import type { CommandBase, CommandType, OwnerClaim, Target } from '../../core/command.ts'
-import type { Outcome, OwnerAbsent, OwnerState } from '../../core/event.ts'
+import type { CommandBase, CommandType, Outcome, OwnerClaim, Target } from '../../core/command.ts'
+import type { OwnerAbsent, OwnerState } from '../../core/event.ts'
 import type { SetHash } from '../../core/hash.ts'
 import type {
   Attempt,
@@ -31,12 +31,11 @@ import type {
   PropagationPolicy,
   Scope,
 } from '../../core/object.ts'
-import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
+import type { BudgetClass, Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
 import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/standing.ts'
 import type {
-  BudgetClass,
   BudgetMinute,
   BudgetPlace,
   DefinitionSpan,

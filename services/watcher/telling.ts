@@ -7,9 +7,9 @@
  *
  * Not here: when to list or watch (monitor.ts), the order and bounds of appends (publisher.ts).
  */
-import type { SyncId } from '../../core/event.ts'
 import type { SetHash } from '../../core/hash.ts'
 import { EMPTY_SET, withMember } from '../../core/hash.ts'
+import type { SyncId } from '../../core/id.ts'
 import type { ClusterId, GroupKind, ObjectMeta, ResourceVersion } from '../../core/object.ts'
 import { compareVersions, projectionHash } from '../../core/object.ts'
 import { homeOf, partitionOf } from '../../core/partition.ts'
