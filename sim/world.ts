@@ -7,7 +7,7 @@
  * Not here: what others may ask of it (model.ts), what users do (workload.ts), which faults there are (faults.ts), the course of one run (run.ts).
  */
 import { avroCodec } from '../adapters/avro/codec.ts'
-import type { ApiObject, Effect } from '../adapters/memory/api-server.ts'
+import type { Effect } from '../adapters/memory/api-server.ts'
 import { MemoryCoordinator } from '../adapters/memory/placement.ts'
 import type { MemoryStoreContent } from '../adapters/memory/store.ts'
 import type { Node } from '../core/node.ts'
@@ -17,6 +17,7 @@ import type { ExchangeRequest } from '../ports/exchange.ts'
 import type { Random } from '../ports/random.ts'
 import type { Task } from '../services/graph/task.ts'
 import type { ReaperNote } from '../services/reaper/reaper.ts'
+import type { Leftover, OracleObject } from '../testing/oracle.ts'
 import type { Chance } from '../testing/seeded.ts'
 import { seeded } from '../testing/seeded.ts'
 import { type Appended, Broker } from './broker.ts'
@@ -25,7 +26,7 @@ import type { Incarnation } from './incarnation.ts'
 import type { Approval, Checker, World } from './model.ts'
 import { Network, type Passage } from './network.ts'
 import type { SimOptions } from './options.ts'
-import { type Leftover, leftoversOf } from './oracle.ts'
+import { leftoversOf } from './oracle.ts'
 import { startProcess } from './process.ts'
 import { type Acting, Site } from './site.ts'
 import { type Process, type Roles, Slot } from './slot.ts'
@@ -184,7 +185,7 @@ export class WholeWorld implements World {
     for (const [key, value] of (await statesOf(this)).flatMap((entries) => [...entries]))
       if (value.type === 'Node') nodes.set(key, value)
     const nodeOf = ({ site, object }: (typeof left)[number]): Node | undefined =>
-      nodes.get(`node/${site.id}/${object.metadata.uid}`)
+      nodes.get(`node/${site.id}/${object.uid}`)
     const isHeld = (each: (typeof left)[number]): boolean => nodeOf(each)?.verdict?.type === 'held'
     for (const each of left) if (isHeld(each)) this.trace.note('held', each.text)
     return left
@@ -302,11 +303,11 @@ export class WholeWorld implements World {
   }
 }
 
-function said({ metadata }: ApiObject, node: Node | undefined): string {
+function said({ references }: OracleObject, node: Node | undefined): string {
   const { verdict, attempt, phase } = node ?? {}
   const because = `${phase} ${verdict?.type} ${verdict?.evidence}: ${verdict?.because}`
   const tried = `${attempt?.verb} ${attempt?.state} ${attempt?.count} ${attempt?.reason}`
-  return `the graph says ${because}; ${tried}; ${JSON.stringify(metadata.ownerReferences)}`
+  return `the graph says ${because}; ${tried}; ${JSON.stringify(references)}`
 }
 
 function isAtTheEnd(task: Task): boolean {
