@@ -51,8 +51,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/standing.ts',
-        from: 'return { group: groupOf(reference.apiVersion), kind: reference.kind }',
-        to: 'return { group: reference.apiVersion + groupOf(reference.apiVersion), kind: reference.kind }',
+        function: 'kindOfReference',
+        body: '  return { group: reference.apiVersion, kind: reference.kind }',
       },
     ],
     by: 'small',
@@ -60,13 +60,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
     name: 'an illegal scope is no matter',
     mistake: 'an owner in a namespace may own what is in none',
-    changes: [
-      {
-        file: 'core/standing.ts',
-        from: "return kind.scope === 'Namespaced' && dependent.scope === 'Cluster'",
-        to: 'return false',
-      },
-    ],
+    changes: [{ file: 'core/standing.ts', function: 'isIllegalScope', body: '  return false' }],
     by: 'small',
   },
   {
@@ -140,8 +134,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/agenda.ts',
-        from: 'isPlain ? rememberMs : Math.max(rememberMs, MEMORY_MS)',
-        to: 'rememberMs',
+        function: 'memoryMs',
+        body: '  return policyOf(graph).policy.rememberMs',
       },
     ],
     by: {
@@ -301,13 +295,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     name: 'what stands on a kind is not looked at again',
     mistake:
       'a kind in another scope, or without a version that it had, judges only who waits for it',
-    changes: [
-      {
-        file: 'core/sync.ts',
-        from: 'if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)\n  else if (isNews)',
-        to: 'void isOtherGround\n  if (isNews)',
-      },
-    ],
+    changes: [{ file: 'core/sync.ts', function: 'isOtherGround', body: '  return false' }],
     by: {
       file: 'core/served.test.ts',
       test: 'blocks a dependent that it kept by a version that is served no more',
@@ -333,13 +321,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     name: 'a look elsewhere proves an owner absent',
     mistake:
       'of a kind made again in another scope, whoever is named from before counts as never seen',
-    changes: [
-      {
-        file: 'core/verdict.ts',
-        from: "if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, proof, place)) return 'E4'",
-        to: 'void isOlderThanKind',
-      },
-    ],
+    changes: [{ file: 'core/verdict.ts', function: 'isOlderThanKind', body: '  return false' }],
     by: { file: 'core/scenario.test.ts', test: 'story scope changed' },
   },
   {
@@ -558,7 +540,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
     name: 'what another could not read is told once',
     mistake: 'an owner waits for ever for an answer that its partition could not read',
-    changes: [{ file: 'core/work.ts', from: 'return notesDue(step, cluster)', to: 'return' }],
+    changes: [{ file: 'core/retelling.ts', function: 'notesDue', body: '' }],
     by: {
       file: 'core/retelling.test.ts',
       test: 'an owner that waits for nobody is let go where OwnerState cannot be read',
