@@ -6,6 +6,7 @@
  */
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
+import { cyclesOf } from './cycle.ts'
 import { knownIds, unknownIds } from './ids.ts'
 
 export interface Complaint {
@@ -87,6 +88,7 @@ export function tidy(root: string): Complaint[] {
     ...files.flatMap((file) => complaintsOf(file, texts.get(file) ?? '')),
     ...deadFiles(root, texts),
     ...idComplaints(root, texts),
+    ...cycles(texts),
   ]
 }
 
@@ -173,6 +175,25 @@ function deadFiles(root: string, texts: ReadonlyMap<string, string>): Complaint[
   return [...texts.keys()]
     .filter((file) => !/\.test\.ts$/.test(file) && !used.has(file) && !scripts.includes(file))
     .map((file) => ({ file, text: 'is imported by nothing' }))
+}
+
+/** Types included: what a type means is to be read in one direction, too. */
+export function cycles(texts: ReadonlyMap<string, string>): Complaint[] {
+  const imports = new Map<string, readonly string[]>()
+  for (const [file, text] of texts) {
+    if (file.endsWith('.test.ts')) continue
+    const targets = [...text.matchAll(IMPORT)].map(([, from, bare]) =>
+      targetOf(file, from ?? bare ?? ''),
+    )
+    imports.set(
+      file,
+      targets.filter((target) => texts.has(target)),
+    )
+  }
+  return cyclesOf(imports).map(([file = '', ...others]) => ({
+    file,
+    text: `is in a cycle of files with ${others.join(', ')}`,
+  }))
 }
 
 function withoutComments(text: string): string {
