@@ -329,7 +329,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'what was made while a list was under way counts as gone',
     changes: [
       {
-        file: 'core/work.ts',
+        file: 'core/missing.ts',
         from: 'if (!isOlderEpoch && (order === undefined || order > 0)) return undefined',
         to: 'if (!isOlderEpoch && order === undefined) return undefined',
       },
@@ -488,7 +488,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a late dependent of an owner that orphaned goes, once nobody asked for half an hour',
     changes: [
       {
-        file: 'core/work.ts',
+        file: 'core/timer.ts',
         from: '} else if (owner.orphanedAt === null && !wasHere(owner)) {',
         to: '} else if (owner.orphanedAt !== 0) {',
       },
@@ -530,7 +530,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       'one object that a person deletes while no watch can tell waits for a person, since a relist misses many of ours with it',
     changes: [
       {
-        file: 'core/work.ts',
+        file: 'core/missing.ts',
         from: 'if (found.isOurs && !found.isOlderEpoch) ours++\n    else others++',
         to: 'others++',
       },
