@@ -25,6 +25,7 @@ import { createFoundOwners, type FoundOwners } from './found-owners.ts'
 import { createLane, type Lane } from './lane.ts'
 import type { LockStatus, Locks } from './lock.ts'
 import { createLogRetry, type LogRetry } from './log-retry.ts'
+import type { AgeOf } from './moment.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import { found, type Result } from './result.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
@@ -42,6 +43,8 @@ export interface ReaperParts {
   /** Undefined: this process has no connection to it, and its commands settle as blocked. */
   readonly clusters: (id: ClusterId) => ConnectedCluster | undefined
   readonly clock: Clock
+  /** How long ago the log gave a time, where it says so itself. */
+  readonly ageMs?: AgeOf | undefined
   readonly random: Random
   /** The clusters' own locks; undefined: none is wanted. */
   readonly locks?: Locks
@@ -188,9 +191,9 @@ class Loop implements Reaper {
 
   /** What was read of a partition that goes to another process is still carried out: both may do so, and the guards make that harmless. */
   async #runLane({ partition, revoked }: Placed, signal: AbortSignal): Promise<void> {
-    const { log, codec, clock } = this.#parts
+    const { log, codec, clock, ageMs } = this.#parts
     const lane = createLane({
-      ...{ partition, log, codec, clock, retry: this.#retry, bounds: this.#config },
+      ...{ partition, log, codec, clock, ageMs, retry: this.#retry, bounds: this.#config },
       submit: (job) => this.#submit(job),
       onUnreadable: (position, reason) => this.#unreadable(partition, position, reason),
       onPositionLost: (from, to) => this.#note({ type: 'PositionLost', partition, from, to }),
