@@ -284,6 +284,8 @@ export interface Directive {
   /** The set that the plan holds of each partition, by its number. */
   readonly listed: readonly SetHash[]
   readonly who: string
+  /** A cluster said who it is; anybody may call himself anything. */
+  readonly isProven: boolean
   readonly why: string
 }
 

@@ -41,16 +41,6 @@ export interface GuardedSubject {
 /** Every reason begins with it. */
 const PREFIX = 'protected by '
 
-/** Whether a reason says so. */
-export function isProtection(reason: string): boolean {
-  return reason.startsWith(PREFIX)
-}
-
-/** Whether a verdict's text says that it is protection that holds it. */
-export function isProtectionHold(text: string): boolean {
-  return text.startsWith('held: ') && text.includes(`; ${PREFIX}`)
-}
-
 /** Why an object is spared, and until when in log time if that ends by itself. */
 export interface Spared {
   readonly because: string

@@ -196,6 +196,7 @@ export function ownerFound(step: Step, event: OwnerFound): void {
 function answeredAttempt(state: ClusterState, command: CommandId, until: number): Attempt {
   return {
     ...{ command, verb: 'VerifyOwner', intent: verifyIntent(state), state: 'done' },
+    ...{ isDryRun: false, finalizer: '' },
     ...{ count: 0, since: state.now, until, outcome: 'done', reason: '' },
   }
 }

@@ -1,10 +1,10 @@
 /**
- * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, nothing dead.
+ * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, no sentence read back, nothing dead.
  *
  * What must stay true: the table below is the table in ARCHITECTURE.md; a wall is moved here first.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 
 export interface Complaint {
   readonly file: string
@@ -63,6 +63,11 @@ const OUTSIDE =
 /** In service loops: ports give time and chance. */
 const CLOCKS =
   /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|randomUUID)\b/
+/** A sentence for people is made at the edge and never read back: what code decides by is a field. */
+const READ_BACK =
+  /\b(intent|reason|because|why|who|told)\??\.(startsWith|endsWith|includes|split|match)\(/
+/** By name, since rooms move. The first is to go; the other has nothing but the public record, whose verdict is a sentence. */
+const MAY_READ_BACK: ReadonlySet<string> = new Set(['interest.ts', 'shadow-case.ts'])
 const UNDONE = new RegExp(['FIX', 'ME'].join('') + '|' + ['XX', 'X'].join(''))
 
 export function sourceFiles(root: string): string[] {
@@ -97,6 +102,8 @@ function complaintsOf(file: string, text: string): Complaint[] {
     found.push('reaches outside of the core')
   if (!isTest && isLoop(file) && CLOCKS.test(code))
     found.push('takes time or chance from elsewhere than the ports')
+  if (!isTest && isDecided(file) && READ_BACK.test(code))
+    found.push('reads a sentence for people back')
   if (!isTest) {
     for (const [, from, bare] of text.matchAll(IMPORT)) {
       const complaint = importComplaint(file, from ?? bare ?? '')
@@ -104,6 +111,10 @@ function complaintsOf(file: string, text: string): Complaint[] {
     }
   }
   return found.map((what) => ({ file, text: what }))
+}
+
+function isDecided(file: string): boolean {
+  return /^(core|services)\//.test(file) && !MAY_READ_BACK.has(basename(file))
 }
 
 function isLoop(file: string): boolean {

@@ -136,7 +136,7 @@ async function approve(world: WholeWorld, cluster: string, { sets, shown }: Plan
   world.approvals.push({ cluster, shown, saidMs: world.time.now() })
   const value = codec.encode({
     ...{ type: 'Directive', verb: 'approve', cluster, subject: '' },
-    ...{ digest: null, listed: [...sets], who: WHO, why: 'a fault' },
+    ...{ digest: null, listed: [...sets], who: WHO, isProven: false, why: 'a fault' },
   })
   for (let partition = 0; partition < broker.partitions; partition++)
     await log.append('events', partition, [{ key: 'directive', value }])

@@ -206,7 +206,7 @@ export async function direct(
   await log.append('control', 0, [{ key, value: codec.encode(control) }])
   const value = codec.encode({
     ...{ type: 'Directive', verb, ...about, subject },
-    ...{ digest: null, listed: [] },
+    ...{ digest: null, listed: [], isProven: false },
   })
   for (let partition = 0; partition < broker.partitions; partition++)
     await log.append('events', partition, [{ key: 'directive', value }])

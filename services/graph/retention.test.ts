@@ -162,7 +162,7 @@ const sqlite = rigOn(async (t, clock) => {
 
 /** Events that change nothing. */
 function idle(count: number): Event[] {
-  const about = { cluster: '', subject: '', digest: null, listed: [] }
+  const about = { cluster: '', subject: '', digest: null, listed: [], isProven: false }
   const rest = { verb: 'none', ...about, who: 'test', why: '' }
   return Array.from({ length: count }, () => ({ type: 'Directive', ...rest }))
 }

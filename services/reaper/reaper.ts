@@ -27,7 +27,7 @@ import type { LockStatus, Locks } from './lock.ts'
 import { createLogRetry, type LogRetry } from './log-retry.ts'
 import type { AgeOf } from './moment.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
-import { found, type Result } from './result.ts'
+import { type Ended, found, type Result } from './result.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
 import { type CallCount, createTally, type RefusedCount, type SettledCount } from './tally.ts'
 
@@ -275,7 +275,7 @@ class Loop implements Reaper {
       cluster: connected.cluster,
       random: this.#parts.random,
       archive: this.#archive,
-      onResult: (job, result) => this.#settle(job, result),
+      onEnd: (job, end) => this.#settle(job, end),
       onFound: (command, claim, object) => this.#tellFound(found(command, claim, object)),
       onAnswer: (verb, code) => this.#tally.answered(id, verb, code),
       onFailed: (error) => this.#fail(error),
@@ -291,9 +291,9 @@ class Loop implements Reaper {
     return { control: this.#control, locks, startedMs, clock, config: this.#config }
   }
 
-  #settle(job: Job, result: Result): void {
+  #settle(job: Job, { result, isSpared }: Ended): void {
     const { command, moments, onSettled } = job
-    this.#tally.settled(command, result)
+    this.#tally.settled(command, result, isSpared)
     const ageMs = this.#parts.clock.monotonicMs() - moments.appendedMs
     this.#note({ type: 'Settled', command, result, ageMs })
     const key = homeOf(command.cluster, command.target.namespace)
