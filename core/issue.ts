@@ -59,6 +59,8 @@ export function attemptFor(
     command: command.id,
     verb: command.type,
     intent,
+    isDryRun: mode === 'dry-run',
+    finalizer: action.type === 'finish' ? action.finalizer : '',
     state: 'issued',
     count: (former?.count ?? 0) + 1,
     since: former?.since ?? state.now,

@@ -150,7 +150,7 @@ function later(a: number | null, b: number | null): number | null {
 
 /** A dry run takes nothing off, but then the mark stays for good. */
 function isFreeing(attempt: Attempt | null): boolean {
-  return attempt?.intent.startsWith(`finish ${FINALIZER_ORPHAN}`) === true
+  return attempt?.finalizer === FINALIZER_ORPHAN
 }
 
 /** These verdicts, and no others, come with a warning. */

@@ -1,11 +1,11 @@
 /**
- * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, nothing dead, and no id that
+ * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, no sentence read back, nothing dead, and no id that
  * leads to no page.
  *
  * What must stay true: the table below is the table in ARCHITECTURE.md; a wall is moved here first.
  */
 import { globSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 import { cyclesOf } from './cycle.ts'
 import { knownIds, unknownIds } from './ids.ts'
 
@@ -67,6 +67,11 @@ const OUTSIDE =
 const CLOCKS =
   /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|randomUUID)\b/
 const NAMING_IDS = ['*.md', '{bench,docs,schemas,testing}/**/*.md', 'core/scenarios/*.txt']
+/** A sentence for people is made at the edge and never read back: what code decides by is a field. */
+const READ_BACK =
+  /\b(intent|reason|because|why|who|told)\??\.(startsWith|endsWith|includes|split|match)\(/
+/** By name, since rooms move: it has nothing but the public record, whose verdict is a sentence. */
+const MAY_READ_BACK: ReadonlySet<string> = new Set(['shadow-case.ts'])
 const UNDONE = new RegExp(['FIX', 'ME'].join('') + '|' + ['XX', 'X'].join(''))
 
 export function sourceFiles(root: string): string[] {
@@ -118,6 +123,8 @@ function complaintsOf(file: string, text: string): Complaint[] {
     found.push('reaches outside of the core')
   if (!isTest && isLoop(file) && CLOCKS.test(code))
     found.push('takes time or chance from elsewhere than the ports')
+  if (!isTest && isDecided(file) && READ_BACK.test(code))
+    found.push('reads a sentence for people back')
   if (!isTest) {
     for (const [, from, bare] of text.matchAll(IMPORT)) {
       const complaint = importComplaint(file, from ?? bare ?? '')
@@ -125,6 +132,10 @@ function complaintsOf(file: string, text: string): Complaint[] {
     }
   }
   return found.map((what) => ({ file, text: what }))
+}
+
+function isDecided(file: string): boolean {
+  return /^(core|services)\//.test(file) && !MAY_READ_BACK.has(basename(file))
 }
 
 function isLoop(file: string): boolean {

@@ -131,7 +131,7 @@ async function approve(world: World, cluster: string, { set, shown }: Plan): Pro
   world.approvals.push({ cluster, shown, saidMs: world.time.now() })
   const value = codec.encode({
     ...{ type: 'Directive', verb: 'approve', cluster, subject: '' },
-    ...{ digest: null, listed: set, who: WHO, why: 'a fault' },
+    ...{ digest: null, listed: set, who: WHO, isProven: false, why: 'a fault' },
   })
   for (let partition = 0; partition < broker.partitions; partition++)
     await log.append('events', partition, [{ key: 'directive', value }])

@@ -162,8 +162,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/moment.ts',
-        from: 'Math.max(aheadMs, clock.now() - clock.monotonicMs())',
-        to: 'Math.max(0, clock.now() - clock.monotonicMs())',
+        from: 'Math.min(timestamp - aheadMs, clock.monotonicMs()',
+        to: 'Math.min(timestamp, clock.monotonicMs()',
       },
     ],
     by: {

@@ -211,7 +211,7 @@ export async function direct(
   await log.append('control', 0, [{ key, value: codec.encode(control) }])
   const value = codec.encode({
     ...{ type: 'Directive', verb, ...about, subject },
-    ...{ digest: null, listed: EMPTY_SET },
+    ...{ digest: null, listed: EMPTY_SET, isProven: false },
   })
   for (let partition = 0; partition < broker.partitions; partition++)
     await log.append('events', partition, [{ key: 'directive', value }])
