@@ -40,7 +40,6 @@ import {
   heldPrefix,
   kindsPrefix,
   lastPart,
-  nodeKey,
   nodesPrefix,
   ownerKey,
   ringPrefix,
@@ -76,7 +75,8 @@ export function nextPage(graph: StateReader): PageRequest | undefined {
   return {
     prefix,
     after: work.cursor === '' ? startOf(graph, work) : work.cursor,
-    limit: KEYS_PER_PAGE,
+    // What is judged by its uid needs no keys: one, so that it costs the same whatever there is.
+    limit: work.work === 'subject' ? 1 : KEYS_PER_PAGE,
     countKey: work.work === 'dependents' ? countKeyOfEdges(prefix) : null,
   }
 }
@@ -116,6 +116,7 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
     case 'ring-end':
       return endWalk(step, work, keys) ? undefined : lastOf(keys)
     case 'subject':
+      return judge(work.cluster, work.uid) ? undefined : work.cursor
     case 'dependents':
     case 'waits':
     case 'verdicts':
@@ -144,7 +145,6 @@ function judgeEach(
   for (const key of keys) {
     const cluster = work.cluster || decodeURIComponent(key.split('/')[1] ?? '')
     const uid = lastPart(key)
-    if (work.work === 'subject' && uid !== work.uid) break
     if (work.work === 'waits' || work.work === 'verdicts') relink(step, cluster, uid)
     // Whoever still has to wait when it is judged waits anew.
     if (work.work === 'waits') step.graph.remove(key)
@@ -173,8 +173,6 @@ function workAt(graph: StateReader, number: number): Work {
 
 function prefixOf(work: Work): string {
   switch (work.work) {
-    case 'subject':
-      return nodeKey(work.cluster, work.uid)
     case 'dependents':
       return edgesPrefix(work.cluster, work.uid, work.place)
     case 'waits':
@@ -196,6 +194,7 @@ function prefixOf(work: Work): string {
       return invariant(false, 'a walk has no one prefix') as never
     case 'ring-end':
       return ringPrefix(work.cluster, work.uid)
+    case 'subject':
     case 'verdicts':
       return work.cluster === '' ? ALL_NODES_PREFIX : nodesPrefix(work.cluster)
   }
