@@ -106,18 +106,33 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     by: { file: 'core/scenario.test.ts', test: 'story guarded definition replaced' },
   },
   {
-    name: 'each partition sees its own share',
+    name: 'each namespace is counted by itself',
     mistake: 'a mass that is spread over many namespaces is none anywhere',
     changes: [
       {
-        file: 'core/share.ts',
-        from: 'if (isMass(gone, all)) openBreaker(',
-        to: 'if (gone < 0) openBreaker(',
+        file: 'core/burst.ts',
+        from: "if (all !== undefined) openBreaker(step, cluster, '', all)",
+        to: 'void all',
       },
     ],
     by: {
       file: 'core/share.property.test.ts',
-      test: 'what others delete of a kind opens the breaker everywhere where it is a mass in all, and only there',
+      test: 'what others delete of a kind opens the breaker where it is a mass: of its namespace, or of all where several bring it about',
+    },
+  },
+  {
+    name: 'a namespace is counted in full',
+    mistake: 'what one namespace deletes holds up all others',
+    changes: [
+      {
+        file: 'core/burst.ts',
+        from: 'const NAMESPACE_SHARE = 0.25',
+        to: 'const NAMESPACE_SHARE = 1',
+      },
+    ],
+    by: {
+      file: 'core/share.property.test.ts',
+      test: 'what others delete of a kind opens the breaker where it is a mass: of its namespace, or of all where several bring it about',
     },
   },
   {
