@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { object } from '../testing/notation.ts'
 import { EMPTY_SET, hash32, hash64, isSameSet, withMember, withoutMember } from './hash.ts'
 import { projectionHash } from './object.ts'
-import { clusterOfHome, homeOf, objectKey, partitionOf, partitionOfObject } from './partition.ts'
+import { clusterOfHome, homeOf, objectKey, partitionOf, partitionOfCluster } from './partition.ts'
 
 const pinned = [
   ['', 2166136261, '488bdcb81aee8d83'],
@@ -25,10 +25,17 @@ test('puts homes into the partitions they were always in', () => {
     homes.map((home) => partitionOf(home, 12)),
     [0, 8, 3, 8, 5],
   )
-  equal(partitionOfObject('c', 'default', 12), partitionOf(homeOf('c', 'default'), 12))
   deepEqual(
     homes.map((home) => partitionOf(home, 1)),
     [0, 0, 0, 0, 0],
+  )
+})
+
+test('puts clusters into the partitions they were always in', () => {
+  const clusters = ['c', 'prod', '6f1c8a1e-0d4b-4b44-8f0a-6a1f2c3d4e5f', '']
+  deepEqual(
+    clusters.map((cluster) => partitionOfCluster(cluster, 12)),
+    [2, 8, 5, 1],
   )
 })
 
