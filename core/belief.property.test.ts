@@ -18,7 +18,8 @@ import type { Event } from './event.ts'
 import { nodeOf } from './graph.ts'
 import type { ObjectMeta } from './object.ts'
 import { policyFor } from './policy.ts'
-import { type Standing, standingOf } from './standing.ts'
+import type { Standing } from './reference.ts'
+import { standingOf } from './standing.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 1_000)
 /** Without a namespace, and in the one of its dependents. */

@@ -18,9 +18,10 @@ import type { Hold, Node } from './node.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
 import { markDirty } from './outcome.ts'
+import type { BudgetClass } from './policy.ts'
 import { limitOf } from './policy.ts'
 import type { Price } from './price.ts'
-import type { Budget, BudgetClass, ClusterState, Owner, Ticket, Work } from './state.ts'
+import type { Budget, ClusterState, Owner, Ticket, Work } from './state.ts'
 import { byNamespace, minuteOf, since, sumOf, withOne } from './window.ts'
 
 const MINUTE_MS = 60_000

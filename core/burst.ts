@@ -10,15 +10,16 @@ import { closedAt, openBreaker } from './breaker.ts'
 import { BURST_LEAST, BURST_TIMES, MASS_COUNT, MASS_SHARE, REFUSED_LEAST } from './constant.ts'
 import type { CommandSettled } from './event.ts'
 import type { StateReader } from './graph.ts'
-import { isNamed, kindOf, policyOf } from './graph.ts'
+import { clusterOf, isNamed, kindOf, policyOf } from './graph.ts'
 import { paceKey, shareKey } from './key.ts'
 import { isEnding } from './namespace.ts'
 import type { ClusterId, ObjectMeta } from './object.ts'
 import type { Step } from './outcome.ts'
+import type { BudgetClass } from './policy.ts'
 import { limitOf } from './policy.ts'
 import type { Proof } from './proof.ts'
 import { standingOf } from './standing.ts'
-import type { BudgetClass, ClusterState, MinuteCounts } from './state.ts'
+import type { ClusterState, MinuteCounts } from './state.ts'
 import { byNamespace, minuteOf, since, sumOf, withOne } from './window.ts'
 
 const MINUTE_MS = 60_000
@@ -51,6 +52,17 @@ function counting(
   return since(minutes, Math.max(closed, minuteOf(now) - WINDOW_MINUTES + 1))
 }
 
+/** What the record showed, once its facts are written. */
+export function countObservations(step: Step): void {
+  for (const each of step.observations.splice(0)) {
+    const cluster = each.type === 'result' ? each.event.cluster : each.cluster
+    const state = clusterOf(step.graph, cluster)
+    if (state === undefined) continue
+    if (each.type === 'result') noteSettled(step, state, each.event)
+    else noteDeparture(step, state, cluster, each.object, each.proof)
+  }
+}
+
 /** So many have asked to be deleted, the last one in `namespace`. */
 export function noteDemand(
   step: Step,
@@ -77,7 +89,7 @@ function demandText(budget: BudgetClass, asked: number, limit: number, about: st
 }
 
 /** An owner was deleted by somebody else, and neither with its namespace nor by the controller that owns it. */
-export function noteDeparture(
+function noteDeparture(
   step: Step,
   state: ClusterState,
   cluster: ClusterId,
@@ -136,7 +148,7 @@ function openFor(
 }
 
 /** What our own gate holds back is no answer of a server, and a dry run for want of the lock (2xx) no refusal. */
-export function noteSettled(step: Step, state: ClusterState, event: CommandSettled): void {
+function noteSettled(step: Step, state: ClusterState, event: CommandSettled): void {
   const { cluster, verb, outcome, code, reason } = event
   if (verb === 'VerifyOwner' || verb === 'WarnObject' || !isWatchful(step.graph)) return
   const minute = minuteOf(nowOf(step, state))

@@ -7,9 +7,11 @@ export const KEYS_PER_RECORD = 512
 export const KEYS_PER_PAGE = 64
 /** A page with fewer keys costs as much as so many. */
 export const KEYS_OF_A_READ = 8
-/** A record of news judges what it changed at once where that is little; what is left, `Continue` judges behind all that was published meanwhile, once. One subject may be more. */
-export const REFERENCES_PER_NEWS = 256
 export const REFERENCES_PER_RECORD = 1_024
+/** Owners that one object has looked up at once: what is left is looked up when those are answered. */
+export const LOOKED_UP_AT_ONCE = 16
+/** What has more references is judged at `Continue` only, behind all that was published meanwhile: once, however many of its owners changed. */
+export const REFERENCES_OF_NEWS = 128
 
 /** A kind without a proof of life for longer is out of sync. */
 export const KIND_SILENT_MS: number = 3 * 60_000

@@ -6,8 +6,9 @@
  *
  * Not here: what is asked of a cluster (command.ts), where a record goes (partition.ts).
  */
-import type { CommandId, CommandType } from './command.ts'
+import type { CommandType, Outcome } from './command.ts'
 import type { SetHash } from './hash.ts'
+import type { CommandId, SyncId } from './id.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -40,9 +41,6 @@ export type Event =
 
 /** What may stand in the log. */
 export type LoggedEvent = Exclude<Event, Unreadable>
-
-/** Unique and growing within a cluster: watcher epoch times a million plus a counter. */
-export type SyncId = number
 
 /** A sighting: told by a live watch (`sync` null) or within a relist. */
 export interface ObjectAdded {
@@ -115,15 +113,6 @@ export interface OwnerAbsent {
   readonly otherUid: Uid | null
   readonly command: CommandId
 }
-
-/**
- * - `done`: carried out; `object` is what the server returned, or null when the object is removed.
- * - `absent`: there was nothing left to do: the object is gone, is another one, or is already being deleted.
- * - `would-go`: the server accepted it in a dry run.
- * - `stale`: the object is not what the command was judged by; `object` is what was seen.
- * - `blocked`: refused or not to be had now; `reason` says by whom.
- */
-export type Outcome = 'done' | 'absent' | 'would-go' | 'stale' | 'blocked'
 
 /** The result of one command. It proves no absence: the watch does. */
 export interface CommandSettled {

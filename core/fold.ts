@@ -9,10 +9,11 @@
  */
 import type { PageRequest } from './agenda.ts'
 import { enqueue } from './agenda.ts'
+import { countObservations } from './burst.ts'
 import {
   KEYS_OF_A_READ,
   KEYS_PER_RECORD,
-  REFERENCES_PER_NEWS,
+  REFERENCES_OF_NEWS,
   REFERENCES_PER_RECORD,
 } from './constant.ts'
 import { objectDeleted } from './departure.ts'
@@ -86,9 +87,10 @@ async function goOn(
 /** Begins to fold a record. While `pageOf` names a page, give its keys to `resume`; then `finish`. */
 function fold(graph: Graph, event: Event, at: At): Folding {
   const isNews = event.type !== 'Continue' && event.type !== 'Heartbeat'
-  const step = stepOf(graph, at, isNews ? REFERENCES_PER_NEWS : REFERENCES_PER_RECORD)
+  const step = stepOf(graph, at, REFERENCES_PER_RECORD, isNews)
   const hadWork = hasWork(graph)
   apply(step, event)
+  countObservations(step)
   judgeDirty(step)
   return { step, event, hadWork, keysLeft: mayGoOn(event, hadWork) ? KEYS_PER_RECORD : 0 }
 }
@@ -113,6 +115,7 @@ function resume(folding: Folding, keys: readonly string[]): void {
     step.references = 0
     return false
   })
+  countObservations(step)
   judgeDirty(step)
   folding.keysLeft -= Math.max(KEYS_OF_A_READ, keys.length)
 }
@@ -140,10 +143,12 @@ function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
   const node = nodeOf(step.graph, cluster, uid)
   if (node === undefined) return true
   const cost = 1 + node.object.ownerReferences.length
-  // The first of a record that goes on is judged whatever it costs: else it never would be.
+  if (step.isNews && cost > REFERENCES_OF_NEWS) return false
+  // The first of a record is judged whatever it costs: else it never would be.
   const isFirst = step.references === REFERENCES_PER_RECORD
   if (cost > step.references && !isFirst) return false
   step.references -= cost
+  step.outcome.work += cost
   step.judged.add(key)
   judge(step, cluster, uid)
   return true

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { object } from '../testing/notation.ts'
 import { EMPTY_SET, hash32, hash64, isSameSet, withMember, withoutMember } from './hash.ts'
 import { projectionHash } from './object.ts'
-import { clusterOfHome, homeOf, objectKey, partitionOf, partitionOfCluster } from './partition.ts'
+import { clusterOfHome, homeOf, objectKey, partitionOf } from './partition.ts'
 
 const pinned = [
   ['', 2166136261, '488bdcb81aee8d83'],
@@ -28,14 +28,6 @@ test('puts homes into the partitions they were always in', () => {
   deepEqual(
     homes.map((home) => partitionOf(home, 1)),
     [0, 0, 0, 0, 0],
-  )
-})
-
-test('puts clusters into the partitions they were always in', () => {
-  const clusters = ['c', 'prod', '6f1c8a1e-0d4b-4b44-8f0a-6a1f2c3d4e5f', '']
-  deepEqual(
-    clusters.map((cluster) => partitionOfCluster(cluster, 12)),
-    [2, 8, 5, 1],
   )
 })
 

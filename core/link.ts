@@ -14,7 +14,7 @@ import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './objec
 import { isSamePlace } from './object.ts'
 import type { Step } from './outcome.ts'
 import { markDirty } from './outcome.ts'
-import { kindOfReference, placeOf } from './standing.ts'
+import { kindOfReference, placeOf } from './reference.ts'
 import type { Count } from './state.ts'
 
 export interface Link {

@@ -4,8 +4,9 @@
  * What must stay true: one `phase`, moved only along the table below. A move that is not in it is no crash but a doubt: the node becomes
  * `suspect`, gets no verdict and waits for a relist.
  */
-import type { CommandId, CommandType } from './command.ts'
-import type { Outcome } from './event.ts'
+import type { CommandType, Outcome } from './command.ts'
+import { backoffMs } from './constant.ts'
+import type { CommandId } from './id.ts'
 import type { ObjectMeta } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
 import type { EvidenceClass } from './proof.ts'
@@ -97,6 +98,15 @@ export interface Attempt {
   readonly until: number
   readonly outcome: Outcome | null
   readonly reason: string
+}
+
+export function isUnderWay(attempt: Attempt, now: number): boolean {
+  return attempt.state === 'would-go' || now < attempt.until
+}
+
+/** The attempt of a command that settled without its effect: the same again only after a growing wait. */
+export function backedOff(attempt: Attempt, now: number, reason: string): Attempt {
+  return { ...attempt, state: 'backoff', until: now + backoffMs(attempt.count), reason }
 }
 
 /**

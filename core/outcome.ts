@@ -3,12 +3,14 @@
  *
  * What must stay true: everything here follows from the state and the record alone; the order of the lists is the order of deciding.
  */
-import type { Command, CommandId } from './command.ts'
+import type { Command } from './command.ts'
+import type { CommandSettled } from './event.ts'
 import type { Graph } from './graph.ts'
+import type { CommandId } from './id.ts'
 import type { Verdict } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './object.ts'
 import { objectKey } from './partition.ts'
-import type { EvidenceClass } from './proof.ts'
+import type { EvidenceClass, Proof } from './proof.ts'
 import type { History, HistoryChange } from './record.ts'
 
 /** Where and when the record stands in the log. */
@@ -30,6 +32,8 @@ export interface RelistRequest {
 
 export interface Outcome {
   readonly commands: Command[]
+  /** Owner references judged, and a subject each: bounded for a record (fold.ts). */
+  work: number
   /** Work is left: a `Continue` is appended behind all that was published meanwhile. */
   continues: boolean
   readonly history: History[]
@@ -60,20 +64,34 @@ export interface Step {
   readonly outcome: Outcome
   /** Subjects whose facts changed, by `objectKey`: judged once those of the record are all written (fold.ts). */
   readonly dirty: Map<string, Subject>
+  /** What safeguards count of the record: read once its facts are all written (fold.ts). */
+  readonly observations: Observation[]
   /** Those judged since anything was put on the agenda: nothing they rest on has changed, so this record judges them no more. */
   readonly judged: Set<string>
   /** How many owner references this record may still judge. */
   references: number
+  /** It brings facts, and is not there to go on with the agenda. */
+  readonly isNews: boolean
 }
+
+export type Observation =
+  | {
+      readonly type: 'deletion'
+      readonly cluster: ClusterId
+      readonly object: ObjectMeta
+      readonly proof: Proof
+    }
+  | { readonly type: 'result'; readonly event: CommandSettled }
 
 export interface Subject {
   readonly cluster: ClusterId
   readonly uid: Uid
 }
 
-export function stepOf(graph: Graph, at: At, references: number): Step {
+export function stepOf(graph: Graph, at: At, references: number, isNews: boolean): Step {
   const outcome = emptyOutcome()
-  return { graph, at, outcome, dirty: new Map(), judged: new Set(), references }
+  const gathered = { dirty: new Map(), observations: [], judged: new Set<string>() }
+  return { graph, at, outcome, ...gathered, references, isNews }
 }
 
 /** The only way for a handler of records or a work to have an object judged. */
@@ -84,6 +102,7 @@ export function markDirty(step: Step, cluster: ClusterId, uid: Uid): void {
 export function emptyOutcome(): Outcome {
   return {
     commands: [],
+    work: 0,
     continues: false,
     history: [],
     relists: [],

@@ -11,9 +11,9 @@ import { policyOf } from './graph.ts'
 import { isEnding } from './namespace.ts'
 import type { Node } from './node.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
+import type { BudgetClass } from './policy.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import type { Stand } from './standing.ts'
-import type { BudgetClass } from './state.ts'
 
 export interface Price {
   readonly class: BudgetClass

@@ -3,7 +3,7 @@
  *
  * What must stay true: unknown is never absent. Only these shapes are proofs; every other answer of a server is none.
  */
-import type { CommandId } from './command.ts'
+import type { CommandId } from './id.ts'
 
 /**
  * - `O`: the owner is orphaning or orphaned, or a finalizer is removed: nothing is deleted.
@@ -15,7 +15,7 @@ import type { CommandId } from './command.ts'
  */
 export type EvidenceClass = 'O' | 'E1' | 'W' | 'E2' | 'E3' | 'E4'
 
-/** Order of the table in DESIGN section 5: a command has the class furthest down among its references. */
+/** From the strongest to the weakest, as in the table of ARCHITECTURE.md: a command has the class furthest down among its references. */
 export const EVIDENCE_ORDER: readonly EvidenceClass[] = ['O', 'E1', 'W', 'E2', 'E3', 'E4']
 
 export interface Proof {

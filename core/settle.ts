@@ -5,8 +5,6 @@
  * a node; a result of an earlier epoch of the cluster says nothing.
  */
 import { judgeDependents, nodeTimer, ownerTimer } from './agenda.ts'
-import { noteSettled } from './burst.ts'
-import type { CommandId } from './command.ts'
 import {
   backoffMs,
   COMMAND_LIFE_MS,
@@ -18,11 +16,11 @@ import {
 import { proofOf, wasHere } from './departure.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf } from './graph.ts'
-import { backedOff } from './issue.ts'
+import type { CommandId } from './id.ts'
 import { ownerKey } from './key.ts'
 import { putNode } from './link.ts'
 import type { Attempt, Node, Phase } from './node.ts'
-import { phaseOf } from './node.ts'
+import { backedOff, phaseOf } from './node.ts'
 import type { ClusterId } from './object.ts'
 import { isSamePlace } from './object.ts'
 import type { Step } from './outcome.ts'
@@ -30,7 +28,6 @@ import { askRelist, drop, markDirty, tell, touch } from './outcome.ts'
 import { sight } from './sighting.ts'
 import type { ClusterState, Owner } from './state.ts'
 import { isMonitored } from './sync.ts'
-import { verifyIntent } from './verification.ts'
 
 function currentEpoch(
   step: Step,
@@ -49,7 +46,7 @@ export function commandSettled(step: Step, event: CommandSettled): void {
 
   const before = nodeOf(step.graph, event.cluster, event.uid)
   tellResult(step, event)
-  noteSettled(step, state, event)
+  step.observations.push({ type: 'result', event })
   if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
   // What the server returned is a sighting like any other; of another uid it says nothing about ours.
   if (event.object !== null && event.object.uid === event.uid && isWatched(step, event)) {
@@ -186,6 +183,11 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const isOfEpoch = (former?.position ?? -1n) >= state.epochAt
   const isNews = former?.state !== 'found' || !isOfEpoch || former.phase !== found.phase
   if (isNews) judgeDependents(step, cluster, uid, place)
+}
+
+/** What a look answered of another epoch of the cluster is asked anew. */
+export function verifyIntent({ clusterEpoch }: ClusterState): string {
+  return `verify in epoch ${clusterEpoch}`
 }
 
 /** Until the next look is due: the timers of those before it must not ask sooner. */

@@ -5,8 +5,8 @@
  * ones that do not, since every change is a record on the log.
  */
 
-import type { SyncId } from './event.ts'
 import type { SetHash } from './hash.ts'
+import type { SyncId } from './id.ts'
 import type { Attempt, HeldBy, Node, Phase, Ruling, Turn } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
 import type { Policy, Protection } from './policy.ts'
@@ -317,8 +317,6 @@ export interface FirstApproval {
   /** Log time at which it is forgotten. */
   readonly until: number
 }
-
-export type BudgetClass = 'E1' | 'E2' | 'E3'
 
 /** `ticket/<cluster>/<class>/<namespace>/<number>`: an object that waits for the budget, or (with coordinates) an owner whose dependents do. */
 export interface Ticket {

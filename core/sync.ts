@@ -16,6 +16,7 @@ import type {
   Unreadable,
   WatcherStarted,
 } from './event.ts'
+import { formerAfter } from './former-protection.ts'
 import { clusterOf, kindOf, policyOf } from './graph.ts'
 import { EMPTY_SET, isSameSet } from './hash.ts'
 import { invariant } from './invariant.ts'
@@ -26,7 +27,6 @@ import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
 import { clusterOfHome } from './partition.ts'
 import { FOLD_VERSION } from './policy.ts'
-import { formerAfter } from './protection.ts'
 import { currentCluster } from './sighting.ts'
 import type { ClusterState, Kind, KindPhase } from './state.ts'
 

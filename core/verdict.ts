@@ -20,8 +20,9 @@ import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
 import type { Price } from './price.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import { weaker } from './proof.ts'
+import { kindOfReference } from './reference.ts'
 import type { Stand } from './standing.ts'
-import { kindOfReference, standingOf } from './standing.ts'
+import { standingOf } from './standing.ts'
 
 export type Action =
   | { readonly type: 'finish'; readonly finalizer: string }

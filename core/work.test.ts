@@ -1,10 +1,10 @@
-/** An object with more references than a record of news judges waits on the agenda, and is judged then. */
+/** An object with more references than a record of news judges waits on the agenda, and is judged at the next `Continue`. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { folder } from '../testing/folder.ts'
 import { World } from '../testing/story.ts'
 import { check } from './check.ts'
-import { REFERENCES_PER_NEWS } from './constant.ts'
+import { REFERENCES_OF_NEWS } from './constant.ts'
 import type { Event } from './event.ts'
 import { nodeOf } from './graph.ts'
 import { hasWork } from './work.ts'
@@ -13,7 +13,7 @@ import { hasWork } from './work.ts'
 const OTHERS = 200
 /** More than it takes. */
 const RECORDS = 20
-const OWNERS = Array.from({ length: REFERENCES_PER_NEWS + 1 }, (_, each) => `rs/r${each}`)
+const OWNERS = Array.from({ length: REFERENCES_OF_NEWS + 1 }, (_, each) => `rs/r${each}`)
 
 /** All that is told before it, and it. */
 function told(others: number): Event[] {

@@ -58,10 +58,11 @@ import { compareVersions } from './object.ts'
 import type { Step } from './outcome.ts'
 import { askRelist, markDirty } from './outcome.ts'
 import { objectKey } from './partition.ts'
+import type { BudgetClass } from './policy.ts'
 import { endWalk, ringPage, walk } from './ring.ts'
 import { ruleOn } from './ruling.ts'
 import { suspectOfGoneKind } from './sighting.ts'
-import type { BudgetClass, ClusterState, Work } from './state.ts'
+import type { ClusterState, Work } from './state.ts'
 import { isSynced } from './sync.ts'
 import { verifyOwner } from './verification.ts'
 
@@ -75,8 +76,8 @@ export function nextPage(graph: StateReader): PageRequest | undefined {
   return {
     prefix,
     after: work.cursor === '' ? startOf(graph, work) : work.cursor,
-    // What is judged by its uid needs no keys: one, so that it costs the same whatever there is.
-    limit: work.work === 'subject' ? 1 : KEYS_PER_PAGE,
+    // One subject is no page: it is known.
+    limit: work.work === 'subject' ? 0 : KEYS_PER_PAGE,
     countKey: work.work === 'dependents' ? countKeyOfEdges(prefix) : null,
   }
 }
@@ -116,7 +117,7 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
     case 'ring-end':
       return endWalk(step, work, keys) ? undefined : lastOf(keys)
     case 'subject':
-      return judge(work.cluster, work.uid) ? undefined : work.cursor
+      return judge(work.cluster, work.uid) ? undefined : ''
     case 'dependents':
     case 'waits':
     case 'verdicts':

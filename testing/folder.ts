@@ -4,9 +4,9 @@
  * What must stay true: pages hold exactly the first keys behind the cursor, as a task's do.
  */
 import { SortedMap } from '../adapters/memory/sorted-map.ts'
+import type { PageRequest } from '../core/agenda.ts'
 import type { Command } from '../core/command.ts'
 import type { Event } from '../core/event.ts'
-import type { PageRequest } from '../core/agenda.ts'
 import { foldRecord } from '../core/fold.ts'
 import type { Graph } from '../core/graph.ts'
 import { graphOver } from '../core/graph.ts'

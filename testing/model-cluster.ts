@@ -44,17 +44,13 @@ export class ModelCluster {
   readonly #unserved = new Set(UNSERVED)
   readonly #onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void
   readonly #onFinish: (object: ObjectMeta, command: RemoveFinalizer) => void
-  readonly #partitions: number
   #version = 0
   #sync = 0
 
-  /** `partitions`: of the log that its events go to; a list says for each what it holds. */
   constructor(
     onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void = () => {},
     onFinish: (object: ObjectMeta, command: RemoveFinalizer) => void = () => {},
-    partitions = 1,
   ) {
-    this.#partitions = partitions
     this.#onRemoved = onRemoved
     this.#onFinish = onFinish
     for (const short of [...MONITORED, ...UNMONITORED]) {
@@ -66,7 +62,7 @@ export class ModelCluster {
   copy(
     onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void = this.#onRemoved,
   ): ModelCluster {
-    const copy = new ModelCluster(onRemoved, this.#onFinish, this.#partitions)
+    const copy = new ModelCluster(onRemoved, this.#onFinish)
     for (const [uid, object] of this.objects) copy.objects.set(uid, object)
     for (const [short, stream] of this.streams) copy.streams.set(short, [...stream])
     for (const short of this.#watched) copy.#watched.add(short)

@@ -5,15 +5,9 @@
  * A step is a line, and what it brought about stands indented under it: `> COMMAND`, or `dropped: …`. The lines are those of
  * `#eventsOf` below, `why KIND/NAME`, which tells the verdict that stands, and `plan`, what waits for approval; objects are written as in notation.ts.
  */
-import type { Command } from '../core/command.ts'
+import type { Command, Outcome as Result } from '../core/command.ts'
 import { CATCH_UP_MS } from '../core/constant.ts'
-import type {
-  Event,
-  KindServed,
-  ObjectAdded,
-  ObjectUpdated,
-  Outcome as Result,
-} from '../core/event.ts'
+import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../core/event.ts'
 import { nodeOf } from '../core/graph.ts'
 import type { SetHash } from '../core/hash.ts'
 import { EMPTY_SET, withMember } from '../core/hash.ts'

@@ -194,7 +194,7 @@ export class Batch {
 
   /** Once committed and stored. */
   clear(): void {
-    this.#decoded.stored(this.#graph.changes)
+    this.#decoded.stored(this.#values)
     this.#graph.clear()
     this.#values.clear()
     this.#outputs.clear()

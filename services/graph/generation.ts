@@ -1,8 +1,8 @@
 /**
  * Begins a new log where one of an older version was: an empty one, paused, above the epochs of the old, with what was archived.
  *
- * What must stay true: nothing that the old log believed of a cluster is in the new one, so it lists everything anew, as a fresh install does; and nothing is deleted
- * before a person has looked and resumed. The old log is only read.
+ * What must stay true: nothing that the old log believed of a cluster is in the new one, so it lists everything anew, as a fresh install does, in a partition that is
+ * chosen anew; and nothing is deleted before a person has looked and resumed. The old log is only read.
  *
  * Not here: files and their names (cli/upgrade.ts).
  */
@@ -83,7 +83,7 @@ async function direct(to: Log, codec: Codec, said: Said): Promise<void> {
   }
 }
 
-/** Each cluster's own watermark alone: a kind's would have its watch resumed, by a graph that knows nothing of what was there before. */
+/** Each cluster's own watermark alone, without its partition: a kind's would have its watch resumed, by a graph that knows nothing of what was there before. */
 async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readonly ClusterId[]> {
   const highest = new Map<ClusterId, Watermark>()
   for (const { value } of await from.latest('watermarks', 0)) {
@@ -92,7 +92,7 @@ async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readon
     const known = highest.get(mark.cluster)
     const epoch = Math.max(mark.epoch, known?.epoch ?? 0)
     const clusterEpoch = Math.max(mark.clusterEpoch, known?.clusterEpoch ?? 0)
-    const own = { group: '', kind: '', resource: '', resourceVersion: '', sync: 0 }
+    const own = { group: '', kind: '', resource: '', resourceVersion: '', sync: 0, partition: -1 }
     highest.set(mark.cluster, { ...mark, ...own, epoch, clusterEpoch })
   }
   for (const [cluster, mark] of highest) {
