@@ -149,7 +149,7 @@ class Field implements AsyncDisposable {
       },
     })
     field.#running = task.run(field.#ended.signal)
-    await field.fold(beginning(1).map((event) => record(CLUSTER, event)))
+    await field.fold(beginning().map((event) => record(CLUSTER, event)))
     return field
   }
 

@@ -87,7 +87,7 @@ async function openTurn(kafka: Kafka, name: string, partitions: number): Promise
 /** Tells each partition how the cluster begins. */
 export async function begin(log: KafkaLog): Promise<void> {
   const partitions = log.partitions('events')
-  const told = beginning(partitions).map((event) => record(CLUSTER, event))
+  const told = beginning().map((event) => record(CLUSTER, event))
   await Promise.all(
     everyPartition(partitions, (partition) => log.append('events', partition, told)),
   )

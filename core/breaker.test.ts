@@ -1,13 +1,9 @@
-/** The breaker: what opens it, over all partitions, and what does not. */
+/** Breakers: what opens one, a namespace's or the cluster's, and what does not. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import { folder } from '../testing/folder.ts'
-import { folders } from '../testing/folders.ts'
 import { World } from '../testing/story.ts'
 import { openBreakerOf } from './breaker.ts'
-import type { CommandSettled, Event } from './event.ts'
-import { partitionOfObject } from './partition.ts'
-import { policyFor } from './policy.ts'
+import type { CommandSettled } from './event.ts'
 
 const FAMILY = ['put rs/a', 'many 30 pod/p# <- rs/a', 'delete rs/a', 'beat 30']
 
@@ -63,53 +59,100 @@ test('lets a Deployment of 5,000 pods go that one person deletes, and the next o
   equal(openBreakerOf(world.folder.graph, 'c'), undefined)
 })
 
-test('is opened by a burst at the home of the cluster, and that tells all others', () => {
-  const partitions = 4
-  const home = partitionOfObject('c', '', partitions)
-  const told = folder(1, home, partitions)
-  told.fold({ type: 'WatcherStarted', cluster: 'c', name: 'test', epoch: 1, clusterEpoch: 1 })
-  const policy = policyFor('enforce', 'guarded')
-  told.fold({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
-  const asks = { type: 'TokensAsked', cluster: 'c', partition: 1, budget: 'E2', about: '' } as const
-  const ordinary = told.foldOne({ ...asks, asked: 600 })
-  equal(ordinary.notes.filter(({ event }) => event.type === 'BreakerOpened').length, 0)
-  const burst = told.foldOne({ ...asks, asked: 601 })
-  const opened = burst.notes.filter(({ event }) => event.type === 'BreakerOpened')
-  deepEqual(
-    opened.map(({ partition }) => partition),
-    [0, 1, 2, 3].filter((each) => each !== home),
+/** So many objects in each namespace ask to be deleted, since one relist missed their owners; 100 may on any day. */
+function asked(...counts: readonly number[]): World {
+  const world = new World()
+  world.begin()
+  world.step('budgets 1 1 1')
+  askAgain(world, 'a', counts)
+  return world
+}
+
+function askAgain(world: World, name: string, counts: readonly number[]): void {
+  const all = counts.reduce((sum, count) => sum + count, 0)
+  // So that what is missing is no mass of its kind.
+  world.step(`many ${3 * all} rs/${name}-left#`)
+  for (const [n, count] of counts.entries()) {
+    world.step(`many ${count} rs/${name}${n}-# in n${n}`)
+    world.step(`many ${count} pod/${name}${n}-# in n${n} <- rs/${name}${n}-#`)
+    world.step(`lose-many ${count} rs/${name}${n}-#`)
+  }
+  for (const step of ['relist rs', 'beat 600']) world.step(step)
+}
+
+/** The namespaces whose breaker is open; the cluster's is `all`. */
+function open({ folder: { graph } }: World): readonly string[] {
+  const namespaces = Array.from({ length: 6 }, (_, n) => `n${n}`)
+  const opened = namespaces.filter((n) => openBreakerOf(graph, 'c', n) !== undefined)
+  return [...(openBreakerOf(graph, 'c') === undefined ? [] : ['all']), ...opened]
+}
+
+for (const [what, counts, expected] of [
+  ['what one namespace may ask for on any day', [100], []],
+  ['what one namespace asks for beyond that', [101], ['n0']],
+  ['what one asks for beside another', [101, 3], ['n0']],
+  ['what a quarter of the cluster counts of each of four namespaces', [100, 100, 100, 100], []],
+  ['what five namespaces ask for together', [21, 20, 20, 20, 20], ['all']],
+  ['what would be one too few of that', [20, 20, 20, 20, 20], []],
+] as const) {
+  const opens = expected.length === 0 ? 'none' : expected.join()
+  test(`opens ${opens} for ${what}`, () => deepEqual(open(asked(...counts)), expected))
+}
+
+test('of a namespace holds that namespace only', () => {
+  const world = asked(101, 3)
+  match(world.step('why pod/a0-1').join(), /held E2: .*; the breaker of namespace n0 is open since/)
+  // The budget lets one go at a time, and never one of n0.
+  for (let minutes = 0; minutes < 40; minutes++) world.step('beat 60')
+  const deleted = world.folder.commands.flatMap((command) =>
+    command.type === 'DeleteObject' ? command.target.uid : [],
   )
+  deepEqual([...new Set(deleted)].sort(), ['pod-a1-0', 'pod-a1-1', 'pod-a1-2'])
 })
 
-test('is open in every partition, whoever saw the reason, and a note from before it was closed opens none', () => {
-  const partitions = 4
-  const all = folders(partitions, () => '')
-  const foldAll = (): void => {
-    while (all.waiting > 0) for (let each = 0; each < partitions; each++) all.foldNext(each)
+test('of what has no namespace is the one of the cluster', () => {
+  for (const [count, expected] of [
+    [100, []],
+    [101, ['all']],
+  ] as const) {
+    const world = new World()
+    world.begin()
+    world.step('policy enforce guarded')
+    world.step(`many ${count} node/x#`)
+    world.step(`many ${count} pod/x# in n0 <- node/x#`)
+    world.step(`delete-many ${count} node/x#`)
+    deepEqual(open(world), expected)
   }
-  const about = { cluster: 'c', epoch: 1 }
-  all.append({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 }, 0)
-  const policy = policyFor('enforce', 'guarded')
-  all.append({ type: 'PolicyChanged', policy, who: 'test', why: 'test' }, 0)
-  const opened: Event = { type: 'BreakerOpened', cluster: 'c', openedAt: 10, because: 'a test' }
-  all.append(opened, 20)
-  foldAll()
-  const open = (): number =>
-    all.all.filter(({ graph }) => openBreakerOf(graph, 'c') !== undefined).length
-  equal(open(), partitions)
-  const closing = {
-    subject: '',
-    digest: null,
-    listed: [],
-    who: 'anna',
-    isProven: false,
-    why: 'seen to',
+})
+
+test('of the cluster counts what has no namespace as it is, beside a quarter of it in each namespace', () => {
+  for (const [count, expected] of [
+    [20, []],
+    [21, ['all']],
+  ] as const) {
+    const world = new World()
+    world.begin()
+    world.step('budgets 1 1 1')
+    world.step('many 80 node/x#')
+    world.step('many 80 pod/x# in n0 <- node/x#')
+    world.step(`many ${count} rs/x# in n1`)
+    world.step(`many ${count} pod/y# in n1 <- rs/x#`)
+    world.step('delete-many 80 node/x#')
+    world.step(`delete-many ${count} rs/x#`)
+    deepEqual(open(world), expected)
   }
-  all.append({ type: 'Directive', verb: 'close-breaker', cluster: '', ...closing }, 30)
-  all.append(opened, 40)
-  foldAll()
-  equal(open(), 0)
-  all.append({ ...opened, openedAt: 41 }, 50)
-  foldAll()
-  equal(open(), partitions)
+})
+
+test('of the cluster is closed with those of its namespaces, and what was counted before opens none again', () => {
+  const world = asked(101, 3)
+  deepEqual(open(world), ['n0'])
+  world.step('close-breaker anna')
+  deepEqual(open(world), [])
+  world.step('put rs/more in n0')
+  world.step('put pod/more in n0 <- rs/more')
+  world.step('lose rs/more')
+  for (const step of ['relist rs', 'beat 600']) world.step(step)
+  deepEqual(open(world), [])
+  askAgain(world, 'b', [101])
+  deepEqual(open(world), ['n0'])
 })

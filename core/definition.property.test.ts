@@ -1,8 +1,8 @@
-/** A definition that is deleted takes its objects along: what hangs on them never goes as if a person had deleted them one by one, however the watches lag and the partitions take turns. */
+/** A definition that is deleted takes its objects along: what hangs on them never goes as if a person had deleted them one by one, however the watches lag and the fold is behind. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { folders } from '../testing/folders.ts'
+import { foldedLog } from '../testing/folded-log.ts'
 import { object } from '../testing/notation.ts'
 import { World } from '../testing/story.ts'
 import { check } from './check.ts'
@@ -18,13 +18,13 @@ const SINCE_MS = 700_000
 
 interface Taken {
   readonly namespace: number
-  /** When its deletion is told, after the definition began to go; before it, since the watch of definitions, its home and its note together may lag by less than a hold. */
+  /** When its deletion is told, after the definition began to go; before it, since the watch of definitions may lag by less than a hold. */
   readonly toldMs: number
 }
 
 const told = fc.record({
   namespace: fc.nat({ max: 5 }),
-  toldMs: fc.integer({ min: -10_000, max: 150_000 }),
+  toldMs: fc.integer({ min: -29_000, max: 150_000 }),
 })
 
 interface Told {
@@ -57,7 +57,7 @@ function story(taken: readonly Taken[], lastsMs: number, how: How): readonly Tol
   const until = SINCE_MS + lastsMs
   const name = 'crd/widgets.example.com'
   const relisted = { cluster: CLUSTER, epoch: 1, sync: 99, ...KIND_OF_DEFINITIONS }
-  const missed = { ...relisted, resourceVersion: '2000000', listed: LISTED_NONE }
+  const missed = { ...relisted, resourceVersion: '2000000', listed: EMPTY_SET }
   return [
     seen(0, name),
     ...taken.flatMap(({ namespace: n, toldMs }, i) => [
@@ -86,7 +86,6 @@ function story(taken: readonly Taken[], lastsMs: number, how: How): readonly Tol
 
 type How = 'seen' | 'deleted' | 'relist'
 const KIND_OF_DEFINITIONS = { group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }
-const LISTED_NONE = Array.from({ length: 6 }, () => EMPTY_SET)
 
 test('what went with its definition is never taken for a deletion by a person, and that is', () => {
   fc.assert(
@@ -94,49 +93,42 @@ test('what went with its definition is never taken for a deletion by a person, a
       fc.array(told, { minLength: 1, maxLength: 8 }),
       fc.constantFrom(0, 2_000, 60_000, 120_000),
       fc.constantFrom<How>('seen', 'deleted', 'relist'),
-      fc.integer({ min: 1, max: 6 }),
-      fc.nat({ max: 1 }),
-      (taken, durationMs, how, partitions, lag) => {
+      fc.nat({ max: 30 }),
+      (taken, durationMs, how, behind) => {
         // Of one whose beginning is not told only the end is: it may not be long after the first of its objects.
         const lastsMs = how === 'seen' ? durationMs : 0
-        const all = folders(partitions, () => '')
+        const log = foldedLog()
         const gone: string[] = []
-        const fold = (partition: number): void => {
-          for (const command of all.foldNext(partition)?.commands ?? [])
+        const fold = (): void => {
+          for (const command of log.foldNext()?.commands ?? [])
             if (command.type === 'DeleteObject') gone.push(command.target.name)
         }
         const about = { cluster: CLUSTER, epoch: 1 }
-        all.append({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 }, 0)
+        log.append({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 }, 0)
         const policy = policyFor('enforce', 'guarded')
-        all.append({ type: 'PolicyChanged', policy, who: 'test', why: 'test' }, 0)
+        log.append({ type: 'PolicyChanged', policy, who: 'test', why: 'test' }, 0)
         const world = new World()
         for (const [index, short] of ['crd', 'widget', 'pod'].entries()) {
           const { group, kind } = object(`${short}/x`, '0')
           const relist = { ...about, group, kind, sync: index + 1 }
-          all.append(world.served(short, true), 0)
-          all.append({ type: 'SyncStarted', ...relist }, 0)
-          const listed = LISTED_NONE.slice(0, partitions)
-          all.append({ type: 'SyncFinished', ...relist, resourceVersion: '0', listed }, 0)
+          log.append(world.served(short, true), 0)
+          log.append({ type: 'SyncStarted', ...relist }, 0)
+          const finished = { ...relist, resourceVersion: '0', listed: EMPTY_SET }
+          log.append({ type: 'SyncFinished', ...finished }, 0)
         }
         const events = [...story(taken, lastsMs, how)].sort((a, b) => a.at - b.at)
         const end = SINCE_MS + lastsMs + 400_000
         for (let now = 0, next = 0; now <= end; now += BEAT_MS) {
           for (let told = events[next]; told !== undefined && told.at <= now; told = events[++next])
-            all.append(told.event, told.at)
-          all.append({ type: 'Heartbeat', ...about, kinds: [] }, now)
-          // A partition may be some records behind another, but not by a hold.
-          while (all.waiting > lag * partitions) {
-            for (let partition = 0; partition < partitions; partition++) fold(partition)
-          }
+            log.append(told.event, told.at)
+          log.append({ type: 'Heartbeat', ...about, kinds: [] }, now)
+          // The fold may be some records behind.
+          while (log.waiting > behind) fold()
         }
-        while (all.waiting > 0) {
-          for (let partition = 0; partition < partitions; partition++) fold(partition)
-        }
+        while (log.waiting > 0) fold()
         deepEqual([...new Set(gone)].sort(), ['after', 'before'])
-        for (const each of all.all) {
-          each.commit()
-          deepEqual(check(each.state), [])
-        }
+        log.folder.commit()
+        deepEqual(check(log.folder.state), [])
       },
     ),
     { numRuns: RUNS },

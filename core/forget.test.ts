@@ -1,7 +1,6 @@
 /** What is remembered of the gone is forgotten after its time, and its lineage with it. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { PARTITIONS, PartitionWorld } from '../testing/partition-world.ts'
 import { World } from '../testing/story.ts'
 import { type Preset, policyFor } from './policy.ts'
 
@@ -59,20 +58,21 @@ test('what is remembered for longer is, and so is a mark', () => {
   deepEqual(forgotten(world, 61), ['c/cm-a', 'c/rs-web'])
 })
 
-test('what is named from another partition only is remembered for as long as it is', () => {
-  const world = new PartitionWorld([], PARTITIONS)
-  const policy = { ...policyFor('enforce', 'parity'), rememberMs: DAY_MS }
-  world.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
-  world.put('pv/y')
-  world.put('pod/a <- pv/y [h.io/x]')
-  world.remove('pv/y')
-  const kept = world.keysOf('pv-y', ['Owner']).length
-  equal(kept > 0, true)
-  for (let day = 0; day < 5; day++) world.beat(DAY_MS / 1_000)
-  equal(world.keysOf('pv-y', ['Owner']).length, kept)
-  world.remove('pod/a')
-  for (let day = 0; day < 5; day++) world.beat(DAY_MS / 1_000)
-  deepEqual(world.keysOf('pv-y', ['Owner', 'Interest', 'Count', 'Due']), [])
+test('what is referenced from a namespace only is remembered for as long as it is, and then nothing of it is left', () => {
+  const world = remembering(1)
+  const keysOf = (...types: readonly string[]): string[] => {
+    world.folder.commit()
+    return [...world.folder.state].flatMap(([key, { type }]) =>
+      types.includes(type) && key.includes('/pv-y') ? [key] : [],
+    )
+  }
+  steps(world, 'put pv/y', 'put pod/a <- pv/y [h.io/x]', 'delete pv/y')
+  equal(keysOf('Owner').length, 1)
+  pass(world, 5)
+  equal(keysOf('Owner').length, 1)
+  world.step('delete pod/a')
+  pass(world, 5)
+  deepEqual(keysOf('Owner', 'Edge', 'Count', 'Due', 'Wait'), [])
 })
 
 suite('that an owner let its dependents go is remembered for thirty days, however short the rest', () => {

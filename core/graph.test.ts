@@ -3,7 +3,7 @@ import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { graphOver } from './graph.ts'
-import { edgeKey, edgesPrefix, nodesPrefix } from './key.ts'
+import { coordinatesPart, edgeKey, edgesPrefix, nodesPrefix } from './key.ts'
 import type { StateValue } from './state.ts'
 
 const EDGE: StateValue = { type: 'Edge' }
@@ -16,7 +16,7 @@ test('pages hold the first keys of what the commit will leave', () => {
   const limits = fc.integer({ min: 1, max: 8 })
   fc.assert(
     fc.property(uids, uids, changes, limits, (there, others, changed, limit) => {
-      const prefix = edgesPrefix('c', 'owner')
+      const prefix = edgesPrefix('c', 'owner', coordinatesPart(PLACE))
       const keyOf = (uid: string): string => edgeKey('c', 'owner', PLACE, uid)
       const stored = new Set(there.map(keyOf))
       const graph = graphOver({ get: (key) => (stored.has(key) ? EDGE : undefined) })
@@ -31,8 +31,9 @@ test('pages hold the first keys of what the commit will leave', () => {
         else left.delete(key)
         equal(graph.get(key) !== undefined, isPut)
       }
-      // A neighbour's edges are nobody's business.
+      // Neither another owner's edges nor those of other coordinates of its uid are in its pages.
       graph.put(edgeKey('c', 'owner2', PLACE, 'x'), EDGE)
+      graph.put(edgeKey('c', 'owner', { ...PLACE, name: 'a2' }, 'x'), EDGE)
       const sorted = [...stored].sort()
       const read: string[] = []
       for (let after = ''; ; ) {
@@ -54,6 +55,7 @@ test('a prefix of one cluster holds no other', () => {
   const range = { prefix: nodesPrefix('c'), after: '', upTo: undefined }
   deepEqual(graph.overlaid([], range), ['node/c/a'])
   deepEqual(graph.overlaid([], { ...range, prefix: 'node/' }), ['node/c/a', 'node/c2/a'])
+  throws(() => graph.overlaid([], { ...range, prefix: 'node/c/a' }), /does not hold by range/)
 })
 
 test('what changed is taken once, and must be before it is forgotten', () => {

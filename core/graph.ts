@@ -98,6 +98,7 @@ export function graphOver(reader: StateReader): Graph {
       return taken
     },
     overlaid(stored, { prefix, after, upTo }) {
+      invariant(isRange(prefix), 'a page of keys that the overlay does not hold by range')
       const keys = new Set(stored)
       for (const key of overlaidKeys(buckets, prefix)) {
         if (key <= after || (upTo !== undefined && key > upTo)) continue
@@ -149,6 +150,10 @@ function rangeOf(key: string): string | undefined {
     default:
       return undefined
   }
+}
+
+function isRange(prefix: string): boolean {
+  return prefix === ALL_NODES_PREFIX || rangeOf(`${prefix}x`) === prefix
 }
 
 function nthSlash(key: string, n: number): number {

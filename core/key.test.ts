@@ -27,10 +27,7 @@ const timer: fc.Arbitrary<Timer> = fc.oneof(
     },
     PLAIN,
   ),
-  fc.record(
-    { what: fc.constantFrom('owner', 'kind', 'share'), uid: text, coordinates: place },
-    PLAIN,
-  ),
+  fc.record({ what: fc.constantFrom('owner', 'kind'), uid: text, coordinates: place }, PLAIN),
 )
 
 test('the key of a timer says what it looks at', () => {

@@ -2,8 +2,8 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { World } from '../testing/story.ts'
-import { KINDS_GONE_REMEMBERED, MASS_SYNCS_REMEMBERED } from './constant.ts'
-import { mayHaveGone, mayHaveMissedAMass, withGone, withMassSync } from './kind-gone.ts'
+import { KINDS_GONE_REMEMBERED } from './constant.ts'
+import { mayHaveGone, withGone } from './kind-gone.ts'
 
 const FLAPS = KINDS_GONE_REMEMBERED + 2
 
@@ -90,13 +90,4 @@ test('of a list that is not full nothing is forgotten', () => {
     ].map(([from = 0, to = 0]) => mayHaveGone(gone, from, to)),
     [false, true, true, false],
   )
-})
-
-test('a relist before all that are remembered may have missed a mass', () => {
-  let syncs: readonly number[] = []
-  for (let sync = 10; sync < 10 + MASS_SYNCS_REMEMBERED; sync++) syncs = withMassSync(syncs, sync)
-  equal(mayHaveMissedAMass(syncs, 9), true)
-  equal(mayHaveMissedAMass(syncs, 10), true)
-  equal(mayHaveMissedAMass(syncs, 100), false)
-  equal(mayHaveMissedAMass(syncs.slice(1), 9), false)
 })

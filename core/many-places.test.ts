@@ -1,19 +1,20 @@
-/** One uid named at more places than anybody means: what is held of it stays small, and agrees with the nodes. */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+/** One uid named at more coordinates than anybody means: each is counted by itself, and none changes what is done where the owner is. */
+import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { avroCodec } from '../adapters/avro/codec.ts'
-import { World } from '../testing/story.ts'
+import { show, World } from '../testing/story.ts'
 import { check } from './check.ts'
 import type { Event } from './event.ts'
-import { isNamedAt } from './graph.ts'
+import { isNamed } from './graph.ts'
+import { ALL_COUNTS_PREFIX } from './key.ts'
 import type { ObjectMeta } from './object.ts'
 
 const OBJECTS = 5
 const NAMES = 200
 const UID = 'one-uid'
 
-function naming(object: ObjectMeta, names: readonly string[]): ObjectMeta {
-  const reference = { apiVersion: 'v1', kind: 'ConfigMap', uid: UID, controller: null }
+/** With a reference to that uid by each of these names. */
+function naming(object: ObjectMeta, uid: string, names: readonly string[]): ObjectMeta {
+  const reference = { apiVersion: 'apps/v1', kind: 'ReplicaSet', uid, controller: null }
   const ownerReferences = names.map((name) => ({
     ...reference,
     name: `${name}-`.padEnd(250, 'x'),
@@ -22,66 +23,87 @@ function naming(object: ObjectMeta, names: readonly string[]): ObjectMeta {
   return { ...object, ownerReferences }
 }
 
-test('what counts the dependents of one uid stays small, and none is forgotten', () => {
+/** A world, and what puts an object there that names that uid so. */
+function worldOf(): {
+  readonly world: World
+  readonly put: (text: string, uid: string, names: readonly string[]) => void
+} {
   const world = new World()
   world.begin()
-  const codec = avroCodec()
-  const { folder } = world
-  let at = 1_000_000
-  const put = (index: number, names: readonly string[]): void => {
-    const told = world.put(`cm/a${index}`)
-    if (told.type !== 'ObjectAdded' && told.type !== 'ObjectUpdated') throw new Error(told.type)
-    folder.fold({ ...told, object: naming(told.object, names) }, at++)
+  const put = (text: string, uid: string, names: readonly string[]): void => {
+    const seen = world.put(text) as Extract<Event, { type: 'ObjectAdded' | 'ObjectUpdated' }>
+    world.tell({ ...seen, object: naming(seen.object, uid, names) })
   }
-  const counts = () => [...folder.state].filter(([key]) => key.startsWith('count/'))
+  return { world, put }
+}
+
+function complaintsOf({ folder }: World): readonly string[] {
+  folder.commit()
+  return check(folder.state)
+}
+
+test('all are counted, however many, and agree with what names them', () => {
+  const { world, put } = worldOf()
+  const { folder } = world
+  const countsOf = (): number =>
+    [...folder.state.keys()].filter((key) => key.startsWith(ALL_COUNTS_PREFIX)).length
   const namesOf = (index: number, most: number): string[] =>
     Array.from({ length: most }, (_, i) => `${index}-${i}`)
 
-  for (let index = 0; index < OBJECTS; index++) put(index, namesOf(index, NAMES))
-  const [[, value] = []] = counts()
-  ok(value?.type === 'Count' && codec.encode(value).length < 256 * 1_024)
-  equal(value.uncounted + value.places.length, OBJECTS * NAMES)
-  deepEqual(check(folder.state), [])
-  // Nobody can say of another place that nothing names it there, so what is known of it is kept.
-  const place = { group: '', kind: 'ConfigMap', namespace: 'default', name: 'elsewhere' }
-  const graph = { get: (key: string) => folder.state.get(key) }
-  ok(isNamedAt(graph, 'c', UID, place))
+  for (let index = 0; index < OBJECTS; index++) put(`cm/a${index}`, UID, namesOf(index, NAMES))
+  deepEqual(complaintsOf(world), [])
+  equal(countsOf(), OBJECTS * NAMES)
+  const place = { group: 'apps', kind: 'ReplicaSet', namespace: 'ns' }
+  const first = naming({} as ObjectMeta, UID, namesOf(0, 1)).ownerReferences[0]?.name ?? ''
+  equal(isNamed(folder.graph, 'c', UID, { ...place, name: first }), true)
+  equal(isNamed(folder.graph, 'c', UID, { ...place, name: 'elsewhere' }), false)
 
-  for (let index = 0; index < OBJECTS; index++) put(index, namesOf(index, 3))
-  deepEqual(check(folder.state), [])
-  for (let index = 0; index < OBJECTS; index++) folder.fold(world.remove(`cm/a${index}`), at++)
-  deepEqual(check(folder.state), [])
-  deepEqual(counts(), [])
+  for (let index = 0; index < OBJECTS; index++) put(`cm/a${index}`, UID, namesOf(index, 3))
+  deepEqual(complaintsOf(world), [])
+  equal(countsOf(), OBJECTS * 3)
+  for (let index = 0; index < OBJECTS; index++) world.tell(world.remove(`cm/a${index}`))
+  deepEqual(complaintsOf(world), [])
+  equal(countsOf(), 0)
 })
 
-test('an owner goes in the end, whoever names its uid at however many other places', () => {
-  const world = new World()
-  world.begin()
-  const { folder } = world
-  let at = 1_000_000
-  const fold = (event: Event): string[] => {
-    at += 10
-    return folder
-      .fold(event, at)
-      .flatMap(({ commands }) => commands)
-      .map(({ type, target }) => `${type} ${target.name}`)
-  }
-  const owner = world.put('rs/web')
-  if (owner.type !== 'ObjectAdded') throw new Error(owner.type)
-  const { uid } = owner.object
-  const many = world.put('cm/many')
-  if (many.type !== 'ObjectAdded') throw new Error(many.type)
-  const names = Array.from({ length: 300 }, (_, i) => `${i}`)
-  const { ownerReferences } = naming(many.object, names)
-  const elsewhere = ownerReferences.map((each) => ({ ...each, uid }))
-  fold({ ...many, object: { ...many.object, ownerReferences: elsewhere } })
-  fold(owner)
-  for (const line of ['pod/d1 <- rs/web!', 'pod/d2 <- rs/web', 'pod/d3 <- rs/web'])
-    fold(world.put(line))
-  deepEqual(check(folder.state), [])
-  const said = fold(world.put('rs/web [deleting foreground]'))
-  for (const name of ['d1', 'd2', 'd3']) said.push(...fold(world.remove(`pod/${name}`)))
-  ok(said.includes('RemoveFinalizer web'), said.join())
-  fold(world.remove('rs/web'))
-  deepEqual(check(folder.state), [])
-})
+for (const strangers of [0, 256]) {
+  const beside = `beside ${strangers} names of its uid in another namespace`
+
+  test(`an owner waits in the foreground for what blocks it, and is deleted after it, ${beside}`, () => {
+    const { world, put } = worldOf()
+    const names = Array.from({ length: strangers }, (_, i) => `${i}`)
+    put('cm/many in theirs', 'rs-web', names)
+    for (const line of ['rs/web', 'pod/d1 <- rs/web!', 'pod/d2 <- rs/web'])
+      world.step(`put ${line}`)
+    deepEqual(complaintsOf(world), [])
+    const from = world.folder.commands.length
+    const asked = (): string[] =>
+      world.folder.commands.slice(from).flatMap((command) => {
+        const isTheirs = command.target.namespace === 'theirs'
+        return isTheirs ? [] : [show(command).split(':')[0] ?? '']
+      })
+    world.step('put rs/web [deleting foreground]')
+    equal(world.step('why rs/web').join(), '= waiting, wait: dependents block it')
+    const deletes = ['DeleteObject pod/d1 Background W', 'DeleteObject pod/d2 Background W']
+    deepEqual(asked().sort(), deletes)
+    world.step('delete pod/d2')
+    equal(world.step('why rs/web').join(), '= waiting, wait: dependents block it')
+    world.step('delete pod/d1')
+    deepEqual(asked().slice(2), ['RemoveFinalizer rs/web foregroundDeletion'])
+    world.step('delete rs/web')
+    deepEqual(complaintsOf(world), [])
+  })
+
+  test(`what references a deleted owner is collected, ${beside}`, () => {
+    const { world, put } = worldOf()
+    const names = Array.from({ length: strangers }, (_, i) => `${i}`)
+    world.step('put rs/web')
+    put('cm/many in theirs', 'rs-web', names)
+    for (let each = 0; each < 3; each++) world.step(`put pod/d${each} <- rs/web`)
+    const from = world.folder.commands.length
+    world.step('delete rs/web')
+    const asked = world.folder.commands.slice(from).map((each) => `${each.type} ${each.target.uid}`)
+    deepEqual(asked, ['DeleteObject pod-d0', 'DeleteObject pod-d1', 'DeleteObject pod-d2'])
+    deepEqual(complaintsOf(world), [])
+  })
+}

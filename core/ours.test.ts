@@ -39,7 +39,7 @@ for (const asked of ['not', 'blocked', 'stale'] as const) {
     const { length } = world.folder.commands
     for (let each = 0; each < COUNT; each++) world.step(`delete cm/m${each}`)
     deepEqual(deletesOf(world, length), [])
-    ok(brokenBecause(world.folder.graph, 'c') !== '')
+    ok(brokenBecause(world.folder.graph, 'c', 'ns') !== '')
   })
 
   test(`owners ${owners} and one relist misses wait for a person in parity too`, () => {

@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { object } from '../testing/notation.ts'
 import { World } from '../testing/story.ts'
 import type { Guarding } from './guarding.ts'
-import { isProtectionHold, protectedNow } from './guarding.ts'
+import { protectedNow } from './guarding.ts'
+import { EMPTY_SET } from './hash.ts'
 import { ALL_MARKS, MARKED, projectionDigest, projectionOf } from './mark.ts'
 import type { ObjectMeta } from './object.ts'
 import { type Policy, policyFor } from './policy.ts'
@@ -143,7 +144,7 @@ for (const how of ['a policy', 'an order'] as const) {
     const order = (verb: 'protect' | 'unprotect'): readonly string[] =>
       world.tell({
         ...{ type: 'Directive', verb, cluster: '', subject: 'label/tier', digest: null },
-        ...{ listed: [], who: 'ann', isProven: false, why: '' },
+        ...{ listed: EMPTY_SET, who: 'ann', isProven: false, why: '' },
       })
     world.begin()
     say(how === 'a policy' ? keeping({ labels: ['tier'] }) : guarded)

@@ -1,66 +1,46 @@
-/** Shares of a kind: a mass that is spread over many namespaces is the same mass with any number of partitions, and what is none in all is none in many. */
+/** Shares of a kind: a mass is one however it is spread over namespaces and however far the fold is behind; but what one namespace deletes is held against that one only. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { CLUSTER } from '../testing/model-cluster.ts'
-import { ToldFolders } from '../testing/told-folders.ts'
+import { ToldLog } from '../testing/told-log.ts'
 import { openBreakerOf } from './breaker.ts'
-import { nodeOf } from './graph.ts'
 import type { ObjectMeta } from './object.ts'
-import type { Policy } from './policy.ts'
 import { policyFor } from './policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 25)
-const NAMESPACES = 24
 const GUARDED = policyFor('enforce', 'guarded')
 
-class Rig extends ToldFolders {
-  readonly #turns: readonly number[]
-
-  constructor(partitions: number, policy: Policy, turns: readonly number[]) {
-    super(partitions, policy)
-    this.#turns = turns
-  }
-
-  override foldAll(): void {
-    for (const turn of this.#turns) this.folders.foldNext(turn % this.partitions)
-    super.foldAll()
-  }
-
-  /** Its verdict and evidence. */
-  verdictOf({ uid, namespace }: ObjectMeta): string {
-    const found = this.folders.all[this.homeOf(namespace)]
-    if (found === undefined) throw new Error(`nobody has ${namespace}`)
-    const verdict = nodeOf(found.graph, CLUSTER, uid)?.verdict
-    return `${verdict?.type} ${verdict?.evidence}`
-  }
-
-  breakers(): readonly (string | undefined)[] {
-    return this.folders.all.map(({ graph }) => openBreakerOf(graph, CLUSTER)?.because)
-  }
+/** A namespace's, or (empty) the cluster's. */
+function breakerOf({ log }: ToldLog, namespace: string): string | undefined {
+  return openBreakerOf(log.folder.graph, CLUSTER, namespace)?.because
 }
 
-/** So many owners, each with a dependent, spread evenly over the namespaces. */
-function families(rig: Rig, count: number): { owners: ObjectMeta[]; dependents: ObjectMeta[] } {
+/** So many owners, each with a dependent, spread evenly over so many namespaces. */
+function families(
+  rig: ToldLog,
+  count: number,
+  namespaces: number,
+): { owners: ObjectMeta[]; dependents: ObjectMeta[] } {
   const numbers = Array.from({ length: count }, (_, index) => index)
-  const owners = numbers.map((i) => rig.put(`rs/r${i} in n${i % NAMESPACES}`))
-  const dependents = numbers.map((i) => rig.put(`pod/p${i} in n${i % NAMESPACES} <- rs/r${i}`))
+  const owners = numbers.map((i) => rig.put(`rs/r${i} in n${i % namespaces}`))
+  const dependents = numbers.map((i) => rig.put(`pod/p${i} in n${i % namespaces} <- rs/r${i}`))
   return { owners, dependents }
 }
 
-const partitionsOf = fc.integer({ min: 1, max: 8 })
-const turnsOf = fc.array(fc.nat({ max: 7 }), { maxLength: 400 })
+const pacesOf = fc.array(fc.nat({ max: 3 }), { maxLength: 20 })
+const namespacesOf = fc.constantFrom(1, 3, 24)
 
 test('what a relist misses waits for a person where it is a mass in all, and only there', () => {
   fc.assert(
     fc.property(
-      partitionsOf,
+      namespacesOf,
       fc.constantFrom(90, 101, 160),
       fc.constantFrom(0.2, 0.5, 0.9),
-      turnsOf,
-      (partitions, missing, share, turns) => {
-        const rig = new Rig(partitions, GUARDED, turns)
-        const { owners, dependents } = families(rig, Math.ceil(missing / share))
+      pacesOf,
+      (namespaces, missing, share, paces) => {
+        const rig = new ToldLog(GUARDED, paces)
+        const { owners, dependents } = families(rig, Math.ceil(missing / share), namespaces)
         rig.relist('rs', owners)
         rig.foldAll()
         rig.relist('rs', owners.slice(missing))
@@ -81,15 +61,15 @@ test('what a relist misses waits for a person where it is a mass in all, and onl
   )
 })
 
-test('what we had deleted is no part of the mass in any partition', () => {
+test('what we had deleted is no part of the mass', () => {
   fc.assert(
-    fc.property(partitionsOf, fc.constantFrom(90, 101), turnsOf, (partitions, others, turns) => {
-      const rig = new Rig(partitions, policyFor('enforce', 'parity'), turns)
-      const tops = Array.from({ length: NAMESPACES }, (_, i) => rig.put(`pod/t${i} in n${i}`))
+    fc.property(namespacesOf, fc.constantFrom(90, 101), pacesOf, (namespaces, others, paces) => {
+      const rig = new ToldLog(policyFor('enforce', 'parity'), paces)
+      const tops = Array.from({ length: namespaces }, (_, i) => rig.put(`pod/t${i} in n${i}`))
       const ours = Array.from({ length: 120 }, (_, i) =>
-        rig.put(`rs/o${i} in n${i % NAMESPACES} <- pod/t${i % NAMESPACES}`),
+        rig.put(`rs/o${i} in n${i % namespaces} <- pod/t${i % namespaces}`),
       )
-      const { owners, dependents } = families(rig, others + 10)
+      const { owners, dependents } = families(rig, others + 10, namespaces)
       rig.relist('rs', [...ours, ...owners])
       rig.foldAll()
       for (const top of tops) rig.remove(top)
@@ -104,33 +84,54 @@ test('what we had deleted is no part of the mass in any partition', () => {
   )
 })
 
-test('what others delete of a kind opens the breaker everywhere where it is a mass in all, and only there', () => {
+/** Which breakers are to be open once so many of a kind were deleted in each namespace, of so many in all. */
+function expectedOf(
+  counts: readonly number[],
+  all: number,
+): { readonly ofAll: boolean; readonly own: readonly boolean[] } {
+  const most = Math.max(100, all * 0.3)
+  const sum = counts.reduce((so, count) => so + Math.min(count, Math.floor(most / 4)), 0)
+  return { ofAll: sum > most, own: counts.map((count) => count > most) }
+}
+
+test('what others delete of a kind opens the breaker where it is a mass: of its namespace, or of all where several bring it about', () => {
   fc.assert(
     fc.property(
-      partitionsOf,
+      fc.constantFrom(1, 2, 4, 5, 24),
       fc.constantFrom(90, 110, 160),
       fc.constantFrom(0.2, 0.9),
-      turnsOf,
-      (partitions, deleted, share, turns) => {
-        const rig = new Rig(partitions, GUARDED, turns)
-        const { owners, dependents } = families(rig, Math.ceil(deleted / share))
-        rig.relist('rs', owners)
+      pacesOf,
+      (namespaces, deleted, share, paces) => {
+        const rig = new ToldLog(GUARDED, paces)
+        const { owners, dependents } = families(rig, Math.ceil(deleted / share), namespaces)
+        // Somebody else, who deletes one.
+        const owner = rig.put('rs/stranger in other')
+        const stranger = rig.put('pod/stranger in other <- rs/stranger')
+        rig.relist('rs', [...owners, owner])
         rig.foldAll()
-        for (const [index, owner] of owners.slice(0, deleted).entries()) {
-          rig.remove(owner)
+        for (const [index, each] of owners.slice(0, deleted).entries()) {
+          rig.remove(each)
           if (index % 20 === 19) rig.beat(1_000)
         }
+        rig.remove(owner)
         rig.foldAll()
-        rig.beat(5_000)
+        rig.beat(65_000)
         rig.foldAll()
-        const isMass = deleted > 100 && share > 0.3
-        for (const because of rig.breakers()) {
-          if (isMass) match(because ?? '', /objects of kind ReplicaSet were deleted/)
-          else equal(because, undefined)
+        const counts = Array.from({ length: namespaces }, (_, n) =>
+          Math.ceil((deleted - n) / namespaces),
+        )
+        const { ofAll, own } = expectedOf([...counts, 1], owners.length + 1)
+        const text = /objects of kind ReplicaSet were deleted/
+        if (ofAll) match(breakerOf(rig, '') ?? '', text)
+        else equal(breakerOf(rig, ''), undefined)
+        for (const [n, isOpen] of own.slice(0, -1).entries()) {
+          if (isOpen && !ofAll) match(breakerOf(rig, `n${n}`) ?? '', text)
+          if (!isOpen) equal(breakerOf(rig, `n${n}`), undefined)
+          const expected = ofAll || isOpen ? 'held E1' : 'reap E1'
+          equal(rig.verdictOf(dependents[n] as ObjectMeta), expected)
         }
-        rig.beat(60_000)
-        rig.foldAll()
-        equal(rig.verdictOf(dependents[0] as ObjectMeta), isMass ? 'held E1' : 'reap E1')
+        equal(breakerOf(rig, 'other'), undefined)
+        equal(rig.verdictOf(stranger), ofAll ? 'held E1' : 'reap E1')
         rig.assertWhole()
       },
     ),
@@ -139,12 +140,14 @@ test('what others delete of a kind opens the breaker everywhere where it is a ma
 })
 
 test('what was deleted over a longer time opens no breaker', () => {
-  const rig = new Rig(4, GUARDED, [])
-  const { owners } = families(rig, 130)
-  for (const owner of owners.slice(0, 120)) {
-    rig.remove(owner)
-    rig.beat(10_000)
-    rig.foldAll()
+  for (const namespaces of [1, 24]) {
+    const rig = new ToldLog(GUARDED)
+    const { owners } = families(rig, 130, namespaces)
+    for (const owner of owners.slice(0, 120)) {
+      rig.remove(owner)
+      rig.beat(10_000)
+      rig.foldAll()
+    }
+    deepEqual([breakerOf(rig, ''), breakerOf(rig, 'n0')], [undefined, undefined])
   }
-  deepEqual(new Set(rig.breakers()), new Set([undefined]))
 })

@@ -24,7 +24,6 @@ import {
   heldPrefix,
   kindsPrefix,
   lastPart,
-  nodeKey,
   nodesPrefix,
   ringPrefix,
   seenPrefix,
@@ -151,8 +150,6 @@ function workAt(graph: StateReader, number: number): Work {
 
 function prefixOf(work: Work): string {
   switch (work.work) {
-    case 'subject':
-      return nodeKey(work.cluster, work.uid)
     case 'dependents':
       return edgesPrefix(work.cluster, work.uid, work.place)
     case 'waits':
@@ -174,6 +171,7 @@ function prefixOf(work: Work): string {
       return invariant(false, 'a walk has no one prefix') as never
     case 'ring-end':
       return ringPrefix(work.cluster, work.uid)
+    case 'subject':
     case 'verdicts':
       return work.cluster === '' ? ALL_NODES_PREFIX : nodesPrefix(work.cluster)
   }

@@ -12,15 +12,15 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { CommandBase, CommandType, Outcome, OwnerClaim, Target } from '../../core/command.ts'
-import type { OwnerAbsent, OwnerState } from '../../core/event.ts'
+import type { OwnerAbsent } from '../../core/event.ts'
 import type { SetHash } from '../../core/hash.ts'
 import type {
   Attempt,
   HeldBy,
   Hold,
-  Pass,
   Phase,
   Ruling,
+  Turn,
   Verdict,
   VerdictType,
 } from '../../core/node.ts'
@@ -31,22 +31,19 @@ import type {
   PropagationPolicy,
   Scope,
 } from '../../core/object.ts'
-import type { BudgetClass, Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
+import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
 import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/reference.ts'
 import type {
-  BudgetMinute,
-  BudgetPlace,
   DefinitionSpan,
   FormerProtection,
   KindPhase,
-  MissedPlace,
+  MinuteCounts,
+  NamespaceCount,
   Owner,
   Pause,
   ProtectedSubject,
-  ShareMinute,
-  SharePlace,
   Work,
 } from '../../core/state.ts'
 import type { Writable } from '../../ports/codec.ts'
@@ -152,12 +149,10 @@ const proof = record<Proof>({
   clusterEpoch: number,
   versions: list(text),
   command: maybe(text),
-  sync: number,
   isOurs: truth,
   heldSince: maybe(number),
 })
-const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
-const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
+const turn = word<Turn>({ none: 1, asked: 1, queued: 1, called: 1, begun: 1 })
 const protection = record<Policy['protection']>({
   kinds: list(record(groupKind)),
   namespaces: list(text),
@@ -177,7 +172,12 @@ const policy = record<Policy>({
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
-const minutes = list(record<ShareMinute>({ minute: number, count: number }))
+const minutes = list(
+  record<MinuteCounts>({
+    minute: number,
+    namespaces: list(record<NamespaceCount>({ namespace: text, count: number })),
+  }),
+)
 const claims = list(
   record<OwnerClaim>({
     ...place,
@@ -245,7 +245,6 @@ const heldBy = word<HeldBy>({
 })
 const ruled = word<Ruling['verdict']>({ approved: 1, rejected: 1 })
 const hold = record<Hold>({
-  lapsedAt: offset,
   by: maybe(heldBy),
   since: number,
   until: maybe(number),
@@ -260,7 +259,7 @@ const hold = record<Hold>({
       what: text,
     }),
   ),
-  pass,
+  turn,
 })
 const standing = word<Standing>({
   solid: 1,
@@ -319,32 +318,6 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     object: maybe(object),
     calls: number,
   },
-  OwnerInterest: {
-    cluster: text,
-    owner: coordinates,
-    uid: text,
-    partition: number,
-    dependents: number,
-    blocking: number,
-    answers: maybe(number),
-    asks: truth,
-  },
-  OwnerState: {
-    clusterEpoch: number,
-    cluster: text,
-    owner: coordinates,
-    uid: text,
-    state: word<OwnerState['state']>({
-      present: 1,
-      waiting: 1,
-      orphaning: 1,
-      absent: 1,
-      unknown: 1,
-    }),
-    proof: maybe(proof),
-    orphanedAt: maybe(number),
-    seq: number,
-  },
   Continue: {},
   WatcherStarted: { ...told, name: text, clusterEpoch: number },
   SyncStarted: { ...groupKind, ...told, sync: number },
@@ -369,28 +342,12 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   KindGone: { ...groupKind, ...told, resource: text },
   Heartbeat: { ...told, kinds: list(record({ ...groupKind, ageMs: number })) },
   PolicyChanged: { policy, who: text, why: text },
-  TokensAsked: { cluster: text, partition: number, budget, asked: number, about: text },
-  BreakerOpened: { cluster: text, openedAt: number, because: text },
-  TokensGranted: { cluster: text, budget, granted: number, at: number },
-  NamespaceEnding: { cluster: text, namespace: text, isEnding: truth },
-  DefinitionDeleted: { cluster: text, name: text, since: number, until: maybe(number) },
-  KindMissed: {
-    ...groupKind,
-    cluster: text,
-    partition: number,
-    sync: number,
-    missing: number,
-    listed: number,
-    isMass: truth,
-  },
-  KindShare: { ...groupKind, cluster: text, partition: number, minutes, held: number },
-  NotesLost: { cluster: text, partition: number },
   Directive: {
     verb: text,
     cluster: text,
     subject: text,
     digest: maybe(text),
-    listed: list(setHash),
+    listed: setHash,
     who: text,
     isProven: truth,
     why: text,
@@ -553,16 +510,10 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Seen: { resourceVersion: text, sync: number, clusterEpoch: number },
   Edge: {},
   Count: {
-    places: list(
-      record({
-        coordinates: text,
-        dependents: number,
-        blocking: number,
-        waiting: number,
-        unserved: number,
-      }),
-    ),
-    uncounted: number,
+    dependents: number,
+    blocking: number,
+    waiting: number,
+    unserved: number,
   },
   Owner: {
     state: word<Owner['state']>({ unknown: 1, absent: 1, found: 1 }),
@@ -571,10 +522,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     phase: maybe(phase),
     position: offset,
     checks: number,
-    seq: number,
-    answered: truth,
-    pass,
-    passAt: offset,
+    turn,
+    leasedAt: number,
     attempt: maybe(attempt),
   },
   Kind: {
@@ -593,8 +542,6 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     held: setHash,
     blockers: list(record(groupKind)),
     goneAt: list(number),
-    massSyncs: list(number),
-    listed: number,
     scopedAt: number,
   },
   ClusterState: {
@@ -646,18 +593,16 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
       forget: 1,
       rulings: 1,
       tickets: 1,
-      owners: 1,
-      definitions: 1,
-      shares: 1,
+      subject: 1,
     }),
     cluster: text,
     kind: maybe(record(groupKind)),
     uid: text,
+    place: text,
     sync: number,
     resourceVersion: text,
     clusterEpoch: number,
     listed: number,
-    listedInAll: number,
     ours: number,
     others: number,
     evidence: word<Work['evidence']>({ E2: 1, E4: 1 }),
@@ -665,30 +610,11 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
   Ring: { current: text, visited: number, again: truth },
   RingVisit: { index: number, low: number, from: text, cursor: text },
-  Interest: {
-    told: text,
-    seq: number,
-    others: number,
-    places: list(
-      record({ partition: number, dependents: number, blocking: number, answers: maybe(number) }),
-    ),
-  },
   Agenda: { head: number, tail: number },
   HeldNode: { by: heldBy, position: offset },
   HeldPlan: { set: setHash },
-  TokenCount: {
-    budget,
-    asked: number,
-    granted: number,
-    grantedAt: number,
-    used: number,
-    lookAt: number,
-  },
   Ticket: { uid: text, coordinates: maybe(coordinates) },
-  Budget: {
-    places: list(record<BudgetPlace>({ partition: number, asked: number, granted: number })),
-    minutes: list(record<BudgetMinute>({ minute: number, asked: number, granted: number })),
-  },
+  Budget: { asked: minutes, begun: minutes, next: number, dueAt: number },
   Ending: {},
   Definition: {
     spans: list(record<DefinitionSpan>({ since: number, until: maybe(number) })),
@@ -696,13 +622,9 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Breaker: { openedAt: number, closedAt: number, because: text },
   Pace: { minute: number, settled: number, refused: number },
   Share: { minutes },
-  Shares: { places: list(record<SharePlace>({ partition: number, minutes, held: number })) },
-  Missed: {
-    places: list(record<MissedPlace>({ sync: number, partition: number, count: number })),
-  },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
-  UnreadableHome: { position: offset, reason: text, asks: number, askedAt: number, dueAt: number },
+  UnreadableHome: { position: offset, reason: text },
   Position: {
     partition: number,
     partitions: number,

@@ -1,34 +1,33 @@
 /**
- * Folders of any number of partitions, told what a watcher tells of one cluster with ReplicaSets and Pods.
+ * A folded log of one cluster with ReplicaSets and Pods, and what a watcher would append to it.
  *
- * What must stay true: what a relist says that it listed is what it told, by partition.
- *
- * Not here: in what order the partitions fold (whoever uses it says), what comes of it.
+ * What must stay true: a relist says that it listed what it listed. How far the fold is behind is the caller's choice.
  */
 import { deepEqual } from 'node:assert/strict'
 import { check } from '../core/check.ts'
 import type { Event } from '../core/event.ts'
+import { nodeOf } from '../core/graph.ts'
 import { EMPTY_SET, withMember } from '../core/hash.ts'
 import type { ObjectMeta } from '../core/object.ts'
-import { partitionOfObject } from '../core/partition.ts'
 import type { Policy } from '../core/policy.ts'
-import type { Folders } from './folders.ts'
-import { folders } from './folders.ts'
+import type { FoldedLog } from './folded-log.ts'
+import { foldedLog } from './folded-log.ts'
 import { CLUSTER } from './model-cluster.ts'
 import { object } from './notation.ts'
 import { World } from './story.ts'
 
-export class ToldFolders {
-  readonly folders: Folders
-  readonly partitions: number
+export class ToldLog {
+  readonly log: FoldedLog = foldedLog()
   /** Log time, in milliseconds. */
   now = 0
+  readonly #paces: readonly number[]
+  #told = 0
   #version = 0
   #sync = 0
 
-  constructor(partitions: number, policy: Policy) {
-    this.partitions = partitions
-    this.folders = folders(partitions, () => '')
+  /** `paces`: how many entries are folded after each that is told, in turn; else none is before `foldAll`. */
+  constructor(policy: Policy, paces: readonly number[] = []) {
+    this.#paces = paces
     this.tell({ type: 'WatcherStarted', cluster: CLUSTER, epoch: 1, name: 'test', clusterEpoch: 1 })
     this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
     const world = new World()
@@ -39,14 +38,13 @@ export class ToldFolders {
   }
 
   tell(event: Event): void {
-    this.folders.append(event, this.now)
+    this.log.append(event, this.now)
+    const pace = this.#paces[this.#told++ % this.#paces.length] ?? 0
+    for (let each = 0; each < pace; each++) this.log.foldNext()
   }
 
-  /** Each partition in turn, until nothing is left. */
   foldAll(): void {
-    while (this.folders.waiting > 0) {
-      for (const partition of this.folders.all.keys()) this.folders.foldNext(partition)
-    }
+    this.log.foldAll()
   }
 
   put(text: string): ObjectMeta {
@@ -69,11 +67,7 @@ export class ToldFolders {
       const { cluster, epoch, sync } = about
       this.tell({ type: 'ObjectUpdated', cluster, epoch, sync, object: each })
     }
-    const listed = Array.from({ length: this.partitions }, (_, partition) =>
-      left
-        .filter(({ namespace }) => this.homeOf(namespace) === partition)
-        .reduce((set, { uid }) => withMember(set, uid), EMPTY_SET),
-    )
+    const listed = left.reduce((set, { uid }) => withMember(set, uid), EMPTY_SET)
     this.tell({ type: 'SyncFinished', ...about, resourceVersion: String(this.#version), listed })
   }
 
@@ -82,14 +76,15 @@ export class ToldFolders {
     this.tell({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] })
   }
 
-  homeOf(namespace: string): number {
-    return partitionOfObject(CLUSTER, namespace, this.partitions)
+  /** The verdict about an object and its evidence. */
+  verdictOf({ uid }: Pick<ObjectMeta, 'uid'>): string {
+    const verdict = nodeOf(this.log.folder.graph, CLUSTER, uid)?.verdict
+    return `${verdict?.type} ${verdict?.evidence}`
   }
 
   assertWhole(): void {
-    for (const each of this.folders.all) {
-      each.commit()
-      deepEqual(check(each.state), [])
-    }
+    const { folder } = this.log
+    folder.commit()
+    deepEqual(check(folder.state), [])
   }
 }
