@@ -107,7 +107,7 @@ interface Plan {
 function planOf(world: WholeWorld, cluster: string): Plan {
   const shown = new Map<string, string>()
   const sets = Array.from({ length: world.broker.partitions }, (_, partition) => {
-    const { entries } = world.contentOf(partition)
+    const entries = world.contentOf(partition)
     const stateOf = (key: string): StateValue | undefined => {
       const bytes = entries.get(key)
       return bytes === undefined ? undefined : (world.codec.decode(bytes) as StateValue)
