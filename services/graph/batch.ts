@@ -35,6 +35,10 @@ export interface BatchOptions {
   readonly from: Position | undefined
 }
 
+interface Output extends TopicBatch {
+  readonly records: Produced[]
+}
+
 export class Batch {
   readonly #store: Store
   readonly #codec: Codec
@@ -43,7 +47,10 @@ export class Batch {
   readonly #values = new Map<string, Uint8Array | null>()
   /** Of each object what the batch leaves it as: readers keep the last entry of a key, and history has every change. */
   readonly #lineage = new Map<string, Lineage | null>()
-  readonly #outputs = new Map<string, { topic: Topic; partition: number; records: Produced[] }>()
+  readonly #outputs = new Map<string, Output>()
+  /** Of each topic the one that was written last: mostly the next one's, too. */
+  readonly #lastOutputs = new Map<Topic, Output>()
+  #last: { readonly key: string; readonly partition: number } | undefined
   #position: Position
   #records = 0
 
@@ -78,13 +85,24 @@ export class Batch {
     return this.#decoded
   }
 
-  async fold(event: Event, at: At): Promise<Outcome> {
+  /** At once, unless a page of the store has to be read. */
+  fold(event: Event, at: At): Outcome | Promise<Outcome> {
     const folding: Folding = fold(this.#graph, event, at)
+    return pageOf(folding) === undefined
+      ? this.#finished(folding, at)
+      : this.#foldPages(folding, at)
+  }
+
+  async #foldPages(folding: Folding, at: At): Promise<Outcome> {
     for (let page = pageOf(folding); page !== undefined; page = pageOf(folding)) {
       const { edgesOf } = page
       const stored = edgesOf && dependentsOf(this.#decoded, edgesOf.cluster, edgesOf.uid)
       resume(folding, await overlaidPage(this.#store, this.#graph, page, stored ?? undefined))
     }
+    return this.#finished(folding, at)
+  }
+
+  #finished(folding: Folding, at: At): Outcome {
     const outcome = finish(folding)
     this.#gather(outcome, at)
     return outcome
@@ -161,15 +179,27 @@ export class Batch {
   }
 
   #put(topic: Topic, key: string, value: Uint8Array): Uint8Array {
-    this.#putIn(topic, partitionOf(key, this.#position.partitions), key, value)
+    this.#putIn(topic, this.#partitionOf(key), key, value)
     return value
   }
 
   #putIn(topic: Topic, partition: number, key: string, value: Uint8Array | null): void {
-    const name = `${topic}/${partition}`
-    const batch = this.#outputs.get(name) ?? { topic, partition, records: [] }
-    this.#outputs.set(name, batch)
-    batch.records.push({ key, value })
+    let output = this.#lastOutputs.get(topic)
+    if (output?.partition !== partition) {
+      const name = `${topic}/${partition}`
+      output = this.#outputs.get(name) ?? { topic, partition, records: [] }
+      this.#outputs.set(name, output)
+      this.#lastOutputs.set(topic, output)
+    }
+    output.records.push({ key, value })
+  }
+
+  /** Records of one object come one after the other. */
+  #partitionOf(key: string): number {
+    if (this.#last?.key !== key) {
+      this.#last = { key, partition: partitionOf(key, this.#position.partitions) }
+    }
+    return this.#last.partition
   }
 
   /** What a digest record says, for audits. */
@@ -185,7 +215,7 @@ export class Batch {
   } {
     for (const [key, lineage] of this.#lineage) {
       const value = lineage === null ? null : this.#codec.encode(lineage)
-      this.#putIn('lineage', partitionOf(key, this.#position.partitions), key, value)
+      this.#putIn('lineage', this.#partitionOf(key), key, value)
     }
     this.#lineage.clear()
     if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
@@ -200,6 +230,7 @@ export class Batch {
     this.#graph.clear()
     this.#values.clear()
     this.#outputs.clear()
+    this.#lastOutputs.clear()
     this.#records = 0
   }
 }

@@ -201,7 +201,8 @@ export class Task {
         position: entry.offset,
         timestamp: entry.timestamp,
       }
-      const outcome = await batch.fold(event, at)
+      const folded = batch.fold(event, at)
+      const outcome = folded instanceof Promise ? await folded : folded
       observe?.folded?.(event, at, outcome)
       index += 1
       const isFull = batch.records >= BATCH_RECORDS || batch.keys >= BATCH_KEYS
