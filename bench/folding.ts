@@ -17,6 +17,7 @@ import type { LoggedEvent } from '../core/event.ts'
 import type { Produced } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { GatheringStore } from '../services/graph/gathering-store.ts'
 import { Task } from '../services/graph/task.ts'
 import { settled } from '../services/reaper/result.ts'
 import { CountedLog } from './counted-log.ts'
@@ -141,7 +142,7 @@ class Field implements AsyncDisposable {
     field.#closing.use(store)
     const task = new Task({
       ...{ log: field.#log, codec, clock, partition: 0 },
-      store: counted(store, field.#reads),
+      store: new GatheringStore(counted(store, field.#reads), clock),
       pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 },
       observe: {
         folded: (_event, _at, { commands }) => void field.#issued.push(...commands),

@@ -129,7 +129,7 @@ function* overlaidKeys(buckets: Map<string, Set<string>>, prefix: string): Itera
 }
 
 /** The prefix under which a key is ever read in pages; undefined for keys read by point only. */
-function rangeOf(key: string): string | undefined {
+export function rangeOf(key: string): string | undefined {
   switch (key.slice(0, key.indexOf('/'))) {
     case 'edge':
       return key.slice(0, nthSlash(key, 4) + 1)

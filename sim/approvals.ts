@@ -105,7 +105,7 @@ function planOf(world: World, cluster: string): Plan {
 
 /** Undefined where the cluster has nothing to approve. */
 function planIn(world: World, cluster: string, partition: number): Plan | undefined {
-  const { entries } = world.contentOf(partition)
+  const entries = world.contentOf(partition)
   const stateOf = (key: string): StateValue | undefined => {
     const bytes = entries.get(key)
     return bytes === undefined ? undefined : (world.codec.decode(bytes) as StateValue)

@@ -112,7 +112,7 @@ function hear(world: World, where: string, namespaces: readonly string[]): void 
 function sparedBy(world: World, partition: number): ReadonlySet<string> {
   const { namespaces, liftedMs, read } = wordOf(world, `${partition}`)
   if (namespaces.length === 0 && liftedMs.size === 0) return new Set()
-  const bytes = world.contentOf(partition).entries.get(POLICY_KEY)
+  const bytes = world.contentOf(partition).get(POLICY_KEY)
   const state = bytes === undefined ? undefined : world.codec.decode(bytes)
   const now = state?.type === 'PolicyState' ? state.policy.protection.namespaces : []
   for (const each of now) {

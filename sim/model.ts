@@ -6,9 +6,10 @@
  *
  * Not here: how a world works (world.ts).
  */
+import type { SortedMap } from '../adapters/memory/sorted-map.ts'
 import type { ApiObject, Effect } from '../adapters/memory/api-server.ts'
 import type { MemoryCoordinator } from '../adapters/memory/placement.ts'
-import type { MemoryStoreContent } from '../adapters/memory/store.ts'
+
 import type { Policy } from '../core/policy.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
@@ -25,6 +26,9 @@ import type { Truth } from './truth.ts'
 import type { Users, UserWorld } from './workload.ts'
 
 /** What a world offers to whoever acts in it or judges it. */
+/** What a store holds: by key, and in pages. */
+export type Content = Pick<SortedMap, 'get' | 'page'>
+
 export interface World extends Host, UserWorld {
   readonly options: SimOptions
   readonly codec: Codec
@@ -65,7 +69,7 @@ export interface World extends Host, UserWorld {
   /** Those that fold, one for each partition at most. */
   tasks(): readonly Task[]
   /** The store of the process that folds it; while none does, of any that has it. */
-  contentOf(partition: number): MemoryStoreContent
+  contentOf(partition: number): Content
   truthOf(site: Site): Truth
   /** What is left to do, but for what waits for a person's approval (E4). */
   unexplained(): Promise<readonly string[]>

@@ -9,12 +9,12 @@
 import { avroCodec } from '../adapters/avro/codec.ts'
 import type { Effect } from '../adapters/memory/api-server.ts'
 import { MemoryCoordinator } from '../adapters/memory/placement.ts'
-import type { MemoryStoreContent } from '../adapters/memory/store.ts'
 import type { Node } from '../core/node.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
 import type { Random } from '../ports/random.ts'
+import { GatheringStore } from '../services/graph/gathering-store.ts'
 import type { Task } from '../services/graph/task.ts'
 import type { ReaperNote } from '../services/reaper/reaper.ts'
 import type { Leftover, OracleObject } from '../testing/oracle.ts'
@@ -30,7 +30,7 @@ import { leftoversOf } from './oracle.ts'
 import { startProcess } from './process.ts'
 import { type Acting, Site } from './site.ts'
 import { type Process, type Roles, Slot } from './slot.ts'
-import { statesOf } from './states.ts'
+import { contentWith, statesOf } from './states.ts'
 import { Trace } from './trace.ts'
 import { isAskedFor, Truth } from './truth.ts'
 
@@ -144,14 +144,19 @@ export class WholeWorld implements World {
     return [...tasks.values()]
   }
 
-  contentOf(partition: number): MemoryStoreContent {
-    const folding = this.slots.find(({ process }) =>
-      process?.graph?.tasks.some(
+  /** Of the store of whoever folds it; of the disk of anybody who has it while nobody does. */
+  contentOf(partition: number): Content {
+    for (const { process, disk } of this.slots) {
+      const task = process?.graph?.tasks.find(
         (task) => task.partition === partition && task.status().state === 'folding',
-      ),
-    )
-    const slot = folding ?? this.slots.find(({ roles }) => roles.folds)
-    return slot!.disk.content(partition)
+      )
+      if (task === undefined) continue
+      const { store } = task
+      const gathered = store instanceof GatheringStore ? store.gathered : undefined
+      return contentWith(disk.content(partition).entries, gathered)
+    }
+    const slot = this.slots.find(({ roles }) => roles.folds)
+    return contentWith(slot!.disk.content(partition).entries, undefined)
   }
 
   get isCaughtUp(): boolean {

@@ -34,6 +34,10 @@ export interface BatchOptions {
   readonly from: Position | undefined
 }
 
+interface Output extends TopicBatch {
+  readonly records: Produced[]
+}
+
 export class Batch {
   readonly #store: Store
   readonly #codec: Codec
@@ -42,7 +46,10 @@ export class Batch {
   readonly #values = new Map<string, Uint8Array | null>()
   /** Of each object what the batch leaves it as: readers keep the last entry of a key, and history has every change. */
   readonly #lineage = new Map<string, Lineage | null>()
-  readonly #outputs = new Map<string, { topic: Topic; partition: number; records: Produced[] }>()
+  readonly #outputs = new Map<string, Output>()
+  /** Of each topic the one that was written last: mostly the next one's, too. */
+  readonly #lastOutputs = new Map<Topic, Output>()
+  #last: { readonly key: string; readonly partition: number } | undefined
   #position: Position
   #records = 0
 
@@ -77,8 +84,15 @@ export class Batch {
     return this.#decoded
   }
 
-  async fold(event: Event, at: At): Promise<Outcome> {
-    const outcome = await foldRecordFrom(this.#graph, event, at, (page) => this.#page(page))
+  /** At once, unless a page of the store has to be read. */
+  fold(event: Event, at: At): Outcome | Promise<Outcome> {
+    const outcome = foldRecordFrom(this.#graph, event, at, (page) => this.#page(page))
+    return outcome instanceof Promise
+      ? outcome.then((read) => this.#finished(read, at))
+      : this.#finished(outcome, at)
+  }
+
+  #finished(outcome: Outcome, at: At): Outcome {
     this.#gather(outcome, at)
     return outcome
   }
@@ -159,15 +173,27 @@ export class Batch {
   }
 
   #put(topic: Topic, key: string, value: Uint8Array): Uint8Array {
-    this.#putIn(topic, partitionOf(key, this.#position.partitions), key, value)
+    this.#putIn(topic, this.#partitionOf(key), key, value)
     return value
   }
 
   #putIn(topic: Topic, partition: number, key: string, value: Uint8Array | null): void {
-    const name = `${topic}/${partition}`
-    const batch = this.#outputs.get(name) ?? { topic, partition, records: [] }
-    this.#outputs.set(name, batch)
-    batch.records.push({ key, value })
+    let output = this.#lastOutputs.get(topic)
+    if (output?.partition !== partition) {
+      const name = `${topic}/${partition}`
+      output = this.#outputs.get(name) ?? { topic, partition, records: [] }
+      this.#outputs.set(name, output)
+      this.#lastOutputs.set(topic, output)
+    }
+    output.records.push({ key, value })
+  }
+
+  /** Records of one object come one after the other. */
+  #partitionOf(key: string): number {
+    if (this.#last?.key !== key) {
+      this.#last = { key, partition: partitionOf(key, this.#position.partitions) }
+    }
+    return this.#last.partition
   }
 
   /** What a digest record says, for audits. */
@@ -183,7 +209,7 @@ export class Batch {
   } {
     for (const [key, lineage] of this.#lineage) {
       const value = lineage === null ? null : this.#codec.encode(lineage)
-      this.#putIn('lineage', partitionOf(key, this.#position.partitions), key, value)
+      this.#putIn('lineage', this.#partitionOf(key), key, value)
     }
     this.#lineage.clear()
     if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
@@ -198,6 +224,7 @@ export class Batch {
     this.#graph.clear()
     this.#values.clear()
     this.#outputs.clear()
+    this.#lastOutputs.clear()
     this.#records = 0
   }
 }

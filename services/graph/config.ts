@@ -32,6 +32,10 @@ export const TURN_MS = 4
 export const RESTORE_LIMIT = 256
 /** By the clock on the wall, between two pages of a changelog. Null values are kept for a day at least. */
 export const STILL_MS = 21_600_000
+/** Commits of a task that one write to its store holds at most, and their bytes, and for how long the first waits for others; a task without work writes them at once. After a crash they are replayed. */
+export const GATHERED_WRITES = 16
+export const GATHERED_BYTES: number = 2 * 1024 * 1024
+export const GATHERED_MS = 1_000
 /** A digest for audits at least every so many records. */
 export const DIGEST_RECORDS = 1_000
 /** Wait before a task is taken over again after a failure that may pass. */

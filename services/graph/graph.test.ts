@@ -219,7 +219,10 @@ test('a standby has what is committed, and takes over with the store that it has
   await first.stop()
   await until(() => second.graph.tasks.length === 2 && isFolding(second))
   deepEqual(second.opened.get(partition), [standing])
-  equal(second.graph.tasks[partition]?.store, standing)
+  ok(standing !== undefined)
+  equal(standing.isClosed, false)
+  const taken = second.graph.tasks[partition]?.store
+  deepEqual(taken && (await contentOf(taken)), await contentOf(standing))
   const page = await log.read('changelog', partition, before.end, { limit: 10, waitMs: 0 })
   deepEqual(
     page.entries.map(({ key }) => key),

@@ -19,6 +19,7 @@ import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
 import { type Pace, RESIGNED_WAIT_MOST_MS, RESIGNED_WAIT_MS } from './config.ts'
 import { keepControl } from './control-keeper.ts'
+import { GatheringStore } from './gathering-store.ts'
 import type { RetentionConfig } from './retention.ts'
 import { keepTrimmed } from './retention.ts'
 import { Standby } from './standby.ts'
@@ -99,16 +100,21 @@ export function createGraph(parts: GraphParts): Graph {
 
   async function fold(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {
     const { partition } = seat.placed
+    const gathering = new GatheringStore(store, clock)
     const restored = async (): Promise<void> => {
       if (parts.policy === undefined || told.has(partition)) return
       const { policy, who } = parts.policy
-      const former = await ensurePolicy(log, codec, { partition, store }, policy, who)
+      const former = await ensurePolicy(log, codec, { partition, store: gathering }, policy, who)
       told.add(partition)
       if (former !== undefined) parts.policyChanged?.(partition, former, policy)
     }
     const watching = observe && { observe }
     const { pace } = parts
-    const task = new Task({ log, codec, clock, store, partition, restored, pace, ...watching })
+    const task = new Task({
+      ...{ log, codec, clock, partition, restored, pace, ...watching },
+      store: gathering,
+      idle: async () => await gathering.settle(),
+    })
     seat.work = task
     const { retention, policy } = parts
     const loops = [
@@ -117,7 +123,11 @@ export function createGraph(parts: GraphParts): Graph {
     ]
     if (partition === 0)
       loops.push((either) => keepControl({ log, codec, clock, task, policy }, either))
-    await together(loops, signal)
+    try {
+      await together(loops, signal)
+    } finally {
+      await gathering.leave()
+    }
   }
 
   /** Whoever fenced us is told or notices that the task is ours; if it is not, ours is revoked while we wait. */

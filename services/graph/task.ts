@@ -49,6 +49,8 @@ export interface TaskOptions {
   readonly observe?: TaskObserver
   /** Awaited whenever the task was taken over and its store is up to date, before it folds. */
   readonly restored?: () => Promise<void>
+  /** Awaited whenever nothing was there to fold for as long as a read waits. */
+  readonly idle?: () => Promise<void>
 }
 
 /** Told after the commit that made it so. */
@@ -165,6 +167,7 @@ export class Task {
     const options = { limit: READ_LIMIT, waitMs }
     const page = await log.read('events', partition, position, options, signal)
     this.#end = await this.#endAfter(page)
+    if (page.entries.length === 0) await this.#options.idle?.()
     let at = 0
     while (at < page.entries.length) {
       signal.throwIfAborted()
@@ -198,7 +201,8 @@ export class Task {
         position: entry.offset,
         timestamp: entry.timestamp,
       }
-      const outcome = await batch.fold(event, at)
+      const folded = batch.fold(event, at)
+      const outcome = folded instanceof Promise ? await folded : folded
       observe?.folded?.(event, at, outcome)
       index += 1
       const isFull = batch.records >= BATCH_RECORDS || batch.keys >= BATCH_KEYS
