@@ -95,7 +95,6 @@ export async function runEmbedded(
     clock,
     logger,
     directory: config.data,
-    token: () => token?.own(),
     access: { authority, isReadingReviewed: config.httpAuthorize },
     ...graphOptionsOf(config),
     observe: observeLatency(metrics.meter, clock),
