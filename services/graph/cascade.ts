@@ -157,9 +157,8 @@ function isGoing(view: View, { uid }: Named): boolean {
   return node.object.deletedAt !== null
 }
 
-/** Another one whenever there may be something new. A store that is closed meanwhile says so here, and not as an answer that never changes. */
+/** Another one whenever there may be something new, or the task is another process' now. */
 async function standOf(view: View, index: HistoryIndex): Promise<string> {
-  view.node('')
   const { position } = view.partition.status()
   return [position, await index.lagEntries(), view.partial()].join(' ')
 }

@@ -15,6 +15,7 @@ import {
   tell,
 } from '../../testing/graph-group.ts'
 import { codec, eventsOf } from '../../testing/task-rig.ts'
+import { joinedDot } from './graph-dump.ts'
 import type { HeldAnswer } from './held.ts'
 
 const PARTITIONS = 4
@@ -274,6 +275,39 @@ test('a request that is sent in a circle is sent on once, and given up after thr
   deepEqual(counts, [0, 0, 3])
 })
 
+test('a process that is asked for all that it has, and lacks some, is not taken at its word', async (t) => {
+  const urls: string[] = []
+  const all = [0, 1, 2, 3]
+  const owners = (): ReadonlyMap<number, string> =>
+    new Map(all.map((each) => [each, urls[0] ?? '']))
+  const { all: processes } = await grouped(t, [{ owners }, {}, {}])
+  const [asked, having] = processes
+  ok(asked !== undefined && having !== undefined)
+  urls.push(having.url)
+  deepEqual([has(having, 'd'), has(having, 'e')], [true, false])
+  const { partial } = JSON.parse(await textOf(asked, '/v1/held'))
+  match(partial, /^partitions 2, 3 of 4: http:\S+ does not have it any more$/)
+})
+
+test('a graph that breaks off in one process says so, and has all of the others', async () => {
+  const whole = async function* (): AsyncIterable<string> {
+    yield 'strict digraph full {\n  // Node definitions.\n  "a" [\n  ];\n  // Edge'
+    yield ' definitions.\n  "a" -> "b";\n}\n'
+  }
+  const torn = async function* (): AsyncIterable<string> {
+    yield 'strict digraph full {\n  // Node definitions.\n  "c" [\n  ];\n'
+  }
+  const text = (await Array.fromAsync(joinedDot([torn(), whole()], ''))).join('')
+  equal(
+    text,
+    [
+      'strict digraph full {\n  // Node definitions.\n  "c" [\n  ];\n  "a" [\n  ];\n',
+      '  // Edge definitions.\n  "a" -> "b";\n',
+      '  // This may be incomplete: a process ended before its answer did\n}\n',
+    ].join(''),
+  )
+})
+
 test('a partition that nobody has is named', async (t) => {
   const { asked } = await two(t, { owners: () => new Map() })
   const { status, detail } = await refusal(asked, '/v1/plan/held?cluster=d')
@@ -304,7 +338,8 @@ test("the caller's own token goes along, and processes with other tokens are tol
 test('rights are checked by the process that answers', async (t) => {
   const asks: string[] = []
   const authority = (at: string): Authority => ({
-    identify: async () => ({ name: 'ann', uid: '', groups: [], extra: {} }),
+    identify: async (authorization) =>
+      authorization === 'Bearer ann' ? { name: 'ann', uid: '', groups: [], extra: {} } : undefined,
     may: async (_user, cluster, { resource, name }) => {
       if (cluster !== null) asks.push(`${at}: ${cluster} ${resource} ${name}`)
       return resource === 'configmaps'
@@ -339,6 +374,19 @@ test('a cascade that is followed comes line by line, and ends with who follows i
   gone.abort()
   await rejects(read())
   await eventually('the other process stops', async () => having.forwarded().open === 0)
+})
+
+test('who goes away before the answer begins is not worked for any longer', async (t) => {
+  const { promise: waiting, resolve: goOn } = Promise.withResolvers<void>()
+  const { asked, having } = await two(t, {}, { onForwarded: async () => await waiting })
+  const gone = new AbortController()
+  const answer = fetch(`${asked.url}/v1/why?uid=cm-only-d`, { signal: gone.signal })
+  answer.catch(() => undefined)
+  await eventually('it is sent on', async () => having.forwarded().open === 1)
+  gone.abort()
+  await eventually('the other process is told', async () => having.forwarded().open === 0)
+  goOn()
+  await rejects(answer)
 })
 
 test('a cascade whose cluster moves breaks off, and does not look over', async (t) => {
