@@ -96,7 +96,6 @@ export async function runEmbedded(
     clock: logClock,
     logger,
     directory: config.data,
-    token: () => token?.own(),
     access: { authority, isReadingReviewed: config.httpAuthorize },
     ...graphOptionsOf(config),
     observe: observeLatency(metrics.meter, logClock),

@@ -53,7 +53,6 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     directory: join(config.data, parts.kafka.settings.application),
     logIdentity: log.identity,
     placement: parts.placement(standbys, policyName(options.policy.policy)),
-    token: () => parts.token?.own(),
     access: { authority: parts.authority, isReadingReviewed: config.httpAuthorize },
     ...options,
     pace: FAR,

@@ -6,9 +6,10 @@
  *
  * Not here: how a world works (world.ts).
  */
-import type { SortedMap } from '../adapters/memory/sorted-map.ts'
+
 import type { ApiObject, Effect } from '../adapters/memory/api-server.ts'
 import type { MemoryCoordinator } from '../adapters/memory/placement.ts'
+import type { SortedMap } from '../adapters/memory/sorted-map.ts'
 
 import type { Policy } from '../core/policy.ts'
 import type { Codec } from '../ports/codec.ts'

@@ -12,8 +12,8 @@ import type { Access as Wanted } from '../../ports/review.ts'
 import type { Authority } from '../../runtime/authority.ts'
 import { principalOf } from '../../runtime/principal.ts'
 import { Problem } from '../../runtime/problem.ts'
+import type { Clusters } from './clusters.ts'
 import type { TreeNode } from './tree.ts'
-import type { Views } from './view.ts'
 
 /** A resource that no cluster serves: roles may name it all the same. */
 const GROUP = 'kinfold.dev'
@@ -32,19 +32,17 @@ export interface Access {
   object(request: FastifyRequest, place: Place): Promise<void>
   /** Without names of what who asks may not get. */
   shown(request: FastifyRequest, cluster: string, tree: TreeNode): Promise<TreeNode>
-  /** Other processes of ours alone come here. */
-  peer(request: FastifyRequest): void
 }
 
 export interface AccessParts {
-  readonly views: Views
+  readonly clusters: Clusters
   /** Undefined where no cluster says who somebody is. */
   readonly authority: Authority | undefined
   /** Whether reading takes rights in the clusters, too. */
   readonly isReadingReviewed: boolean
 }
 
-export function createAccess({ views, authority, isReadingReviewed }: AccessParts): Access {
+export function createAccess({ clusters, authority, isReadingReviewed }: AccessParts): Access {
   /** Of a user whose rights count; who showed a token of the file, or is local, may do everything. */
   async function may(
     request: FastifyRequest,
@@ -61,12 +59,11 @@ export function createAccess({ views, authority, isReadingReviewed }: AccessPart
     return isReadingReviewed && principalOf(request).user !== null
   }
 
+  /** Undefined also where another process has the cluster. */
   async function resourceOf({ cluster, group, kind }: Place): Promise<string | undefined> {
-    const view = await views.open()
-    return await view.read(() => {
-      const known = view.readers.map((reader) => kindOf(reader, cluster, { group, kind }))
-      return known.find((each) => each !== undefined)?.resource
-    })
+    const known = await clusters.one(cluster)
+    const view = known && clusters.view(known)
+    return view && kindOf(view.reader, cluster, { group, kind })?.resource
   }
 
   async function mayGet(request: FastifyRequest, place: Place, name: string): Promise<boolean> {
@@ -104,10 +101,6 @@ export function createAccess({ views, authority, isReadingReviewed }: AccessPart
         allowed.set(key, await mayGet(request, { ...node, cluster }, ''))
       }
       return hidden(tree, (node) => allowed.get(keyOf(node)) === true)
-    },
-    peer(request) {
-      if (principalOf(request).user === null) return
-      throw new Problem(403, 'only other graph processes come here, with a token of the file')
     },
   }
 }

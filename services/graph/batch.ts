@@ -99,7 +99,8 @@ export class Batch {
 
   async #page(page: PageRequest): Promise<readonly string[]> {
     const count = page.countKey === null ? undefined : this.#decoded.get(page.countKey)
-    const stored = page.countKey === null ? undefined : count?.type === 'Count' ? count.dependents : 0
+    const stored =
+      page.countKey === null ? undefined : count?.type === 'Count' ? count.dependents : 0
     return await overlaidPage(this.#store, this.#graph, page, stored)
   }
 

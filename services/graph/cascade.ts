@@ -6,25 +6,20 @@
  *
  * Not here: what would happen (plan.ts).
  */
-import type { StateReader } from '../../core/graph.ts'
 import { countAt } from '../../core/graph.ts'
 import type { Node } from '../../core/node.ts'
-import type { ClusterId, Uid } from '../../core/object.ts'
+import type { Uid } from '../../core/object.ts'
 import { standingOf } from '../../core/standing.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
-import { Turns } from './turns.ts'
-import type { Found, View, Views } from './view.ts'
-import { piecesOf } from './view.ts'
+import type { View } from './view.ts'
 
 /** Objects looked at for one answer, some 150 bytes each; then it is cut. */
 const CASCADE_LIMIT = 100_000
 /** Blocked objects and waiting owners that one answer names. */
 const NAMED_LIMIT = 200
-/** Owners of which it is asked at once where their dependents are. */
-const LOOKAHEAD = 200
 /** While somebody follows: how often it is looked at again at most, and how many times longer than a look took. */
 const FOLLOW_MS = 1_000
 const FOLLOW_SHARE = 10
@@ -34,7 +29,7 @@ const BEGIN_LOOK_MS = 200
 
 /**
  * - `reaping`: asked of the cluster, not confirmed yet. - `blocked`: see `blocked`. - `waiting`: being deleted, for dependents.
- * - `queued`: not its turn yet. - `unknown`: in a partition that is nobody's just now.
+ * - `queued`: not its turn yet. - `unknown`: in a partition that is being restored.
  */
 export type Progress = 'reaping' | 'blocked' | 'waiting' | 'queued' | 'unknown'
 
@@ -51,7 +46,6 @@ export interface BlockedObject extends CascadeObject, Obstacle {}
 export interface WaitingOwner extends CascadeObject {
   readonly phase: string
   readonly because: string
-  /** In the partition of its home. */
   readonly dependents: number
   readonly blocking: number
 }
@@ -59,7 +53,7 @@ export interface WaitingOwner extends CascadeObject {
 export interface Cascade {
   readonly cluster: string
   readonly root: CascadeObject & {
-    /** `gone` once it is; `unknown` while its partition is nobody's. */
+    /** `gone` once it is; `unknown` while its partition is being restored. */
     readonly phase: string
   }
   /** When its deletion was first seen; null when that is not known. */
@@ -88,34 +82,27 @@ export interface CascadeAnswer {
 
 export interface Cascades {
   /** Undefined of one that is there and not being deleted. */
-  cascade(root: Named): Promise<CascadeAnswer | undefined>
+  cascade(view: View, root: Named): Promise<CascadeAnswer | undefined>
   /** It is gone or being deleted, or is within a few seconds: who has just deleted it need not wait until that is seen. */
-  begins(root: Named, signal: AbortSignal): Promise<boolean>
+  begins(view: View, root: Named, signal: AbortSignal): Promise<boolean>
   /** An answer now and whenever it is another, until it is over or the signal aborts. */
-  follow(root: Named, signal: AbortSignal): AsyncIterable<CascadeAnswer>
+  follow(view: View, root: Named, signal: AbortSignal): AsyncIterable<CascadeAnswer>
 }
 
 export function createCascades(
-  views: Views,
   index: HistoryIndex,
   clock: Clock,
   limit: number = CASCADE_LIMIT,
 ): Cascades {
-  async function isGoing(root: Named): Promise<boolean> {
-    const view = await views.open()
-    return await view.read(() => isGoingIn(view, root))
-  }
-
-  async function cascade(root: Named): Promise<CascadeAnswer | undefined> {
-    const view = await views.open()
-    if (!(await view.read(() => isGoingIn(view, root)))) return undefined
+  async function cascade(view: View, root: Named): Promise<CascadeAnswer | undefined> {
+    if (!isGoing(view, root)) return undefined
     // In this order: what is not indexed now may be in a moment, and then it is known when it began.
     const lagged = await index.lagEntries()
     const since = await beginOf(index, root)
     const isUnindexed = since === null && lagged > 0n
     const from = isUnindexed ? Number.POSITIVE_INFINITY : since
-    const walk = new Walk({ view, index, clock, limit, cluster: root.cluster, since: from })
-    const phase = await walk.root(root.uid)
+    const walk = new Walk({ view, index, limit, since: from })
+    const phase = walk.root(root.uid)
     await walk.all(root.uid)
     const lag = await index.lagEntries()
     const doubts = [
@@ -135,22 +122,22 @@ export function createCascades(
 
   return {
     cascade,
-    async begins(root, signal) {
+    async begins(view, root, signal) {
       const until = clock.monotonicMs() + BEGIN_MS
-      while (!(await isGoing(root)) && clock.monotonicMs() < until && !signal.aborted) {
+      while (!isGoing(view, root) && clock.monotonicMs() < until && !signal.aborted) {
         await clock.sleep(BEGIN_LOOK_MS, signal)
       }
-      return await isGoing(root)
+      return isGoing(view, root)
     },
-    async *follow(root, signal) {
+    async *follow(view, root, signal) {
       let told = ''
       let standing = ''
       while (!signal.aborted) {
         const began = clock.monotonicMs()
-        const now = await standOf(await views.open(), index)
+        const now = await standOf(view, index)
         if (now !== standing) {
           standing = now
-          const answer = await cascade(root)
+          const answer = await cascade(view, root)
           if (answer === undefined) return
           const text = JSON.stringify(answer)
           if (text !== told) yield answer
@@ -164,16 +151,16 @@ export function createCascades(
   }
 }
 
-function isGoingIn(view: View, { cluster, uid }: Named): boolean {
-  const found = view.nodeAnywhere(cluster, uid)
-  if (found === undefined || found.node.phase === 'reaped') return true
-  return found.node.object.deletedAt !== null
+function isGoing(view: View, { uid }: Named): boolean {
+  const node = view.node(uid)
+  if (node === undefined || node.phase === 'reaped') return true
+  return node.object.deletedAt !== null
 }
 
-/** Another one whenever there may be something new. */
+/** Another one whenever there may be something new, or the task is another process' now. */
 async function standOf(view: View, index: HistoryIndex): Promise<string> {
-  const positions = view.partitions.map((partition) => partition.status().position)
-  return [...positions, await index.lagEntries(), view.partial()].join(' ')
+  const { position } = view.partition.status()
+  return [position, await index.lagEntries(), view.partial()].join(' ')
 }
 
 /** When the owner was first seen being deleted or, if it never was, gone. */
@@ -191,9 +178,7 @@ async function beginOf(index: HistoryIndex, { cluster, uid }: Named): Promise<nu
 interface WalkOptions {
   readonly view: View
   readonly index: HistoryIndex
-  readonly clock: Clock
   readonly limit: number
-  readonly cluster: ClusterId
   /** What went before is no part of it; null where nobody knows. */
   readonly since: number | null
 }
@@ -218,74 +203,46 @@ class Walk {
   readonly #progress = { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }
   readonly #blocked: { readonly node: Node; readonly obstacle: Obstacle }[] = []
   readonly #waiting: WaitingOwner[] = []
-  readonly #turns: Turns
   isCut = false
 
   constructor(options: WalkOptions) {
     this.#options = options
-    this.#turns = new Turns(options.clock)
   }
 
   /** Its phase, if it is there. */
-  async root(uid: Uid): Promise<string | undefined> {
-    const [looked] = await this.#look([uid])
-    if (looked?.[1] === undefined) return undefined
-    this.#note(looked[1])
-    return looked[1].node.phase
+  root(uid: Uid): string | undefined {
+    const looked = lookedAt(this.#options.view, uid)
+    if (looked !== undefined) this.#note(looked)
+    return looked?.node.phase
   }
 
   async all(root: Uid): Promise<void> {
-    const { view, index, cluster } = this.#options
+    const { view, index } = this.#options
     const queue = [root]
     this.#seen.set(root, true)
-    let ahead = 0
-    for (const [number, owner] of queue.entries()) {
-      if (number >= ahead) {
-        const some = queue.slice(number, number + LOOKAHEAD)
-        await view.fetchCounts(cluster, some)
-        ahead = number + some.length
-      }
-      for (const pages of [
-        view.dependentPages(cluster, owner),
-        index.dependentPages(cluster, owner),
-      ]) {
-        for await (const page of pages) {
-          const unseen = page.filter((uid) => this.#seen.get(uid) !== true)
-          await view.fetchNodes(cluster, unseen)
-          for (const some of piecesOf(unseen)) {
-            for (const [uid, looked] of await this.#look(some)) {
-              if (this.#meet(uid, looked, owner)) queue.push(uid)
-            }
-            await this.#turns.take()
-          }
-          view.forget()
+    for (const owner of queue) {
+      const former = index.dependents(view.cluster, owner)
+      for (const dependents of [view.dependents(owner), former]) {
+        for await (const uid of dependents) {
+          await view.turns.take()
+          if (this.#seen.get(uid) === true) continue
+          if (this.#meet(uid, lookedAt(view, uid), owner)) queue.push(uid)
           if (this.isCut) return
         }
       }
     }
   }
 
-  async #look(uids: readonly Uid[]): Promise<readonly (readonly [Uid, Looked | undefined])[]> {
-    const { view, cluster } = this.#options
-    return await view.read(() =>
-      uids.map((uid) => {
-        const found = view.nodeAnywhere(cluster, uid)
-        return [uid, found && lookedAt(cluster, found)] as const
-      }),
-    )
-  }
-
   /** True when what hangs on it is to be looked at now. */
   #meet(uid: Uid, looked: Looked | undefined, owner: Uid): boolean {
-    const { view, index, cluster, since, limit } = this.#options
+    const { view, index, since, limit } = this.#options
     const isKnown = this.#seen.has(uid)
-    if (this.#seen.get(uid) === true) return false
     if (!isKnown && this.#seen.size >= limit) {
       this.isCut = true
       return false
     }
     if (looked === undefined) {
-      const last = index.lastOf(cluster, uid)
+      const last = index.lastOf(view.cluster, uid)
       // Gone long before: no part of this.
       if (last?.isGone && since !== null && last.at < since) return false
       this.#seen.set(uid, true)
@@ -337,18 +294,18 @@ class Walk {
   }
 
   async answer(root: Named, found: string | undefined, since: number | null): Promise<Cascade> {
-    const { view, index, cluster } = this.#options
+    const { view, index } = this.#options
     const kinds = [...this.#kinds.values()].sort((a, b) =>
       byText(`${a.kind}.${a.group}`, `${b.kind}.${b.group}`),
     )
     const remaining = kinds.reduce((sum, kind) => sum + kind.remaining, 0)
     const blocked = this.#blocked.map(async ({ node, obstacle }) => ({
       ...nameOf(node.object),
-      ...(await withFirstSeen(index, cluster, node, obstacle)),
+      ...(await withFirstSeen(index, view.cluster, node, obstacle)),
     }))
     const phase = found ?? (view.partial() === '' ? 'gone' : 'unknown')
     return {
-      cluster: await view.read(() => view.clusterName(cluster)),
+      cluster: view.name,
       root: { ...nameOf(root), phase },
       since,
       done: kinds.reduce((sum, kind) => sum + kind.done, 0),
@@ -362,25 +319,22 @@ class Walk {
   }
 }
 
-function lookedAt(cluster: ClusterId, found: Found): Looked {
-  const { node, reader } = found
+function lookedAt(view: View, uid: Uid): Looked | undefined {
+  const node = view.node(uid)
+  if (node === undefined) return undefined
   const isWaiting = node.phase === 'waiting' || node.phase === 'orphaning'
   return {
     node,
-    obstacle: obstacleOf(cluster, found),
-    waiting: isWaiting ? waitingOf(reader, cluster, node) : null,
+    obstacle: obstacleOf(view, node),
+    waiting: isWaiting ? waitingOf(view, node) : null,
     solid: node.object.ownerReferences.flatMap((reference) => {
-      const { standing } = standingOf(reader, cluster, node.object, reference)
+      const { standing } = standingOf(view.reader, view.cluster, node.object, reference)
       return standing === 'solid' ? reference.uid : []
     }),
   }
 }
 
-function waitingOf(
-  reader: StateReader,
-  cluster: ClusterId,
-  { object, phase, verdict }: Node,
-): WaitingOwner {
+function waitingOf({ reader, cluster }: View, { object, phase, verdict }: Node): WaitingOwner {
   const count = countAt(reader, cluster, object.uid, object)
   return {
     ...nameOf(object),

@@ -7,6 +7,7 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
 import { PROTECT_POLICY_KEY, pauseKey, protectKey } from '../../core/control-key.ts'
 import type { Directive } from '../../core/event.ts'
+import { EMPTY_SET } from '../../core/hash.ts'
 import { policyFor } from '../../core/policy.ts'
 import type { Control } from '../../core/record.ts'
 import { appendAll, codec, runTask } from '../../testing/task-rig.ts'
@@ -18,7 +19,7 @@ const SUBJECT = 'namespace/blue'
 
 function order(verb: Directive['verb'], subject = ''): Directive {
   const said = { cluster: 'c', subject, who: 'ann', why: 'a fair' }
-  return { type: 'Directive', verb, ...said, digest: null, listed: [], isProven: false }
+  return { type: 'Directive', verb, ...said, digest: null, listed: EMPTY_SET, isProven: false }
 }
 
 async function say(log: MemoryLog, key: string, verb: Control['verb']): Promise<void> {

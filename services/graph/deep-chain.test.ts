@@ -8,12 +8,10 @@ import { MemoryStore } from '../../adapters/memory/store.ts'
 import { render } from '../../cli/tree.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { World } from '../../testing/story.ts'
-import { appendAll, codec, runTask, viewsOf } from '../../testing/task-rig.ts'
-import { createGraphDump } from './graph-dump.ts'
+import { appendAll, assign, codec, runTask, viewOf } from '../../testing/task-rig.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import { createHistoryIndex } from './history-index.ts'
-import { createPlanner } from './plan.ts'
-import { createQuery } from './query.ts'
+import { createQuestions } from './questions.ts'
 import type { TreeNode } from './tree.ts'
 
 const DEPTH = 10_000
@@ -31,8 +29,10 @@ test(`a chain ${DEPTH} deep overflows no stack, in whatever is asked of it`, asy
   const index = createHistoryIndex(log, codec, clock, new MemoryStore())
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await clock.sleep(UNTIL_INDEXED_MS)
-  const views = viewsOf([running.task], 1)
-  const query = createQuery(views, index)
+  await assign(log)
+  const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
+  const { query, planner, dump } = createQuestions({ log, codec, clock, graph, index })
+  const view = viewOf(running.task)
   const first = await named(index, 'c0')
   const last = await named(index, `c${DEPTH - 1}`)
 
@@ -40,17 +40,17 @@ test(`a chain ${DEPTH} deep overflows no stack, in whatever is asked of it`, asy
     [first, false],
     [last, true],
   ] as const) {
-    const { answer, partial } = await query.tree(root, owners)
+    const { answer, partial } = await query.tree(view, root, owners)
     equal(depthOf(answer), LEVELS + 1)
     match(partial, /cut after 256 levels/)
     for (const output of ['tree', 'json', 'yaml', 'dot', 'mermaid'] as const) {
       ok(render(answer, output, owners).split('\n').length > LEVELS)
     }
   }
-  equal((await query.why(last)).answer.verdict?.type, 'keep')
-  const plan = await createPlanner(views, codec, clock).plan(first, 'Background', 10)
+  equal((await query.why(view, last)).answer.verdict?.type, 'keep')
+  const plan = await planner.plan(view, first.uid, 'Background', 10)
   equal(plan?.answer.total, DEPTH)
-  const lines = await Array.fromAsync(createGraphDump(views, codec, clock).dot([first.uid]))
+  const lines = await Array.fromAsync(dump.dot([view], [first.uid]))
   match(lines.join(''), new RegExp(`c${DEPTH - 1}`))
   stop.abort()
   await indexing

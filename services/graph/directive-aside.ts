@@ -2,7 +2,8 @@
  * What somebody who gives an order, or takes one back, may not expect: that there was nothing to take back, what stands all the same by orders of their own,
  * and that nothing is known of what is protected.
  *
- * What must stay true: it is said beside the order, which is carried out in any case: reapers may know of what the fold here does not.
+ * What must stay true: it is said beside the order, which is carried out in any case: reapers may know of what the fold here does not. Nothing is said of what another process
+ * has.
  *
  * Not here: carrying it out (directive-http.ts).
  */
@@ -11,36 +12,37 @@ import { directivesOf, kindOf, type StateReader } from '../../core/graph.ts'
 import type { ClusterId, GroupKind } from '../../core/object.ts'
 import type { Kind } from '../../core/state.ts'
 import { readSubject } from '../../core/subject.ts'
+import type { Clusters } from './clusters.ts'
 import type { Order } from './directive-order.ts'
 import type { Query } from './query.ts'
-import type { View, Views } from './view.ts'
+import type { View } from './view.ts'
 
 export interface AsideParts {
-  readonly views: Views
+  readonly clusters: Clusters
   readonly query: Query
 }
 
 /** To be put behind what follows from the order; empty where all is as one expects. */
 export async function asideOf(
-  { views, query }: AsideParts,
+  { clusters, query }: AsideParts,
   order: Order,
   cluster: ClusterId,
 ): Promise<string> {
   switch (order.verb) {
     case 'resume':
-      return await takenBack(views, cluster, pausesOf, {
+      return await takenBack(clusters, cluster, pausesOf, {
         none: 'no such pause was known',
         others: 'paused by orders of their own are still',
       })
     case 'unprotect':
-      return await takenBack(views, cluster, protectionsOf(order.subject), {
+      return await takenBack(clusters, cluster, protectionsOf(order.subject), {
         none: 'no such protection was known',
         others: 'protected by orders of their own it still is in',
       })
     case 'close-breaker':
-      return await closed(views, cluster)
+      return await closed(clusters, cluster)
     case 'protect':
-      return await unknownSubject(views, query, order.subject, cluster)
+      return await unknownSubject(clusters, query, order.subject, cluster)
     case 'pause':
     case 'approve':
     case 'reject':
@@ -68,48 +70,49 @@ interface Words {
 }
 
 async function takenBack(
-  views: Views,
+  clusters: Clusters,
   cluster: ClusterId,
   standing: Standing,
   { none, others }: Words,
 ): Promise<string> {
-  const view = await views.open()
-  const all = new Set(await view.read(() => view.readers.flatMap(standing)))
+  const readers = clusters.readers()
+  if (readers.length === 0) return ''
+  const all = new Set(readers.flatMap(standing))
   const left = [...all].filter((each) => each !== cluster)
-  const names = await namesOf(view, left)
-  return `${all.has(cluster) ? '' : `; ${none}`}${left.length === 0 ? '' : `; ${others}: ${names}`}`
+  const names = new Map((await clusters.all()).map(({ id, name }) => [id, name]))
+  const text = left.map((each) => (each === '' ? 'all clusters' : (names.get(each) ?? each)))
+  return `${all.has(cluster) ? '' : `; ${none}`}${left.length === 0 ? '' : `; ${others}: ${text.join(', ')}`}`
 }
 
-async function namesOf(view: View, clusters: readonly ClusterId[]): Promise<string> {
-  const names = await view.read(() =>
-    clusters.map((each) => (each === '' ? 'all clusters' : view.clusterName(each))),
-  )
-  return names.join(', ')
+/** Of that cluster, or of all; undefined when another process has one of them, so that nothing can be said of what is nowhere. */
+async function viewsOf(
+  clusters: Clusters,
+  cluster: ClusterId,
+): Promise<readonly View[] | undefined> {
+  const asked = (await clusters.all()).filter(({ id }) => cluster === '' || id === cluster)
+  const views = asked.map((each) => clusters.view(each))
+  return views.every((view) => view !== undefined) ? views : undefined
 }
 
 /** It may be defined later, or elsewhere; or be a slip of the pen. */
 async function unknownSubject(
-  views: Views,
+  clusters: Clusters,
   query: Query,
   text: string,
   cluster: ClusterId,
 ): Promise<string> {
   const subject = readSubject(text)
   if (subject?.type !== 'kind' && subject?.type !== 'namespace') return ''
-  const view = await views.open()
-  const asked = cluster === '' ? await view.clusters() : [cluster]
-  const phasesOf = async (kind: GroupKind): Promise<readonly Kind['phase'][]> =>
-    await view.read(() =>
-      view.readers.flatMap((reader) =>
-        asked.flatMap((each) => kindOf(reader, each, kind)?.phase ?? []),
-      ),
-    )
+  const views = await viewsOf(clusters, cluster)
+  if (views === undefined) return ''
+  const phasesOf = (kind: GroupKind): readonly Kind['phase'][] =>
+    views.flatMap((view) => kindOf(view.reader, view.cluster, kind)?.phase ?? [])
   if (subject.type === 'kind') {
-    if ((await phasesOf(subject)).length > 0) return ''
+    if (phasesOf(subject).length > 0) return ''
     return `; but no kind ${subject.kind}${subject.group === '' ? '' : `.${subject.group}`} is known there now: is it written as in manifests?`
   }
   // Where namespaces are not watched, nothing is known of any.
-  const phases = new Set(await phasesOf(NAMESPACE))
+  const phases = new Set(phasesOf(NAMESPACE))
   if (phases.size !== 1 || !phases.has('synced')) return ''
   const place = { kind: 'Namespace', name: subject.name, namespace: '', uid: undefined }
   const found = await query.find({ ...place, cluster: cluster === '' ? undefined : cluster })
@@ -119,11 +122,8 @@ async function unknownSubject(
 
 const NAMESPACE: GroupKind = { group: '', kind: 'Namespace' }
 
-async function closed(views: Views, cluster: ClusterId): Promise<string> {
-  const view = await views.open()
-  const asked = cluster === '' ? await view.clusters() : [cluster]
-  const isAnyOpen = await view.read(() =>
-    view.readers.some((reader) => asked.some((each) => openBreakerOf(reader, each) !== undefined)),
-  )
-  return isAnyOpen ? '' : '; no breaker was known to be open'
+async function closed(clusters: Clusters, cluster: ClusterId): Promise<string> {
+  const views = await viewsOf(clusters, cluster)
+  const isOpen = ({ reader, cluster: id }: View): boolean => openBreakerOf(reader, id) !== undefined
+  return views === undefined || views.some(isOpen) ? '' : '; no breaker was known to be open'
 }

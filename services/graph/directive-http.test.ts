@@ -5,32 +5,35 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import { pauseKey, protectKey } from '../../core/control-key.ts'
 import type { Directive } from '../../core/event.ts'
 import { nodeOf } from '../../core/graph.ts'
-import type { SetHash } from '../../core/hash.ts'
 import type { Control } from '../../core/record.ts'
 import type { Topic } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { serveEndpoint } from '../../runtime/endpoint.ts'
 import { setPrincipal } from '../../runtime/principal.ts'
-import { appendAll, codec, emptyStore, eventsOf, runTask, viewsOf } from '../../testing/task-rig.ts'
-import { createAccess } from './access.ts'
+import {
+  appendAll,
+  assign,
+  codec,
+  emptyStore,
+  eventsOf,
+  runTask,
+  viewOf,
+} from '../../testing/task-rig.ts'
 import { addDirectives, type DirectiveAnswer } from './directive-http.ts'
-import { createHoldings, type Holdings } from './held.ts'
+import { type HeldPlan, heldPlanOf } from './held.ts'
 import { createHistoryIndex } from './history-index.ts'
-import { createQuery } from './query.ts'
+import { createQuestions } from './questions.ts'
 import { readerOf } from './view.ts'
-import { taskOf } from './viewed-partition.ts'
 
 const DIGEST = 'ab'.repeat(32)
-const HELD: SetHash = { count: 1, high: 2, low: 3 }
 const STORY = ['put rs/web', 'put pod/a <- rs/web']
 
 interface Rig {
   order(body: object, headers?: Record<string, string>): Promise<Response>
   tell(lines: readonly string[]): Promise<void>
-  openBreaker(): Promise<void>
   verdict(uid: string): string
   readonly appended: Topic[]
-  readonly holdings: Holdings
+  held(): Promise<HeldPlan>
   directives(): Promise<readonly Directive[]>
   control(key: string): Promise<Control | undefined>
 }
@@ -38,10 +41,11 @@ interface Rig {
 /** Whoever says so in this header is that user. */
 const USER = 'x-user'
 
-async function rigFor(t: TestContext, isHeld = false): Promise<Rig> {
+async function rigFor(t: TestContext): Promise<Rig> {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 1, clock })
   const events = eventsOf(STORY)
+  await assign(log)
   await appendAll(log, events)
   const running = runTask(log, emptyStore())
   await running.caughtUp()
@@ -51,23 +55,12 @@ async function rigFor(t: TestContext, isHeld = false): Promise<Rig> {
     appended.push(topic)
     return await append(topic, partition, records)
   }
-  const views = viewsOf([running.task], 1)
-  const holdings = createHoldings(views)
-  const parts = {
-    views,
-    query: createQuery(views, createHistoryIndex(log, codec, clock, emptyStore())),
-    access: {
-      ...createAccess({ views, authority: undefined, isReadingReviewed: false }),
-      // Who may order what is another test's.
-      ...(isHeld ? { order: async () => undefined } : {}),
-    },
-    here: taskOf({ tasks: [running.task] }),
-    holdings: {
-      ...holdings,
-      ...(isHeld ? {} : { sets: async () => ({ digest: DIGEST, listed: [HELD] }) }),
-    },
-    ...{ log, codec, clock },
-  }
+  const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
+  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const questions = createQuestions({ log, codec, clock, graph, index })
+  // Who may order what is another test's.
+  const access = { ...questions.access, order: async () => undefined }
+  const parts = { ...questions, access }
   const { url, server } = await serveEndpoint(
     {
       add: (routes) => {
@@ -92,7 +85,7 @@ async function rigFor(t: TestContext, isHeld = false): Promise<Rig> {
   let told = events.length
   const lines: string[] = [...STORY]
   return {
-    holdings,
+    held: async () => (await heldPlanOf(viewOf(running.task), 'test', 10)).answer,
     appended,
     order: async (body, headers = {}) =>
       await fetch(`${url}/v1/directives`, {
@@ -105,11 +98,6 @@ async function rigFor(t: TestContext, isHeld = false): Promise<Rig> {
       const all = eventsOf(lines)
       await appendAll(log, all.slice(told))
       told = all.length
-      await running.caughtUp()
-    },
-    async openBreaker() {
-      const [cluster, openedAt] = ['c', clock.now()]
-      await appendAll(log, [{ type: 'BreakerOpened', cluster, openedAt, because: 'a test' }])
       await running.caughtUp()
     },
     verdict: (uid) => nodeOf(readerOf(running.task.store, codec), 'c', uid)?.verdict?.because ?? '',
@@ -178,7 +166,7 @@ test('who takes back what does not stand is told so, and what stands by another 
 
 test('who closes an open breaker is told nothing beside', async (t) => {
   const rig = await rigFor(t)
-  await rig.openBreaker()
+  await rig.tell(['policy enforce guarded', 'breaker a test'])
   const order = { verb: 'close-breaker', cluster: 'test', why: 'it was me' }
   const { effective } = (await (await rig.order(order)).json()) as DirectiveAnswer
   match(effective, /partitions so far$/)
@@ -225,22 +213,29 @@ test('what is protected by name is told to the reapers first, and is taken back 
   equal((await rig.control(protectKey('', subject)))?.verb, 'unprotect')
 })
 
-test('an approval carries the sets of what is held, and only of that', async (t) => {
+/** A rollback: what was owned by what is missing now waits for approval. */
+const HELD_STORY = ['lose rs/web', 'rollback', 'relist rs', 'relist pod']
+
+test('an approval carries the set of what is held, and only of that', async (t) => {
   const rig = await rigFor(t)
-  const digest = `sha256:${DIGEST}`
-  equal((await rig.order({ verb: 'approve', digest, why: 'meant so' })).status, 200)
-  const [directive] = await rig.directives()
-  deepEqual([directive?.cluster, directive?.digest], ['c', DIGEST])
-  deepEqual(directive?.listed, [HELD])
-  const other = await rig.order({ verb: 'approve', digest: 'cd'.repeat(32), why: 'meant so' })
+  await rig.tell(HELD_STORY)
+  const { digest, total } = await rig.held()
+  const before = (await rig.directives()).length
+  const other = await rig.order({ verb: 'approve', digest: DIGEST, why: 'meant so' })
   equal(other.status, 409)
   match(await other.text(), /another set is held for approval by now.*kinfold plan held/)
-  equal((await rig.directives()).length, 1)
+  equal((await rig.directives()).length, before)
+  const given = await rig.order({ verb: 'approve', digest: `sha256:${digest}`, why: 'meant so' })
+  equal(given.status, 200)
+  const directive = (await rig.directives()).at(-1)
+  deepEqual([directive?.cluster, directive?.digest], ['c', digest])
+  deepEqual([directive?.listed.count, total], [1, 1])
+  match(rig.verdict('pod-a'), /approved by local:somebody/)
 })
 
 test('where nothing is held for approval, there is nothing to approve or reject', async (t) => {
-  const rig = await rigFor(t, true)
-  const { digest } = (await rig.holdings.plan(undefined, 10)).answer
+  const rig = await rigFor(t)
+  const { digest } = await rig.held()
   for (const each of [digest, DIGEST]) {
     for (const verb of ['approve', 'reject']) {
       const response = await rig.order({ verb, digest: each, why: 'meant so' })
@@ -307,10 +302,9 @@ test('no order is taken from a web page', async (t) => {
 })
 
 test('two people approve where that is the policy, and a cluster says of both who they are', async (t) => {
-  const rig = await rigFor(t, true)
-  await rig.tell(['approvals 2', 'lose rs/web', 'rollback', 'relist rs', 'relist pod'])
-  const { answer } = await rig.holdings.plan(undefined, 10)
-  const { digest, total, approvals, first } = answer
+  const rig = await rigFor(t)
+  await rig.tell(['approvals 2', ...HELD_STORY])
+  const { digest, total, approvals, first } = await rig.held()
   deepEqual({ total, approvals, first }, { total: 1, approvals: 2, first: null })
   const approve = async (headers: Record<string, string>): Promise<[number, string]> => {
     const response = await rig.order({ verb: 'approve', digest, why: 'meant so' }, headers)
@@ -324,7 +318,7 @@ test('two people approve where that is the policy, and a cluster says of both wh
   equal(one, 200)
   match(further, /first of two approvals/)
   match(rig.verdict('pod-a'), /needs approval/)
-  equal((await rig.holdings.plan(undefined, 10)).answer.first?.who, 'user:ann')
+  equal((await rig.held()).first?.who, 'user:ann')
   const [again, why] = await approve({ [USER]: 'ann' })
   equal(again, 409)
   match(why, /user:ann has approved it already/)

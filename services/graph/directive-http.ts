@@ -6,12 +6,12 @@
  *
  * Not here: what may be asked for (directive-order.ts), who may ask (authority.ts), what follows from it (core/directive.ts).
  */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { pauseKey, protectKey } from '../../core/control-key.ts'
 import { MOST_PROTECTED } from '../../core/directive.ts'
 import type { Directive } from '../../core/event.ts'
 import { directivesOf, policyOf } from '../../core/graph.ts'
-import type { SetHash } from '../../core/hash.ts'
+import { EMPTY_SET, type SetHash } from '../../core/hash.ts'
 import type { ClusterId } from '../../core/object.ts'
 import type { Control } from '../../core/record.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -21,18 +21,17 @@ import { principalOf, whoIs } from '../../runtime/principal.ts'
 import { Problem } from '../../runtime/problem.ts'
 import type { Access } from './access.ts'
 import { type AsideParts, asideOf } from './directive-aside.ts'
-import { type Order, readOrder } from './directive-order.ts'
-import type { Holdings } from './held.ts'
-import type { LocalPartition } from './viewed-partition.ts'
+import { type Order, readOrder, type Verb } from './directive-order.ts'
+import type { Forwarding } from './forward.ts'
+import { approvalSetOf, firstApprovalIn } from './held.ts'
+import type { View } from './view.ts'
 
 export interface DirectiveParts extends AsideParts {
   readonly access: Access
-  /** Undefined when it is somebody else's. */
-  readonly here: (partition: number) => LocalPartition | undefined
+  readonly forwarding: Forwarding
   readonly log: Log
   readonly codec: Codec
   readonly clock: Clock
-  readonly holdings: Holdings
 }
 
 /** How far it has come when it is answered. */
@@ -53,7 +52,7 @@ const FOLD_LOOK_MS = 20
 
 export function addDirectives(server: FastifyInstance, parts: DirectiveParts): void {
   const inTurn = oneAfterTheOther()
-  server.post('/v1/directives', async (request): Promise<DirectiveAnswer> => {
+  server.post('/v1/directives', async (request, reply): Promise<DirectiveAnswer | FastifyReply> => {
     const principal = principalOf(request)
     // Whatever page a browser on this machine shows could ask for it.
     if (principal.by === 'local' && request.headers.origin !== undefined) {
@@ -63,9 +62,16 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
     await parts.access.order(request, order.verb)
     const who = { who: whoIs(principal, order.claimed), isProven: principal.user !== null }
     const cluster = await clusterIdOf(parts, order)
-    return await inTurn(() => give(parts, order, cluster, who))
+    const given = async (view?: View): Promise<DirectiveAnswer> =>
+      await inTurn(() => give(parts, order, cluster, who, view))
+    // What stops, and what takes that back, is given wherever it is asked for: the process that has the cluster may be what fails.
+    if (cluster === '' || !RESTS_ON_STATE.has(order.verb)) return await given()
+    return await parts.forwarding.answered(request, reply, cluster, given)
   })
 }
+
+/** Orders of one cluster that are compared with how it stands. */
+const RESTS_ON_STATE: ReadonlySet<Verb> = new Set(['approve', 'reject', 'close-breaker'])
 
 /** A pause and a resume given together must not leave the reapers with one and the fold with the other. */
 function oneAfterTheOther(): <T>(work: () => Promise<T>) => Promise<T> {
@@ -82,19 +88,20 @@ async function give(
   order: Order,
   cluster: ClusterId,
   by: Pick<Directive, 'who' | 'isProven'>,
+  view: View | undefined,
 ): Promise<DirectiveAnswer> {
   const { who } = by
-  await checkRoom(parts, order)
-  const held = await heldFor(parts, order, cluster)
+  checkRoom(parts, order)
+  const listed = view === undefined ? EMPTY_SET : heldFor(view, order)
   const aside = await asideOf(parts, order, cluster)
-  const isFirst = await isFirstOfTwo(parts, order, cluster, by)
+  const isFirst = view !== undefined && isFirstOfTwo(view, order, by)
   const event: Directive = {
     type: 'Directive',
     verb: order.verb,
     cluster,
     subject: order.subject,
     digest: order.digest === '' ? null : order.digest,
-    listed: held,
+    listed,
     ...by,
     why: order.why,
   }
@@ -122,18 +129,12 @@ async function give(
 
 /** Empty for all. A name is that of a cluster that was ever watched. */
 async function clusterIdOf(
-  { views }: DirectiveParts,
+  { clusters }: DirectiveParts,
   { verb, cluster }: Order,
 ): Promise<ClusterId> {
   const isForOne = verb === 'approve' || verb === 'reject'
   if (cluster === '' && !isForOne) return ''
-  const view = await views.open()
-  const known = await Promise.all(
-    (await view.clusters()).map(async (id) => ({
-      id,
-      name: await view.read(() => view.clusterName(id)),
-    })),
-  )
+  const known = await clusters.all()
   const [only, second] = known
   if (cluster === '') {
     if (only !== undefined && second === undefined) return only.id
@@ -145,12 +146,9 @@ async function clusterIdOf(
   throw new Problem(404, `no cluster ${cluster} is known, or several; known are ${names}`)
 }
 
-async function checkRoom({ views }: DirectiveParts, { verb }: Order): Promise<void> {
+function checkRoom({ clusters }: DirectiveParts, { verb }: Order): void {
   if (verb !== 'protect') return
-  const view = await views.open()
-  const counts = await view.read(() =>
-    view.readers.map((reader) => directivesOf(reader).protections.length),
-  )
+  const counts = clusters.readers().map((reader) => directivesOf(reader).protections.length)
   if (Math.max(0, ...counts) < MOST_PROTECTED) return
   throw new Problem(
     409,
@@ -158,20 +156,20 @@ async function checkRoom({ views }: DirectiveParts, { verb }: Order): Promise<vo
   )
 }
 
-async function heldFor(
-  { holdings }: DirectiveParts,
-  { verb, digest }: Order,
-  cluster: ClusterId,
-): Promise<readonly SetHash[]> {
-  if (verb !== 'approve' && verb !== 'reject') return []
-  const held = await holdings.sets(cluster)
-  if (held.listed.every(({ count }) => count === 0)) {
+function heldFor(view: View, { verb, digest }: Order): SetHash {
+  if (verb !== 'approve' && verb !== 'reject') return EMPTY_SET
+  if (view.partial() !== '') {
+    const why = `not all that is held could be read: ${view.partial()}; ask again later`
+    throw new Problem(503, why)
+  }
+  const held = approvalSetOf(view)
+  if (held.set.count === 0) {
     throw new Problem(
       409,
       'nothing is held for approval there just now: "kinfold held" shows what is, and why',
     )
   }
-  if (held.digest === digest) return held.listed
+  if (held.digest === digest) return held.set
   throw new Problem(
     409,
     `another set is held for approval by now (sha256:${held.digest}): look at it again with "kinfold plan held", then ${verb} that one`,
@@ -182,25 +180,19 @@ const FIRST_OF_TWO =
   'this is the first of two approvals: nothing goes until somebody else approves the same within an hour'
 
 /** Whether another person still has to approve what this one does. */
-async function isFirstOfTwo(
-  { views, holdings }: DirectiveParts,
+function isFirstOfTwo(
+  view: View,
   { verb }: Order,
-  cluster: ClusterId,
   { who, isProven }: Pick<Directive, 'who' | 'isProven'>,
-): Promise<boolean> {
-  if (verb !== 'approve') return false
-  const view = await views.open()
-  const needed = await view.read(() =>
-    view.readers.map((reader) => policyOf(reader).policy.approvals),
-  )
-  if (Math.max(1, ...needed) < 2) return false
+): boolean {
+  if (verb !== 'approve' || policyOf(view.reader).policy.approvals < 2) return false
   if (!isProven) {
     throw new Problem(
       403,
       'two people have to approve here, and a cluster has to say who they are: show a token of yours (--http-auth), or have others do it',
     )
   }
-  const first = await holdings.firstApproval(cluster)
+  const first = firstApprovalIn(view)
   if (first?.who === who) {
     throw new Problem(409, `${who} has approved it already: somebody else has to, too`)
   }
@@ -257,13 +249,13 @@ async function broadcast(
 }
 
 async function foldedBy(
-  { here, clock }: DirectiveParts,
+  { clusters, clock }: DirectiveParts,
   offsets: readonly bigint[],
 ): Promise<number> {
   const until = clock.monotonicMs() + FOLD_MS
   for (;;) {
     const mine = offsets.flatMap((offset, partition) => {
-      const position = here(partition)?.status().position
+      const position = clusters.here(partition)?.status().position
       return position === undefined ? [] : [position > offset]
     })
     const folded = mine.filter((isFolded) => isFolded).length

@@ -1,270 +1,232 @@
 /**
  * The graph in DOT, with the attributes that the dump of kube-controller-manager's collector has, and the cluster: all vertices, then all edges.
  *
- * What must stay true: it is written while it is read, a page at a time, in the order of clusters and uids; an owner that is no node is a vertex of
- * its own, under its own uid (upstream stores it under its dependent's), told beside the first object that names it.
+ * What must stay true: it is written while it is read, in the order of uids of one cluster after the other; an owner that is no node is a vertex of
+ * its own, under its own uid (upstream stores it under its dependent's), beside the first object that references it. Of several processes each
+ * writes its own clusters, and none is held in memory while they are put together.
  */
 import { kindOf, ownerOf } from '../../core/graph.ts'
-import { ALL_NODES_PREFIX } from '../../core/key.ts'
+import { nodesPrefix } from '../../core/key.ts'
 import type { Node } from '../../core/node.ts'
 import type { ClusterId, ObjectMeta, OwnerReference, Uid } from '../../core/object.ts'
 import { versionOf } from '../../core/object.ts'
 import { kindOfReference, placeOf } from '../../core/reference.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Codec } from '../../ports/codec.ts'
-import { prefixRange } from '../../ports/store.ts'
-import { Turns } from './turns.ts'
-import type { Found, View, Views } from './view.ts'
-import { PIECE_OBJECTS } from './view.ts'
-import type { ViewedPartition } from './viewed-partition.ts'
+import type { Clusters, KnownCluster } from './clusters.ts'
+import type { HistoryIndex } from './history-index.ts'
+import type { View } from './view.ts'
 
-/** Nodes read at once. */
-const PAGE_NODES = 200
 /** Objects of one component, and owners that are no nodes: some 100 bytes each. Beyond, a component is cut, and such owners may be told twice. */
 const DUMP_LIMIT = 100_000
-/** Objects of which it is asked at once where they and their dependents are. */
-const LOOKAHEAD = 200
+
+export const DOT = 'text/vnd.graphviz'
+
+const OPENING = 'strict digraph full {'
+const NODES = '  // Node definitions.'
+const EDGES = '  // Edge definitions.'
+const CLOSING = '}'
+const COMMENT = '  // '
 
 export interface GraphDump {
   /** The components, in both directions, of these uids; of none: everything. */
-  dot(uids: readonly Uid[]): AsyncIterable<string>
-}
-
-interface Vertex extends Found {
-  readonly cluster: ClusterId
+  dot(views: readonly View[], uids: readonly Uid[]): AsyncIterable<string>
 }
 
 export function createGraphDump(
-  views: Views,
-  codec: Codec,
-  clock: Clock,
+  clusters: Clusters,
+  index: Pick<HistoryIndex, 'isKnown'>,
   limit: number = DUMP_LIMIT,
 ): GraphDump {
   return {
-    async *dot(uids) {
-      const view = await views.open()
-      const turns = new Turns(clock)
-      const component = uids.length === 0 ? undefined : new Component(view, turns, limit)
-      const clusters = await view.clusters()
-      await component?.gather(clusters, uids)
-      const pieces = (): AsyncIterable<readonly Vertex[]> =>
-        component?.pieces() ?? allVertices(view, codec)
-      const keys = new VertexKeys(view, clusters)
-      yield 'strict digraph full {\n'
-      if (component?.isCut) yield `  // Cut after ${limit} objects: there are more.\n`
-      yield '  // Node definitions.\n'
-      const missing = new Set<string>()
-      for await (const vertices of pieces()) {
-        await turns.take()
-        await fetchAround(view, vertices)
-        for (const { key, text } of await view.read(() => definitions(view, keys, vertices))) {
-          if (key !== null && missing.has(key)) continue
-          if (key !== null && missing.size < limit) missing.add(key)
-          yield text
-        }
-        view.forget()
+    async *dot(views, uids) {
+      const all = await clusters.all()
+      const sections: Section[] = []
+      for (const view of views.toSorted((a, b) => (a.cluster < b.cluster ? -1 : 1))) {
+        const component = uids.length === 0 ? undefined : new Component(view, limit)
+        await component?.gather(uids)
+        const others = all.filter(({ id }) => id !== view.cluster)
+        sections.push({ view, component, keys: new VertexKeys(clusters, index, others) })
       }
-      yield '  // Edge definitions.\n'
-      for await (const vertices of pieces()) {
-        await turns.take()
-        await fetchAround(view, vertices)
-        yield* await view.read(() => vertices.flatMap((vertex) => edges(keys, vertex)))
-        view.forget()
+      yield `${OPENING}\n`
+      if (sections.some(({ component }) => component?.isCut)) {
+        yield `  // Cut after ${limit} objects: there are more.\n`
       }
-      // Beside what is there, since a stream has no other place for it.
-      if (view.partial() !== '') yield `  // This may be incomplete: ${view.partial()}\n`
-      yield '}\n'
+      yield `${NODES}\n`
+      for (const section of sections) yield* definitions(section, limit)
+      yield `${EDGES}\n`
+      for (const section of sections) yield* edges(section)
+      const doubts = new Set(views.map((view) => view.partial()))
+      for (const doubt of doubts) if (doubt !== '') yield incomplete(doubt)
+      yield `${CLOSING}\n`
     },
   }
 }
 
-/** What is asked of each of them and of its owners, at once. */
-async function fetchAround(view: View, vertices: readonly Vertex[]): Promise<void> {
-  for (const [cluster, some] of Map.groupBy(vertices, (vertex) => vertex.cluster)) {
-    const owners = some.flatMap(({ node }) => node.object.ownerReferences.map(({ uid }) => uid))
-    await view.fetchNodes(cluster, [...new Set(owners)])
+/** Beside what is there, since a stream has no other place for it. */
+function incomplete(doubt: string): string {
+  return `${COMMENT}This may be incomplete: ${doubt}\n`
+}
+
+/** What several processes write, as one graph. Each waits with its edges until the vertices of all are read. */
+export async function* joinedDot(
+  all: readonly AsyncIterable<string | Uint8Array>[],
+  partial: string,
+): AsyncIterable<string> {
+  const doubts = partial === '' ? [] : [incomplete(partial)]
+  const parts = all.map((each) => linesOf(each))
+  yield `${OPENING}\n${NODES}\n`
+  for (const stop of [EDGES, CLOSING]) {
+    if (stop === CLOSING) yield `${EDGES}\n`
+    for (const lines of parts) {
+      try {
+        for (;;) {
+          const { value, done } = await lines.next()
+          if (done) throw new Error('a process ended before its answer did')
+          if (value === stop) break
+          if (value === OPENING || value === NODES) continue
+          if (stop === CLOSING && value.startsWith(COMMENT)) doubts.push(`${value}\n`)
+          else yield `${value}\n`
+        }
+      } catch (error) {
+        doubts.push(incomplete(error instanceof Error ? error.message : String(error)))
+        parts.splice(parts.indexOf(lines), 1, ended())
+      }
+    }
+  }
+  yield* doubts
+  yield `${CLOSING}\n`
+}
+
+async function* linesOf(
+  parts: AsyncIterable<string | Uint8Array>,
+): AsyncGenerator<string, undefined> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const part of parts) {
+    rest += typeof part === 'string' ? part : decoder.decode(part, { stream: true })
+    const lines = rest.split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  return undefined
+}
+
+async function* ended(): AsyncGenerator<string, undefined> {
+  yield CLOSING
+  return undefined
+}
+
+/** One cluster of a dump. */
+interface Section {
+  readonly view: View
+  /** Undefined for the whole cluster. */
+  readonly component: Component | undefined
+  readonly keys: VertexKeys
+}
+
+async function* nodesOf({ view, component }: Section): AsyncIterable<Node> {
+  if (component !== undefined) return yield* component.nodes()
+  const { cluster, codec } = view
+  for await (const [, value] of view.entries(nodesPrefix(cluster))) {
+    yield codec.decode(value) as Node
   }
 }
 
-/** `key`: of an owner that is no node, so that it is told once; null of a node. */
-function definitions(
-  view: View,
-  keys: VertexKeys,
-  vertices: readonly Vertex[],
-): readonly { readonly key: string | null; readonly text: string }[] {
-  return vertices.flatMap((vertex) => {
-    const { cluster, node } = vertex
+async function* definitions(section: Section, limit: number): AsyncIterable<string> {
+  const { view, keys } = section
+  const missing = new Set<Uid>()
+  for await (const node of nodesOf(section)) {
     const { ownerReferences, uid } = node.object
-    if (ownerReferences.length === 0 && !view.hasDependents(cluster, uid)) return []
-    const owners = ownerReferences.flatMap((reference) => {
-      if (view.nodeAnywhere(cluster, reference.uid) !== undefined) return []
-      const key = keys.of(cluster, reference.uid)
-      return [{ key, text: missingText(view, key, vertex, reference) }]
-    })
-    return [{ key: null, text: nodeText(view, keys, vertex) }, ...owners]
-  })
+    if (ownerReferences.length === 0 && !view.hasDependents(uid)) continue
+    yield nodeText(view, await keys.of(view.cluster, uid), node)
+    for (const reference of ownerReferences) {
+      if (missing.has(reference.uid) || view.node(reference.uid) !== undefined) continue
+      if (missing.size < limit) missing.add(reference.uid)
+      yield missingText(view, await keys.of(view.cluster, reference.uid), node, reference)
+    }
+  }
 }
 
-function edges(keys: VertexKeys, { cluster, node }: Vertex): readonly string[] {
-  const from = keys.of(cluster, node.object.uid)
-  const owners = new Set(node.object.ownerReferences.map(({ uid }) => keys.of(cluster, uid)))
-  return [...owners].sort().map((to) => `  ${quote(from)} -> ${quote(to)};\n`)
+async function* edges(section: Section): AsyncIterable<string> {
+  const { keys, view } = section
+  for await (const { object } of nodesOf(section)) {
+    const from = await keys.of(view.cluster, object.uid)
+    const owners = new Set<string>()
+    for (const { uid } of object.ownerReferences) owners.add(await keys.of(view.cluster, uid))
+    for (const to of [...owners].sort()) yield `  ${quote(from)} -> ${quote(to)};\n`
+  }
 }
 
-interface Reached {
-  readonly cluster: ClusterId
-  readonly uid: Uid
-}
-
-/** Everything reached from some uids, upwards and downwards. */
+/** Everything reached from some uids in one cluster, upwards and downwards. */
 class Component {
   readonly #view: View
-  readonly #turns: Turns
   readonly #limit: number
-  readonly #reached = new Map<string, Reached>()
   /** In the order in which they were reached. */
-  readonly #order: Reached[] = []
+  readonly #reached = new Set<Uid>()
   isCut = false
 
-  constructor(view: View, turns: Turns, limit: number) {
+  constructor(view: View, limit: number) {
     this.#view = view
-    this.#turns = turns
     this.#limit = limit
   }
 
-  async gather(clusters: readonly ClusterId[], uids: readonly Uid[]): Promise<void> {
+  async gather(uids: readonly Uid[]): Promise<void> {
     const view = this.#view
-    for (const cluster of clusters) {
-      for (const uid of uids) this.#reach(cluster, uid)
-    }
-    let ahead = 0
-    for (const [number, { cluster, uid }] of this.#order.entries()) {
-      await this.#turns.take()
-      if (number >= ahead) {
-        const some = this.#order.slice(number, number + LOOKAHEAD)
-        await this.#lookAhead(some)
-        ahead = number + some.length
-      }
-      const found = await view.read(() => view.nodeAnywhere(cluster, uid))
-      for (const owner of found?.node.object.ownerReferences ?? []) this.#reach(cluster, owner.uid)
-      for await (const page of view.dependentPages(cluster, uid)) {
-        for (const dependent of page) this.#reach(cluster, dependent)
-      }
+    for (const uid of uids) this.#reach(uid)
+    for (const uid of this.#reached) {
+      await view.turns.take()
+      for (const owner of view.node(uid)?.object.ownerReferences ?? []) this.#reach(owner.uid)
+      for await (const dependent of view.dependents(uid)) this.#reach(dependent)
     }
   }
 
-  async #lookAhead(some: readonly Reached[]): Promise<void> {
-    for (const [cluster, reached] of Map.groupBy(some, (each) => each.cluster)) {
-      const uids = reached.map(({ uid }) => uid)
-      await Promise.all([
-        this.#view.fetchCounts(cluster, uids),
-        this.#view.fetchNodes(cluster, uids),
-      ])
-    }
-  }
-
-  #reach(cluster: ClusterId, uid: Uid): void {
-    const key = `${cluster}/${uid}`
-    if (this.#reached.has(key)) return
+  #reach(uid: Uid): void {
+    if (this.#reached.has(uid)) return
     if (this.#reached.size >= this.#limit) this.isCut = true
-    else {
-      this.#reached.set(key, { cluster, uid })
-      this.#order.push({ cluster, uid })
-    }
+    else this.#reached.add(uid)
   }
 
-  /** Those that are nodes. */
-  async *pieces(): AsyncIterable<readonly Vertex[]> {
-    const view = this.#view
-    const keys = [...this.#reached.keys()].sort()
-    for (let from = 0; from < keys.length; from += PIECE_OBJECTS) {
-      const some = keys.slice(from, from + PIECE_OBJECTS)
-      yield await view.read(() =>
-        some.flatMap((key) => {
-          const { cluster = '', uid = '' } = this.#reached.get(key) ?? {}
-          const found = view.nodeAnywhere(cluster, uid)
-          return found === undefined ? [] : [{ ...found, cluster }]
-        }),
-      )
+  async *nodes(): AsyncIterable<Node> {
+    for (const uid of [...this.#reached].sort()) {
+      await this.#view.turns.take()
+      const node = this.#view.node(uid)
+      if (node !== undefined) yield node
     }
-  }
-}
-
-/** The nodes of all partitions, in the order of their keys. */
-async function* allVertices(view: View, codec: Codec): AsyncIterable<readonly Vertex[]> {
-  const streams = view.partitions.map((partition) =>
-    nodesOf(view, partition, codec)[Symbol.asyncIterator](),
-  )
-  const heads = await Promise.all(streams.map((stream) => stream.next()))
-  let piece: Vertex[] = []
-  for (;;) {
-    let first = -1
-    for (const [index, head] of heads.entries()) {
-      const least = first < 0 ? undefined : heads[first]
-      if (
-        head.done !== true &&
-        (least === undefined || least.done || head.value.key < least.value.key)
-      ) {
-        first = index
-      }
-    }
-    const head = heads[first]
-    const stream = streams[first]
-    const isEnd = head === undefined || head.done === true || stream === undefined
-    if (isEnd || piece.length >= PIECE_OBJECTS) {
-      yield piece
-      piece = []
-    }
-    if (isEnd) return
-    piece.push(head.value.vertex)
-    heads[first] = await stream.next()
-  }
-}
-
-async function* nodesOf(
-  { readers }: View,
-  partition: ViewedPartition,
-  codec: Codec,
-): AsyncGenerator<{ readonly key: string; readonly vertex: Vertex }, undefined> {
-  const reader = readers[partition.partition] ?? { get: () => undefined }
-  for (let range = prefixRange(ALL_NODES_PREFIX, PAGE_NODES); ; ) {
-    const page = await partition.page(range)
-    for (const [key, value] of page) {
-      const cluster = decodeURIComponent(key.split('/')[1] ?? '')
-      yield { key, vertex: { node: codec.decode(value) as Node, reader, cluster } }
-    }
-    const last = page.at(-1)?.[0]
-    if (last === undefined || page.length < PAGE_NODES) return undefined
-    range = { ...range, gte: `${last}\0` }
   }
 }
 
 /** A uid, as upstream has it; with its cluster before it where another cluster (a restored copy) has the same one. */
 class VertexKeys {
-  readonly #view: View
-  readonly #clusters: readonly ClusterId[]
+  readonly #clusters: Clusters
+  readonly #index: Pick<HistoryIndex, 'isKnown'>
+  readonly #others: readonly KnownCluster[]
 
-  constructor(view: View, clusters: readonly ClusterId[]) {
-    this.#view = view
+  constructor(
+    clusters: Clusters,
+    index: Pick<HistoryIndex, 'isKnown'>,
+    others: readonly KnownCluster[],
+  ) {
     this.#clusters = clusters
+    this.#index = index
+    this.#others = others
   }
 
-  of(cluster: ClusterId, uid: Uid): string {
-    const isShared = this.#clusters.some((other) => other !== cluster && this.#isKnown(other, uid))
-    return isShared ? `${cluster}/${uid}` : uid
+  async of(cluster: ClusterId, uid: Uid): Promise<string> {
+    for (const other of this.#others) if (await this.#isIn(other, uid)) return `${cluster}/${uid}`
+    return uid
   }
 
-  #isKnown(cluster: ClusterId, uid: Uid): boolean {
-    if (this.#view.nodeAnywhere(cluster, uid) !== undefined) return true
-    return this.#view.hasDependents(cluster, uid)
+  /** Also what is gone, and what another process has: the index knows of both, a moment later. */
+  async #isIn(other: KnownCluster, uid: Uid): Promise<boolean> {
+    const view = this.#clusters.view(other)
+    if (view?.node(uid) !== undefined || view?.hasDependents(uid)) return true
+    return await this.#index.isKnown(other.id, uid)
   }
 }
 
-function nodeText(view: View, keys: VertexKeys, { cluster, node }: Vertex): string {
-  const { object, phase } = node
-  return vertexText(keys.of(cluster, object.uid), {
+function nodeText(view: View, key: string, { object, phase }: Node): string {
+  return vertexText(key, {
     ...object,
-    cluster: view.clusterName(cluster),
+    cluster: view.name,
     missing: false,
     beingDeleted: object.deletedAt !== null,
     deletingDependents: phase === 'waiting',
@@ -274,21 +236,21 @@ function nodeText(view: View, keys: VertexKeys, { cluster, node }: Vertex): stri
 
 /** Of an owner that is no node: all that is known is what the reference says, and whether it is proven absent. */
 function missingText(
-  view: View,
+  { reader, cluster, name }: View,
   key: string,
-  { cluster, node, reader }: Vertex,
+  { object }: Node,
   reference: OwnerReference,
 ): string {
   const kind = kindOfReference(reference)
-  const place = placeOf(kindOf(reader, cluster, kind), node.object, reference)
+  const place = placeOf(kindOf(reader, cluster, kind), object, reference)
   const owner = place && ownerOf(reader, cluster, reference.uid, place)
   return vertexText(key, {
     ...kind,
     version: versionOf(reference.apiVersion),
-    namespace: place?.namespace ?? node.object.namespace,
+    namespace: place?.namespace ?? object.namespace,
     name: reference.name,
     uid: reference.uid,
-    cluster: view.clusterName(cluster),
+    cluster: name,
     missing: owner?.state !== 'found',
     beingDeleted: false,
     deletingDependents: false,

@@ -1,31 +1,29 @@
 /**
  * What is held, by what, and what would let it go; and the plan that an approval is of.
  *
- * What must stay true: it reads what is committed and changes nothing. A digest is of all partitions or there is none, and names the very sets that the
- * fold of each compares with its own.
+ * What must stay true: it reads what is committed and changes nothing. A digest names the very set that the fold of its cluster compares with its own; there is
+ * none while that is in doubt. Processes name clusters to each other by id: only who asks all of them knows which names two of them share.
  *
  * Not here: what holds what (core/hold.ts), taking an approval (core/approval.ts).
  */
 import { createHash } from 'node:crypto'
 import { firstApprovalOf } from '../../core/approval.ts'
 import { openBreakerOf } from '../../core/breaker.ts'
-import { clusterOf, directivesOf, nodeOf, policyOf } from '../../core/graph.ts'
+import { clusterOf, directivesOf, policyOf, type StateReader } from '../../core/graph.ts'
 import type { SetHash } from '../../core/hash.ts'
 import { isSameSet } from '../../core/hash.ts'
 import { listedBy, planOf } from '../../core/held-plan.ts'
-import { heldPrefix, lastPart, nodeKey } from '../../core/key.ts'
+import { heldPrefix, lastPart } from '../../core/key.ts'
 import type { HeldBy, Node } from '../../core/node.ts'
 import type { ClusterId, Uid } from '../../core/object.ts'
-import { prefixRange } from '../../ports/store.ts'
 import { Problem } from '../../runtime/problem.ts'
 import { clusterLabels } from './cluster-label.ts'
+import type { KnownCluster } from './clusters.ts'
 import type { Answer } from './query.ts'
-import { type BlockedCount, bothBlocked } from './tally.ts'
-import type { View, Views } from './view.ts'
-import { piecesOf } from './view.ts'
+import type { BlockedCount } from './tally.ts'
+import type { View } from './view.ts'
 
-/** Keys read at once, groups that are counted apart, and how often a plan is made again when what is held changed meanwhile. */
-const PAGE_HELD = 500
+/** Groups that are counted apart, and how often a plan is made again when what is held changed meanwhile. */
 const MOST_GROUPS = 5_000
 const ATTEMPTS = 3
 
@@ -105,7 +103,7 @@ export interface HeldPlan {
   readonly total: number
   /** As many as were asked for. */
   readonly objects: readonly HeldObject[]
-  /** SHA-256 over the sets of all partitions; null when not all could be read. */
+  /** SHA-256 over the cluster's set; null when it could not be read for certain. */
   readonly digest: string | null
   /** How many people have to approve it. */
   readonly approvals: number
@@ -120,156 +118,148 @@ export interface ApprovalSoFar {
   readonly until: number
 }
 
-/** What is held for approval in a cluster: over all partitions, and the set of each. */
-export interface HeldSets {
+/** What is held for approval in a cluster. */
+export interface ApprovalSet {
   readonly digest: string
-  readonly listed: readonly SetHash[]
+  readonly set: SetHash
 }
 
-export interface Holdings {
-  /** Of a cluster by name or id, or of all. */
-  held(cluster: string | undefined): Promise<Answer<HeldAnswer>>
-  /** What an approval would let go. */
-  plan(cluster: string | undefined, limit: number): Promise<Answer<HeldPlan>>
-  /** What waits for approval just now. */
-  sets(cluster: ClusterId): Promise<HeldSets>
-  /** Who of two people has approved just that; null for nobody. */
-  firstApproval(cluster: ClusterId): Promise<ApprovalSoFar | null>
+/** Of the clusters of one process, by id; orders also of the others. */
+export interface OwnHeld extends Omit<HeldAnswer, 'pauses' | 'protections' | 'breakers'> {
+  readonly pauses: readonly Omit<StandingOrder, 'scope'>[]
+  readonly protections: readonly Omit<StandingProtection, 'scope'>[]
+  readonly breakers: readonly Omit<OpenBreaker, 'scope'>[]
+  readonly partial: string
 }
 
-export function createHoldings(views: Views): Holdings {
+/** What is held in the clusters that this process has. `readers`: of its partitions, each of which holds all orders. */
+export async function heldIn(
+  views: readonly View[],
+  readers: readonly StateReader[],
+): Promise<OwnHeld> {
+  const counts = new Map<string, HeldCount>()
+  let isCut = false
+  let total = 0
+  const breakers: OwnHeld['breakers'][number][] = []
+  const refused: RefusedCount[] = []
+  const doubts = new Set<string>()
+  for (const view of views) {
+    const { cluster } = view
+    const open = openBreakerOf(view.reader, cluster)
+    if (open !== undefined) {
+      breakers.push({ cluster, since: open.openedAt, because: open.because })
+    }
+    for await (const object of heldObjects(view)) {
+      total += 1
+      isCut = !count(counts, cluster, object) || isCut
+    }
+    const tallies = view.partition.counts()
+    const own = tallies?.find((tally) => tally.cluster === cluster)?.blocked.refused
+    if (own !== undefined && own.objects > 0) refused.push({ cluster, ...own })
+    doubts.add(view.partial())
+    if (tallies === undefined && view.partial() === '') doubts.add(UNCOUNTED)
+  }
+  if (isCut) doubts.add(`more than ${MOST_GROUPS} groups: some are not listed`)
+  const partial = [...doubts].filter((text) => text !== '').join('; ')
+  return { ...ordersOf(readers), breakers, refused, total, counts: [...counts.values()], partial }
+}
+
+const UNCOUNTED = 'what is not carried out is still being counted'
+
+/** Of what each process holds: one answer, about these clusters, by the names that people know. */
+export function heldOfAll(
+  all: readonly OwnHeld[],
+  named: readonly NamedCluster[],
+): Answer<HeldAnswer> {
+  const names = new Map([ALL, ...named].map((each) => [each.id, each]))
+  const labelled = <T extends { readonly cluster: ClusterId }>(each: T): T[] => {
+    const name = names.get(each.cluster)
+    return name === undefined ? [] : [{ ...each, cluster: name.cluster }]
+  }
+  const scoped = <T extends { readonly cluster: ClusterId }>(each: T) => {
+    const scope = names.get(each.cluster)?.scope ?? ''
+    return labelled(each).map((labelled) => ({ ...labelled, scope }))
+  }
+  const answer: HeldAnswer = {
+    pauses: distinct(all.flatMap(({ pauses }) => pauses)).flatMap(scoped),
+    protections: distinct(all.flatMap(({ protections }) => protections)).flatMap(scoped),
+    breakers: all.flatMap(({ breakers }) => breakers.flatMap(scoped)),
+    refused: all.flatMap(({ refused }) => refused.flatMap(labelled)),
+    total: all.reduce((sum, { total }) => sum + total, 0),
+    counts: all.flatMap(({ counts }) => counts.flatMap(labelled)).sort(byCount),
+  }
+  const doubts = new Set(all.map(({ partial }) => partial))
+  return { answer, partial: [...doubts].filter((text) => text !== '').join('; ') }
+}
+
+/** Each process says the same of what was ordered, but for one that is behind: the first counts. */
+function distinct<T extends { readonly cluster: ClusterId; readonly subject?: string }>(
+  orders: readonly T[],
+): readonly T[] {
+  const keyOf = ({ cluster, subject = '' }: T): string => JSON.stringify([cluster, subject])
+  return [...new Map(orders.toReversed().map((each) => [keyOf(each), each])).values()].toReversed()
+}
+
+function ordersOf(readers: readonly StateReader[]): Pick<OwnHeld, 'pauses' | 'protections'> {
+  const known = readers.map(directivesOf)
+  const standing = known.flatMap(({ protections }) =>
+    protections.filter(({ liftedAt }) => liftedAt === null),
+  )
   return {
-    async held(named) {
-      const view = await views.open()
-      const counts = new Map<string, HeldCount>()
-      let total = 0
-      let isCut = false
-      const breakers: OpenBreaker[] = []
-      const clusters = await clustersOf(view, named)
-      const orders = await view.read(() => ordersOf(view, [ALL, ...clusters]))
-      for (const { id, cluster, scope } of clusters) {
-        const open = await view.read(() => breakersOf(view, id))
-        breakers.push(...open.map((breaker) => ({ cluster, scope, ...breaker })))
-        for await (const object of heldIn(view, id)) {
-          total += 1
-          isCut = !count(counts, cluster, object) || isCut
-        }
-      }
-      const cut = isCut ? `more than ${MOST_GROUPS} groups: some are not listed` : ''
-      const { refused, uncounted } = await refusedIn(view, clusters)
-      const partial = [view.partial(), cut, uncounted].filter((text) => text !== '').join('; ')
-      const listed = [...counts.values()].sort(byCount)
-      return { answer: { ...orders, breakers, refused, total, counts: listed }, partial }
-    },
-    async plan(named, limit) {
-      for (let attempt = 1; ; attempt++) {
-        const view = await views.open()
-        const clusters = await clustersOf(view, named)
-        const [first, second] = clusters
-        if (first === undefined) throw new Problem(404, 'no cluster was ever seen')
-        if (second !== undefined) {
-          const names = clusters.map((each) => each.cluster).join(', ')
-          throw new Problem(400, `say which cluster with --cluster: ${names}`)
-        }
-        const { id, cluster } = first
-        const before = await setsOf(await views.open(), id)
-        const objects: HeldObject[] = []
-        for await (const object of heldIn(view, id)) {
-          if (object.by === 'approval' && objects.length < limit) objects.push(object)
-        }
-        const now = await views.open()
-        const after = await setsOf(now, id)
-        const isTorn = after.digest !== before.digest
-        if (isTorn && attempt < ATTEMPTS) continue
-        const doubt = isTorn ? 'what is held changed while it was listed: ask again' : ''
-        const partial = [view.partial() || now.partial(), doubt]
-          .filter((text) => text !== '')
-          .join('; ')
-        const total = after.listed.reduce((sum, set) => sum + set.count, 0)
-        const digest = partial === '' ? after.digest : null
-        const said = await now.read(() => {
-          return { approvals: approvalsOf(now), first: firstIn(now, id) }
-        })
-        const answer = { cluster, total, objects: objects.sort(byName), digest, ...said }
-        return { answer, partial }
-      }
-    },
-    async sets(cluster) {
-      const view = await views.open()
-      const sets = await setsOf(view, cluster)
-      if (view.partial() === '') return sets
-      throw new Problem(
-        503,
-        `not all that is held could be read: ${view.partial()}; ask again later`,
-      )
-    },
-    async firstApproval(cluster) {
-      const view = await views.open()
-      return await view.read(() => firstIn(view, cluster))
-    },
+    pauses: distinct(known.flatMap(({ pauses }) => pauses)).map(({ cluster, who, why }) => {
+      return { cluster, who, why }
+    }),
+    protections: distinct(standing).map(({ cluster, subject, who, why }) => {
+      return { cluster, subject, who, why }
+    }),
   }
 }
 
-/** Of these clusters, by name; each partition knows the same ones, but for a moment. */
-function ordersOf(
-  { readers }: View,
-  named: readonly NamedCluster[],
-): Pick<HeldAnswer, 'pauses' | 'protections'> {
-  const names = new Map(named.map(({ id, ...name }) => [id, name]))
-  const pauses = new Map<string, StandingOrder>()
-  const protections = new Map<string, StandingProtection>()
-  for (const reader of readers) {
-    const known = directivesOf(reader)
-    for (const { cluster, who, why } of known.pauses) {
-      const name = names.get(cluster)
-      if (name !== undefined) pauses.set(cluster, { ...name, who, why })
-    }
-    for (const { cluster, subject, who, why, liftedAt } of known.protections) {
-      const name = names.get(cluster)
-      if (name === undefined || liftedAt !== null) continue
-      protections.set(JSON.stringify([cluster, subject]), { ...name, subject, who, why })
-    }
-  }
-  return { pauses: [...pauses.values()], protections: [...protections.values()] }
-}
-
-/** It is the same in all partitions, but for a moment. */
-function breakersOf(
+/** What an approval would let go, of the cluster that is called so. */
+export async function heldPlanOf(
   view: View,
-  cluster: ClusterId,
-): readonly Pick<OpenBreaker, 'since' | 'because'>[] {
-  const all = view.readers.flatMap((reader) => openBreakerOf(reader, cluster) ?? [])
-  const [first] = all
-  return first === undefined ? [] : [{ since: first.openedAt, because: first.because }]
-}
-
-/** Of these clusters, by name, over all partitions. */
-async function refusedIn(
-  { partitions }: View,
-  named: readonly NamedCluster[],
-): Promise<{ readonly refused: readonly RefusedCount[]; readonly uncounted: string }> {
-  const names = new Map(named.map(({ id, cluster }) => [id, cluster]))
-  const told = await Promise.all(partitions.map((partition) => partition.counts()))
-  const sums = new Map<ClusterId, RefusedCount>()
-  for (const { cluster, blocked } of told.flatMap((counts) => counts ?? [])) {
-    const { refused } = blocked
-    const name = names.get(cluster)
-    if (name === undefined || refused.objects === 0) continue
-    const sum = sums.get(cluster)
-    sums.set(cluster, { cluster: name, ...(sum ? bothBlocked(sum, refused) : refused) })
+  cluster: string,
+  limit: number,
+): Promise<Answer<HeldPlan>> {
+  for (let attempt = 1; ; attempt++) {
+    const before = approvalSetOf(view)
+    const objects: HeldObject[] = []
+    for await (const object of heldObjects(view)) {
+      if (object.by === 'approval' && objects.length < limit) objects.push(object)
+    }
+    const { digest, set } = approvalSetOf(view)
+    const isTorn = digest !== before.digest
+    if (isTorn && attempt < ATTEMPTS) continue
+    const doubt = isTorn ? 'what is held changed while it was listed: ask again' : ''
+    const partial = [view.partial(), doubt].filter((text) => text !== '').join('; ')
+    const answer: HeldPlan = {
+      cluster,
+      total: set.count,
+      objects: objects.sort(byName),
+      digest: partial === '' ? digest : null,
+      approvals: Math.max(1, policyOf(view.reader).policy.approvals),
+      first: firstApprovalIn(view),
+    }
+    return { answer, partial }
   }
-  const isWhole = told.every((counts, index) => counts || partitions[index]?.doubt() !== '')
-  const uncounted = isWhole ? '' : 'what is not carried out is still being counted'
-  return { refused: [...sums.values()], uncounted }
 }
 
-async function setsOf(view: View, cluster: ClusterId): Promise<HeldSets> {
-  const listed = await view.read(() => view.readers.map((reader) => planOf(reader, cluster)))
-  const text = JSON.stringify([cluster, listed.map(({ count, high, low }) => [count, high, low])])
-  return { digest: createHash('sha256').update(text).digest('hex'), listed }
+/** What waits for approval just now. */
+export function approvalSetOf({ reader, cluster }: View): ApprovalSet {
+  const set = planOf(reader, cluster)
+  const text = JSON.stringify([cluster, [set.count, set.high, set.low]])
+  return { digest: createHash('sha256').update(text).digest('hex'), set }
 }
 
-interface NamedCluster {
+/** Who of two people has approved just that; null for nobody. */
+export function firstApprovalIn({ reader, cluster }: View): ApprovalSoFar | null {
+  const first = firstApprovalOf(reader, cluster)
+  const isOver = first === undefined || first.until <= (clusterOf(reader, cluster)?.now ?? 0)
+  if (isOver || !isSameSet(first.set, planOf(reader, cluster))) return null
+  return { who: first.who, why: first.why, until: first.until }
+}
+
+export interface NamedCluster {
   readonly id: ClusterId
   /** For people. */
   readonly cluster: string
@@ -279,40 +269,26 @@ interface NamedCluster {
 /** What is ordered for all. */
 const ALL: NamedCluster = { id: '', cluster: '', scope: '' }
 
-/** Of that name or id, or all. */
-async function clustersOf(view: View, named: string | undefined): Promise<readonly NamedCluster[]> {
-  const ids = await view.clusters()
-  const names = await view.read(() => new Map(ids.map((id) => [id, view.clusterName(id)])))
-  const labelOf = clusterLabels(names)
-  const all = [...names].map(([id, name]) => {
-    const cluster = labelOf(id)
-    return { id, cluster, scope: cluster === name ? name : id }
-  })
-  const found = all.filter(
-    ({ id }) => named === undefined || id === named || names.get(id) === named,
-  )
-  if (found.length > 0 || named === undefined) return found
-  const known = all.map(({ cluster }) => cluster).join(', ')
-  throw new Problem(404, `no cluster ${named} was ever seen; there is ${known || 'none'}`)
+/** Of that name or id, or all, as people call them. */
+export function namedClusters(
+  all: readonly KnownCluster[],
+  asked: string | undefined,
+): readonly (KnownCluster & NamedCluster)[] {
+  const labelOf = clusterLabels(new Map(all.map(({ id, name }) => [id, name])))
+  const found = all
+    .filter(({ id, name }) => asked === undefined || id === asked || name === asked)
+    .map((known) => {
+      const cluster = labelOf(known.id)
+      return { ...known, cluster, scope: cluster === known.name ? known.name : known.id }
+    })
+  if (found.length > 0 || asked === undefined) return found
+  const known = all.map(({ id }) => labelOf(id)).join(', ')
+  throw new Problem(404, `no cluster ${asked} was ever seen; there is ${known || 'none'}`)
 }
 
-async function* heldIn(view: View, cluster: ClusterId): AsyncIterable<HeldObject> {
-  const prefix = heldPrefix(cluster)
-  for (const [index, partition] of view.partitions.entries()) {
-    const reader = view.readers[index]
-    if (reader === undefined) continue
-    for (let range = prefixRange(prefix, PAGE_HELD); ; ) {
-      const page = await partition.page(range)
-      const uids = page.map(([key]) => lastPart(key))
-      await partition.fetch(uids.map((uid) => nodeKey(cluster, uid)))
-      for (const some of piecesOf(uids)) {
-        yield* await view.read(() => some.flatMap((uid) => heldOf(nodeOf(reader, cluster, uid))))
-      }
-      const last = page.at(-1)?.[0]
-      if (last === undefined || page.length < PAGE_HELD) break
-      range = { ...range, gte: `${last}\0` }
-      view.forget()
-    }
+async function* heldObjects(view: View): AsyncIterable<HeldObject> {
+  for await (const [key] of view.entries(heldPrefix(view.cluster))) {
+    yield* heldOf(view.node(lastPart(key)))
   }
 }
 
@@ -371,19 +347,4 @@ function compare(a: readonly string[], b: readonly string[]): number {
   const at = a.findIndex((part, index) => part !== b[index])
   if (at < 0) return 0
   return (a[at] ?? '') < (b[at] ?? '') ? -1 : 1
-}
-
-function approvalsOf({ readers }: View): number {
-  return Math.max(1, ...readers.map((reader) => policyOf(reader).policy.approvals))
-}
-
-/** Of the first partition that holds something and was told: in each the same, but for one that is behind. */
-function firstIn({ readers }: View, cluster: ClusterId): ApprovalSoFar | null {
-  for (const reader of readers) {
-    const first = firstApprovalOf(reader, cluster)
-    const isOver = first === undefined || first.until <= (clusterOf(reader, cluster)?.now ?? 0)
-    if (isOver || !isSameSet(first.set, planOf(reader, cluster))) continue
-    return { who: first.who, why: first.why, until: first.until }
-  }
-  return null
 }

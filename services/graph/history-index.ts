@@ -1,5 +1,5 @@
 /**
- * Finds objects by name, their history by uid and what named them as owners, in a store of its own that follows `lineage` and `history`.
+ * Finds objects by name, their history by uid, what named them as owners and what clusters are called, in a store of its own that follows `lineage` and `history`.
  *
  * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far it has come.
  */
@@ -46,12 +46,16 @@ export interface Indexed extends Named {
 export interface HistoryIndex {
   run(signal: AbortSignal): Promise<void>
   /** All objects that ever had this name in this namespace, of any kind and cluster. */
-  named(namespace: string, name: string): Promise<readonly Named[]>
-  withUid(uid: Uid): Promise<readonly Named[]>
+  named(namespace: string, name: string): Promise<readonly Indexed[]>
+  withUid(uid: Uid): Promise<readonly Indexed[]>
+  /** As the last record of one of its objects has it. */
+  clusterName(cluster: ClusterId): string | undefined
   /** Undefined when it was never seen, or is not indexed yet. */
   lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined
-  /** Uids of all that named it as an owner when last seen, gone ones included, a page at a time. */
-  dependentPages(cluster: ClusterId, owner: Uid): AsyncIterable<readonly Uid[]>
+  /** It was ever seen there, or an object that named it as an owner. */
+  isKnown(cluster: ClusterId, uid: Uid): Promise<boolean>
+  /** Uids of all that named it as an owner when last seen, gone ones included. */
+  dependents(cluster: ClusterId, owner: Uid): AsyncIterable<Uid>
   history(cluster: ClusterId, uid: Uid): Promise<readonly History[]>
   /** Entries of the log it has not read yet. */
   lagEntries(): Promise<bigint>
@@ -89,10 +93,19 @@ export function createHistoryIndex(
     const page = await pageFrom(topic, partition, known)
     if (page.next === known) return false
     const changes: StoreChange[] = []
+    const clusterNames = new Map<ClusterId, string>()
     for (const entry of page.entries) {
       if (topic === 'history') changes.push(historyChange(entry))
       else if (entry.value === null) changes.push(...(await forgetting(entry.key)))
-      else changes.push(...nameChanges(codec, entry.value))
+      else {
+        const lineage = codec.decode(entry.value) as Lineage
+        changes.push(...nameChanges(lineage))
+        clusterNames.set(lineage.cluster, lineage.clusterName)
+      }
+    }
+    for (const [cluster, name] of clusterNames) {
+      if (clusterName(cluster) === name) continue
+      changes.push([clusterNameKey(cluster), Buffer.from(name)])
     }
     changes.push([`at/${topic}/${partition}`, Buffer.from(page.next.toString())])
     await store.write(changes, { changelog: 0n, position: 0n })
@@ -155,7 +168,13 @@ export function createHistoryIndex(
     return lag
   }
 
+  function clusterName(cluster: ClusterId): string | undefined {
+    const bytes = store.get(clusterNameKey(cluster))
+    return bytes === undefined ? undefined : Buffer.from(bytes).toString()
+  }
+
   return {
+    clusterName,
     async run(signal) {
       let isKnownWhole = false
       let end: bigint | undefined
@@ -188,10 +207,14 @@ export function createHistoryIndex(
       return page.map(([, value]) => named(value))
     },
     lastOf,
-    async *dependentPages(cluster, owner) {
+    async isKnown(cluster, uid) {
+      if (lastOf(cluster, uid) !== undefined) return true
+      return (await store.page(prefixRange(dependentsPrefix(cluster, uid), 1))).length > 0
+    },
+    async *dependents(cluster, owner) {
       for (let range = prefixRange(dependentsPrefix(cluster, owner), PAGE_LIMIT); ; ) {
         const page = await store.page(range)
-        yield page.map(([key]) => decodeURIComponent(key.slice(key.lastIndexOf('/') + 1)))
+        for (const [key] of page) yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
         const last = page.at(-1)?.[0]
         if (last === undefined || page.length < PAGE_LIMIT) return
         range = { ...range, gte: `${last}\0` }
@@ -221,8 +244,7 @@ function historyChange({ key, offset, value }: Entry): StoreChange {
   return [`entry/${part(key)}/${offset.toString().padStart(19, '0')}`, value]
 }
 
-function nameChanges(codec: Codec, value: Uint8Array): StoreChange[] {
-  const lineage = codec.decode(value) as Lineage
+function nameChanges(lineage: Lineage): StoreChange[] {
   const { cluster, uid, group, kind, namespace, name, at } = lineage
   const isGone = lineage.phase === 'gone'
   const owners = [...new Set(lineage.owners.map((owner) => owner.uid))]
@@ -247,6 +269,10 @@ function keysOf({ cluster, uid, group, kind, namespace, name, owners }: Indexed)
 function identityIn(key: string): [ClusterId, Uid] {
   const [cluster = '', , uid = ''] = key.split('/').slice(-3).map(decodeURIComponent)
   return [cluster, uid]
+}
+
+function clusterNameKey(cluster: ClusterId): string {
+  return `cluster/${part(cluster)}`
 }
 
 function dependentsPrefix(cluster: ClusterId, owner: Uid): string {

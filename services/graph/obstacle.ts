@@ -3,14 +3,13 @@
  *
  * What must stay true: it is read from the verdict and the attempt that the fold keeps; it decides nothing.
  */
-import type { StateReader } from '../../core/graph.ts'
 import { kindOf, ownerOf } from '../../core/graph.ts'
 import type { Attempt, Node } from '../../core/node.ts'
 import type { ClusterId } from '../../core/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/object.ts'
 import { kindOfReference, placeOf } from '../../core/reference.ts'
 import type { HistoryIndex } from './history-index.ts'
-import type { Found } from './view.ts'
+import type { View } from './view.ts'
 
 /**
  * - `refused`: by the cluster. - `stale`: it had changed meanwhile. - `unresolvable`, `unverified`: an owner cannot be looked up, or has not been. - `held`: by the policy.
@@ -38,7 +37,7 @@ export interface Obstacle {
 }
 
 /** Null when nothing is in the way. */
-export function obstacleOf(cluster: ClusterId, { node, reader }: Found): Obstacle | null {
+export function obstacleOf(view: View, node: Node): Obstacle | null {
   const { phase, verdict, attempt, object } = node
   if (phase === 'suspect') {
     const because =
@@ -61,7 +60,7 @@ export function obstacleOf(cluster: ClusterId, { node, reader }: Found): Obstacl
     return { ...untried('held', verdict.because), since, until }
   }
   if (verdict?.type === 'verify') {
-    const lookup = lookupOf(reader, cluster, node)
+    const lookup = lookupOf(view, node)
     if (lookup === undefined) return untried('unverified', verdict.because)
     const reason = lookup.reason === '' ? verdict.because : lookup.reason
     return { ...tried('unverified', lookup), reason }
@@ -85,7 +84,7 @@ function untried(by: ObstacleBy, reason: string): Obstacle {
 }
 
 /** Of the owners that are being asked for, the lookup that was tried most. */
-function lookupOf(reader: StateReader, cluster: ClusterId, node: Node): Attempt | undefined {
+function lookupOf({ reader, cluster }: View, node: Node): Attempt | undefined {
   const attempts = node.object.ownerReferences.flatMap((reference) => {
     const place = placeOf(
       kindOf(reader, cluster, kindOfReference(reference)),

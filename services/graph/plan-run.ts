@@ -4,7 +4,7 @@
  *
  * What must stay true: what cannot be foreseen (an owner to be looked up, somebody else's finalizer) is noted and never assumed; it ends at its limit.
  *
- * Not here: what is told of it (plan.ts), the fold over overlays (rehearsal.ts).
+ * Not here: what is told of it (plan.ts), the fold over an overlay (rehearsal.ts).
  */
 import type { DeleteObject, OrphanDependent, RemoveFinalizer } from '../../core/command.ts'
 import type { Node } from '../../core/node.ts'
@@ -30,7 +30,7 @@ export class PlanRun {
   }
 
   async make(root: ObjectMeta, cascade: PropagationPolicy): Promise<void> {
-    const node = await this.#rehearsal.node(root)
+    const node = this.#rehearsal.node(root.uid)
     if (node === undefined) return
     const fate = this.#fateOf(node.object)
     if (fate !== undefined) this.#delete(fate, node.object, cascade, 'it is deleted')
@@ -44,7 +44,7 @@ export class PlanRun {
     }
     // What lost a reference is judged by those it has left.
     for (const { object, isDropped } of this.#fates.values()) {
-      const left = isDropped ? await this.#rehearsal.node(object) : undefined
+      const left = isDropped ? this.#rehearsal.node(object.uid) : undefined
       if (left !== undefined) this.#noteBlocked(left)
     }
   }
@@ -140,13 +140,10 @@ export class PlanRun {
   async #lookAtDependents(): Promise<readonly Node[]> {
     const going = new Map<Uid, Node>()
     const owners = [...this.#fates.values()].filter(({ isDeleted }) => isDeleted)
-    await this.#rehearsal.prepare(owners.map(({ object }) => object.uid))
     for (const { object } of owners) {
-      for await (const page of this.#rehearsal.dependentPages(object.uid)) {
-        for (const node of page) {
-          if (isLeaving(node)) going.set(node.object.uid, node)
-          else this.#noteBlocked(node)
-        }
+      for await (const node of this.#rehearsal.dependents(object.uid)) {
+        if (isLeaving(node)) going.set(node.object.uid, node)
+        else this.#noteBlocked(node)
         if (this.isCut) return []
       }
     }
@@ -172,16 +169,16 @@ export class PlanRun {
   async objects(cluster: string, turns: Turns): Promise<PlannedObject[]> {
     const planned: PlannedObject[] = []
     for (const fate of this.#fates.values()) {
-      planned.push(await this.#planned(cluster, fate))
+      planned.push(this.#planned(cluster, fate))
       await turns.take()
     }
     return planned
   }
 
-  async #planned(cluster: string, fate: Fate): Promise<PlannedObject> {
+  #planned(cluster: string, fate: Fate): PlannedObject {
     const { object } = fate
     const { group, kind, namespace, name, uid, resourceVersion } = object
-    const now = (await this.#rehearsal.node(object))?.object
+    const now = this.#rehearsal.node(uid)?.object
     const effect = effectOf(fate, now)
     return {
       cluster,

@@ -12,15 +12,13 @@ import { nodeOf } from '../../core/graph.ts'
 import type { ObjectMeta, PropagationPolicy } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import { policyFor } from '../../core/policy.ts'
-import { systemClock } from '../../runtime/clock.ts'
 import { folder } from '../../testing/folder.ts'
 import { CLUSTER, MONITORED, ModelCluster } from '../../testing/model-cluster.ts'
 import { shortKind } from '../../testing/notation.ts'
-import { codec, viewsElsewhere, viewsOf } from '../../testing/task-rig.ts'
+import { codec, viewOf } from '../../testing/task-rig.ts'
 import { type Action, act, life } from '../../testing/world-generator.ts'
 import { createPlanner, type Plan } from './plan.ts'
-import type { Views } from './view.ts'
-import type { LocalPartition } from './viewed-partition.ts'
+import type { LocalPartition } from './view.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 150)
 const QUIET_BEATS = 60
@@ -89,17 +87,9 @@ class Loop {
   }
 }
 
-/** The same whether all is here or nothing is. */
 async function planOf(loop: Loop, uid: string, cascade: PropagationPolicy): Promise<Plan> {
-  const partition = await loop.partition()
-  const plan = await planIn(viewsOf([partition], 1), uid, cascade)
-  deepEqual(await planIn(viewsElsewhere([partition], 1), uid, cascade), plan)
-  return plan
-}
-
-async function planIn(views: Views, uid: string, cascade: PropagationPolicy): Promise<Plan> {
-  const planner = createPlanner(views, codec, systemClock())
-  const made = await planner.plan({ cluster: CLUSTER, uid }, cascade, 1_000)
+  const view = viewOf(await loop.partition(), CLUSTER)
+  const made = await createPlanner().plan(view, uid, cascade, 1_000)
   equal(made?.partial, '')
   return made?.answer as Plan
 }

@@ -4,25 +4,23 @@
  * What must stay true: nothing is written; what cannot be foreseen (an owner to be looked up, somebody else's finalizer) is named as a blocker and
  * never assumed; a plan that was cut, or made while the graph changed, says so and has no digest.
  *
- * Not here: what each command would do (plan-run.ts), the fold over overlays (rehearsal.ts), words and tables (cli/plan.ts).
+ * Not here: what each command would do (plan-run.ts), the fold over an overlay (rehearsal.ts), words and tables (cli/plan.ts).
  */
 import { brokenBecause } from '../../core/breaker.ts'
 import { isDefinition } from '../../core/definition.ts'
 import { pausedBecause } from '../../core/directive.ts'
 import { clusterOf, policyOf } from '../../core/graph.ts'
 import { InvariantError, invariant } from '../../core/invariant.ts'
-import type { ClusterId, GroupKind, PropagationPolicy, Uid } from '../../core/object.ts'
+import type { GroupKind, PropagationPolicy, Uid } from '../../core/object.ts'
 import type { EvidenceClass } from '../../core/proof.ts'
 import { spanText } from '../../core/time-text.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Codec } from '../../ports/codec.ts'
 import { Problem } from '../../runtime/problem.ts'
 import { PlanRun } from './plan-run.ts'
 import type { Effect, PlannedObject } from './planned-object.ts'
 import { digestOf, sorted } from './planned-object.ts'
 import { Rehearsal } from './rehearsal.ts'
-import { Turns } from './turns.ts'
-import type { View, Views } from './view.ts'
+import type { Turns } from './turns.ts'
+import type { View } from './view.ts'
 
 /** Objects that a plan holds at most, some 3 KB each; then it is cut. */
 const PLAN_LIMIT = 20_000
@@ -53,69 +51,51 @@ export interface Plan {
 export interface Planner {
   /** Undefined when it is not there. */
   plan(
-    root: { readonly cluster: ClusterId; readonly uid: Uid },
+    view: View,
+    root: Uid,
     cascade: PropagationPolicy,
     limit: number,
   ): Promise<{ readonly answer: Plan; readonly partial: string } | undefined>
 }
 
-export function createPlanner(
-  views: Views,
-  codec: Codec,
-  clock: Clock,
-  planLimit: number = PLAN_LIMIT,
-): Planner {
+export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
   return {
-    async plan({ cluster, uid }, cascade, limit) {
+    async plan(view, root, cascade, limit) {
       for (let attempt = 1; ; attempt++) {
-        const view = await views.open()
-        const found = await view.read(() => view.nodeAnywhere(cluster, uid))
-        if (found === undefined && view.partial() !== '') {
+        const node = view.node(root)
+        if (node === undefined && view.partial() !== '') {
           throw new Problem(
             503,
             `nobody can say whether it is there; ask again later: ${view.partial()}`,
           )
         }
-        if (found === undefined) return undefined
-        const rehearsal = await Rehearsal.open({ view, cluster, codec, clock })
+        if (node === undefined) return undefined
+        const rehearsal = new Rehearsal(view)
         const run = new PlanRun(rehearsal, planLimit)
         let isTorn = false
-        const hasChanged = async (): Promise<boolean> =>
-          await rehearsal.hasChanged(await views.open())
         try {
-          await run.make(found.node.object, cascade)
+          await run.make(node.object, cascade)
         } catch (error) {
-          // Read while it changed, or in parts, the graph may contradict itself; otherwise it is as impossible as ever.
-          const isExplained = view.partial() !== '' || (await hasChanged())
+          // Read while it changed, the graph may contradict itself; otherwise it is as impossible as ever.
+          const isExplained = view.partial() !== '' || (await rehearsal.hasChanged())
           if (!(error instanceof InvariantError) || !isExplained) throw error
           isTorn = true
         }
-        isTorn ||= await hasChanged()
+        isTorn ||= await rehearsal.hasChanged()
         if (isTorn && attempt < ATTEMPTS) continue
-        const more = takenBesides(found.node.object)
+        const more = takenBesides(node.object)
         const doubts = [
           more,
           view.partial(),
           run.isCut ? `cut after ${planLimit} objects: there are more` : '',
           isTorn ? 'what it rests on changed while it was made: ask again' : '',
-          await view.read(() => unsynced(view, cluster)),
+          unsynced(view),
         ].filter((text) => text !== '')
-        const name = await view.read(() => view.clusterName(cluster))
-        const turns = new Turns(clock)
         const isWhole = !run.isCut && !isTorn && more === '' && view.partial() === ''
-        const holds = await view.read(() => holdsOf(view, cluster, run.evidence()))
-        return {
-          answer: await answerOf(
-            await run.objects(name, turns),
-            turns,
-            uid,
-            cascade,
-            limit,
-            isWhole,
-            holds,
-          ),
-          partial: doubts.join('; '),
-        }
+        const holds = holdsOf(view, run.evidence())
+        const planned = await run.objects(view.name, view.turns)
+        const answer = await answerOf(planned, view.turns, root, cascade, limit, isWhole, holds)
+        return { answer, partial: doubts.join('; ') }
       }
     },
   }
@@ -155,20 +135,16 @@ function countOfAll(all: readonly PlannedObject[]): PlanCount[] {
 }
 
 /** What is not seen yet is in no plan. */
-function unsynced({ readers }: View, cluster: ClusterId): string {
-  const states = readers.map((reader) => clusterOf(reader, cluster))
-  const out = Math.max(0, ...states.map((state) => (state ? state.monitored - state.synced : 0)))
-  return out === 0 ? '' : `${out} kinds of the cluster are not listed yet`
+function unsynced({ reader, cluster }: View): string {
+  const { monitored = 0, synced = 0 } = clusterOf(reader, cluster) ?? {}
+  return monitored <= synced ? '' : `${monitored - synced} kinds of the cluster are not listed yet`
 }
 
 /** What the orders and the policy of now would have wait; the plan itself is the same without them. */
 function holdsOf(
-  { readers }: View,
-  cluster: ClusterId,
+  { reader, cluster }: View,
   evidence: ReadonlyMap<EvidenceClass, number>,
 ): readonly string[] {
-  const [reader] = readers
-  if (reader === undefined) return []
   const { mode, holds: waits } = policyOf(reader).policy
   const holds: string[] = []
   if (mode === 'observe')
@@ -177,8 +153,7 @@ function holdsOf(
     holds.push('mode dry-run only asks the server: nothing that Kinfold does would happen')
   }
   const paused = pausedBecause(reader, cluster)
-  const broken = readers.map((each) => brokenBecause(each, cluster)).find((text) => text !== '')
-  holds.push(...[paused, broken ?? ''].filter((text) => text !== ''))
+  holds.push(...[paused, brokenBecause(reader, cluster)].filter((text) => text !== ''))
   const times = { E1: waits.e1Ms, E2: waits.e2Ms, E3: waits.e3Ms } as const
   for (const each of ['E1', 'E2', 'E3'] as const) {
     const count = evidence.get(each) ?? 0

@@ -3,7 +3,6 @@
  *
  * What must stay true: it reads what is committed and changes nothing; an answer that may be incomplete says so.
  */
-import type { StateReader } from '../../core/graph.ts'
 import { kindOf, ownerOf } from '../../core/graph.ts'
 import type { Attempt, Node, Verdict } from '../../core/node.ts'
 import type { OwnerReference } from '../../core/object.ts'
@@ -11,12 +10,13 @@ import type { History } from '../../core/record.ts'
 import type { Standing } from '../../core/reference.ts'
 import { standingOf } from '../../core/standing.ts'
 import type { Owner } from '../../core/state.ts'
+import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
 import type { TreeNode } from './tree.ts'
 import { Tree } from './tree.ts'
-import type { View, Views } from './view.ts'
+import type { View } from './view.ts'
 
 export interface Selector {
   /** `Pod`, `pods`, `deployments.apps`, `Deployment.v1.apps`; upper and lower case alike; empty: any. */
@@ -37,7 +37,7 @@ export interface Answer<T> {
 export interface Why {
   readonly object: Named
   readonly clusterName: string
-  /** Null when it is gone; `unknown` while its partition is nobody's. */
+  /** Null when it is gone; `unknown` while its partition is being restored. */
   readonly phase: string | null
   readonly references: readonly (OwnerReference & {
     readonly standing: Standing
@@ -60,15 +60,15 @@ export interface Match {
 }
 
 export interface Query {
+  /** Of whatever cluster: where another process has it, as the index knows it. */
   find(selector: Selector): Promise<readonly Match[]>
-  tree(root: Named, owners: boolean): Promise<Answer<TreeNode>>
-  why(object: Named): Promise<Answer<Why>>
+  tree(view: View, root: Named, owners: boolean): Promise<Answer<TreeNode>>
+  why(view: View, object: Named): Promise<Answer<Why>>
 }
 
-export function createQuery(views: Views, index: HistoryIndex): Query {
+export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
   return {
-    async find(selector) {
-      const { kind, name, namespace, cluster, uid } = selector
+    async find({ kind, name, namespace, cluster, uid }) {
       const found =
         uid === undefined
           ? [
@@ -76,45 +76,30 @@ export function createQuery(views: Views, index: HistoryIndex): Query {
               ...(namespace === '' ? [] : await index.named('', name)),
             ]
           : await index.withUid(uid)
-      const view = await views.open()
-      const matches = await view.read(() =>
-        found.map((object) => ({
-          object,
-          clusterName: view.clusterName(object.cluster),
-          isThere: view.nodeAnywhere(object.cluster, object.uid) !== undefined,
-          isKind: uid !== undefined || kind === '' || isKind(kind, object, view.readers),
-        })),
-      )
-      return matches.filter(
-        (each) =>
-          each.isKind &&
-          (cluster === undefined ||
-            each.object.cluster === cluster ||
-            each.clusterName === cluster),
-      )
+      const known = new Map((await clusters.all()).map((each) => [each.id, each]))
+      return found.flatMap((object) => {
+        const of = known.get(object.cluster)
+        const clusterName = of?.name ?? object.cluster
+        if (cluster !== undefined && cluster !== object.cluster && cluster !== clusterName)
+          return []
+        const view = of && clusters.view(of)
+        const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
+        const isAny = uid !== undefined || kind === ''
+        return isAny || isKind(kind, object, view) ? { object, clusterName, isThere } : []
+      })
     },
-    async tree(root, owners) {
-      const view = await views.open()
-      const { answer, cut } = await new Tree(view, root.cluster).grown(root, owners)
+    async tree(view, root, owners) {
+      const { answer, cut } = await new Tree(view).grown(root, owners)
       return { answer, partial: [view.partial(), cut].filter((text) => text !== '').join('; ') }
     },
-    async why(object) {
-      const view = await views.open()
+    async why(view, object) {
       const history = verdictsFirst(await index.history(object.cluster, object.uid))
-      const standing = await view.read(() => standingIn(view, object))
       const lag = await index.lagEntries()
       const behind = lag === 0n ? '' : `${lag} entries of history are not indexed yet`
-      const { node, obstacle, ...rest } = standing
-      const answer: Why = {
-        object,
-        ...rest,
-        obstacle:
-          node === undefined || obstacle === null
-            ? null
-            : await withFirstSeen(index, object.cluster, node, obstacle),
-        history,
-      }
-      return { answer, partial: [view.partial(), behind].filter((text) => text !== '').join('; ') }
+      const partial = [view.partial(), behind].filter((text) => text !== '').join('; ')
+      const { node, obstacle, ...rest } = standingIn(view, object)
+      const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
+      return { answer: { object, ...rest, obstacle: seen ?? null, history }, partial }
     },
   }
 }
@@ -124,30 +109,29 @@ function standingIn(
   view: View,
   object: Named,
 ): Omit<Why, 'object' | 'history'> & { readonly node: Node | undefined } {
-  const { cluster, uid } = object
-  const found = view.nodeAnywhere(cluster, uid)
-  const owners = view.readers.map((reader) => ownerOf(reader, cluster, uid, object))
-  const owner = owners.find((each) => each !== undefined)
-  const verdict = found?.node.verdict ?? null
-  const references = found?.node.object.ownerReferences ?? []
+  const { cluster, reader } = view
+  const node = view.node(object.uid)
+  const owner = ownerOf(reader, cluster, object.uid, object)
+  const verdict = node?.verdict ?? null
   return {
-    node: found?.node,
-    clusterName: view.clusterName(cluster),
-    phase: found?.node.phase ?? (view.partial() === '' ? null : 'unknown'),
-    references: references.map((reference) => {
-      const { standing, reason } = standingOf(
-        found?.reader ?? { get: () => undefined },
-        cluster,
-        found?.node.object as Node['object'],
-        reference,
-      )
-      return { ...reference, standing, reason }
-    }),
+    node,
+    clusterName: view.name,
+    phase: phaseOf(view, node),
+    references:
+      node?.object.ownerReferences.map((reference) => {
+        const { standing, reason } = standingOf(reader, cluster, node.object, reference)
+        return { ...reference, standing, reason }
+      }) ?? [],
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
-    attempt: found?.node.attempt ?? null,
-    obstacle: found === undefined ? null : obstacleOf(cluster, found),
+    attempt: node?.attempt ?? null,
+    obstacle: node === undefined ? null : obstacleOf(view, node),
     asOwner: owner === undefined ? null : ownerText(owner),
   }
+}
+
+/** Null when it is gone, which nobody can say of a store that is being restored. */
+function phaseOf(view: View, node: Node | undefined): string | null {
+  return node?.phase ?? (view.partial() === '' ? null : 'unknown')
 }
 
 function ownerText({ position: _, proof, ...owner }: Owner): NonNullable<Why['asOwner']> {
@@ -158,20 +142,27 @@ function ownerText({ position: _, proof, ...owner }: Owner): NonNullable<Why['as
   return { ...owner, proof: text }
 }
 
-/** `kind`, its plural, either with `.group` or `.version.group`. */
-function isKind(word: string, named: Named, readers: readonly StateReader[]): boolean {
+/**
+ * `kind`, its plural, either with `.group` or `.version.group`. Of a kind that is not known here the plural is the regular one, and the version any: the
+ * process that has the cluster looks again.
+ */
+function isKind(word: string, { group, kind }: Named, view: View | undefined): boolean {
   const asked = word.toLowerCase()
-  for (const reader of readers) {
-    const kind = kindOf(reader, named.cluster, named)
-    const names = [named.kind.toLowerCase(), ...(kind === undefined ? [] : [kind.resource])]
-    const groups = [
-      '',
-      `.${named.group}`,
-      ...(kind?.versions ?? []).map((v) => `.${v}.${named.group}`),
-    ]
-    for (const name of names) if (groups.some((group) => asked === name + group)) return true
-  }
-  return false
+  const singular = kind.toLowerCase()
+  const known = view && kindOf(view.reader, view.cluster, { group, kind })
+  const names = [singular, known?.resource ?? pluralOf(singular)]
+  const name = names.find((each) => asked === each || asked.startsWith(`${each}.`))
+  if (name === undefined) return false
+  const rest = asked.slice(name.length)
+  if (rest === '' || rest === `.${group}`) return true
+  if (known === undefined) return /^\.v\d\w*\./.test(rest) && rest.endsWith(`.${group}`)
+  return known.versions.some((version) => rest === `.${version}.${group}`)
+}
+
+/** As kubectl guesses it. */
+function pluralOf(singular: string): string {
+  if (/s$/.test(singular)) return `${singular}es`
+  return /y$/.test(singular) ? singular.replace(/y$/, 'ies') : `${singular}s`
 }
 
 /** Of one record: what was decided, before what was asked for because of it. All else stays in its order. */

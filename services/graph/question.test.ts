@@ -1,112 +1,109 @@
-/** What people ask before, while and after something goes: plan, cascade, and the graph in DOT, over one and several partitions. */
+/** What people ask before, while and after something goes: plan, cascade, what is held, and the graph in DOT. */
 import { deepEqual, equal, match, notEqual, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
-import { partitionOfObject } from '../../core/partition.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import {
+  appendAll,
+  assign,
   codec,
   contentOf,
   emptyStore,
   eventsOf,
   runTask,
-  viewsElsewhere,
-  viewsOf,
+  viewOf,
 } from '../../testing/task-rig.ts'
-import { type Cascade, type CascadeAnswer, createCascades } from './cascade.ts'
-import { createGraphDump, quote } from './graph-dump.ts'
-import type { Holdings } from './held.ts'
-import { createHoldings } from './held.ts'
+import type { Cascade, CascadeAnswer } from './cascade.ts'
+import { quote } from './graph-dump.ts'
+import {
+  type ApprovalSet,
+  approvalSetOf,
+  type HeldAnswer,
+  type HeldPlan,
+  heldIn,
+  heldOfAll,
+  heldPlanOf,
+  namedClusters,
+} from './held.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { createPlanner, type Plan } from './plan.ts'
-import type { Views } from './view.ts'
+import type { Answer } from './query.ts'
+import { createQuestions } from './questions.ts'
+import type { View } from './view.ts'
 
 interface Asked {
-  readonly views: Views
-  /** As of another process that has none of the partitions, and is answered in small parts. */
-  readonly elsewhere: Views
+  readonly view: View
   plan(uid: string, cascade: Plan['cascade'], limit?: number): Promise<Plan>
   cascade(uid: string): Promise<CascadeAnswer | undefined>
   follow(uid: string): AsyncIterable<CascadeAnswer>
   dot(...uids: string[]): Promise<string>
-  readonly holdings: Holdings
+  held(cluster?: string): Promise<Answer<HeldAnswer>>
+  heldPlan(limit: number): Promise<Answer<HeldPlan>>
+  sets(): ApprovalSet
   tell(lines: readonly string[]): Promise<void>
   contents(): Promise<unknown>
 }
 
-/** A story folded by as many partitions; what it is told later is the story gone on with. */
-async function ask(t: TestContext, story: readonly string[], partitions = 1): Promise<Asked> {
+/** A story folded; what it is told later is the story gone on with. */
+async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
   const clock = systemClock()
   // Each record at a time of its own.
   let now = 1_000_000
-  const log = new MemoryLog({ partitions, clock: { ...clock, now: () => ++now } })
-  const all = Array.from({ length: partitions }, (_, partition) => {
-    return runTask(log, emptyStore(), undefined, partition)
-  })
+  const log = new MemoryLog({ partitions: 1, clock: { ...clock, now: () => ++now } })
+  const running = runTask(log, emptyStore())
+  const { task } = running
   let told = 0
   const lines: string[] = []
   const index = createHistoryIndex(log, codec, clock, emptyStore())
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
-  /** Nothing is left to read, notes between partitions included; the end of a partition may be no record. */
-  async function isFolded(): Promise<boolean> {
-    for (const { task } of all) {
-      const { position } = task.status()
-      const options = { limit: 1, waitMs: 0 }
-      const { entries } = await log.read('events', task.partition, position, options)
-      if (entries.length > 0) return false
-    }
-    return true
-  }
   async function tell(more: readonly string[]): Promise<void> {
     lines.push(...more)
     const events = eventsOf(lines)
-    for (const event of events.slice(told)) {
-      if (event.type === 'Unreadable') continue
-      const value = codec.encode(event)
-      const home = 'object' in event && event.object !== null ? event.object.namespace : undefined
-      const targets =
-        home === undefined
-          ? Array.from({ length: partitions }, (_, p) => p)
-          : [partitionOfObject('c', home, partitions)]
-      for (const partition of targets) await log.append('events', partition, [{ key: 'k', value }])
-    }
+    for (const event of events) if ('cluster' in event) clusters.add(event.cluster)
+    clusters.delete('')
+    for (const cluster of clusters) await assign(log, cluster)
+    await appendAll(log, events.slice(told))
     told = events.length
-    while (!(await isFolded())) await new Promise(setImmediate)
+    await running.caughtUp()
     while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
   }
+  const clusters = new Set<string>()
   await tell(story)
-  const tasks = all.map(({ task }) => task)
-  const views = viewsOf(tasks, partitions)
-  const elsewhere = viewsElsewhere(tasks, partitions)
-  const cascades = createCascades(views, index, clock)
-  const planner = createPlanner(views, codec, clock)
-  const holdings = createHoldings(views)
-  const dump = createGraphDump(views, codec, clock)
+  const graph = { tasks: [task], owners: () => new Map<number, string>() }
+  const asked = createQuestions({ log, codec, clock, graph, index })
   t.after(async () => {
     stop.abort()
     await indexing
-    for (const each of all) await each[Symbol.asyncDispose]()
+    await running[Symbol.asyncDispose]()
   })
   const named = (uid: string) => {
     const found = index.lastOf('c', uid)
     if (found === undefined) throw new Error(`${uid} was never seen`)
     return found
   }
+  const viewsOf = async (): Promise<readonly View[]> =>
+    (await asked.clusters.all()).map(({ id }) => viewOf(task, id))
+  const view = viewOf(task)
   return {
-    views,
-    elsewhere,
-    holdings,
+    view,
     tell,
     plan: async (uid, cascade, limit = 100) => {
-      const made = await planner.plan({ cluster: 'c', uid }, cascade, limit)
+      const made = await asked.planner.plan(view, uid, cascade, limit)
       equal(made?.partial, '')
       return made?.answer as Plan
     },
-    cascade: async (uid) => await cascades.cascade(named(uid)),
-    follow: (uid) => cascades.follow(named(uid), stop.signal),
-    dot: async (...uids) => (await Array.fromAsync(dump.dot(uids))).join(''),
-    contents: async () => await Promise.all(all.map(({ task }) => contentOf(task.store))),
+    cascade: async (uid) => await asked.cascades.cascade(view, named(uid)),
+    follow: (uid) => asked.cascades.follow(view, named(uid), stop.signal),
+    dot: async (...uids) => (await Array.fromAsync(asked.dump.dot(await viewsOf(), uids))).join(''),
+    held: async (cluster) => {
+      const known = namedClusters(await asked.clusters.all(), cluster)
+      const views = known.map(({ id }) => viewOf(task, id))
+      return heldOfAll([await heldIn(views, asked.clusters.readers())], known)
+    },
+    heldPlan: async (limit) => await heldPlanOf(view, 'test', limit),
+    sets: () => approvalSetOf(view),
+    contents: async () => await contentOf(task.store),
   }
 }
 
@@ -169,8 +166,7 @@ test('a plan that is cut says so and has no digest', async (t) => {
   const asked = await ask(t, ['put rs/a', 'many 50 pod/p# <- rs/a'])
   const listed = await asked.plan('rs-a', 'Background', 10)
   deepEqual([listed.total, listed.objects.length], [51, 10])
-  const small = createPlanner(asked.views, codec, systemClock(), 20)
-  const cut = await small.plan({ cluster: 'c', uid: 'rs-a' }, 'Background', 10)
+  const cut = await createPlanner(20).plan(asked.view, 'rs-a', 'Background', 10)
   equal(cut?.partial, 'cut after 20 objects: there are more')
   equal(cut?.answer.digest, null)
 })
@@ -213,44 +209,6 @@ test('a plan counts what would have to wait', async (t) => {
   const plan = await asked.plan('rs-a', 'Background')
   deepEqual(effects(plan), ['pod-p goes', 'rs-a goes'])
   deepEqual(plan.holds, ['1 that rest on evidence E3 would wait for 1h'])
-})
-
-for (const cascade of ['Background', 'Foreground', 'Orphan'] as const) {
-  test(`a plan with ${cascade} over several partitions is that over one`, async (t) => {
-    const story = [
-      'put node/n',
-      'put pv/v <- node/n!',
-      ...['a', 'b', 'c', 'd', 'e'].flatMap((ns) => [
-        `put cm/${ns} in ${ns} <- node/n!`,
-        `put pod/${ns} in ${ns} <- cm/${ns}!, pv/v`,
-      ]),
-    ]
-    const one = await (await ask(t, story, 1)).plan('node-n', cascade)
-    const several = await (await ask(t, story, 4)).plan('node-n', cascade)
-    deepEqual(effects(several), effects(one))
-    equal(several.digest, one.digest)
-    equal(one.total, cascade === 'Orphan' ? 7 : 12)
-  })
-}
-
-test('answers are the same where everything is elsewhere and comes in small parts', async (t) => {
-  const story = [
-    'put node/n',
-    ...['a', 'b', 'c'].map((ns) => `many 20 pod/${ns}# in ${ns} <- node/n`),
-  ]
-  const asked = await ask(t, story, 2)
-  const answersOf = async (views: Views): Promise<readonly unknown[]> => {
-    const view = await views.open()
-    const uids = (await Array.fromAsync(view.dependentPages('c', 'node-n'))).flat()
-    const clock = systemClock()
-    const planner = createPlanner(views, codec, clock)
-    const plan = await planner.plan({ cluster: 'c', uid: 'node-n' }, 'Background', 100)
-    const dump = createGraphDump(views, codec, clock)
-    return [uids, plan, (await Array.fromAsync(dump.dot([]))).join('')]
-  }
-  const here = await answersOf(asked.views)
-  equal((here[0] as string[]).length, 60)
-  deepEqual(await answersOf(asked.elsewhere), here)
 })
 
 function standing({ done, remaining, progress, isOver }: Cascade): unknown {
@@ -371,7 +329,7 @@ test('the graph of a component has its vertices, then its edges, both ways', asy
 })
 
 test('a missing owner is one vertex under its own uid, however many name it', async (t) => {
-  const asked = await ask(t, ['put pod/a <- job/gone', 'put pod/b <- job/gone'], 2)
+  const asked = await ask(t, ['put pod/a <- job/gone', 'put pod/b <- job/gone'])
   const dot = await asked.dot()
   equal(dot.split('  "job-gone" [').length, 2)
   match(dot, /"job-gone" \[[^\]]*missing="true"/)
@@ -410,42 +368,33 @@ const RESTORED = [
   'relist pod',
 ]
 
-for (const partitions of [1, 3]) {
-  test(`what is held is told by what holds it, and has a digest where it waits for approval, over ${partitions}`, async (t) => {
-    const asked = await ask(t, RESTORED, partitions)
-    for (const holdings of [asked.holdings, createHoldings(asked.elsewhere)]) {
-      const { answer, partial } = await holdings.held('test')
-      equal(partial, '')
-      equal(answer.total, 5)
-      deepEqual(
-        answer.counts.map(({ by, evidence, kind, namespace, count }) => {
-          return [by, evidence, kind, namespace, count]
-        }),
-        [
-          ['approval', 'E4', 'Pod', 'a', 3],
-          ['approval', 'E4', 'Pod', 'b', 2],
-        ],
-      )
-    }
-    const plan = await asked.holdings.plan(undefined, 2)
-    deepEqual([plan.answer.total, plan.answer.objects.length], [5, 2])
-    const sets = await asked.holdings.sets('c')
-    equal(sets.digest, plan.answer.digest)
-    equal(
-      sets.listed.reduce((sum, { count }) => sum + count, 0),
-      5,
-    )
-    await asked.tell(['put pod/b in b <- rs/api [h.io/x]'])
-    const other = await asked.holdings.sets('c')
-    notEqual(other.digest, sets.digest)
-    await rejects(asked.holdings.held('nowhere'), /no cluster nowhere was ever seen; there is test/)
-  })
-}
+test('what is held is told by what holds it, and has a digest where it waits for approval', async (t) => {
+  const asked = await ask(t, RESTORED)
+  const { answer, partial } = await asked.held('test')
+  equal(partial, '')
+  equal(answer.total, 5)
+  deepEqual(
+    answer.counts.map(({ by, evidence, kind, namespace, count }) => {
+      return [by, evidence, kind, namespace, count]
+    }),
+    [
+      ['approval', 'E4', 'Pod', 'a', 3],
+      ['approval', 'E4', 'Pod', 'b', 2],
+    ],
+  )
+  const plan = await asked.heldPlan(2)
+  deepEqual([plan.answer.total, plan.answer.objects.length], [5, 2])
+  const { digest, set } = asked.sets()
+  deepEqual([digest, set.count], [plan.answer.digest, 5])
+  await asked.tell(['put pod/b in b <- rs/api [h.io/x]'])
+  notEqual(asked.sets().digest, digest)
+  await rejects(asked.held('nowhere'), /no cluster nowhere was ever seen; there is test/)
+})
 
 test('of two clusters with one name each is told with its id, also where it says what ends an order', async (t) => {
   const other = ['cluster d', 'put rs/b', 'put pod/q <- rs/b', 'pause', 'delete rs/b', 'breaker x']
   const asked = await ask(t, ['put rs/a', 'put pod/p <- rs/a', ...other])
-  const { answer } = await asked.holdings.held('test')
+  const { answer } = await asked.held('test')
   const called = { cluster: 'test (d)', scope: 'd' }
   deepEqual(
     [...answer.pauses, ...answer.breakers].map(({ cluster, scope }) => ({ cluster, scope })),
@@ -455,46 +404,41 @@ test('of two clusters with one name each is told with its id, also where it says
     answer.counts.map(({ cluster, by }) => [cluster, by]),
     [['test (d)', 'pause']],
   )
-  await rejects(asked.holdings.held('x'), /there is test \(c\), test \(d\)/)
+  await rejects(asked.held('x'), /there is test \(c\), test \(d\)/)
 })
 
 test('what waits for its time says which, and for its budget too', async (t) => {
   const story = ['budgets 0 0 0', 'put rs/a', 'put pod/p <- rs/a', 'delete rs/a']
   const asked = await ask(t, story)
-  const [waits] = (await asked.holdings.held(undefined)).answer.counts
+  const [waits] = (await asked.held()).answer.counts
   deepEqual([waits?.by, (waits?.until ?? 0) - (waits?.since ?? 0)], ['hold', 30_000])
 })
 
 test('what a dry run was accepted of is held by the mode, until that is another', async (t) => {
   const story = ['policy dry-run parity', 'put rs/web', 'many 2 pod/a# <- rs/web', 'delete rs/web']
   const asked = await ask(t, [...story, 'settle pod/a0 would-go', 'settle pod/a1 blocked'])
-  const { answer } = await asked.holdings.held(undefined)
+  const { answer } = await asked.held()
   deepEqual(
     answer.counts.map(({ by, evidence, count, because }) => [by, evidence, count, because]),
     [['mode', 'E1', 1, 'ReplicaSet "web" is gone']],
   )
   await asked.tell(['policy enforce parity'])
-  equal((await asked.holdings.held(undefined)).answer.total, 0)
+  equal((await asked.held()).answer.total, 0)
 })
 
-for (const partitions of [1, 3]) {
-  test(`orders that stand are told with who gave them, over ${partitions}`, async (t) => {
-    const orders = ['pause all', 'pause', 'protect kind/Pod all', 'protect namespace/a']
-    const asked = await ask(t, [...RESTORED, ...orders], partitions)
-    const whole = createHoldings(asked.elsewhere)
-    const ann = { who: 'ann', why: 'test' }
-    const everywhere = { cluster: '', scope: '', subject: 'kind/Pod', ...ann }
-    const here = { cluster: 'test', scope: 'test' }
-    for (const holdings of [asked.holdings, whole]) {
-      const { answer } = await holdings.held('test')
-      deepEqual(answer.pauses, [
-        { cluster: '', scope: '', ...ann },
-        { ...here, ...ann },
-      ])
-      deepEqual(answer.protections, [everywhere, { ...here, subject: 'namespace/a', ...ann }])
-    }
-    await asked.tell(['resume all', 'unprotect namespace/a'])
-    const { answer } = await asked.holdings.held(undefined)
-    deepEqual([answer.pauses, answer.protections], [[{ ...here, ...ann }], [everywhere]])
-  })
-}
+test('orders that stand are told with who gave them', async (t) => {
+  const orders = ['pause all', 'pause', 'protect kind/Pod all', 'protect namespace/a']
+  const asked = await ask(t, [...RESTORED, ...orders])
+  const ann = { who: 'ann', why: 'test' }
+  const everywhere = { cluster: '', scope: '', subject: 'kind/Pod', ...ann }
+  const here = { cluster: 'test', scope: 'test' }
+  const { answer } = await asked.held('test')
+  deepEqual(answer.pauses, [
+    { cluster: '', scope: '', ...ann },
+    { ...here, ...ann },
+  ])
+  deepEqual(answer.protections, [everywhere, { ...here, subject: 'namespace/a', ...ann }])
+  await asked.tell(['resume all', 'unprotect namespace/a'])
+  const later = (await asked.held()).answer
+  deepEqual([later.pauses, later.protections], [[{ ...here, ...ann }], [everywhere]])
+})

@@ -3,7 +3,7 @@
  *
  * What must stay true: they change nothing; what costs much is asked one at a time, and more than a few who wait are told to come again.
  *
- * Not here: health, streams of records, listening (http.ts), the answers themselves.
+ * Not here: health, streams of records, listening (http.ts), who has the cluster (forward.ts), the answers themselves.
  */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -11,19 +11,26 @@ import type { PropagationPolicy } from '../../core/object.ts'
 import { Problem } from '../../runtime/problem.ts'
 import type { Access } from './access.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
-import type { GraphDump } from './graph-dump.ts'
-import type { Holdings } from './held.ts'
+import { askedOf, type Chosen, choose, clusterOf, selector } from './choice.ts'
+import type { Clusters } from './clusters.ts'
+import type { Forwarding } from './forward.ts'
+import { closedOf } from './forward.ts'
+import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
+import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
+import { heldIn, heldOfAll, heldPlanOf, namedClusters, type OwnHeld } from './held.ts'
 import type { Named } from './history-index.ts'
 import type { Planner } from './plan.ts'
-import type { Match, Query, Selector } from './query.ts'
+import type { Match, Query } from './query.ts'
+import type { View } from './view.ts'
 
 export interface QuestionParts {
   readonly access: Access
+  readonly clusters: Clusters
+  readonly forwarding: Forwarding
   readonly query: Query
   readonly planner: Planner
   readonly cascades: Cascades
   readonly dump: GraphDump
-  readonly holdings: Holdings
 }
 
 /** Plans that wait for the one being made: each holds an overlay while it is. */
@@ -31,11 +38,6 @@ const MOST_WAITING = 4
 /** Objects that a plan lists, unless it is asked for another number, and at most. */
 const PLAN_LISTED = 500
 const PLAN_LISTED_MOST = 20_000
-
-interface Chosen {
-  readonly object: Named
-  readonly others: readonly Match[]
-}
 
 /** What else has the name that was asked for, or had it, the latest first. */
 export type Others = readonly {
@@ -57,26 +59,16 @@ function byTime({ object: a }: Match, { object: b }: Match): number {
   return b.at - a.at || (a.uid < b.uid ? -1 : 1)
 }
 
-type Asked = Record<string, string | undefined>
-
-/** Words of a query, each given once: a parser makes a list of those that are given more often. */
-export function askedOf({ query }: FastifyRequest): Asked {
-  const asked = query as Record<string, unknown>
-  const twice = Object.keys(asked).find((key) => typeof asked[key] !== 'string')
-  if (twice === undefined) return asked as Asked
-  throw new Problem(400, `${twice} is given more than once; ask with one`)
-}
+/** Answers with the one object that is meant, from the store that has its cluster. */
+type About = <T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: (view: View, chosen: Chosen) => Promise<T>,
+) => Promise<T | FastifyReply>
 
 export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
-  const { query, cascades, access } = parts
-  const allowed = async (request: FastifyRequest): Promise<Chosen> => {
-    const chosen = await choose(query, selector(askedOf(request))).catch(async (error) => {
-      await access.graph(request)
-      throw error
-    })
-    await access.object(request, chosen.object)
-    return chosen
-  }
+  const { query, access } = parts
+  const about = aboutOne(parts)
   /** Of the latest, those that who asks may get. */
   const shownOthers = async (request: FastifyRequest, { others }: Chosen): Promise<Others> => {
     const latest = [...others].sort(byTime).slice(0, OTHERS_SHOWN)
@@ -88,55 +80,127 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       return { cluster, clusterName, uid, isThere, at }
     })
   }
-  server.get('/v1/tree', async (request) => {
-    const asked = askedOf(request)
-    const { object: root } = await allowed(request)
-    const { answer, ...rest } = await query.tree(root, asked['owners'] === 'true')
-    return json({ answer: await access.shown(request, root.cluster, answer), ...rest })
+  server.get('/v1/tree', async (request, reply) => {
+    const isUp = askedOf(request)['owners'] === 'true'
+    return await about(request, reply, async (view, { object: root }) => {
+      await access.object(request, root)
+      const { answer, ...rest } = await query.tree(view, root, isUp)
+      return json({ answer: await access.shown(request, root.cluster, answer), ...rest })
+    })
   })
-  server.get('/v1/why', async (request) => {
-    const chosen = await allowed(request)
-    const answer = await query.why(chosen.object)
-    return json({ ...answer, others: await shownOthers(request, chosen) })
+  server.get('/v1/why', async (request, reply) => {
+    return await about(request, reply, async (view, chosen) => {
+      await access.object(request, chosen.object)
+      const answer = await query.why(view, chosen.object)
+      return json({ ...answer, others: await shownOthers(request, chosen) })
+    })
   })
+  addCascade(server, parts, about)
+  addPlans(server, parts, about)
+}
+
+function aboutOne({ query, access, forwarding }: QuestionParts): About {
+  return async (request, reply, answer) => {
+    const asked = selector(askedOf(request))
+    try {
+      const cluster = clusterMarked(request) ?? (await clusterOf(query, asked))
+      return await forwarding.answered(request, reply, cluster, async (view) => {
+        return await answer(view, await choose(query, asked, view.cluster))
+      })
+    } catch (error) {
+      // Who may not see the graph learns nothing of what is there, or not.
+      await access.graph(request)
+      throw error
+    }
+  }
+}
+
+function addCascade(server: FastifyInstance, { cascades }: QuestionParts, about: About): void {
   server.get('/v1/cascade', async (request, reply) => {
-    const asked = askedOf(request)
-    const root = await one(query, selector(asked))
-    if (asked['follow'] === 'true') return await follow(request, reply, cascades, root)
-    const answer = await cascades.cascade(root)
-    return answer === undefined ? notGoing(root) : json(answer)
-  })
-  const oneAtATime = queue(MOST_WAITING)
-  server.get('/v1/held', async (request) => {
-    const { cluster } = askedOf(request)
-    return json(await oneAtATime(() => parts.holdings.held(cluster)))
-  })
-  server.get('/v1/plan/held', async (request) => {
-    const { cluster, limit } = askedOf(request)
-    return json(await oneAtATime(() => parts.holdings.plan(cluster, limitOf(limit))))
-  })
-  server.get('/v1/plan', async (request) => {
-    const asked = askedOf(request)
-    const root = await one(query, selector(asked))
-    const cascade = cascadeOf(asked['cascade'])
-    const limit = limitOf(asked['limit'])
-    const made = await oneAtATime(() => parts.planner.plan(root, cascade, limit))
-    if (made !== undefined) return json(made)
-    throw new Problem(
-      409,
-      `${root.kind}/${root.name} is gone already; "kinfold cascade" says how what hung on it stands`,
-    )
+    const isFollowed = askedOf(request)['follow'] === 'true'
+    return await about(request, reply, async (view, { object: root }) => {
+      if (isFollowed) return await follow(reply, cascades, view, root)
+      const answer = await cascades.cascade(view, root)
+      return answer === undefined ? notGoing(root) : json(answer)
+    })
   })
 }
 
-export function addGraphDump(server: FastifyInstance, { dump }: QuestionParts): void {
+function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): void {
+  const { clusters, forwarding, planner } = parts
+  // Only what is computed here waits for its turn: two processes that wait for each other's would wait for ever.
+  const oneAtATime = queue(MOST_WAITING)
+  server.get('/v1/held', async (request, reply) => {
+    const own = async (views: readonly View[]): Promise<OwnHeld> =>
+      await oneAtATime(() => heldIn(views, clusters.readers()))
+    const mine = await forwarding.ownOf(request, reply)
+    if (mine !== undefined) return json(await own(mine))
+    const asked = namedClusters(await clusters.all(), askedOf(request)['cluster'])
+    const read = async (answer: Answer): Promise<OwnHeld> => (await readJson(answer)) as OwnHeld
+    const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
+    // Orders are known to every partition, also where there is no cluster yet.
+    const here = await heldIn([], clusters.readers())
+    const held = heldOfAll([here, ...all.map(({ answer }) => answer)], asked)
+    return json({
+      ...held,
+      partial: [partial, held.partial].filter((text) => text !== '').join('; '),
+    })
+  })
+  server.get('/v1/plan/held', async (request, reply) => {
+    const { cluster: named, limit: listed } = askedOf(request)
+    const limit = limitOf(listed)
+    const [only, second] = namedClusters(await clusters.all(), clusterMarked(request) ?? named)
+    if (only === undefined) throw new Problem(404, 'no cluster was ever seen')
+    if (second !== undefined) {
+      const names = namedClusters(await clusters.all(), named).map(({ cluster }) => cluster)
+      throw new Problem(400, `say which cluster with --cluster: ${names.join(', ')}`)
+    }
+    return await forwarding.answered(request, reply, only.id, async (view) =>
+      json(await oneAtATime(() => heldPlanOf(view, only.cluster, limit))),
+    )
+  })
+  server.get('/v1/plan', async (request, reply) => {
+    const asked = askedOf(request)
+    const cascade = cascadeOf(asked['cascade'])
+    const limit = limitOf(asked['limit'])
+    return await about(request, reply, async (view, { object: { uid, kind, name } }) => {
+      const made = await oneAtATime(() => planner.plan(view, uid, cascade, limit))
+      if (made !== undefined) return json(made)
+      throw new Problem(
+        409,
+        `${kind}/${name} is gone already; "kinfold cascade" says how what hung on it stands`,
+      )
+    })
+  })
+}
+
+type Parts = AsyncIterable<string | Uint8Array>
+
+export function addGraphDump(
+  server: FastifyInstance,
+  { clusters, dump, forwarding }: QuestionParts,
+): void {
   server.get('/debug/graph', async (request, reply) => {
     const { uid } = request.query as { uid?: string | string[] }
     const uids = uid === undefined ? [] : [uid].flat()
+    const own = async (views: readonly View[]): Promise<Parts> => dump.dot(views, uids)
+    const dot = async (): Promise<Parts> => {
+      const mine = await forwarding.ownOf(request, reply)
+      if (mine !== undefined) return await own(mine)
+      const asked = await clusters.all()
+      const read = async (answer: Answer) => readStream(answer)
+      const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
+      const [first, ...others] = all.map(({ answer }) => answer)
+      if (others.length === 0 && partial === '') return first ?? (await own([]))
+      return joinedDot(
+        all.map(({ answer }) => answer),
+        partial,
+      )
+    }
     return reply
-      .header('content-type', 'text/vnd.graphviz')
+      .header('content-type', DOT)
       .header('x-content-type-options', 'nosniff')
-      .send(Readable.from(dump.dot(uids)))
+      .send(Readable.from(await dot()))
   })
 }
 
@@ -147,20 +211,19 @@ function notGoing({ kind, name }: Named): never {
   )
 }
 
-/** An answer a line, whenever it is another. */
+/** An answer a line, whenever it is another. Where the cluster moves meanwhile it breaks off. */
 async function follow(
-  request: FastifyRequest,
   reply: FastifyReply,
   cascades: Cascades,
+  view: View,
   root: Named,
 ): Promise<FastifyReply> {
-  const closed = new AbortController()
-  request.raw.on('close', () => closed.abort())
-  if (!(await cascades.begins(root, closed.signal))) notGoing(root)
+  const closed = closedOf(reply)
+  if (!(await cascades.begins(view, root, closed))) notGoing(root)
   const lines = async function* (answers: AsyncIterable<CascadeAnswer>): AsyncIterable<string> {
     for await (const answer of answers) yield `${JSON.stringify(answer, plain)}\n`
   }
-  const stream = Readable.from(lines(cascades.follow(root, closed.signal)))
+  const stream = Readable.from(lines(cascades.follow(view, root, closed)))
   return reply.type('application/x-ndjson').send(stream)
 }
 
@@ -198,73 +261,6 @@ function queue(most: number): <T>(work: () => Promise<T>) => Promise<T> {
       waiting -= 1
     }
   }
-}
-
-/** What is there now, if anything is; else what was there last. */
-async function one(query: Query, asked: Selector): Promise<Named> {
-  return (await choose(query, asked)).object
-}
-
-/** The same, and what else has that name or had it once: in another cluster, or before it was made anew. */
-async function choose(query: Query, asked: Selector): Promise<Chosen> {
-  const found = await all(query, asked)
-  const there = found.filter(({ isThere }) => isThere)
-  const newest = found.reduce((a, b) => (b.object.at > a.object.at ? b : a))
-  const [first = newest, second] = there
-  if (second === undefined) {
-    return { object: first.object, others: found.filter((each) => each !== first) }
-  }
-  // One cluster that took another's place may have its name, too.
-  const clusters = there.map(({ clusterName, object: { cluster, kind, group } }) => {
-    return `${clusterName} (${cluster}) ${group === '' ? kind : `${kind}.${group}`}`
-  })
-  throw new Problem(
-    409,
-    `${describe(asked)} is ambiguous (${clusters.join(', ')}): say which with --cluster, or kind.group/name`,
-  )
-}
-
-async function all(query: Query, asked: Selector): Promise<readonly [Match, ...Match[]]> {
-  const [first, ...others] = await query.find(asked)
-  if (first !== undefined) return [first, ...others]
-  const where = asked.cluster === undefined ? '' : ` in cluster ${asked.cluster}`
-  throw new Problem(404, `no ${describe(asked)} was ever seen${where}${await hint(query, asked)}`)
-}
-
-/** What is nearest to it: the same in another cluster, then another kind of that name. */
-async function hint(query: Query, asked: Selector): Promise<string> {
-  const elsewhere = await query.find({ ...asked, cluster: undefined })
-  if (elsewhere.length > 0) return `; there is one in ${listed(elsewhere, clusterOf)}`
-  if (asked.uid !== undefined) return ''
-  const alike = await query.find({ ...asked, kind: '' })
-  if (alike.length > 0) return `; of that name there is ${listed(alike, kindOf)}`
-  return '; --namespace names another'
-}
-
-function listed(matches: readonly Match[], word: (match: Match) => string): string {
-  return [...new Set(matches.map(word))].join(', ')
-}
-
-function clusterOf({ clusterName }: Match): string {
-  return clusterName
-}
-
-function kindOf({ object: { group, kind, name } }: Match): string {
-  return `${group === '' ? kind : `${kind}.${group}`}/${name}`
-}
-
-function describe({ kind, name, namespace, uid }: Selector): string {
-  return uid === undefined
-    ? `${kind}/${name} in namespace ${namespace || 'none'}`
-    : `object with uid ${uid}`
-}
-
-function selector(asked: Record<string, string | undefined>): Selector {
-  const { kind, name, namespace, cluster, uid } = asked
-  if (uid === undefined && (!kind || name === undefined)) {
-    throw new Problem(400, 'ask with kind and name, or with uid')
-  }
-  return { kind: kind ?? '', name: name ?? '', namespace: namespace ?? 'default', cluster, uid }
 }
 
 function json(answer: unknown): unknown {

@@ -9,6 +9,7 @@ import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { openSqliteLog } from '../../adapters/sqlite/log.ts'
 import type { Event } from '../../core/event.ts'
+import { EMPTY_SET } from '../../core/hash.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Log, LogError, type Produced, type Topic } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
@@ -162,7 +163,7 @@ const sqlite = rigOn(async (t, clock) => {
 
 /** Events that change nothing. */
 function idle(count: number): Event[] {
-  const about = { cluster: '', subject: '', digest: null, listed: [], isProven: false }
+  const about = { cluster: '', subject: '', digest: null, listed: EMPTY_SET, isProven: false }
   const rest = { verb: 'none', ...about, who: 'test', why: '' }
   return Array.from({ length: count }, () => ({ type: 'Directive', ...rest }))
 }

@@ -258,7 +258,7 @@ function blockedOf({ objects, tried, examples }: Blocking): BlockedCount {
   return { ...sum, objects, example }
 }
 
-export function bothBlocked(a: BlockedCount, b: BlockedCount): BlockedCount {
+function bothBlocked(a: BlockedCount, b: BlockedCount): BlockedCount {
   return {
     objects: a.objects + b.objects,
     since: least(a.since, b.since),

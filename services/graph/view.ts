@@ -1,228 +1,108 @@
 /**
- * What is committed, over all partitions, for one question: nodes, owners, edges, and how complete the view is.
+ * What is committed of one cluster, for one question: its nodes, owners and edges in the one store that has them.
  *
- * What must stay true: it reads and changes nothing; partitions go on changing while a question is answered, so each read stands for its moment. What
- * is read of partitions elsewhere is read in pieces that have no effect of their own: a piece is run to learn what it needs, and again once
- * that was fetched, until nothing is missing. Pieces are small, and others get their turn between two.
+ * What must stay true: it reads and changes nothing. The store goes on changing while a long question is answered, so each read is of its moment; a
+ * store that is closed meanwhile throws, and is never read as empty.
  *
- * Not here: where a partition is (viewed-partition.ts).
+ * Not here: which process has the cluster (clusters.ts, forward.ts).
  */
 import type { StateReader } from '../../core/graph.ts'
-import { clusterOf, countOf } from '../../core/graph.ts'
-import { invariant } from '../../core/invariant.ts'
-import { countKey, edgesPrefix, lastPart, nodeKey } from '../../core/key.ts'
+import { clusterOf, countOf, nodeOf } from '../../core/graph.ts'
+import { edgesPrefix, lastPart } from '../../core/key.ts'
 import type { Node } from '../../core/node.ts'
 import type { ClusterId, Uid } from '../../core/object.ts'
 import type { StateValue } from '../../core/state.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Store } from '../../ports/store.ts'
-import { prefixRange } from '../../ports/store.ts'
+import type { KeyRange, Store, StoreEntry } from '../../ports/store.ts'
+import { prefixRange, StoreError } from '../../ports/store.ts'
+import type { Task } from './task.ts'
 import { Turns } from './turns.ts'
-import type { ViewedPartitionParts } from './viewed-partition.ts'
-import { ViewedPartition } from './viewed-partition.ts'
 
-/** More than anybody watches. */
-const MOST_CLUSTERS = 500
-/** Edges read at once. */
-const PAGE_EDGES = 500
-/** Objects that one piece of reading looks at: about a millisecond's. */
-export const PIECE_OBJECTS = 50
-/** Each time a piece is run it gets at least one step further; none has as many. */
-const MOST_ROUNDS = 1_000
+/** Keys read at once. */
+export const PAGE_KEYS = 500
 
-export interface Found {
-  readonly node: Node
-  readonly reader: StateReader
-}
+/** Of a task, what a question needs. */
+export type LocalPartition = Pick<Task, 'partition' | 'store' | 'status' | 'counts'>
 
-export interface Views {
-  open(): Promise<View>
-}
+/** Undefined when this process does not have the partition. */
+export type Here = (partition: number) => LocalPartition | undefined
 
-export interface ViewParts extends ViewedPartitionParts {
+export interface ViewParts {
+  readonly cluster: ClusterId
+  readonly partition: LocalPartition
+  /** Of all processes together. */
+  readonly partitions: number
   readonly codec: Codec
-}
-
-export function createViews(parts: ViewParts): Views {
-  return {
-    async open() {
-      const view = new View(parts)
-      await Promise.all(view.partitions.map((partition) => partition.greet()))
-      return view
-    },
-  }
+  readonly clock: Clock
 }
 
 export class View {
-  /** All there are, in order. */
-  readonly partitions: readonly ViewedPartition[]
-  readonly readers: readonly StateReader[]
-  readonly #codec: Codec
-  readonly #turns: Turns
-  /** What the piece that is run just now would have to know; undefined between pieces. */
-  #missed: Map<ViewedPartition, Set<string>> | undefined
+  readonly cluster: ClusterId
+  readonly partition: LocalPartition
+  readonly codec: Codec
+  readonly reader: StateReader
+  /** To be taken between any two objects that are read. */
+  readonly turns: Turns
+  readonly #partitions: number
 
-  constructor({ codec, ...parts }: ViewParts) {
-    this.#codec = codec
-    this.#turns = new Turns(parts.clock)
-    this.partitions = Array.from(
-      { length: parts.partitions },
-      (_, partition) => new ViewedPartition(partition, parts),
-    )
-    this.readers = this.partitions.map((partition) => ({
-      get: (key) => {
-        const bytes = this.bytesOf(partition, key)
-        return bytes == null ? undefined : (codec.decode(bytes) as StateValue)
-      },
-    }))
+  constructor({ cluster, partition, partitions, codec, clock }: ViewParts) {
+    this.cluster = cluster
+    this.partition = partition
+    this.codec = codec
+    this.reader = readerOf(partition.store, codec)
+    this.turns = new Turns(clock)
+    this.#partitions = partitions
   }
 
-  /** Within a piece: undefined where it has to be fetched first, which is noted; null where nothing is. */
-  bytesOf(partition: ViewedPartition, key: string): Uint8Array | null | undefined {
-    const bytes = partition.known(key)
-    if (bytes === undefined) this.#miss(partition, key)
-    return bytes
+  get name(): string {
+    return clusterOf(this.reader, this.cluster)?.name ?? this.cluster
   }
 
-  #miss(partition: ViewedPartition, key: string): void {
-    invariant(this.#missed !== undefined, 'a partition elsewhere is read outside of a piece')
-    const keys = this.#missed.get(partition) ?? new Set()
-    this.#missed.set(partition, keys.add(key))
+  node(uid: Uid): Node | undefined {
+    return nodeOf(this.reader, this.cluster, uid)
   }
 
-  /** What the piece answers once all is known that it reads. It is run as often as that takes. */
-  async read<T>(piece: () => T): Promise<T> {
-    await this.#turns.take()
-    for (let round = 0; round < MOST_ROUNDS; round++) {
-      const tried = this.#try(piece)
-      if ('value' in tried) return tried.value
-      await tried.fetched
-    }
-    invariant(false, 'a piece that never knows enough')
+  /** Whether any object references it as an owner, at whatever coordinates. */
+  hasDependents(uid: Uid): boolean {
+    return countOf(this.reader, this.cluster, uid) !== undefined
   }
 
-  /** Runs a piece once; undefined when something was missing. That is there for the next time. */
-  async attempt<T extends object>(piece: () => T): Promise<T | undefined> {
-    await this.#turns.take()
-    const tried = this.#try(piece)
-    if ('value' in tried) return tried.value
-    await tried.fetched
-    return undefined
+  /** Uids of the objects that reference it as an owner, at whatever coordinates; one that does so twice may come twice. */
+  async *dependents(uid: Uid): AsyncIterable<Uid> {
+    if (!this.hasDependents(uid)) return
+    for await (const [key] of this.entries(edgesPrefix(this.cluster, uid))) yield lastPart(key)
   }
 
-  #try<T>(piece: () => T): { readonly value: T } | { readonly fetched: Promise<unknown> } {
-    const missed = new Map<ViewedPartition, Set<string>>()
-    this.#missed = missed
-    try {
-      const value = piece()
-      if (missed.size === 0) return { value }
-    } catch (error) {
-      // With something missing it may run into what cannot be.
-      if (missed.size === 0) throw error
-    } finally {
-      this.#missed = undefined
-    }
-    return { fetched: Promise.all([...missed].map(([each, keys]) => each.fetch(keys))) }
-  }
-
-  /** In a piece. */
-  nodeAnywhere(cluster: ClusterId, uid: Uid): Found | undefined {
-    const key = nodeKey(cluster, uid)
-    const unknown: ViewedPartition[] = []
-    for (const [index, partition] of this.partitions.entries()) {
-      const bytes = partition.known(key)
-      const reader = this.readers[index]
-      if (bytes === undefined) unknown.push(partition)
-      else if (bytes !== null && reader !== undefined) {
-        return { node: this.#codec.decode(bytes) as Node, reader }
+  /** Everything stored under a prefix, a page at a time, with turns for others in between. */
+  async *entries(prefix: string): AsyncIterable<StoreEntry> {
+    for (let range: KeyRange = prefixRange(prefix, PAGE_KEYS); ; ) {
+      const page = await this.partition.store.page(range)
+      for (const entry of page) {
+        await this.turns.take()
+        yield entry
       }
+      const last = page.at(-1)?.[0]
+      if (last === undefined || page.length < PAGE_KEYS) return
+      range = { ...range, gte: `${last}\0` }
     }
-    for (const partition of unknown) this.#miss(partition, key)
-    return undefined
-  }
-
-  /** In a piece. */
-  clusterName(cluster: ClusterId): string {
-    for (const reader of this.readers) {
-      const state = clusterOf(reader, cluster)
-      if (state !== undefined) return state.name
-    }
-    return cluster
-  }
-
-  /** In a piece: whether anything names it as an owner, at whatever coordinates. */
-  hasDependents(cluster: ClusterId, uid: Uid): boolean {
-    const has = this.readers.map((reader) => countOf(reader, cluster, uid) !== undefined)
-    return has.includes(true)
-  }
-
-  /** Ids of all clusters that were ever watched. */
-  async clusters(): Promise<readonly ClusterId[]> {
-    const found = new Set<ClusterId>()
-    for (const partition of this.partitions) {
-      const page = await partition.page(prefixRange('cluster/', MOST_CLUSTERS))
-      for (const [key] of page) found.add(lastPart(key))
-    }
-    return [...found].sort()
-  }
-
-  /** Uids of what names it as an owner, at whatever coordinates, a page at a time; one that names it twice may come twice. */
-  async *dependentPages(cluster: ClusterId, uid: Uid): AsyncIterable<readonly Uid[]> {
-    const having = await this.read(() =>
-      this.partitions.filter((_, index) => {
-        const reader = this.readers[index]
-        return reader !== undefined && countOf(reader, cluster, uid) !== undefined
-      }),
-    )
-    const prefix = edgesPrefix(cluster, uid)
-    for (const partition of having) {
-      for (let range = prefixRange(prefix, PAGE_EDGES); ; ) {
-        const page = await partition.page(range)
-        const uids = page.map(([key]) => lastPart(key))
-        // They have their homes where their edges are.
-        await partition.fetch(uids.map((each) => nodeKey(cluster, each)))
-        yield uids
-        const last = page.at(-1)?.[0]
-        if (last === undefined || page.length < PAGE_EDGES) break
-        range = { ...range, gte: `${last}\0` }
-      }
-    }
-  }
-
-  /** Before it is asked what hangs on these: all at once instead of one after the other. */
-  async fetchCounts(cluster: ClusterId, uids: readonly Uid[]): Promise<void> {
-    await this.#fetchAll(uids.map((uid) => countKey(cluster, uid)))
-  }
-
-  /** The same before pieces that ask for these nodes, wherever they are. */
-  async fetchNodes(cluster: ClusterId, uids: readonly Uid[]): Promise<void> {
-    if (this.partitions.every((partition) => partition.isHere)) return
-    const keys = uids.map((uid) => nodeKey(cluster, uid))
-    const isFound = (key: string): boolean => this.partitions.some((each) => each.known(key))
-    await this.#fetchAll(keys.filter((key) => !isFound(key)))
-  }
-
-  async #fetchAll(keys: readonly string[]): Promise<void> {
-    await Promise.all(this.partitions.map((partition) => partition.fetch(keys)))
-  }
-
-  /** What was fetched of partitions elsewhere, to make room where it is much. */
-  forget(): void {
-    for (const partition of this.partitions) partition.forget()
   }
 
   /** Why an answer may be incomplete; empty when it is not. */
   partial(): string {
-    const doubts = Map.groupBy(this.partitions, (partition) => partition.doubt())
-    doubts.delete('')
-    const all = this.partitions.length
-    return [...doubts]
-      .map(([doubt, partitions]) => {
-        const numbers = partitions.map(({ partition }) => partition).join(', ')
-        return `partition${partitions.length === 1 ? '' : 's'} ${numbers} of ${all}: ${doubt}`
-      })
-      .join('; ')
+    if (this.partition.status().state === 'folding') return ''
+    return lacking(new Map([[this.partition.partition, 'still being restored']]), this.#partitions)
   }
+}
+
+/** In words: why each of these partitions cannot be read as it should be. */
+export function lacking(reasons: ReadonlyMap<number, string>, partitions: number): string {
+  return [...Map.groupBy(reasons, ([, reason]) => reason)]
+    .map(([reason, some]) => {
+      const numbers = some.map(([partition]) => partition).join(', ')
+      return `partition${some.length === 1 ? '' : 's'} ${numbers} of ${partitions}: ${reason}`
+    })
+    .join('; ')
 }
 
 export function readerOf(store: Pick<Store, 'get'>, codec: Codec): StateReader {
@@ -234,9 +114,13 @@ export function readerOf(store: Pick<Store, 'get'>, codec: Codec): StateReader {
   }
 }
 
-/** Lists in pieces of as many objects as are looked at without a turn for others. */
-export function* piecesOf<T>(all: readonly T[]): Iterable<readonly T[]> {
-  for (let from = 0; from < all.length; from += PIECE_OBJECTS) {
-    yield all.slice(from, from + PIECE_OBJECTS)
-  }
+/** A task that was fenced is another process' already. */
+export function hereOf(graph: { readonly tasks: readonly LocalPartition[] }): Here {
+  return (partition) =>
+    graph.tasks.find((task) => task.partition === partition && task.status().state !== 'stopped')
+}
+
+/** The store was closed under a question: its partition is another process' now. */
+export function isClosed(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'CLOSED'
 }
