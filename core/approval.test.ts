@@ -32,7 +32,7 @@ function setOf(world: World, cluster: string): SetHash {
 
 /** What one cluster is asked to delete once that set of it is approved. */
 function approved(world: World, cluster: string, listed: SetHash): readonly string[] {
-  const about = { cluster, subject: '', digest: null, who: 'anna', why: 'meant' }
+  const about = { cluster, subject: '', digest: null, who: 'anna', isProven: false, why: 'meant' }
   world.tell({ type: 'Directive', verb: 'approve', ...about, listed })
   const { folder } = world
   folder.commit()

@@ -18,7 +18,7 @@ const SUBJECT = 'namespace/blue'
 
 function order(verb: Directive['verb'], subject = ''): Directive {
   const said = { cluster: 'c', subject, who: 'ann', why: 'a fair' }
-  return { type: 'Directive', verb, ...said, digest: null, listed: [] }
+  return { type: 'Directive', verb, ...said, digest: null, listed: [], isProven: false }
 }
 
 async function say(log: MemoryLog, key: string, verb: Control['verb']): Promise<void> {

@@ -7,7 +7,6 @@
  * Not here: what may be asked for (directive-order.ts), who may ask (authority.ts), what follows from it (core/directive.ts).
  */
 import type { FastifyInstance } from 'fastify'
-import { isProven } from '../../core/approval.ts'
 import { pauseKey, protectKey } from '../../core/control-key.ts'
 import { MOST_PROTECTED } from '../../core/directive.ts'
 import type { Directive } from '../../core/event.ts'
@@ -62,7 +61,7 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
     }
     const order = readOrder(request.body)
     await parts.access.order(request, order.verb)
-    const who = whoIs(principal, order.claimed)
+    const who = { who: whoIs(principal, order.claimed), isProven: principal.user !== null }
     const cluster = await clusterIdOf(parts, order)
     return await inTurn(() => give(parts, order, cluster, who))
   })
@@ -82,12 +81,13 @@ async function give(
   parts: DirectiveParts,
   order: Order,
   cluster: ClusterId,
-  who: string,
+  by: Pick<Directive, 'who' | 'isProven'>,
 ): Promise<DirectiveAnswer> {
+  const { who } = by
   await checkRoom(parts, order)
   const held = await heldFor(parts, order, cluster)
   const aside = await asideOf(parts, order, cluster)
-  const isFirst = await isFirstOfTwo(parts, order, cluster, who)
+  const isFirst = await isFirstOfTwo(parts, order, cluster, by)
   const event: Directive = {
     type: 'Directive',
     verb: order.verb,
@@ -95,7 +95,7 @@ async function give(
     subject: order.subject,
     digest: order.digest === '' ? null : order.digest,
     listed: held,
-    who,
+    ...by,
     why: order.why,
   }
   const record = controlOf(order, cluster, who)
@@ -186,7 +186,7 @@ async function isFirstOfTwo(
   { views, holdings }: DirectiveParts,
   { verb }: Order,
   cluster: ClusterId,
-  who: string,
+  { who, isProven }: Pick<Directive, 'who' | 'isProven'>,
 ): Promise<boolean> {
   if (verb !== 'approve') return false
   const view = await views.open()
@@ -194,7 +194,7 @@ async function isFirstOfTwo(
     view.readers.map((reader) => policyOf(reader).policy.approvals),
   )
   if (Math.max(1, ...needed) < 2) return false
-  if (!isProven(who)) {
+  if (!isProven) {
     throw new Problem(
       403,
       'two people have to approve here, and a cluster has to say who they are: show a token of yours (--http-auth), or have others do it',
