@@ -33,6 +33,8 @@ export interface FoldingOptions extends Readonly<Record<string, number>> {
   readonly rounds: number
   /** Events that one commit holds at most. */
   readonly commit: number
+  /** 1: what was written is told by its SHA-256 as well, and the log's time is a count: for what must be the same in two versions. */
+  readonly digests: number
 }
 
 interface Reads {
@@ -48,6 +50,7 @@ interface Folded extends Reads {
   readonly cpuMs: number
   /** Puts, removals and bytes. */
   readonly written: Readonly<Record<string, readonly number[]>>
+  readonly digests: Readonly<Record<string, string>>
 }
 
 const codec = avroCodec()
@@ -74,14 +77,14 @@ export async function benchFolding(options: FoldingOptions): Promise<Report> {
   }
 }
 
-async function ownership({ events, living, commit }: FoldingOptions): Promise<Folded> {
+async function ownership({ events, living, commit, digests }: FoldingOptions): Promise<Folded> {
   const told = new Ownership(0, 1, living)
   const records = Array.from({ length: events }, (_, index) => {
     if (index % PULSE_EVERY === 0) return record(CLUSTER, pulse())
     const { home, event } = told.next()
     return record(home, event)
   })
-  await using field = await Field.open(commit)
+  await using field = await Field.open(commit, digests > 0)
   const half = records.length >> 1
   await field.fold(records.slice(0, half))
   return await field.measure('ownership', records.length - half, async () => {
@@ -89,9 +92,9 @@ async function ownership({ events, living, commit }: FoldingOptions): Promise<Fo
   })
 }
 
-async function cascade({ dependents, commit }: FoldingOptions): Promise<Folded> {
+async function cascade({ dependents, commit, digests }: FoldingOptions): Promise<Folded> {
   const { added, owner, gone } = condemnation(dependents)
-  await using field = await Field.open(commit)
+  await using field = await Field.open(commit, digests > 0)
   await field.fold(added.map(recordOf))
   return await field.measure('cascade', dependents, async () => {
     field.answer = (commands) => [
@@ -126,12 +129,12 @@ class Field implements AsyncDisposable {
   #issued: Command[] = []
   #caughtUp: PromiseWithResolvers<void> = Promise.withResolvers()
 
-  private constructor(perCommit: number) {
-    this.#log = new CountedLog(clock, perCommit)
+  private constructor(perCommit: number, hasDigests: boolean) {
+    this.#log = new CountedLog(clock, perCommit, hasDigests)
   }
 
-  static async open(perCommit: number): Promise<Field> {
-    const field = new Field(perCommit)
+  static async open(perCommit: number, hasDigests: boolean): Promise<Field> {
+    const field = new Field(perCommit, hasDigests)
     const directory = await mkdtemp(join(tmpdir(), 'kinfold-bench-'))
     field.#closing.defer(async () => await rm(directory, { recursive: true, force: true }))
     const store = await openLevelStore({ directory: join(directory, 'store'), identity: 'bench' })
@@ -167,13 +170,18 @@ class Field implements AsyncDisposable {
     const before = process.cpuUsage()
     await work()
     const { user, system } = process.cpuUsage(before)
-    const written = [...this.#log.written].map(([what, { puts, removals, bytes }]) => {
+    const all = [...this.#log.written].toSorted(([a], [b]) => (a < b ? -1 : 1))
+    const written = all.map(([what, { puts, removals, bytes }]) => {
       return [what, [puts, removals, bytes]] as const
+    })
+    const digests = all.flatMap(([what, { digest }]) => {
+      return digest === undefined ? [] : [[what, digest.copy().digest('hex')] as const]
     })
     return {
       ...{ stream, units, cpuMs: (user + system) / 1_000 },
       ...this.#reads,
-      written: Object.fromEntries(written.toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      written: Object.fromEntries(written),
+      digests: Object.fromEntries(digests),
     }
   }
 
@@ -228,5 +236,6 @@ function costs(title: string, all: readonly Folded[]): Table {
   for (const [what, [puts = 0, removals = 0, bytes = 0]] of Object.entries(first.written)) {
     rows.push([what, each(puts), each(removals), rounded(bytes / first.units)])
   }
+  for (const [what, digest] of Object.entries(first.digests)) rows.push([what, digest, '', ''])
   return { title, columns: ['', 'of each', 'removed', 'bytes'], rows }
 }

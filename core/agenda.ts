@@ -7,21 +7,47 @@
  */
 import { MEMORY_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
-import { agendaOf, clusterOf, policyOf } from './graph.ts'
+import { agendaOf, clusterOf, isNamed, policyOf } from './graph.ts'
 import type { Timer } from './key.ts'
-import { AGENDA_KEY, clusterKey, dueKey, ringKey, ringVisitKey, workKey } from './key.ts'
+import {
+  AGENDA_KEY,
+  clusterKey,
+  coordinatesPart,
+  dueKey,
+  ringKey,
+  ringVisitKey,
+  workKey,
+} from './key.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
 import type { Owner, RingVisit, Work } from './state.ts'
+
+/** Keys with this prefix, in order, behind `after`. */
+export interface PageRequest {
+  readonly prefix: string
+  readonly after: string
+  readonly limit: number
+  /** Of edges the key of their `Count`, which says how many there are. Null for any other keys. */
+  readonly countKey: string | null
+}
 
 export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Partial<Work>): void {
   const agenda = agendaOf(step.graph)
   step.graph.put(workKey(agenda.tail), { ...EMPTY_WORK, ...work })
   step.graph.put(AGENDA_KEY, { ...agenda, tail: agenda.tail + 1 })
+  // What is judged by it rests on facts that may be newer than the last judgement.
+  step.judged.clear()
 }
 
-export function judgeDependents(step: Step, cluster: ClusterId, uid: Uid): void {
-  enqueue(step, { work: 'dependents', cluster, uid })
+/** What is known of an owner has changed: the objects that reference it are judged again. */
+export function judgeDependents(
+  step: Step,
+  cluster: ClusterId,
+  uid: Uid,
+  place: Coordinates,
+): void {
+  if (!isNamed(step.graph, cluster, uid, place)) return
+  enqueue(step, { work: 'dependents', cluster, uid, place: coordinatesPart(place) })
 }
 
 /** All that has a verdict, of one cluster or (empty) of all: once, if that was asked for before and is not begun. */
@@ -93,11 +119,11 @@ const EMPTY_WORK: Omit<Work, 'work' | 'cluster'> = {
   type: 'Work',
   kind: null,
   uid: '',
+  place: '',
   sync: 0,
   resourceVersion: '',
   clusterEpoch: 0,
   listed: 0,
-  listedInAll: 0,
   ours: 0,
   others: 0,
   evidence: 'E2',

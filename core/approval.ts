@@ -1,7 +1,7 @@
 /**
  * What people say of a mass cause: it may go, or it may not.
  *
- * What must stay true: what is said holds for exactly what was shown. A partition whose set is another one does nothing; what came later, or has changed, is
+ * What must stay true: what is said holds for exactly what was shown. Where the set is another one nothing is done; what came later, or has changed, is
  * not meant; and nothing is approved for longer than an hour. Where two have to approve, both have said so of the same set within an hour, and a cluster said
  * of both who they are.
  *
@@ -13,7 +13,7 @@ import type { Directive } from './event.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, policyOf } from './graph.ts'
 import type { SetHash } from './hash.ts'
-import { EMPTY_SET, isSameSet } from './hash.ts'
+import { isSameSet } from './hash.ts'
 import { planOf } from './held-plan.ts'
 import { approvalKey, rulingKey } from './key.ts'
 import type { Ruling } from './node.ts'
@@ -27,8 +27,7 @@ export function rule(step: Step, event: Directive, verdict: Ruling['verdict']): 
   const state = clusterOf(step.graph, cluster)
   if (state === undefined) return drop(step, 'its watcher has not started')
   const set = planOf(step.graph, cluster)
-  const listed = event.listed[step.at.partition] ?? EMPTY_SET
-  if (!isSameSet(set, listed)) return drop(step, 'what is held is not what the plan showed')
+  if (!isSameSet(set, event.listed)) return drop(step, 'what is held is not what the plan showed')
   if (set.count === 0) return
   const until = Math.max(state.now, step.at.timestamp) + APPROVAL_MS
   if (verdict === 'rejected') forgetFirst(step, cluster)

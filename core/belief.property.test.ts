@@ -19,7 +19,8 @@ import { nodeOf } from './graph.ts'
 import type { ObjectMeta } from './object.ts'
 import { partitionOfObject } from './partition.ts'
 import { policyFor } from './policy.ts'
-import { type Standing, standingOf } from './standing.ts'
+import type { Standing } from './reference.ts'
+import { standingOf } from './standing.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 2_000)
 const PARTITIONS = 2

@@ -1,80 +1,78 @@
 /**
- * The breaker of a cluster: open, nothing is deleted or dropped there until a person closes it.
+ * Breakers: while one is open nothing is deleted or dropped, in its namespace or in its whole cluster, until a person closes it.
  *
- * What must stay true: it is state of every partition, so it survives restarts; whoever sees a reason opens it everywhere, and only a directive closes it.
- * What was counted before it was closed does not open it again.
+ * What must stay true: it is state, so it survives restarts, and only a directive closes it. What was counted before it was closed does not open it again. What one
+ * namespace does opens that namespace's breaker; the cluster's opens for what several do together, or what has no namespace.
  *
  * Not here: the reasons (burst.ts).
  */
 import { judgeAll } from './agenda.ts'
-import type { BreakerOpened, Directive } from './event.ts'
+import type { Directive } from './event.ts'
 import type { StateReader } from './graph.ts'
 import { policyOf } from './graph.ts'
-import { breakerKey } from './key.ts'
+import { breakerKey, namespaceBreakerKey } from './key.ts'
 import type { ClusterId } from './object.ts'
 import type { Step } from './outcome.ts'
-import { drop, noteToOthers } from './outcome.ts'
 import type { Breaker } from './state.ts'
 import { timeText } from './time-text.ts'
 
 const ALL_CLUSTERS = ''
 
-/** Empty while it is closed. */
-export function brokenBecause(graph: StateReader, cluster: ClusterId): string {
+/** Empty while both the cluster's and the namespace's are closed. */
+export function brokenBecause(graph: StateReader, cluster: ClusterId, namespace: string): string {
   if (policyOf(graph).policy.budgets === null) return ''
-  const breaker = openBreakerOf(graph, cluster)
+  const ofCluster = openBreakerOf(graph, cluster)
+  const breaker = ofCluster ?? openBreakerOf(graph, cluster, namespace)
   if (breaker === undefined) return ''
+  const whose = ofCluster === undefined ? ` of namespace ${namespace}` : ''
   const since = timeText(breaker.openedAt)
-  return `the breaker is open since ${since}: ${breaker.because}; "kinfold close-breaker --why …" lets it go`
+  return `the breaker${whose} is open since ${since}: ${breaker.because}; "kinfold close-breaker --why …" lets it go`
 }
 
-export function openBreakerOf(graph: StateReader, cluster: ClusterId): Breaker | undefined {
-  const breaker = breakerOf(graph, cluster)
-  return breaker !== undefined && breaker.openedAt > closedAt(graph, cluster) ? breaker : undefined
+/** A namespace's, or (empty) the cluster's own. */
+export function openBreakerOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  namespace = '',
+): Breaker | undefined {
+  const breaker = breakerAt(graph, keyOf(cluster, namespace))
+  const isOpen = breaker !== undefined && breaker.openedAt > closedAt(graph, cluster, namespace)
+  return isOpen ? breaker : undefined
 }
 
-/** Log time at which a person closed it last; what was seen before says nothing any more. */
-export function closedAt(graph: StateReader, cluster: ClusterId): number {
-  const [own, all] = [breakerOf(graph, cluster), breakerOf(graph, ALL_CLUSTERS)]
-  return Math.max(own?.closedAt ?? 0, all?.closedAt ?? 0)
+/** Log time at which a person closed it last; what was counted before says nothing any more. Whoever closes a cluster's closes its namespaces', too. */
+export function closedAt(graph: StateReader, cluster: ClusterId, namespace = ''): number {
+  const keys = [keyOf(cluster, namespace), breakerKey(cluster), breakerKey(ALL_CLUSTERS)]
+  return Math.max(...keys.map((key) => breakerAt(graph, key)?.closedAt ?? 0))
 }
 
-export function openBreaker(step: Step, cluster: ClusterId, because: string): void {
+export function openBreaker(
+  step: Step,
+  cluster: ClusterId,
+  namespace: string,
+  because: string,
+): void {
   if (openBreakerOf(step.graph, cluster) !== undefined) return
-  const event: BreakerOpened = {
-    type: 'BreakerOpened',
-    cluster,
-    openedAt: step.at.timestamp,
-    because,
-  }
-  noteToOthers(step, cluster, event)
-  open(step, event)
-}
-
-/** Another partition has seen a reason. */
-export function breakerOpened(step: Step, event: BreakerOpened): void {
-  const { cluster, openedAt } = event
-  if (openBreakerOf(step.graph, cluster) !== undefined) return
-  if (openedAt <= closedAt(step.graph, cluster)) return drop(step, 'it was closed since')
-  open(step, event)
-}
-
-function open(step: Step, { cluster, openedAt, because }: BreakerOpened): void {
-  const closed = breakerOf(step.graph, cluster)?.closedAt ?? 0
-  const breaker: Breaker = { type: 'Breaker', openedAt, closedAt: closed, because }
-  step.graph.put(breakerKey(cluster), breaker)
+  if (openBreakerOf(step.graph, cluster, namespace) !== undefined) return
+  const key = keyOf(cluster, namespace)
+  const former = breakerAt(step.graph, key) ?? NEVER_OPENED
+  step.graph.put(key, { ...former, openedAt: step.at.timestamp, because })
   judgeAll(step, cluster)
 }
 
 export function closeBreaker(step: Step, { cluster }: Directive): void {
-  const former = breakerOf(step.graph, cluster) ?? NEVER_OPENED
+  const former = breakerAt(step.graph, breakerKey(cluster)) ?? NEVER_OPENED
   step.graph.put(breakerKey(cluster), { ...former, closedAt: step.at.timestamp })
   judgeAll(step, cluster)
 }
 
 const NEVER_OPENED: Breaker = { type: 'Breaker', openedAt: 0, closedAt: 0, because: '' }
 
-function breakerOf(graph: StateReader, cluster: ClusterId): Breaker | undefined {
-  const breaker = graph.get(breakerKey(cluster))
+function keyOf(cluster: ClusterId, namespace: string): string {
+  return namespace === '' ? breakerKey(cluster) : namespaceBreakerKey(cluster, namespace)
+}
+
+function breakerAt(graph: StateReader, key: string): Breaker | undefined {
+  const breaker = graph.get(key)
   return breaker?.type === 'Breaker' ? breaker : undefined
 }

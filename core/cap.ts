@@ -1,5 +1,5 @@
 /**
- * How much of an object is taken in, and what is left of one beyond that: its identity, marked so that nothing is ever done to it (S25, F27).
+ * How much of an object is taken in, and what is left of one beyond that: its identity, marked so that nothing is ever done to it (F27).
  *
  * What must stay true: who is beyond the caps keeps its uid, gets `HOLD_REFERENCE` as its only reference and no finalizer but `orphan`: that its dependents
  * are to live on is known of it, too. No server can serve a kind of that name, so the reference is unresolvable for good, and an object with one is never

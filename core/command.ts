@@ -6,10 +6,10 @@
  *
  * Not here: how an answer is read (services/reaper), when one is issued (fold.ts).
  */
+import type { CommandId } from './id.ts'
 import type {
   ClusterId,
   Coordinates,
-  ObjectMeta,
   OwnerReference,
   PropagationPolicy,
   ResourceVersion,
@@ -17,10 +17,6 @@ import type {
 } from './object.ts'
 import type { Mode } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
-import type { Kind } from './state.ts'
-
-/** `partition-offset-index`: the place in the log that decided it. */
-export type CommandId = string
 
 export type Command = DeleteObject | OrphanDependent | RemoveFinalizer | VerifyOwner | WarnObject
 export type CommandType = Command['type']
@@ -109,16 +105,12 @@ export interface WarnObject extends CommandBase {
   readonly message: string
 }
 
-/** By a version that is served, which may be another than the one it was told in. Of a kind that nobody knows, an aggregated server may be the one that answers. */
-export function targetOf(object: ObjectMeta, kind: Kind | undefined): Target {
-  const { group, namespace, name, uid, resourceVersion } = object
-  const { aggregated = true, resource = object.resource } = kind ?? {}
-  const version = kind === undefined ? object.version : servedVersion(kind, object.version)
-  const place = { group, kind: object.kind, namespace, name }
-  return { ...place, version, resource, uid, resourceVersion, aggregated }
-}
-
-/** The one that is asked for where it is served, else the preferred one. */
-export function servedVersion({ versions }: Pick<Kind, 'versions'>, version: string): string {
-  return versions.includes(version) ? version : (versions[0] ?? version)
-}
+/**
+ * What became of a command:
+ * - `done`: carried out; `object` is what the server returned, or null when the object is removed.
+ * - `absent`: there was nothing left to do: the object is gone, is another one, or is already being deleted.
+ * - `would-go`: the server accepted it in a dry run.
+ * - `stale`: the object is not what the command was judged by; `object` is what was seen.
+ * - `blocked`: refused or not to be had now; `reason` says by whom.
+ */
+export type Outcome = 'done' | 'absent' | 'would-go' | 'stale' | 'blocked'

@@ -8,12 +8,11 @@
  */
 import { CATCH_UP_MS, KIND_PATIENCE_MS, KIND_SILENT_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
-import { clusterOf, countAt, interestOf, kindOf } from './graph.ts'
-import { unreadableHomeKey } from './key.ts'
+import { clusterOf, countOf, kindOf } from './graph.ts'
 import type { Node } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
-import type { ClusterState, CountPlace, Interest, Kind } from './state.ts'
+import type { ClusterState, Count, Kind } from './state.ts'
 
 export type Completion =
   /** For people: for what. `until`: log time at which it is worth another look though nothing is told; null when only news can help. */
@@ -33,9 +32,6 @@ export function completionOf(
       ? left.dependents === 0
       : left.blocking === 0 || (ringed && left.blocking === left.waiting)
   if (!isDone) return wait(phase === 'orphaning' ? whatNames(left) : 'dependents block it')
-  if (!isAnswered(graph, cluster, object.uid, object, phase)) {
-    return wait('dependents in other partitions have to go first')
-  }
   // Once all have spoken, a kind that falls silent afterwards changes nothing. But another watcher has to tell first what came while nobody watched.
   const hasSpoken = verdict?.type === 'finish'
   const unfit = hasSpoken ? catchingUp(graph, cluster) : unfitness(graph, cluster, object)
@@ -55,8 +51,7 @@ function wait(because: string): Completion {
 export function mayBeRing(graph: StateReader, cluster: ClusterId, node: Node): boolean {
   if (node.phase !== 'waiting') return false
   const { blocking, waiting } = leftOf(graph, cluster, node.object.uid, node.object)
-  if (blocking === 0 || blocking !== waiting) return false
-  return isAnswered(graph, cluster, node.object.uid, node.object, 'waiting')
+  return blocking > 0 && blocking === waiting
 }
 
 /**
@@ -68,43 +63,15 @@ function whatNames({ dependents, unserved }: Left): string {
   return 'only dependents of kinds that are not served, or not listed since, name it: it waits until they are, or somebody takes its finalizer off'
 }
 
-type Left = Omit<CountPlace, 'coordinates'>
+type Left = Omit<Count, 'type'>
 
 function leftOf(graph: StateReader, cluster: ClusterId, uid: Uid, place: Coordinates): Left {
-  return countAt(graph, cluster, uid, place) ?? NOTHING_LEFT
+  return countOf(graph, cluster, uid, place) ?? NOTHING_LEFT
 }
 
 const NOTHING_LEFT: Left = { dependents: 0, blocking: 0, waiting: 0, unserved: 0 }
 
-/** Every other partition has answered the state as it was told last, and has nothing left. */
-function isAnswered(
-  graph: StateReader,
-  cluster: ClusterId,
-  uid: Uid,
-  place: Coordinates,
-  phase: 'waiting' | 'orphaning',
-): boolean {
-  const interest = interestOf(graph, cluster, uid, place)
-  if (interest === undefined) return true
-  if (mayBeTakenBack(graph, cluster, interest)) return false
-  const done = interest.places.filter(
-    ({ answers, dependents, blocking }) =>
-      answers === interest.seq && (phase === 'waiting' ? blocking : dependents) === 0,
-  )
-  return done.length >= interest.others
-}
-
-/** Something could not be read here since the owner's state was told: that may have been another answer. It is asked for again (retelling.ts). */
-export function mayBeTakenBack(
-  graph: StateReader,
-  cluster: ClusterId,
-  { seq }: Pick<Interest, 'seq'>,
-): boolean {
-  const lost = graph.get(unreadableHomeKey(cluster, ''))
-  return lost?.type === 'UnreadableHome' && seq < Number(lost.position)
-}
-
-export interface Unfitness {
+interface Unfitness {
   readonly because: string
   readonly until: number
 }
@@ -117,10 +84,10 @@ function catchingUp(graph: StateReader, cluster: ClusterId): Unfitness | undefin
 }
 
 /**
- * Why a partition cannot say yet that it has no dependents of an owner of this kind: kinds that may hold some are not in sync. It says so for so
- * long only: one that stays out of sync is waited for no longer.
+ * Why it cannot be said yet that an owner of this kind has no dependents: kinds that may hold some are not in sync. A kind that stays out of sync is waited for
+ * no longer than `until`.
  */
-export function unfitness(
+function unfitness(
   graph: StateReader,
   cluster: ClusterId,
   owner: GroupKind,

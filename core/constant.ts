@@ -2,9 +2,16 @@
  * The constants a verdict depends on. What must stay true: a change here is a new `FOLD_VERSION`, since old logs would fold differently.
  */
 
-/** Steps that one record takes from the agenda, and keys that one step looks at: what they bring about is committed in one turn of the event loop. */
-export const STEPS_PER_RECORD = 8
+/** What one record does at most, since it is committed in one turn of the event loop: keys of the agenda that it looks at, a page at a time, and owner references that it judges. */
+export const KEYS_PER_RECORD = 512
 export const KEYS_PER_PAGE = 64
+/** A page with fewer keys costs as much as so many. */
+export const KEYS_OF_A_READ = 8
+export const REFERENCES_PER_RECORD = 1_024
+/** Owners that one object has looked up at once: what is left is looked up when those are answered. */
+export const LOOKED_UP_AT_ONCE = 16
+/** What has more references is judged at `Continue` only, behind all that was published meanwhile: once, however many of its owners changed. */
+export const REFERENCES_OF_NEWS = 128
 
 /** A kind without a proof of life for longer is out of sync. */
 export const KIND_SILENT_MS: number = 3 * 60_000
@@ -25,14 +32,6 @@ export const FREE_REPEATS = 3
 /** A delete that was carried out and not confirmed by the watch for longer asks for a relist. */
 export const CONFIRM_MS: number = 2 * 60_000
 
-/** How soon a partition looks again whether it may ask for, or speak of, an owner that only other partitions name; and at last. */
-export const OWNER_RETRY_MS = 5_000
-export const OWNER_RETRY_LAST_MS = 60_000
-
-/** How soon after a record that could not be read other partitions are asked to tell again what they told: doubling between these, until none is for the longer one. */
-export const RETELL_FIRST_MS = 10_000
-export const RETELL_LAST_MS: number = 60 * 60_000
-
 /** How long after a watcher's start no finalizer is taken off: what happened meanwhile is told within that time, one watch sooner than another. */
 export const CATCH_UP_MS = 10_000
 
@@ -45,15 +44,13 @@ export const FORGET_AGAIN_MS: number = 24 * 3_600_000
 /** Missing from one relist: more than this share of a kind, and more than this many, is a mass cause (E4). */
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
-/** So many relists that missed a mass are remembered of a kind. */
-export const MASS_SYNCS_REMEMBERED = 16
 
-/** A token that is not used for longer is void. */
-export const GRANT_MS = 60_000
-/** How soon a partition asks again for tokens that it has not got. */
-export const TOKEN_RETRY_MS = 60_000
-/** Minutes, the present one included, whose tokens count: any ten minutes, and the minute within which a token is used. */
+/** How long what a deletion by others takes along may begin to be deleted, once that is counted. */
+export const LEASE_MS = 60_000
+/** Minutes, the present one included, of which the budget counts what began: any ten minutes, and the minute within which it was leased. */
 export const BUDGET_MINUTES = 12
+/** So many namespaces of a minute are counted apart. */
+export const NAMESPACES_COUNTED = 64
 
 /** More than so many times a budget, and at least so many, asked to go within ten minutes is no ordinary day. */
 export const BURST_TIMES = 3

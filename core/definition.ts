@@ -1,20 +1,18 @@
 /**
  * Definitions of kinds that people delete: all objects of the kind are deleted with it, each as if somebody meant that.
  *
- * What must stay true: every partition is told as soon as a definition is being deleted, and again when it is gone; what went in that time, shortly before or
- * after, went with it. A definition that is made again within a moment changes nothing about that. A span is told whole, so a note that is late or doubled does no harm.
+ * What must stay true: what was deleted while its definition was, shortly before or after, was deleted with it. A definition that is created again within a moment
+ * changes nothing about that.
  *
  * Not here: kinds that discovery misses (sync.ts), what it means for a verdict (verdict.ts).
  */
 import { judgeAll } from './agenda.ts'
 import { DEFINITION_LATE_MS, KIND_CAUSE_MS, KINDS_GONE_REMEMBERED } from './constant.ts'
-import type { DefinitionDeleted } from './event.ts'
 import type { StateReader } from './graph.ts'
 import { policyOf } from './graph.ts'
 import { definitionKey } from './key.ts'
 import type { ClusterId, GroupKind, ObjectMeta } from './object.ts'
 import type { Step } from './outcome.ts'
-import { noteToOthers } from './outcome.ts'
 import type { DefinitionSpan } from './state.ts'
 
 /** Whether objects of it define other kinds. */
@@ -36,29 +34,18 @@ export function noteDefinition(
   const isUndone = before?.deletedAt != null && after?.deletedAt === null
   if (!isBegun && !isUndone && after !== null) return
   const open = spansOf(step.graph, cluster, name).find(({ until }) => until === null)
-  // An end is told in any case: others may know of the beginning since a time when it mattered.
   if (open === undefined && (isUndone || policyOf(step.graph).policy.preset !== 'guarded')) return
   const { timestamp } = step.at
   const since = open?.since ?? timestamp
   const until = isBegun ? null : timestamp
-  const event: DefinitionDeleted = { type: 'DefinitionDeleted', cluster, name, since, until }
-  noteToOthers(step, cluster, event)
-  definitionDeleted(step, event)
+  const others = spansOf(step.graph, cluster, name).filter((span) => span !== open)
+  const kept = fitted([...others, { since, until }])
+  step.graph.put(definitionKey(cluster, name), { type: 'Definition', spans: kept })
+  // What waits because one of its objects was deleted may wait for a person now.
+  if (open === undefined) judgeAll(step, cluster)
 }
 
 const NOTHING = { kind: '', group: '', name: '' }
-
-export function definitionDeleted(step: Step, event: DefinitionDeleted): void {
-  const { cluster, name, since, until } = event
-  const spans = spansOf(step.graph, cluster, name)
-  const known = spans.find((span) => span.since === since)
-  if (known !== undefined && (known.until !== null || until === null)) return
-  const others = spans.filter((span) => span !== known)
-  const kept = fitted([...others, { since, until }])
-  step.graph.put(definitionKey(cluster, name), { type: 'Definition', spans: kept })
-  // What waits because one of its objects went may wait for a person now.
-  if (known === undefined) judgeAll(step, cluster)
-}
 
 /** Beyond so many the first two that are over become one, and what went between them went with it as well: in doubt a person is asked. */
 function fitted(spans: readonly DefinitionSpan[]): readonly DefinitionSpan[] {

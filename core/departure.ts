@@ -6,14 +6,12 @@
  *
  * Not here: sightings (sighting.ts), which objects a relist misses (work.ts).
  */
-import { memoryMs, ownerTimer } from './agenda.ts'
-import { noteDeparture } from './burst.ts'
+import { judgeDependents, memoryMs, ownerTimer } from './agenda.ts'
 import { MEMORY_MS } from './constant.ts'
 import { noteDefinition } from './definition.ts'
 import type { ObjectDeleted } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
 import { withoutMember } from './hash.ts'
-import { ownerChanged } from './interest.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'
 import { removeNode } from './link.ts'
 import { noteNamespace } from './namespace.ts'
@@ -26,7 +24,6 @@ import { askRelist, drop, tell, touch } from './outcome.ts'
 import type { Proof } from './proof.ts'
 import { currentCluster } from './sighting.ts'
 import type { ClusterState, Owner, Seen } from './state.ts'
-import { UNKNOWN_OWNER } from './verification.ts'
 import { stopWaiting } from './wait.ts'
 
 export function objectDeleted(step: Step, event: ObjectDeleted): void {
@@ -67,7 +64,7 @@ export function depart(
   const isTold = former?.proof?.class !== 'E3' && former?.proof?.clusterEpoch === state.clusterEpoch
   if (node === undefined && former?.state === 'absent' && isTold) return
   if (node !== undefined) takeOut(step, cluster, node)
-  noteDeparture(step, state, cluster, object, proof)
+  step.observations.push({ type: 'deletion', cluster, object, proof })
   noteDefinition(step, cluster, node?.object ?? object, null)
   const orphanedAt = node?.orphanedAt ?? former?.orphanedAt ?? null
   step.graph.put(ownerKey(cluster, object.uid, object), {
@@ -78,10 +75,8 @@ export function depart(
     phase: null,
     position: step.at.position,
     checks: 0,
-    seq: 0,
-    answered: false,
-    pass: 'none',
-    passAt: 0n,
+    turn: 'none',
+    leasedAt: 0,
     attempt: null,
   })
   const forgetAt = state.now + memoryMs(step.graph, { proof, orphanedAt })
@@ -95,7 +90,7 @@ export function depart(
     evidence: proof.class,
     basis: [step.at.position],
   })
-  ownerChanged(step, cluster, object.uid, object)
+  judgeDependents(step, cluster, object.uid, object)
 }
 
 function takeOut(step: Step, cluster: ClusterId, node: Node): void {
@@ -124,7 +119,7 @@ export function forget(step: Step, cluster: ClusterId, node: Node): void {
     'phase',
     `${node.phase} → suspect: its kind is not watched any more`,
   )
-  ownerChanged(step, cluster, object.uid, object)
+  judgeDependents(step, cluster, object.uid, object)
 }
 
 export function proofOf(
@@ -142,7 +137,6 @@ export function proofOf(
     clusterEpoch: state.clusterEpoch,
     versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
     command: null,
-    sync: 0,
     isOurs: false,
     heldSince: null,
   }
@@ -161,6 +155,19 @@ function keepTrace(step: Step, cluster: ClusterId, node: Node, seen: Seen | unde
   const position = isOfEpoch ? step.at.position : node.position
   step.graph.put(ownerKey(cluster, uid, object), { ...UNKNOWN_OWNER, orphanedAt, position })
   ownerTimer(step, cluster, state.now + MEMORY_MS, uid, object)
+}
+
+export const UNKNOWN_OWNER: Owner = {
+  type: 'Owner',
+  state: 'unknown',
+  proof: null,
+  orphanedAt: null,
+  phase: null,
+  position: -1n,
+  checks: 0,
+  turn: 'none',
+  leasedAt: 0,
+  attempt: null,
 }
 
 /** Found by a look, or watched once: then `position` is where it was known last. */

@@ -6,8 +6,9 @@
  *
  * Not here: what is asked of a cluster (command.ts), where a record goes (partition.ts).
  */
-import type { CommandId, CommandType } from './command.ts'
+import type { CommandType, Outcome } from './command.ts'
 import type { SetHash } from './hash.ts'
+import type { CommandId, SyncId } from './id.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -18,8 +19,6 @@ import type {
   Uid,
 } from './object.ts'
 import type { Policy } from './policy.ts'
-import type { Proof } from './proof.ts'
-import type { BudgetClass, ShareMinute } from './state.ts'
 
 export type Event =
   | ObjectAdded
@@ -29,8 +28,6 @@ export type Event =
   | OwnerFound
   | OwnerAbsent
   | CommandSettled
-  | OwnerInterest
-  | OwnerState
   | Continue
   | WatcherStarted
   | SyncStarted
@@ -40,21 +37,10 @@ export type Event =
   | Heartbeat
   | PolicyChanged
   | Directive
-  | TokensAsked
-  | TokensGranted
-  | NamespaceEnding
-  | DefinitionDeleted
-  | KindMissed
-  | NotesLost
-  | KindShare
-  | BreakerOpened
   | Unreadable
 
 /** What may stand in the log. */
 export type LoggedEvent = Exclude<Event, Unreadable>
-
-/** Unique and growing within a cluster: watcher epoch times a million plus a counter. */
-export type SyncId = number
 
 /** A sighting: told by a live watch (`sync` null) or within a relist. */
 export interface ObjectAdded {
@@ -86,7 +72,7 @@ export interface ObjectDeleted {
   readonly ageMs: number
 }
 
-/** Versions moved, content did not: one batch for one kind and partition. In a relist it counts as listed. */
+/** Versions moved, content did not: one batch for one kind. In a relist it counts as listed. */
 export interface Touched extends GroupKind {
   readonly type: 'Touched'
   readonly cluster: ClusterId
@@ -128,15 +114,6 @@ export interface OwnerAbsent {
   readonly command: CommandId
 }
 
-/**
- * - `done`: carried out; `object` is what the server returned, or null when the object is removed.
- * - `absent`: there was nothing left to do: the object is gone, is another one, or is already being deleted.
- * - `would-go`: the server accepted it in a dry run.
- * - `stale`: the object is not what the command was judged by; `object` is what was seen.
- * - `blocked`: refused or not to be had now; `reason` says by whom.
- */
-export type Outcome = 'done' | 'absent' | 'would-go' | 'stale' | 'blocked'
-
 /** The result of one command. It proves no absence: the watch does. */
 export interface CommandSettled {
   readonly type: 'CommandSettled'
@@ -157,42 +134,12 @@ export interface CommandSettled {
   readonly calls: number
 }
 
-/** A note: how many dependents of an owner live in the partition that writes. Absolute counts. (Semantics.) */
-export interface OwnerInterest {
-  readonly type: 'OwnerInterest'
-  readonly cluster: ClusterId
-  readonly owner: Coordinates
-  readonly uid: Uid
-  readonly partition: number
-  readonly dependents: number
-  readonly blocking: number
-  /** The `OwnerState` that this answers, by its number; null for none. */
-  readonly answers: number | null
-  /** A dependent's verdict needs to know whether the owner is there, and nothing was told. */
-  readonly asks: boolean
-}
-
-/** A note: the owner's home tells a partition that has dependents how the owner stands. (Semantics.) */
-export interface OwnerState {
-  readonly type: 'OwnerState'
-  readonly cluster: ClusterId
-  /** As its home knew it: what one epoch told says nothing of another. */
-  readonly clusterEpoch: number
-  readonly owner: Coordinates
-  readonly uid: Uid
-  readonly state: 'present' | 'waiting' | 'orphaning' | 'absent' | 'unknown'
-  readonly proof: Proof | null
-  /** The mark of an owner that orphans its dependents: append time, at its home, since when; null for none. */
-  readonly orphanedAt: number | null
-  readonly seq: number
-}
-
 /** Work is left on the agenda of this partition: slicing is input. */
 export interface Continue {
   readonly type: 'Continue'
 }
 
-/** Broadcast. Drops open syncs; from here on older epochs of this cluster are refused. */
+/** Drops open syncs; from here on older epochs of this cluster are refused. */
 export interface WatcherStarted {
   readonly type: 'WatcherStarted'
   readonly cluster: ClusterId
@@ -203,7 +150,6 @@ export interface WatcherStarted {
   readonly clusterEpoch: number
 }
 
-/** Broadcast. */
 export interface SyncStarted extends GroupKind {
   readonly type: 'SyncStarted'
   readonly cluster: ClusterId
@@ -211,7 +157,7 @@ export interface SyncStarted extends GroupKind {
   readonly sync: SyncId
 }
 
-/** Broadcast. Only a complete, consistent list is ever finished. */
+/** Only a complete, consistent list is ever finished. */
 export interface SyncFinished extends GroupKind {
   readonly type: 'SyncFinished'
   readonly cluster: ClusterId
@@ -223,7 +169,7 @@ export interface SyncFinished extends GroupKind {
   readonly listed: SetHash
 }
 
-/** Broadcast: a kind is served, as the cluster's discovery says. Repeated when anything of it changes. */
+/** A kind is served, as the cluster's discovery says. Repeated when anything of it changes. */
 export interface KindServed extends GroupKind {
   readonly type: 'KindServed'
   readonly cluster: ClusterId
@@ -242,7 +188,7 @@ export interface KindServed extends GroupKind {
   readonly aggregated: boolean
 }
 
-/** Broadcast, after the kind's monitor has delivered all it had. */
+/** After the kind's monitor has delivered all it had. */
 export interface KindGone extends GroupKind {
   readonly type: 'KindGone'
   readonly cluster: ClusterId
@@ -250,7 +196,7 @@ export interface KindGone extends GroupKind {
   readonly resource: string
 }
 
-/** Broadcast every 5 s while the watcher can see its cluster: the clock of this cluster. */
+/** Every 5 s while the watcher can see its cluster: the clock of this cluster. */
 export interface Heartbeat {
   readonly type: 'Heartbeat'
   readonly cluster: ClusterId
@@ -263,7 +209,7 @@ export interface KindPulse extends GroupKind {
   readonly ageMs: number
 }
 
-/** Broadcast. Appended only when it differs from the last one folded. */
+/** In every partition. Appended only when it differs from the last one folded. */
 export interface PolicyChanged {
   readonly type: 'PolicyChanged'
   readonly policy: Policy
@@ -271,7 +217,7 @@ export interface PolicyChanged {
   readonly why: string
 }
 
-/** Broadcast: what an operator asked for. Unknown verbs change nothing. */
+/** In every partition: what an operator asked for. Unknown verbs change nothing. */
 export interface Directive {
   readonly type: 'Directive'
   readonly verb: string
@@ -281,89 +227,10 @@ export interface Directive {
   readonly subject: string
   /** Of the plan that is approved or rejected, as people saw it. */
   readonly digest: string | null
-  /** The set that the plan holds of each partition, by its number. */
-  readonly listed: readonly SetHash[]
+  /** Of the plan that is approved or rejected: the set of what it holds. */
+  readonly listed: SetHash
   readonly who: string
   readonly why: string
-}
-
-/** A note to the cluster's home: how many tokens of a budget the partition that writes has asked for since ever. */
-export interface TokensAsked {
-  readonly type: 'TokensAsked'
-  readonly cluster: ClusterId
-  readonly partition: number
-  readonly budget: BudgetClass
-  readonly asked: number
-  /** Why the last of them is to go, for people; empty where it is only asked again. */
-  readonly about: string
-}
-
-/** A note from there: how many were granted since ever. */
-export interface TokensGranted {
-  readonly type: 'TokensGranted'
-  readonly cluster: ClusterId
-  readonly budget: BudgetClass
-  readonly granted: number
-  /** Log time there: a token is used soon, or not at all. */
-  readonly at: number
-}
-
-/** A note to a namespace's home: it is being deleted, or is not any more. */
-export interface NamespaceEnding {
-  readonly type: 'NamespaceEnding'
-  readonly cluster: ClusterId
-  readonly namespace: string
-  readonly isEnding: boolean
-}
-
-/** A note to all other partitions: the definition of a kind is being deleted, or was. */
-export interface DefinitionDeleted {
-  readonly type: 'DefinitionDeleted'
-  readonly cluster: ClusterId
-  /** `resource.group` of the kind that it defines. */
-  readonly name: string
-  /** Log time at its home since when; which of several deletions is meant. */
-  readonly since: number
-  /** When it was gone; null while it is there. */
-  readonly until: number | null
-}
-
-/** A note to the cluster's home: how many of a kind a relist missed in the partition that writes; and from there to all others, once that is a mass in all. */
-export interface KindMissed extends GroupKind {
-  readonly type: 'KindMissed'
-  readonly cluster: ClusterId
-  readonly partition: number
-  readonly sync: SyncId
-  readonly missing: number
-  /** How many it listed, in all partitions. */
-  readonly listed: number
-  readonly isMass: boolean
-}
-
-/** A note to the cluster's home: owners of a kind that others deleted in the partition that writes, within each of the last minutes. */
-export interface KindShare extends GroupKind {
-  readonly type: 'KindShare'
-  readonly cluster: ClusterId
-  readonly partition: number
-  readonly minutes: readonly ShareMinute[]
-  /** How many of the kind are left there. */
-  readonly held: number
-}
-
-/** A note to all other partitions: nothing goes in the cluster until a person closes the breaker. */
-export interface BreakerOpened {
-  readonly type: 'BreakerOpened'
-  readonly cluster: ClusterId
-  /** Log time where a reason was seen. */
-  readonly openedAt: number
-  readonly because: string
-}
-
-/** A note to all other partitions: this one could not read something, so whatever was told to it is told again. */
-export interface NotesLost {
-  readonly type: 'NotesLost'
-  readonly cluster: ClusterId
-  readonly partition: number
 }
 
 /** Made by the task out of a record that does not decode; never written to the log. */
@@ -383,8 +250,6 @@ const LOGGED_TYPES: Readonly<Record<LoggedEvent['type'], true>> = {
   OwnerFound: true,
   OwnerAbsent: true,
   CommandSettled: true,
-  OwnerInterest: true,
-  OwnerState: true,
   Continue: true,
   WatcherStarted: true,
   SyncStarted: true,
@@ -394,14 +259,6 @@ const LOGGED_TYPES: Readonly<Record<LoggedEvent['type'], true>> = {
   Heartbeat: true,
   PolicyChanged: true,
   Directive: true,
-  TokensAsked: true,
-  TokensGranted: true,
-  NamespaceEnding: true,
-  DefinitionDeleted: true,
-  KindMissed: true,
-  KindShare: true,
-  BreakerOpened: true,
-  NotesLost: true,
 }
 
 export const EVENT_TYPES: readonly LoggedEvent['type'][] = Object.keys(

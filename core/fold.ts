@@ -7,22 +7,27 @@
  *
  * Not here: clocks, clusters, bytes, reading pages (services/graph).
  */
-import { breakerOpened } from './breaker.ts'
-import { tokensAsked } from './budget.ts'
-import { STEPS_PER_RECORD } from './constant.ts'
-import { definitionDeleted } from './definition.ts'
+import type { PageRequest } from './agenda.ts'
+import { enqueue } from './agenda.ts'
+import { countObservations } from './burst.ts'
+import {
+  KEYS_OF_A_READ,
+  KEYS_PER_RECORD,
+  REFERENCES_OF_NEWS,
+  REFERENCES_PER_RECORD,
+} from './constant.ts'
 import { objectDeleted } from './departure.ts'
 import { directive } from './directive.ts'
 import type { Event } from './event.ts'
 import type { Graph } from './graph.ts'
-import { ownerInterest, ownerState, tellOwners } from './interest.ts'
+import { nodeOf } from './graph.ts'
 import { never } from './invariant.ts'
-import { namespaceEnding } from './namespace.ts'
-import type { At, Outcome, Step } from './outcome.ts'
-import { emptyOutcome } from './outcome.ts'
-import { notesLost } from './retelling.ts'
+import { judge } from './judge.ts'
+import type { ClusterId, Uid } from './object.ts'
+import type { At, Outcome, Step, Subject } from './outcome.ts'
+import { stepOf } from './outcome.ts'
+import { objectKey } from './partition.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './settle.ts'
-import { kindMissed, kindShare } from './share.ts'
 import { objectSeen, touched } from './sighting.ts'
 import {
   heartbeat,
@@ -34,29 +39,64 @@ import {
   unreadable,
   watcherStarted,
 } from './sync.ts'
-import { tokensGranted } from './token.ts'
-import type { PageRequest } from './work.ts'
 import { hasWork, nextPage, takeStep } from './work.ts'
 
 /** A record being folded. */
-export interface Folding {
+interface Folding {
   readonly step: Step
   readonly event: Event
   readonly hadWork: boolean
-  stepsLeft: number
+  keysLeft: number
+}
+
+/** The keys of a page, in order, as they are stored and changed since. */
+type ReadPage = (request: PageRequest) => readonly string[]
+
+/** Folds a record to its end, where pages can be read at once. */
+export function foldRecord(graph: Graph, event: Event, at: At, readPage: ReadPage): Outcome {
+  const folding = fold(graph, event, at)
+  for (let next = pageOf(folding); next !== undefined; next = pageOf(folding)) {
+    resume(folding, readPage(next))
+  }
+  return finish(folding)
+}
+
+/** The same where a page takes time to be read: without one it returns at once. */
+export function foldRecordFrom(
+  graph: Graph,
+  event: Event,
+  at: At,
+  readPage: (request: PageRequest) => Promise<readonly string[]>,
+): Outcome | Promise<Outcome> {
+  const folding = fold(graph, event, at)
+  const first = pageOf(folding)
+  return first === undefined ? finish(folding) : goOn(folding, first, readPage)
+}
+
+async function goOn(
+  folding: Folding,
+  first: PageRequest,
+  readPage: (request: PageRequest) => Promise<readonly string[]>,
+): Promise<Outcome> {
+  for (let next: PageRequest | undefined = first; next !== undefined; next = pageOf(folding)) {
+    resume(folding, await readPage(next))
+  }
+  return finish(folding)
 }
 
 /** Begins to fold a record. While `pageOf` names a page, give its keys to `resume`; then `finish`. */
-export function fold(graph: Graph, event: Event, at: At): Folding {
-  const step: Step = { graph, at, outcome: emptyOutcome(), owners: new Map() }
+function fold(graph: Graph, event: Event, at: At): Folding {
+  const isNews = event.type !== 'Continue' && event.type !== 'Heartbeat'
+  const step = stepOf(graph, at, REFERENCES_PER_RECORD, isNews)
   const hadWork = hasWork(graph)
   apply(step, event)
-  tellOwners(step)
-  return { step, event, hadWork, stepsLeft: mayGoOn(event, hadWork) ? STEPS_PER_RECORD : 0 }
+  countObservations(step)
+  judgeDirty(step)
+  return { step, event, hadWork, keysLeft: mayGoOn(event, hadWork) ? KEYS_PER_RECORD : 0 }
 }
 
 /**
- * Whoever puts work on the agenda begins with it. From then on it goes on at `Continue`, which stands behind all that was told meanwhile: else each result
+ * Whoever puts work on the agenda begins with it. From then on it goes on at `Continue`, which stands behind all that was published meanwhile: else each result
  * of a cascade would bring hundreds of decisions more, and the fold fall behind those who carry them out. And at heartbeats, should a `Continue` ever be unreadable.
  */
 function mayGoOn({ type }: Event, hadWork: boolean): boolean {
@@ -64,24 +104,60 @@ function mayGoOn({ type }: Event, hadWork: boolean): boolean {
 }
 
 /** The page that the fold wants to look at next; undefined when this record may do no more. */
-export function pageOf(folding: Folding): PageRequest | undefined {
-  return folding.stepsLeft > 0 ? nextPage(folding.step.graph) : undefined
+function pageOf({ step, keysLeft }: Folding): PageRequest | undefined {
+  return keysLeft > 0 && step.references > 0 ? nextPage(step.graph) : undefined
 }
 
-export function resume(folding: Folding, keys: readonly string[]): void {
-  takeStep(folding.step, keys)
-  tellOwners(folding.step)
-  folding.stepsLeft -= 1
+function resume(folding: Folding, keys: readonly string[]): void {
+  const { step } = folding
+  takeStep(step, keys, (cluster, uid) => {
+    if (judgeOnce(step, cluster, uid)) return true
+    step.references = 0
+    return false
+  })
+  countObservations(step)
+  judgeDirty(step)
+  folding.keysLeft -= Math.max(KEYS_OF_A_READ, keys.length)
+}
+
+/** Once the facts are written: what they changed is judged, and what is more than the record may judge goes on the agenda. */
+function judgeDirty(step: Step): void {
+  // Judging one may change what another one waits for.
+  for (let next = firstOf(step.dirty); next !== undefined; next = firstOf(step.dirty)) {
+    const [key, { cluster, uid }] = next
+    step.dirty.delete(key)
+    step.judged.delete(key)
+    if (!judgeOnce(step, cluster, uid)) enqueue(step, { work: 'subject', cluster, uid })
+  }
+}
+
+function firstOf(dirty: Step['dirty']): [string, Subject] | undefined {
+  for (const entry of dirty) return entry
+  return undefined
+}
+
+/** Judges an object unless this record has, since its facts changed. False: it has more references than the record may still judge. */
+function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
+  const key = objectKey(cluster, uid)
+  if (step.judged.has(key)) return true
+  const node = nodeOf(step.graph, cluster, uid)
+  if (node === undefined) return true
+  const cost = 1 + node.object.ownerReferences.length
+  if (step.isNews && cost > REFERENCES_OF_NEWS) return false
+  // The first of a record is judged whatever it costs: else it never would be.
+  const isFirst = step.references === REFERENCES_PER_RECORD
+  if (cost > step.references && !isFirst) return false
+  step.references -= cost
+  step.outcome.work += cost
+  step.judged.add(key)
+  judge(step, cluster, uid)
+  return true
 }
 
 /** Ends the fold: what is left on the agenda is continued by a record of its own, so a replay slices the same way. */
-export function finish(folding: Folding): Outcome {
+function finish(folding: Folding): Outcome {
   const { step, event, hadWork } = folding
-  const goesOn = hasWork(step.graph) && (event.type === 'Continue' || !hadWork)
-  if (goesOn) {
-    const { partition } = step.at
-    step.outcome.notes.push({ partition, key: '~', event: { type: 'Continue' } })
-  }
+  step.outcome.continues = hasWork(step.graph) && (event.type === 'Continue' || !hadWork)
   return step.outcome
 }
 
@@ -116,28 +192,8 @@ function apply(step: Step, event: Event): void {
       return policyChanged(step, event)
     case 'Unreadable':
       return unreadable(step, event)
-    case 'OwnerInterest':
-      return ownerInterest(step, event)
-    case 'OwnerState':
-      return ownerState(step, event)
     case 'Directive':
       return directive(step, event)
-    case 'TokensAsked':
-      return tokensAsked(step, event)
-    case 'TokensGranted':
-      return tokensGranted(step, event)
-    case 'BreakerOpened':
-      return breakerOpened(step, event)
-    case 'NamespaceEnding':
-      return namespaceEnding(step, event)
-    case 'DefinitionDeleted':
-      return definitionDeleted(step, event)
-    case 'KindMissed':
-      return kindMissed(step, event)
-    case 'KindShare':
-      return kindShare(step, event)
-    case 'NotesLost':
-      return notesLost(step, event)
     case 'Continue':
       return
     default:

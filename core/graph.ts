@@ -10,10 +10,8 @@ import {
   AGENDA_KEY,
   ALL_NODES_PREFIX,
   clusterKey,
-  coordinatesPart,
   countKey,
   DIRECTIVES_KEY,
-  interestKey,
   kindKey,
   nodeKey,
   ownerKey,
@@ -27,9 +25,7 @@ import type {
   Agenda,
   ClusterState,
   Count,
-  CountPlace,
   Directives,
-  Interest,
   Kind,
   Owner,
   PolicyState,
@@ -135,6 +131,7 @@ function* overlaidKeys(buckets: Map<string, Set<string>>, prefix: string): Itera
 function rangeOf(key: string): string | undefined {
   switch (key.slice(0, key.indexOf('/'))) {
     case 'edge':
+      return key.slice(0, nthSlash(key, 4) + 1)
     case 'waits':
     case 'seen':
     case 'ring':
@@ -144,9 +141,11 @@ function rangeOf(key: string): string | undefined {
     case 'due':
     case 'kind':
     case 'held':
-    case 'interest':
-    case 'definition':
       return key.slice(0, nthSlash(key, 2) + 1)
+    case 'breaker': {
+      const end = nthSlash(key, 2) + 1
+      return end === 0 ? undefined : key.slice(0, end)
+    }
     default:
       return undefined
   }
@@ -192,61 +191,24 @@ export function clusterOf(graph: StateReader, cluster: ClusterId): ClusterState 
   return typed(graph.get(clusterKey(cluster)), 'ClusterState')
 }
 
-export function countOf(graph: StateReader, cluster: ClusterId, owner: Uid): Count | undefined {
-  return typed(graph.get(countKey(cluster, owner)), 'Count')
-}
-
-/** Edges to an owner at these coordinates, where they are counted apart. */
-export function countAt(
+/** Of the edges that name an owner at these coordinates. */
+export function countOf(
   graph: StateReader,
   cluster: ClusterId,
   owner: Uid,
   place: Coordinates,
-): CountPlace | undefined {
-  const count = countOf(graph, cluster, owner)
-  if (count === undefined) return undefined
-  const coordinates = coordinatesPart(place)
-  return count.places.find((each) => each.coordinates === coordinates)
+): Count | undefined {
+  return typed(graph.get(countKey(cluster, owner, place)), 'Count')
 }
 
-/** Whether anything may name it at these coordinates. */
-export function isNamedAt(
+/** An owner by where it is, or by the object that it is. */
+export function isNamed(
   graph: StateReader,
   cluster: ClusterId,
   owner: Uid,
   place: Coordinates,
 ): boolean {
-  const isBeyond = (countOf(graph, cluster, owner)?.uncounted ?? 0) > 0
-  return isBeyond || countAt(graph, cluster, owner, place) !== undefined
-}
-
-export function interestOf(
-  graph: StateReader,
-  cluster: ClusterId,
-  owner: Uid,
-  place: Coordinates,
-): Interest | undefined {
-  return typed(graph.get(interestKey(cluster, owner, place)), 'Interest')
-}
-
-/** Dependents in other partitions. */
-export function dependentsElsewhere(
-  graph: StateReader,
-  cluster: ClusterId,
-  owner: Uid,
-  place: Coordinates,
-): number {
-  if (place.namespace !== '') return 0
-  let sum = 0
-  for (const each of interestOf(graph, cluster, owner, place)?.places ?? []) sum += each.dependents
-  return sum
-}
-
-export function dependentsOf(graph: StateReader, cluster: ClusterId, owner: Uid): number {
-  const count = countOf(graph, cluster, owner)
-  let sum = count?.uncounted ?? 0
-  for (const place of count?.places ?? []) sum += place.dependents
-  return sum
+  return countOf(graph, cluster, owner, place) !== undefined
 }
 
 export function policyOf(graph: StateReader): PolicyState {

@@ -2,8 +2,8 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Folders } from '../testing/folders.ts'
-import { folders } from '../testing/folders.ts'
+import type { FoldedLog } from '../testing/folded-log.ts'
+import { foldedLog } from '../testing/folded-log.ts'
 import { object } from '../testing/notation.ts'
 import { World } from '../testing/story.ts'
 import { check } from './check.ts'
@@ -23,7 +23,7 @@ const REAPED_MS = 2_000
 /** A thing of the tree: its owner is one that came before it, or none. */
 interface Thing {
   readonly owner: number
-  /** A node has dependents in many namespaces, and its home is another partition. */
+  /** A node has dependents in many namespaces. */
   readonly isClusterScoped: boolean
   /** When it is made, if it is not there from the beginning; it may come after its owner went. */
   readonly bornMs: number
@@ -54,19 +54,16 @@ interface Life {
 }
 
 class Run {
-  readonly all: Folders
+  readonly log: FoldedLog = foldedLog()
   readonly lives: readonly Life[]
   readonly #things: readonly Thing[]
-  readonly #partitions: number
   #now = 0
   #version = 0
   /** What is going to be told. */
   #due: { at: number; tell: () => void }[] = []
 
-  constructor(things: readonly Thing[], partitions: number) {
+  constructor(things: readonly Thing[]) {
     this.#things = things
-    this.#partitions = partitions
-    this.all = folders(partitions, () => '')
     const about = { cluster: CLUSTER, epoch: 1 }
     this.#tell({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 })
     this.#tell({
@@ -79,10 +76,9 @@ class Run {
     for (const [index, short] of ['rs', 'pod', 'node'].entries()) {
       const { group, kind } = object(`${short}/x`, '0')
       const relist = { ...about, group, kind, sync: index + 1 }
-      const listed = Array.from({ length: partitions }, () => EMPTY_SET)
       this.#tell(world.served(short, true))
       this.#tell({ type: 'SyncStarted', ...relist })
-      this.#tell({ type: 'SyncFinished', ...relist, resourceVersion: '0', listed })
+      this.#tell({ type: 'SyncFinished', ...relist, resourceVersion: '0', listed: EMPTY_SET })
     }
     this.lives = this.#plan()
   }
@@ -139,11 +135,9 @@ class Run {
   }
 
   #foldAll(): void {
-    while (this.all.waiting > 0) {
-      for (let partition = 0; partition < this.#partitions; partition++) {
-        for (const command of this.all.foldNext(partition)?.commands ?? []) {
-          if (command.type === 'DeleteObject') this.#reap(command)
-        }
+    while (this.log.waiting > 0) {
+      for (const command of this.log.foldNext()?.commands ?? []) {
+        if (command.type === 'DeleteObject') this.#reap(command)
       }
     }
   }
@@ -176,7 +170,7 @@ class Run {
   }
 
   #tell(event: Event): void {
-    this.all.append(event, this.#now)
+    this.log.append(event, this.#now)
   }
 }
 
@@ -198,9 +192,8 @@ test('nothing goes sooner than a hold after somebody began it, and all goes', ()
     fc.property(
       fc.array(thing, { minLength: 1, maxLength: 9 }),
       fc.boolean(),
-      fc.integer({ min: 1, max: 4 }),
-      (things, isClusterScoped, partitions) => {
-        const run = new Run([{ ...ROOT, isClusterScoped }, ...things], partitions)
+      (things, isClusterScoped) => {
+        const run = new Run([{ ...ROOT, isClusterScoped }, ...things])
         run.run(600_000)
         for (const life of run.lives.slice(1)) {
           if (life.byUs || life.commandAt !== null) {
@@ -212,10 +205,8 @@ test('nothing goes sooner than a hold after somebody began it, and all goes', ()
           run.lives.filter(({ goneAt }) => goneAt === null).map(({ text }) => text),
           [],
         )
-        for (const each of run.all.all) {
-          each.commit()
-          deepEqual(check(each.state), [])
-        }
+        run.log.folder.commit()
+        deepEqual(check(run.log.folder.state), [])
       },
     ),
     { numRuns: RUNS },
@@ -227,7 +218,7 @@ test('what was there before goes within one hold, however deep it hangs', () => 
   const chain = Array.from({ length: depth }, (_, index): Thing => {
     return { ...ROOT, owner: index, deletedMs: null, reapedMs: 500 }
   })
-  const run = new Run([ROOT, ...chain], 1)
+  const run = new Run([ROOT, ...chain])
   run.run(200_000)
   const last = run.lives.at(-1)?.goneAt ?? Number.POSITIVE_INFINITY
   ok(last <= (ROOT.deletedMs ?? 0) + HOLD_MS + BEAT_MS + depth * REAPED_MS, `${last}`)

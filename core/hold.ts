@@ -7,15 +7,16 @@
  * Not here: what is protected (protection.ts), what people ask for while it runs (directive.ts).
  */
 import { brokenBecause } from './breaker.ts'
+import { isLeased, roomOf } from './budget.ts'
 import { pausedBecause } from './directive.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, policyOf } from './graph.ts'
-import type { HeldBy, Hold, Node, Pass, Ruling } from './node.ts'
+import type { HeldBy, Hold, Node, Ruling } from './node.ts'
 import type { ClusterId } from './object.ts'
 import type { Holds } from './policy.ts'
 import { limitOf } from './policy.ts'
 import type { Price } from './price.ts'
-import { grantedAt, isGranted, priceOf } from './price.ts'
+import { priceOf } from './price.ts'
 import type { EvidenceClass } from './proof.ts'
 import { protectedBecause } from './protection.ts'
 import type { Stand } from './standing.ts'
@@ -43,6 +44,8 @@ export interface Going {
 export interface Held {
   /** What is to be remembered; null for nothing. */
   readonly hold: Hold | null
+  /** What it costs to begin, where that has not begun yet; null for nothing. */
+  readonly price: Price | null
   /** Empty when nothing holds it. */
   readonly because: string
 }
@@ -53,16 +56,17 @@ export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going
   const holdMs = holdMsOf(holds, going.effect, learntAs(graph, going))
   const endsAt = holdMs === 0 ? null : since + holdMs
   const ruling = rulingFor(graph, cluster, node, going)
-  const price = priceFor(graph, cluster, node, going)
+  const whole = priceFor(graph, cluster, node, going)
+  const price = whole === null || hasBegun(graph, cluster, node, whole, going) ? null : whole
   const hindrance = hindranceOf(graph, cluster, node, going, endsAt, ruling, price)
   const { by, because, until } = hindrance ?? NOTHING
-  const pass = passOf(node, by, price)
-  const lapsedAt = by === 'protection' ? lapsingAt(graph, cluster, node, price) : lapsedOf(node)
-  if (by === null && endsAt === null && ruling === null && pass === 'none') return GOES
-  return { hold: { by, since, until, what: going.what, ruling, pass, lapsedAt }, because }
+  // What began to be deleted has begun, whatever becomes of the reasons why it might.
+  const turn = by === null && whole !== null ? 'begun' : (node.hold?.turn ?? 'none')
+  if (by === null && endsAt === null && ruling === null && turn === 'none') return GOES
+  return { hold: { by, since, until, what: going.what, ruling, turn }, price, because }
 }
 
-const GOES: Held = { hold: null, because: '' }
+const GOES: Held = { hold: null, price: null, because: '' }
 
 interface Hindrance {
   readonly by: HeldBy | null
@@ -99,19 +103,28 @@ function hindranceOf(
   // Behind what would hold it in any mode: who compares with another collector is told of that.
   if (isObserved) return { by: 'mode', because: 'mode observe only records', until: null }
   const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'O')
-  const broken = isAsked ? '' : brokenBecause(graph, cluster)
+  const broken = isAsked ? '' : brokenBecause(graph, cluster, node.object.namespace)
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
     return { by: 'hold', because: `evidence ${learnt} is held until ${timeText(until)}`, until }
   }
-  if (price === null || node.hold?.pass === 'granted') return null
-  if (isGranted(graph, cluster, price, lapsedOf(node))) return null
+  if (price === null || mayBegin(graph, cluster, node, price, going.time)) return null
   return { by: 'budget', because: budgetText(graph, price), until: null }
 }
 
 function priceFor(graph: StateReader, cluster: ClusterId, node: Node, going: Going): Price | null {
   const { effect, stands } = going
   return priceOf(graph, cluster, node, learntAs(graph, going), effect === 'delete', stands)
+}
+
+function hasBegun(
+  graph: StateReader,
+  cluster: ClusterId,
+  { hold }: Node,
+  price: Price,
+  { time }: Going,
+): boolean {
+  return hold?.turn === 'begun' || isLeased(graph, cluster, price, time)
 }
 
 /**
@@ -126,26 +139,16 @@ function learntAs(graph: StateReader, { evidence, stands }: Going): EvidenceClas
   return stands.every(isSeen) ? 'E1' : 'E2'
 }
 
-function lapsingAt(
+/** Objects are called one after the other, so that all have asked before the first one goes, and a burst is noticed. */
+function mayBegin(
   graph: StateReader,
   cluster: ClusterId,
-  node: Node,
-  price: Price | null,
-): bigint {
-  const [before, now] = [lapsedOf(node), grantedAt(graph, cluster, price)]
-  return now > before ? now : before
-}
-
-/** None is saved up until protection is taken back, when all that it held would go at once. */
-function lapsedOf({ hold }: Node): bigint {
-  return hold?.lapsedAt ?? -1n
-}
-
-/** What began to go has begun, whatever becomes of the reasons why it might. */
-function passOf(node: Node, by: HeldBy | null, price: Price | null): Pass {
-  const pass = node.hold?.pass ?? 'none'
-  if (by !== null || pass === 'granted') return pass
-  return price === null ? pass : 'granted'
+  { hold }: Node,
+  { class: budget, namespace, root }: Price,
+  time: number,
+): boolean {
+  const isCalled = root !== null || hold?.turn === 'called'
+  return isCalled && roomOf(graph, cluster, budget, namespace, time) > 0
 }
 
 function budgetText(graph: StateReader, price: Price): string {

@@ -8,26 +8,21 @@
  */
 import { nodeTimer } from './agenda.ts'
 import type { Command, CommandBase, OwnerClaim, Target } from './command.ts'
-import { servedVersion, targetOf } from './command.ts'
-import {
-  backoffMs,
-  CATCH_UP_MS,
-  COMMAND_LIFE_MS,
-  COMMAND_MARGIN_MS,
-  CONFIRM_MS,
-} from './constant.ts'
+import { CATCH_UP_MS, COMMAND_LIFE_MS, COMMAND_MARGIN_MS, CONFIRM_MS } from './constant.ts'
 import { kindOf, nodeOf, policyOf, seenOf } from './graph.ts'
 import { invariant } from './invariant.ts'
 import type { Attempt, Node, Verdict } from './node.ts'
-import { isFinishing } from './node.ts'
+import { isFinishing, isUnderWay } from './node.ts'
 import type { ClusterId } from './object.ts'
 import { deletionAskedAt, versionOf } from './object.ts'
 import type { Step } from './outcome.ts'
 import { nextCommandId, tell } from './outcome.ts'
 import type { EvidenceClass } from './proof.ts'
 import { weaker } from './proof.ts'
-import type { Stand, Standing } from './standing.ts'
+import type { Standing } from './reference.ts'
+import type { Stand } from './standing.ts'
 import type { ClusterState } from './state.ts'
+import { servedVersion, targetOf } from './target.ts'
 import type { Action, Decision } from './verdict.ts'
 
 /** What is under way for a node by its verdict: what was, or a new command. Null for nothing. */
@@ -89,15 +84,6 @@ function intentOf(
           ? `finish ${action.finalizer}`
           : action.type
   return `${effect} ${mode} ${verdict.evidence} ${node.hash} ${clusterEpoch}`
-}
-
-export function isUnderWay(attempt: Attempt, now: number): boolean {
-  return attempt.state === 'would-go' || now < attempt.until
-}
-
-/** The attempt of a command that settled without its effect: the same again only after a growing wait. */
-export function backedOff(attempt: Attempt, now: number, reason: string): Attempt {
-  return { ...attempt, state: 'backoff', until: now + backoffMs(attempt.count), reason }
 }
 
 function commandFor(

@@ -6,10 +6,9 @@
  * Not here: the decision itself (verdict.ts), commands (issue.ts), looking owners up (verification.ts).
  */
 import { beginWalk, nodeTimer } from './agenda.ts'
+import { pay } from './budget.ts'
 import type { CommandBase } from './command.ts'
-import { targetOf } from './command.ts'
 import { completionOf, mayBeRing } from './completion.ts'
-import { GRANT_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, kindOf, nodeOf, policyOf, seenOf } from './graph.ts'
 import { mayIssue } from './hold.ts'
@@ -21,12 +20,11 @@ import type { ClusterId, GroupKind, Uid } from './object.ts'
 import { FINALIZER_ORPHAN } from './object.ts'
 import type { Step } from './outcome.ts'
 import { tell, touch } from './outcome.ts'
-import { priceOf } from './price.ts'
-import { kindOfReference } from './standing.ts'
+import { kindOfReference } from './reference.ts'
 import type { ClusterState } from './state.ts'
-import { askFor } from './ticket.ts'
+import { targetOf } from './target.ts'
 import type { Decision } from './verdict.ts'
-import { decide, kindsAwaited, lastRequest } from './verdict.ts'
+import { decide, kindsAwaited, lastRequest, reasonsOf } from './verdict.ts'
 import { verifyOwners } from './verification.ts'
 import { waitFor } from './wait.ts'
 import { isMisplaced, warningsOf } from './warning.ts'
@@ -51,7 +49,11 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const isWarned = warn(step, state, cluster, node, decision)
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
-  const wanted = paying(step, cluster, node, decision)
+  const { price } = decision
+  const wanted =
+    price === null || decision.hold === null
+      ? decision.hold
+      : pay(step, state, cluster, node, decision.hold, price, reasonsOf(decision.stands))
   const hold = isSameHold(node.hold, wanted) ? node.hold : wanted
   const isSame = attempt === node.attempt && verdict === node.verdict && hold === node.hold
   if (isSame && node === held && isWarned === node.isWarned) return
@@ -153,31 +155,12 @@ function comesWithWarning(verdict: Verdict | null): boolean {
   return ['reap', 'drop', 'held', 'blocked'].includes(verdict?.type ?? '')
 }
 
-/** What it costs is asked for in time. */
-function paying(
-  step: Step,
-  cluster: ClusterId,
-  node: Node,
-  { hold, verdict, stands }: Decision,
-): Hold | null {
-  if (hold === null || verdict?.evidence == null) return hold
-  if (hold.by !== 'hold' && hold.by !== 'budget') return hold
-  // A grant that waited out a long hold would be one that is saved up.
-  const now = clusterOf(step.graph, cluster)?.now ?? 0
-  if (hold.by === 'hold' && (hold.until ?? 0) - now > GRANT_MS) return hold
-  const isDelete = hold.what === 'delete'
-  const price = priceOf(step.graph, cluster, node, verdict.evidence, isDelete, stands)
-  if (price === null) return hold
-  const about = stands.map(({ reason }) => reason).join('; ')
-  const pass = askFor(step, cluster, { ...node, hold }, price, about)
-  return pass === hold.pass ? hold : { ...hold, pass }
-}
-
 function isSameHold(a: Hold | null, b: Hold | null): boolean {
   if (a === null || b === null) return a === b
   const isRuledAlike = a.ruling === b.ruling && a.what === b.what
-  if (a.pass !== b.pass || a.lapsedAt !== b.lapsedAt) return false
-  return a.by === b.by && a.since === b.since && a.until === b.until && isRuledAlike
+  return (
+    a.turn === b.turn && a.by === b.by && a.since === b.since && a.until === b.until && isRuledAlike
+  )
 }
 
 /** Verdicts that differ only in the events they rest on are the same to people. */

@@ -35,26 +35,21 @@ export function edgeKey(
   coordinates: Coordinates,
   dependent: Uid,
 ): string {
-  return `${edgesPrefix(cluster, owner)}${coordinatesPart(coordinates)}/${part(dependent)}`
+  return edgesPrefix(cluster, owner, coordinatesPart(coordinates)) + part(dependent)
 }
 
-export function edgesPrefix(cluster: ClusterId, owner: Uid): string {
-  return `edge/${clusterPart('', cluster)}/${part(owner)}/`
+/** All edges that name an owner at coordinates, as `coordinatesPart` has them. */
+export function edgesPrefix(cluster: ClusterId, owner: Uid, coordinates: string): string {
+  return `edge/${clusterPart('', cluster)}/${part(owner)}/${coordinates}/`
 }
 
 export const ALL_COUNTS_PREFIX = 'count/'
 
-export const countKey: (cluster: ClusterId, owner: Uid) => string = rememberedByUid(
-  (cluster, owner) => `count/${clusterPart('', cluster)}/${part(owner)}`,
-)
-
-export function interestKey(cluster: ClusterId, uid: Uid, coordinates: Coordinates): string {
-  return `${interestsPrefix(cluster)}${part(uid)}/${coordinatesPart(coordinates)}`
-}
-
-export function interestsPrefix(cluster: ClusterId): string {
-  return `interest/${clusterPart('', cluster)}/`
-}
+export const countKey: (cluster: ClusterId, owner: Uid, coordinates: Coordinates) => string =
+  rememberedByPlace(
+    (cluster, owner, coordinates) =>
+      `count/${clusterPart('', cluster)}/${part(owner)}/${coordinatesPart(coordinates)}`,
+  )
 
 /** The walk itself; its visits have `ringPrefix`. */
 export function ringKey(cluster: ClusterId, root: Uid): string {
@@ -69,20 +64,25 @@ export function ringVisitKey(cluster: ClusterId, root: Uid, visited: Uid): strin
   return ringPrefix(cluster, root) + part(visited)
 }
 
+/** Of the prefix of edges that name an owner. */
+export function countKeyOfEdges(prefix: string): string {
+  return ALL_COUNTS_PREFIX + prefix.slice('edge/'.length, -1)
+}
+
 export const ownerKey: (cluster: ClusterId, uid: Uid, coordinates: Coordinates) => string =
   rememberedByPlace(
     (cluster, uid, coordinates) =>
       `owner/${clusterPart('', cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`,
   )
 
-/** Of an owner's count, by the coordinates that a place of it has. */
-export function ownerKeyOfCount(key: string, coordinates: string): string {
-  return `owner/${key.slice(ALL_COUNTS_PREFIX.length)}/${coordinates}`
+/** Of the owner that a count is of. */
+export function ownerKeyOfCount(key: string): string {
+  return `owner/${key.slice(ALL_COUNTS_PREFIX.length)}`
 }
 
-/** Of a key of `ownerKey` that of its edges' count. */
+/** Of a key of `ownerKey` that of the count of its edges. */
 export function countKeyOfOwner(key: string): string {
-  return ALL_COUNTS_PREFIX + key.slice('owner/'.length, key.lastIndexOf('/'))
+  return ALL_COUNTS_PREFIX + key.slice('owner/'.length)
 }
 
 const kindKeyOf = rememberedByKind((cluster, kind) => kindsPrefix(cluster) + kindPart(kind))
@@ -122,28 +122,44 @@ export function approvalKey(cluster: ClusterId): string {
   return `approval/${part(cluster)}`
 }
 
-/** What a partition asked for of a budget, and was granted. */
-export function tokensKey(cluster: ClusterId, budget: string): string {
-  return `tokens/${clusterPart('', cluster)}/${budget}`
-}
-
-/** Who waits for a token, in the order of asking. */
-export function ticketKey(cluster: ClusterId, budget: string, number: number): string {
-  return ticketsPrefix(cluster, budget) + padded(number, 15)
+/** Who waits for a budget: in each namespace in the order of asking. */
+export function ticketKey(
+  cluster: ClusterId,
+  budget: string,
+  namespace: string,
+  number: number,
+): string {
+  return `${ticketsPrefix(cluster, budget)}${part(namespace)}/${padded(number, 15)}`
 }
 
 export function ticketsPrefix(cluster: ClusterId, budget: string): string {
   return `ticket/${clusterPart('', cluster)}/${budget}/`
 }
 
-/** A budget, at the cluster's home. */
+export function namespaceOfTicket(key: string): string {
+  return decodeURIComponent(key.split('/')[3] ?? '')
+}
+
+/** Behind all tickets of that one's namespace. */
+export function endOfNamespaceTickets(key: string): string {
+  return `${key.slice(0, key.lastIndexOf('/'))}/~`
+}
+
 export function budgetKey(cluster: ClusterId, budget: string): string {
   return `budget/${clusterPart('', cluster)}/${budget}`
 }
 
-/** Empty for all clusters. */
+/** An empty cluster: all clusters. */
 export function breakerKey(cluster: ClusterId): string {
   return `breaker/${clusterPart('', cluster)}`
+}
+
+export function namespaceBreakerKey(cluster: ClusterId, namespace: string): string {
+  return namespaceBreakersPrefix(cluster) + part(namespace)
+}
+
+export function namespaceBreakersPrefix(cluster: ClusterId): string {
+  return `${breakerKey(cluster)}/`
 }
 
 /** How commands of the present minute settle. */
@@ -154,16 +170,6 @@ export function paceKey(cluster: ClusterId): string {
 /** Owners of a kind that others deleted lately. */
 export function shareKey(cluster: ClusterId, kind: GroupKind): string {
   return `share/${clusterPart('', cluster)}/${kindPart(kind)}`
-}
-
-/** The same of each partition, at the cluster's home. */
-export function sharesKey(cluster: ClusterId, kind: GroupKind): string {
-  return `shares/${clusterPart('', cluster)}/${kindPart(kind)}`
-}
-
-/** What a relist missed of a kind in each partition, at the cluster's home. */
-export function missedKey(cluster: ClusterId, kind: GroupKind): string {
-  return `missed/${clusterPart('', cluster)}/${kindPart(kind)}`
 }
 
 /** A namespace that is being deleted. */
@@ -195,9 +201,9 @@ export function waitsPrefix(cluster: ClusterId, kind: GroupKind): string {
 /** Stands for all kinds: what waits for it is looked at when any kind gets in sync. */
 export const ANY_KIND: GroupKind = { group: '', kind: '' }
 
-/** What a timer looks at again: a node or an owner by its uid, a kind or a share by its coordinates, a budget or a namespace by its name; of `notes` there is one. */
+/** What a timer looks at again: a node or an owner by its uid, a kind by its coordinates, a budget or a namespace by its name. */
 export interface Timer {
-  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending' | 'share' | 'notes'
+  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending'
   readonly uid: Uid
   readonly coordinates: Coordinates | null
 }
@@ -212,7 +218,7 @@ export function dueKey(cluster: ClusterId, timeMs: number, timer: Timer): string
 export function timerOf(key: string): Timer {
   const what = key.split('/')[3] as Timer['what']
   const subject = lastPart(key)
-  if (what === 'node' || what === 'budget' || what === 'ending' || what === 'notes') {
+  if (what === 'node' || what === 'budget' || what === 'ending') {
     return { what, uid: subject, coordinates: null }
   }
   // A uid may hold any text, coordinates no bare slash.

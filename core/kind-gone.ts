@@ -1,11 +1,10 @@
 /**
- * When a kind was served no more, and relists that missed a mass: the last few, and in doubt all before them.
+ * When a kind became absent from discovery: the last few times, and in doubt any time before them.
  *
- * What must stay true: what is forgotten for want of room counts as the worse: that owners went with their kind, or were missed with a mass. So a kind that comes and goes for
- * ever costs a few numbers, and nothing goes without a person because its kind went once more.
+ * What must stay true: when an entry is evicted, every time before it counts as one at which the kind was gone, so eviction can only make a decision more
+ * conservative. A kind that comes and goes for ever costs a few numbers.
  */
-import { KINDS_GONE_REMEMBERED, MASS_SYNCS_REMEMBERED } from './constant.ts'
-import type { SyncId } from './event.ts'
+import { KINDS_GONE_REMEMBERED } from './constant.ts'
 
 /** In order of time. Of a full list the second is forgotten: between the first and the next it may have gone at any time. */
 export function withGone(goneAt: readonly number[], at: number): readonly number[] {
@@ -20,14 +19,4 @@ export function mayHaveGone(goneAt: readonly number[], from: number, to: number)
   const isFull = goneAt.length >= KINDS_GONE_REMEMBERED
   if (isFull && from <= second && first <= to) return true
   return goneAt.some((gone) => from <= gone && gone <= to)
-}
-
-export function withMassSync(syncs: readonly SyncId[], sync: SyncId): readonly SyncId[] {
-  return [...syncs, sync].slice(-MASS_SYNCS_REMEMBERED)
-}
-
-/** Relists are numbered upwards. */
-export function mayHaveMissedAMass(syncs: readonly SyncId[], sync: SyncId): boolean {
-  const isFull = syncs.length >= MASS_SYNCS_REMEMBERED
-  return syncs.includes(sync) || (isFull && sync < Math.min(...syncs))
 }

@@ -5,16 +5,17 @@
  * its owner's coordinates, so a reference with the right uid and a wrong kind, name or namespace is never mistaken for another's.
  * Nodes are written here only.
  */
-import { countOf, kindOf } from './graph.ts'
+import { countOf, kindOf, nodeOf } from './graph.ts'
 import { noteHeld } from './held-plan.ts'
-import { coordinatesPart, countKey, edgeKey, kindKey, nodeKey, ownerKey } from './key.ts'
+import { countKey, edgeKey, kindKey, nodeKey } from './key.ts'
 import type { Node } from './node.ts'
 import { phaseAsOwner } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './object.ts'
+import { isSamePlace } from './object.ts'
 import type { Step } from './outcome.ts'
-import { isHome } from './partition.ts'
-import { kindOfReference, placeOf } from './standing.ts'
-import type { CountPlace } from './state.ts'
+import { markDirty } from './outcome.ts'
+import { kindOfReference, placeOf } from './reference.ts'
+import type { Count } from './state.ts'
 
 export interface Link {
   readonly owner: Uid
@@ -127,59 +128,31 @@ function count(
   const { owner, place } = link
   const now = dependents < 0 ? NO_LINK : link
   const was = before ?? NO_LINK
-  const coordinates = coordinatesPart(place)
-  const { places, uncounted } = countOf(step.graph, cluster, owner) ?? NO_COUNTS
-  const old = places.find((each) => each.coordinates === coordinates)
-  const key = countKey(cluster, owner)
-  // All edges of a place are counted apart, or none.
-  const isBeyond = uncounted > 0 || (dependents > 0 && places.length >= MOST_PLACES)
-  if (old === undefined && isBeyond) {
-    const left = uncounted + dependents
-    if (places.length === 0 && left === 0) step.graph.remove(key)
-    else step.graph.put(key, { type: 'Count', places, uncounted: left })
-    return
+  const old = countOf(step.graph, cluster, owner, place) ?? NO_COUNT
+  const changed: Count = {
+    type: 'Count',
+    dependents: old.dependents + dependents,
+    blocking: old.blocking + Number(now.blocking) - Number(was.blocking),
+    waiting: old.waiting + Number(now.waiting) - Number(was.waiting),
+    unserved: old.unserved + Number(now.unserved) - Number(was.unserved),
   }
-  const changed: CountPlace = {
-    coordinates,
-    dependents: (old?.dependents ?? 0) + dependents,
-    blocking: (old?.blocking ?? 0) + Number(now.blocking) - Number(was.blocking),
-    waiting: (old?.waiting ?? 0) + Number(now.waiting) - Number(was.waiting),
-    unserved: (old?.unserved ?? 0) + Number(now.unserved) - Number(was.unserved),
-  }
-  const others = places.filter((each) => each !== old)
-  const next = changed.dependents === 0 ? others : [...others, changed]
-  if (next.length === 0 && uncounted === 0) step.graph.remove(key)
-  else step.graph.put(key, { type: 'Count', places: next, uncounted })
+  const key = countKey(cluster, owner, place)
+  if (changed.dependents === 0) step.graph.remove(key)
+  else step.graph.put(key, changed)
   if (now.blocking && !was.blocking) rememberBlocker(step, cluster, place, dependent)
-  if (isNews(step, cluster, place, old ?? NO_COUNT, changed)) {
-    const key = ownerKey(cluster, owner, place)
-    const asks = step.owners.get(key)?.asks === true
-    step.owners.set(key, { cluster, uid: owner, place, asks })
-  }
-}
-
-/** Whether the owner, or its home in another partition, has to hear of it. */
-function isNews(
-  step: Step,
-  cluster: ClusterId,
-  place: Coordinates,
-  old: Omit<CountPlace, 'coordinates'>,
-  now: CountPlace,
-): boolean {
   // Nothing is left that it waits for, but for what may wait for it in turn; or that is over.
-  if (isHome(step.at, cluster, place)) {
-    return now.blocking === now.waiting || old.blocking === old.waiting
+  if (changed.blocking === changed.waiting || old.blocking === old.waiting) {
+    judgeWaitingOwner(step, cluster, owner, place)
   }
-  const isFirstOrLast = (old.dependents === 0) !== (now.dependents === 0)
-  return isFirstOrLast || (old.blocking === 0) !== (now.blocking === 0)
 }
 
-const NO_COUNT = { dependents: 0, blocking: 0, waiting: 0, unserved: 0 } as const
+function judgeWaitingOwner(step: Step, cluster: ClusterId, uid: Uid, place: Coordinates): void {
+  const owner = nodeOf(step.graph, cluster, uid)
+  if (owner?.phase !== 'waiting' && owner?.phase !== 'orphaning') return
+  if (isSamePlace(owner.object, place)) markDirty(step, cluster, uid)
+}
 
-const NO_COUNTS = { places: [], uncounted: 0 } as const
-
-/** Of one uid; nearly always it is one. A value of the store must fit into a record, whatever users type. */
-const MOST_PLACES = 256
+const NO_COUNT: Count = { type: 'Count', dependents: 0, blocking: 0, waiting: 0, unserved: 0 }
 
 const NO_LINK = { blocking: false, waiting: false, unserved: false } as const
 

@@ -4,8 +4,9 @@
  * What must stay true: one `phase`, moved only along the table below. A move that is not in it is no crash but a doubt: the node becomes
  * `suspect`, gets no verdict and waits for a relist.
  */
-import type { CommandId, CommandType } from './command.ts'
-import type { Outcome } from './event.ts'
+import type { CommandType, Outcome } from './command.ts'
+import { backoffMs } from './constant.ts'
+import type { CommandId } from './id.ts'
 import type { ObjectMeta } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
 import type { EvidenceClass } from './proof.ts'
@@ -99,6 +100,15 @@ export interface Attempt {
   readonly reason: string
 }
 
+export function isUnderWay(attempt: Attempt, now: number): boolean {
+  return attempt.state === 'would-go' || now < attempt.until
+}
+
+/** The attempt of a command that settled without its effect: the same again only after a growing wait. */
+export function backedOff(attempt: Attempt, now: number, reason: string): Attempt {
+  return { ...attempt, state: 'backoff', until: now + backoffMs(attempt.count), reason }
+}
+
 /**
  * - `keep`: has a solid owner. - `deleting`: somebody deletes it already. - `blocked`: a reference cannot be resolved.
  * - `verify`: an owner must be looked up first. - `drop`: references go, the object stays. - `reap`: it goes.
@@ -143,14 +153,16 @@ export interface Hold {
   /** What would be done: `delete`, or `drop` with the indexes of references. */
   readonly what: string
   readonly ruling: Ruling | null
-  /** Of a token of its own. `granted`: it began to go, whatever held it afterwards. */
-  readonly pass: Pass
-  /** Of the grant that its owner's deletion had while this was protected, which lets others go and not this one: -1 for none. */
-  readonly lapsedAt: bigint
+  /** In the queue of its budget; `begun` whatever held it afterwards. */
+  readonly turn: Turn
 }
 
-/** Whether what something costs was asked for and granted (price.ts). */
-export type Pass = 'none' | 'asked' | 'granted'
+/**
+ * How far something has come in the queue of its budget.
+ *
+ * - `asked`: it was counted among those that ask to be deleted. - `queued`: it has a ticket. - `called`: its ticket was used. - `begun`: it began to be deleted.
+ */
+export type Turn = 'none' | 'asked' | 'queued' | 'called' | 'begun'
 
 /** What a person said of it when it waited for approval: of this content, and of what would be done. */
 export interface Ruling {

@@ -1,4 +1,4 @@
-/** Folding: twice is once, any split of a batch is one, and any order across kinds leads to the same. */
+/** Folding: twice is once (I24), any split of a batch is one, and any order across kinds leads to the same (I25). */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -179,10 +179,10 @@ test('how records are split into batches changes nothing', () => {
         records.push([event, now])
         outcomes.push(first.foldOne(event, now))
       }
-      // As on a log: a note stands behind whatever was appended before it.
+      // As on a log: it stands behind whatever was appended before it.
       const waiting: Event[] = []
       const noted = (): void => {
-        waiting.push(...(outcomes.at(-1)?.notes ?? []).map((note) => note.event))
+        if (outcomes.at(-1)?.continues === true) waiting.push({ type: 'Continue' })
       }
       const letOne = (now: number): void => {
         const note = waiting.shift()

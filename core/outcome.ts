@@ -3,13 +3,14 @@
  *
  * What must stay true: everything here follows from the state and the record alone; the order of the lists is the order of deciding.
  */
-import type { Command, CommandId } from './command.ts'
-import type { Event } from './event.ts'
+import type { Command } from './command.ts'
+import type { CommandSettled } from './event.ts'
 import type { Graph } from './graph.ts'
+import type { CommandId } from './id.ts'
 import type { Verdict } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './object.ts'
-import { homeOf, objectKey } from './partition.ts'
-import type { EvidenceClass } from './proof.ts'
+import { objectKey } from './partition.ts'
+import type { EvidenceClass, Proof } from './proof.ts'
 import type { History, HistoryChange } from './record.ts'
 
 /** Where and when the record stands in the log. */
@@ -29,16 +30,12 @@ export interface RelistRequest {
   readonly why: string
 }
 
-/** A record for a partition of `events`: `Continue` to itself, notes to others. */
-export interface Note {
-  readonly partition: number
-  readonly key: string
-  readonly event: Event
-}
-
 export interface Outcome {
   readonly commands: Command[]
-  readonly notes: Note[]
+  /** Owner references judged, and a subject each: bounded for a record (fold.ts). */
+  work: number
+  /** Work is left: a `Continue` is appended behind all that was published meanwhile. */
+  continues: boolean
   readonly history: History[]
   readonly relists: RelistRequest[]
   /** Objects whose lineage may have changed, by `objectKey`. */
@@ -65,25 +62,48 @@ export interface Step {
   readonly graph: Graph
   readonly at: At
   readonly outcome: Outcome
-  /** Owners, by key, whose dependents changed so that they may be done waiting: judged when the record is folded. */
-  readonly owners: Map<string, OwnerChange>
+  /** Subjects whose facts changed, by `objectKey`: judged once those of the record are all written (fold.ts). */
+  readonly dirty: Map<string, Subject>
+  /** What safeguards count of the record: read once its facts are all written (fold.ts). */
+  readonly observations: Observation[]
+  /** Those judged since anything was put on the agenda: nothing they rest on has changed, so this record judges them no more. */
+  readonly judged: Set<string>
+  /** How many owner references this record may still judge. */
+  references: number
+  /** It brings facts, and is not there to go on with the agenda. */
+  readonly isNews: boolean
 }
 
-export interface OwnerAbout {
+export type Observation =
+  | {
+      readonly type: 'deletion'
+      readonly cluster: ClusterId
+      readonly object: ObjectMeta
+      readonly proof: Proof
+    }
+  | { readonly type: 'result'; readonly event: CommandSettled }
+
+export interface Subject {
   readonly cluster: ClusterId
   readonly uid: Uid
-  readonly place: Coordinates
 }
 
-export interface OwnerChange extends OwnerAbout {
-  /** A verdict needs to know whether it is there, and its home is another partition. */
-  readonly asks: boolean
+export function stepOf(graph: Graph, at: At, references: number, isNews: boolean): Step {
+  const outcome = emptyOutcome()
+  const gathered = { dirty: new Map(), observations: [], judged: new Set<string>() }
+  return { graph, at, outcome, ...gathered, references, isNews }
+}
+
+/** The only way for a handler of records or a work to have an object judged. */
+export function markDirty(step: Step, cluster: ClusterId, uid: Uid): void {
+  step.dirty.set(objectKey(cluster, uid), { cluster, uid })
 }
 
 export function emptyOutcome(): Outcome {
   return {
     commands: [],
-    notes: [],
+    work: 0,
+    continues: false,
     history: [],
     relists: [],
     touched: new Map(),
@@ -135,18 +155,6 @@ export function tell(
     basis: more.basis ?? [],
     at: timestamp,
   })
-}
-
-/** A note to all other partitions, about a cluster. */
-export function noteToOthers(step: Step, cluster: ClusterId, event: Event): void {
-  const { partition: own, partitions } = step.at
-  for (let partition = 0; partition < partitions; partition++) {
-    if (partition !== own) noteTo(step, partition, cluster, event)
-  }
-}
-
-export function noteTo(step: Step, partition: number, cluster: ClusterId, event: Event): void {
-  step.outcome.notes.push({ partition, key: homeOf(cluster, ''), event })
 }
 
 export function askRelist(step: Step, cluster: ClusterId, kind: GroupKind, why: string): void {

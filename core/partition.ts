@@ -27,8 +27,3 @@ export function objectKey(cluster: ClusterId, uid: Uid): string {
 export function partitionOf(key: string, partitions: number): number {
   return hash32(key) % partitions
 }
-
-/** The partition that has all of a cluster. */
-export function partitionOfCluster(cluster: ClusterId, partitions: number): number {
-  return hash32(cluster) % partitions
-}

@@ -5,7 +5,6 @@
  * them, so an audit says which ones decided.
  */
 import type { GroupKind } from './object.ts'
-import type { BudgetClass } from './state.ts'
 
 /** `observe` records only; `dry-run` asks the server without doing; `enforce` acts. */
 export type Mode = 'observe' | 'dry-run' | 'enforce'
@@ -34,6 +33,8 @@ export interface Holds {
   readonly e2Ms: number
   readonly e3Ms: number
 }
+
+export type BudgetClass = 'E1' | 'E2' | 'E3'
 
 /** What may begin to go within any ten minutes of log time, in each cluster. */
 export interface Budgets {

@@ -3,8 +3,7 @@
  *
  * What must stay true: unknown is never absent. Only these shapes are proofs; every other answer of a server is none.
  */
-import type { CommandId } from './command.ts'
-import type { SyncId } from './event.ts'
+import type { CommandId } from './id.ts'
 
 /**
  * - `O`: the owner is orphaning or orphaned, or a finalizer is removed: nothing is deleted.
@@ -16,7 +15,7 @@ import type { SyncId } from './event.ts'
  */
 export type EvidenceClass = 'O' | 'E1' | 'W' | 'E2' | 'E3' | 'E4'
 
-/** Order of the table in DESIGN section 5: a command has the class furthest down among its references. */
+/** From the strongest to the weakest, as in the table of ARCHITECTURE.md: a command has the class furthest down among its references. */
 export const EVIDENCE_ORDER: readonly EvidenceClass[] = ['O', 'E1', 'W', 'E2', 'E3', 'E4']
 
 export interface Proof {
@@ -33,8 +32,6 @@ export interface Proof {
   readonly versions: readonly string[]
   /** The `VerifyOwner` that learnt it, for E3. */
   readonly command: CommandId | null
-  /** The relist that missed it, for E2 and E4; 0 for none. */
-  readonly sync: SyncId
   /** It went because we had it deleted. */
   readonly isOurs: boolean
   /** Of one that we had deleted since its own owner's deletion was seen (E1): log time since when it was held for that; null for any other. */

@@ -3,11 +3,12 @@ import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { object } from '../testing/notation.ts'
 import { World } from '../testing/story.ts'
+import type { Guarding } from './guarding.ts'
+import { isProtectionHold, protectedNow } from './guarding.ts'
 import { ALL_MARKS, MARKED, projectionDigest, projectionOf } from './mark.ts'
 import type { ObjectMeta } from './object.ts'
 import { type Policy, policyFor } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
-import { type Guarding, isProtectionHold, protectedNow } from './protection.ts'
 import { readSubject } from './subject.ts'
 
 const { protection } = policyFor('enforce', 'guarded')

@@ -3,7 +3,7 @@
  *
  * What must stay true: every shape here has its schema in schemas/, and absent is null.
  */
-import type { CommandId } from './command.ts'
+import type { CommandId } from './id.ts'
 import type { Phase } from './node.ts'
 import type {
   ClusterId,
@@ -16,7 +16,7 @@ import type {
 } from './object.ts'
 import type { Mode, Protection } from './policy.ts'
 import type { EvidenceClass } from './proof.ts'
-import type { Standing } from './standing.ts'
+import type { Standing } from './reference.ts'
 
 /** Public, compacted: what stands now about one object. A tombstone follows after the retention. */
 export interface Lineage extends Coordinates {
@@ -114,6 +114,8 @@ export interface Watermark extends GroupKind {
   readonly sync: number
   /** `projectionDigest` of what was told of each object; another one tells more, or less. */
   readonly projection: string
+  /** That has what it covers; -1: written before a cluster had one. */
+  readonly partition: number
 }
 
 /** For audits: where a partition stood, and the running SHA-256 over all it had changed, commanded and noted until then. */
@@ -181,4 +183,11 @@ export interface Archived extends Coordinates {
 }
 
 export type PublicRecord = Lineage | History
-export type ServiceRecord = Control | Assignment | Watermark | Digest | Snapshot | DeadLetter | Archived
+export type ServiceRecord =
+  | Control
+  | Assignment
+  | Watermark
+  | Digest
+  | Snapshot
+  | DeadLetter
+  | Archived

@@ -7,32 +7,43 @@
  *
  * Not here: when an owner may go for other reasons (completion.ts).
  */
+import type { PageRequest } from './agenda.ts'
 import { beginWalk, enqueue } from './agenda.ts'
 import { mayBeRing } from './completion.ts'
 import { KEYS_PER_PAGE } from './constant.ts'
 import type { StateReader } from './graph.ts'
 import { nodeOf } from './graph.ts'
 import { invariant } from './invariant.ts'
-import { judge } from './judge.ts'
-import { coordinatesPart, edgesPrefix, lastPart, ringKey, ringVisitKey } from './key.ts'
+import {
+  coordinatesPart,
+  countKeyOfEdges,
+  edgesPrefix,
+  lastPart,
+  ringKey,
+  ringVisitKey,
+} from './key.ts'
 import { linksOf, putNode } from './link.ts'
 import type { ClusterId, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
+import { markDirty } from './outcome.ts'
 import type { Ring, RingVisit, Work } from './state.ts'
 
 /** Where the walk goes on: the dependents of the object at which it stands. */
 export function ringPage(
   graph: StateReader,
   { cluster, uid: root }: Work,
-): {
-  readonly prefix: string
-  readonly after: string
-  readonly edgesOf: { readonly cluster: ClusterId; readonly uid: Uid }
-} {
+): Pick<PageRequest, 'prefix' | 'after' | 'countKey'> {
   const { current } = ringOf(graph, cluster, root)
-  const prefix = edgesPrefix(cluster, current)
+  const place = placeOf(graph, cluster, current)
+  const prefix = edgesPrefix(cluster, current, place)
   const after = visitOf(graph, cluster, root, current)?.cursor ?? ''
-  return { prefix, after, edgesOf: { cluster, uid: current } }
+  return { prefix, after, countKey: countKeyOfEdges(prefix) }
+}
+
+/** Of one that is no node any more: nowhere, and there the walk ends. */
+function placeOf(graph: StateReader, cluster: ClusterId, uid: Uid): string {
+  const node = nodeOf(graph, cluster, uid)
+  return node === undefined ? '' : coordinatesPart(node.object)
 }
 
 /** One step of the walk: on to a dependent not visited yet, or back. True when the walk is over. */
@@ -45,11 +56,10 @@ export function walk(step: Step, { cluster, uid: root }: Work, keys: readonly st
   if (node === undefined || !mayBeRing(step.graph, cluster, node)) {
     return end(step, cluster, root, NO_RING)
   }
-  const own = `/${coordinatesPart(node.object)}/`
   let { low } = visit
   for (const key of keys) {
     const uid = lastPart(key)
-    if (!key.includes(own) || !isBlocking(step.graph, cluster, uid, key)) continue
+    if (!isBlocking(step.graph, cluster, uid, key)) continue
     const known = visitOf(step.graph, cluster, root, uid)
     if (known === undefined) {
       put(step, cluster, root, ring.current, { ...visit, low, cursor: key })
@@ -124,7 +134,7 @@ function letGo(step: Step, cluster: ClusterId, uid: Uid): void {
   const node = nodeOf(step.graph, cluster, uid)
   if (node === undefined || !mayBeRing(step.graph, cluster, node)) return
   putNode(step, cluster, node, { ...node, ringed: true })
-  judge(step, cluster, uid)
+  markDirty(step, cluster, uid)
 }
 
 function put(step: Step, cluster: ClusterId, root: Uid, uid: Uid, visit: RingVisit): void {

@@ -7,11 +7,11 @@
  */
 import { nodeTimer } from './agenda.ts'
 import { nodeOf } from './graph.ts'
-import { judge } from './judge.ts'
 import { heldKey, rulingKey } from './key.ts'
 import { putNode } from './link.ts'
 import type { ClusterId, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
+import { markDirty } from './outcome.ts'
 
 /** Of one that was held when the plan was ruled on. */
 export function ruleOn(step: Step, cluster: ClusterId, uid: Uid): void {
@@ -24,5 +24,5 @@ export function ruleOn(step: Step, cluster: ClusterId, uid: Uid): void {
   const ruling = { verdict, who, why, until, hash: node.hash, what: node.hold.what }
   putNode(step, cluster, node, { ...node, hold: { ...node.hold, ruling } })
   if (verdict === 'approved') nodeTimer(step, cluster, until, uid)
-  judge(step, cluster, uid)
+  markDirty(step, cluster, uid)
 }

@@ -4,9 +4,7 @@
  * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` speaks of coordinates only, so it never removes
  * a node; a result of an earlier epoch of the cluster says nothing.
  */
-import { nodeTimer, ownerTimer } from './agenda.ts'
-import { noteSettled } from './burst.ts'
-import type { CommandId } from './command.ts'
+import { judgeDependents, nodeTimer, ownerTimer } from './agenda.ts'
 import {
   backoffMs,
   COMMAND_LIFE_MS,
@@ -18,21 +16,18 @@ import {
 import { proofOf, wasHere } from './departure.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from './event.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf } from './graph.ts'
-import { ownerChanged } from './interest.ts'
-import { backedOff } from './issue.ts'
-import { judge } from './judge.ts'
+import type { CommandId } from './id.ts'
 import { ownerKey } from './key.ts'
 import { putNode } from './link.ts'
 import type { Attempt, Node, Phase } from './node.ts'
-import { phaseOf } from './node.ts'
+import { backedOff, phaseOf } from './node.ts'
 import type { ClusterId } from './object.ts'
 import { isSamePlace } from './object.ts'
 import type { Step } from './outcome.ts'
-import { askRelist, drop, tell, touch } from './outcome.ts'
+import { askRelist, drop, markDirty, tell, touch } from './outcome.ts'
 import { sight } from './sighting.ts'
 import type { ClusterState, Owner } from './state.ts'
 import { isMonitored } from './sync.ts'
-import { verifyIntent } from './verification.ts'
 
 function currentEpoch(
   step: Step,
@@ -51,14 +46,14 @@ export function commandSettled(step: Step, event: CommandSettled): void {
 
   const before = nodeOf(step.graph, event.cluster, event.uid)
   tellResult(step, event)
-  noteSettled(step, state, event)
+  step.observations.push({ type: 'result', event })
   if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
   // What the server returned is a sighting like any other; of another uid it says nothing about ours.
   if (event.object !== null && event.object.uid === event.uid && isWatched(step, event)) {
     const isOurs = event.verb === 'RemoveFinalizer' && event.outcome === 'done'
     sight(step, state, event.cluster, event.object, null, isOurs)
   }
-  judge(step, event.cluster, event.uid)
+  markDirty(step, event.cluster, event.uid)
 }
 
 /** Of a kind that no monitor follows any more, nobody would tell that it goes. */
@@ -175,10 +170,8 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     phase,
     position: step.at.position,
     checks,
-    seq: 0,
-    answered: false,
-    pass: 'none',
-    passAt: 0n,
+    turn: 'none',
+    leasedAt: 0,
     attempt: answeredAttempt(state, event.command, lookAt),
   }
   step.graph.put(ownerKey(cluster, uid, place), found)
@@ -189,7 +182,12 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   })
   const isOfEpoch = (former?.position ?? -1n) >= state.epochAt
   const isNews = former?.state !== 'found' || !isOfEpoch || former.phase !== found.phase
-  if (isNews) ownerChanged(step, cluster, uid, place)
+  if (isNews) judgeDependents(step, cluster, uid, place)
+}
+
+/** What a look answered of another epoch of the cluster is asked anew. */
+export function verifyIntent({ clusterEpoch }: ClusterState): string {
+  return `verify in epoch ${clusterEpoch}`
 }
 
 /** Until the next look is due: the timers of those before it must not ask sooner. */
@@ -234,10 +232,8 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     phase: null,
     position: step.at.position,
     checks: 0,
-    seq: 0,
-    answered: false,
-    pass: 'none',
-    passAt: 0n,
+    turn: 'none',
+    leasedAt: 0,
     attempt: null,
   })
   ownerTimer(step, cluster, state.now + MEMORY_MS, uid, place)
@@ -246,5 +242,5 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     command: event.command,
     basis: [step.at.position],
   })
-  ownerChanged(step, cluster, uid, place)
+  judgeDependents(step, cluster, uid, place)
 }

@@ -6,13 +6,14 @@
  *
  * Not here: objects that leave (departure.ts).
  */
+import { judgeDependents } from './agenda.ts'
 import { NO_CLUSTER_EPOCH } from './constant.ts'
 import { noteDefinition } from './definition.ts'
-import type { ObjectAdded, ObjectUpdated, SyncId, Touched } from './event.ts'
+import type { ObjectAdded, ObjectUpdated, Touched } from './event.ts'
+import { protectedUntilAfter } from './former-protection.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from './graph.ts'
 import { withMember } from './hash.ts'
-import { ownerChanged } from './interest.ts'
-import { judge } from './judge.ts'
+import type { SyncId } from './id.ts'
 import { kindKey, ownerKey, seenKey } from './key.ts'
 import { placesOf, putNode } from './link.ts'
 import { noteNamespace } from './namespace.ts'
@@ -21,8 +22,7 @@ import { markAfter, mayMove, phaseOf } from './node.ts'
 import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from './object.ts'
 import { compareVersions, isSamePlace, projectionHash } from './object.ts'
 import type { Step } from './outcome.ts'
-import { askRelist, drop, tell, touch } from './outcome.ts'
-import { protectedUntilAfter } from './protection.ts'
+import { askRelist, drop, markDirty, tell, touch } from './outcome.ts'
 import type { ClusterState, Owner, Seen } from './state.ts'
 import { stopWaiting } from './wait.ts'
 
@@ -45,7 +45,7 @@ export function objectSeen(step: Step, event: ObjectAdded | ObjectUpdated): void
   if (state !== undefined) sight(step, state, event.cluster, event.object, event.sync)
 }
 
-/** Folds one sighting of an object and judges what it changes. `isOurs`: a server's answer to taking a finalizer off. */
+/** Folds one sighting of an object. `isOurs`: a server's answer to taking a finalizer off. */
 export function sight(
   step: Step,
   state: ClusterState,
@@ -156,8 +156,8 @@ function appeared(
   noteDefinition(step, cluster, null, object)
   touch(step, cluster, object.uid)
   tell(step, { ...object, cluster }, 'created', describe(object))
-  ownerChanged(step, cluster, object.uid, object)
-  judge(step, cluster, object.uid)
+  judgeDependents(step, cluster, object.uid, object)
+  markDirty(step, cluster, object.uid)
 }
 
 function changed(
@@ -210,8 +210,8 @@ function changed(
   if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)
   tellChange(step, cluster, node, object, phase)
   const isOtherOwner = phase !== node.phase || orphanedAt !== node.orphanedAt || !how.wasCurrent
-  if (isOtherOwner) ownerChanged(step, cluster, object.uid, object)
-  judge(step, cluster, object.uid)
+  if (isOtherOwner) judgeDependents(step, cluster, object.uid, object)
+  markDirty(step, cluster, object.uid)
 }
 
 /** What it is given after it let go of all it had is a new claim: who asked before that to keep it has no say in it. */
@@ -322,8 +322,8 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
     hold: null,
   })
   touch(step, cluster, node.object.uid)
-  ownerChanged(step, cluster, node.object.uid, node.object)
-  judge(step, cluster, node.object.uid)
+  judgeDependents(step, cluster, node.object.uid, node.object)
+  markDirty(step, cluster, node.object.uid)
 }
 
 /** No verdict, and nothing under way, until a relist; what waited for it in a circle may be another by then. */
@@ -354,7 +354,7 @@ export function suspect(
     askRelist(step, cluster, node.object, why)
   }
   // It is no solid ground any more.
-  ownerChanged(step, cluster, node.object.uid, node.object)
+  judgeDependents(step, cluster, node.object.uid, node.object)
 }
 
 /** Its kind is no longer served: what is missing when it is served again went without a delete of its own, a mass cause. */

@@ -7,19 +7,12 @@ import type { StateReader } from './graph.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
 import type { Phase } from './node.ts'
 import { phaseAsOwner } from './node.ts'
-import type {
-  ClusterId,
-  Coordinates,
-  GroupKind,
-  ObjectMeta,
-  OwnerReference,
-  Uid,
-} from './object.ts'
-import { groupOf, isSamePlace, versionOf } from './object.ts'
+import type { ClusterId, Coordinates, ObjectMeta, OwnerReference, Uid } from './object.ts'
+import { isSamePlace, versionOf } from './object.ts'
 import type { Proof } from './proof.ts'
+import type { Standing } from './reference.ts'
+import { kindOfReference, placeOf } from './reference.ts'
 import type { Kind } from './state.ts'
-
-export type Standing = 'solid' | 'waiting' | 'orphaned' | 'dangling' | 'unverified' | 'unresolvable'
 
 export interface Stand {
   readonly standing: Standing
@@ -36,7 +29,7 @@ export interface Stand {
   readonly orphanedAt: number | null
   /** A cluster-scoped object names an owner in a namespace. */
   readonly isOutOfScope: boolean
-  /** No watch of this partition tells of the owner, or not the cluster's own server: so what is known of it is looked at once more before it is acted upon. */
+  /** No watch tells of the owner, or not the cluster's own server: so what is known of it is looked at once more before it is acted upon. */
   readonly isHearsay: boolean
 }
 
@@ -46,26 +39,8 @@ interface OwnerAt {
   readonly proof: Proof | null
   readonly orphanedAt: number | null
   readonly basis: bigint | null
-  /** Told by another partition, or found by a GET: nobody here watches it. */
+  /** Found by a GET: no watch tells of it. */
   readonly isHearsay: boolean
-}
-
-export function kindOfReference(reference: OwnerReference): GroupKind {
-  return { group: groupOf(reference.apiVersion), kind: reference.kind }
-}
-
-/**
- * Where a reference points: a namespaced kind is looked up in the dependent's namespace. Undefined when the kind was never served here, so that
- * its scope is not known, or when its scope is not legal.
- */
-export function placeOf(
-  kind: Kind | undefined,
-  dependent: ObjectMeta,
-  reference: OwnerReference,
-): Coordinates | undefined {
-  if (kind === undefined || isIllegalScope(kind, dependent)) return undefined
-  const namespace = kind.scope === 'Namespaced' ? dependent.namespace : ''
-  return { ...kindOfReference(reference), namespace, name: reference.name }
 }
 
 export function standingOf(
@@ -165,7 +140,7 @@ export function ownerAt(
       // A restore brings owners back, and what they asked for may have been undone with them. Of one that stays away nobody took it back: its mark lasts,
       // and it is looked at once more before anything is dropped by it.
       const isOfEpoch = proof?.clusterEpoch === state?.clusterEpoch
-      const isHearsay = owner.seq > 0 || (owner.orphanedAt !== null && !isOfEpoch)
+      const isHearsay = owner.orphanedAt !== null && !isOfEpoch
       return { phase: 'absent', proof, orphanedAt: owner.orphanedAt, basis, isHearsay }
     }
     case 'found':
@@ -188,9 +163,4 @@ const NOTHING_KNOWN: OwnerAt = {
   orphanedAt: null,
   basis: null,
   isHearsay: false,
-}
-
-/** An object without a namespace cannot have an owner in one. */
-function isIllegalScope(kind: Kind, dependent: ObjectMeta): boolean {
-  return kind.scope === 'Namespaced' && dependent.scope === 'Cluster'
 }

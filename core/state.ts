@@ -5,9 +5,9 @@
  * ones that do not, since every change is a record on the log.
  */
 
-import type { SyncId } from './event.ts'
 import type { SetHash } from './hash.ts'
-import type { Attempt, HeldBy, Node, Pass, Phase, Ruling } from './node.ts'
+import type { SyncId } from './id.ts'
+import type { Attempt, HeldBy, Node, Phase, Ruling, Turn } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
 import type { Policy, Protection } from './policy.ts'
 import type { Proof } from './proof.ts'
@@ -27,13 +27,11 @@ export type StateValue =
   | Work
   | Ring
   | RingVisit
-  | Interest
   | Agenda
   | HeldNode
   | HeldPlan
   | PlanRuling
   | FirstApproval
-  | TokenCount
   | Ticket
   | Budget
   | Ending
@@ -41,8 +39,6 @@ export type StateValue =
   | Breaker
   | Pace
   | Share
-  | Shares
-  | Missed
   | UnreadableHome
   | Position
 
@@ -61,17 +57,9 @@ export interface Edge {
   readonly type: 'Edge'
 }
 
-/** `count/<cluster>/<owner's uid>`: its edges, by the coordinates they name (nearly always one). */
+/** `count/<cluster>/<owner's uid>/<coordinates>`: the edges that name an owner at these coordinates. */
 export interface Count {
   readonly type: 'Count'
-  readonly places: readonly CountPlace[]
-  /** Edges that name further places, of which only so many are counted apart: users may type any. */
-  readonly uncounted: number
-}
-
-export interface CountPlace {
-  /** As in the edge's key. */
-  readonly coordinates: string
   readonly dependents: number
   /** Those with `blockOwnerDeletion` that may ever go: a blocked dependent stays for good, so nobody waits for it. */
   readonly blocking: number
@@ -98,14 +86,10 @@ export interface Owner {
   readonly position: bigint
   /** How often a `found` owner was looked up, for the growing wait. */
   readonly checks: number
-  /** Of what its home, another partition, told: the number of the telling; 0 for what is known otherwise. */
-  readonly seq: number
-  /** Whether that home was answered. */
-  readonly answered: boolean
-  /** Of one that went: whether what hangs on it may go within the budget. */
-  readonly pass: Pass
-  /** Of the grant; one of before everything was let go again is void (price.ts). */
-  readonly passAt: bigint
+  /** Of one that was deleted: of its dependents, in the queue of the budget (budget.ts). */
+  readonly turn: Turn
+  /** Log time of its last lease: its dependents may begin to be deleted within a minute from then on. 0 for none. */
+  readonly leasedAt: number
   readonly attempt: Attempt | null
 }
 
@@ -135,16 +119,12 @@ export interface Kind {
   readonly relistedAt: bigint
   /** The same of the last relist that finished. */
   readonly syncedAt: bigint
-  /** The uids of this kind that this partition holds. */
+  /** The uids of this kind. */
   readonly held: SetHash
   /** Kinds of dependents that have blocked an owner of this kind. */
   readonly blockers: readonly GroupKind[]
   /** Append times at which it was told to be served no longer: the last few. */
   readonly goneAt: readonly number[]
-  /** Relists that missed a mass over all partitions: the last few. */
-  readonly massSyncs: readonly SyncId[]
-  /** How many the last relist that finished listed, in all partitions. */
-  readonly listed: number
   /** Append time since when its scope is another; 0 for one that never changed. */
   readonly scopedAt: number
 }
@@ -233,6 +213,7 @@ export interface Due {
 }
 
 export type WorkType =
+  | 'subject'
   | 'dependents'
   | 'waits'
   | 'missing'
@@ -246,9 +227,6 @@ export type WorkType =
   | 'ring-end'
   | 'rulings'
   | 'tickets'
-  | 'owners'
-  | 'definitions'
-  | 'shares'
 
 /** `agenda/<number>`: work that fans out, taken a page at a time. */
 export interface Work {
@@ -256,14 +234,16 @@ export interface Work {
   readonly work: WorkType
   readonly cluster: string
   readonly kind: GroupKind | null
+  /** Of `dependents` and walks: an owner. Of `tickets`: the class of the budget. */
   readonly uid: Uid
+  /** Of `dependents`: the coordinates by which the owner is named, as in the edges' keys. */
+  readonly place: string
   /** Of `missing` and `missed`: the relist and its version. Of `ring-end`: the first index of the ring found. */
   readonly sync: SyncId
   readonly resourceVersion: ResourceVersion
-  /** Of that relist: the cluster's epoch, and how much it listed of this partition and of all. */
+  /** Of that relist: the cluster's epoch, and how many it listed. */
   readonly clusterEpoch: number
   readonly listed: number
-  readonly listedInAll: number
   /** How much of it is found missing until now: of what we had asked to go, and of the rest. */
   readonly ours: number
   readonly others: number
@@ -303,25 +283,6 @@ export interface RingVisit {
   readonly cursor: string
 }
 
-/** `interest/<cluster>/<owner's uid>/<coordinates>`: what the other partitions said of their dependents of a cluster-scoped owner. */
-export interface Interest {
-  readonly type: 'Interest'
-  /** The state told last, as text; empty for none. */
-  readonly told: string
-  /** Its number: an answer to an older one counts for nothing. */
-  readonly seq: number
-  /** How many partitions have to answer. */
-  readonly others: number
-  readonly places: readonly InterestPlace[]
-}
-
-export interface InterestPlace {
-  readonly partition: number
-  readonly dependents: number
-  readonly blocking: number
-  readonly answers: number | null
-}
-
 /** `held/<cluster>/<uid>`: a node that is held, by anything but mode observe. */
 export interface HeldNode {
   readonly type: 'HeldNode'
@@ -357,49 +318,34 @@ export interface FirstApproval {
   readonly until: number
 }
 
-export type BudgetClass = 'E1' | 'E2' | 'E3'
-
-/** `tokens/<cluster>/<class>`: of a budget, what this partition asked for and was granted since ever. */
-export interface TokenCount {
-  readonly type: 'TokenCount'
-  readonly budget: BudgetClass
-  /** The newest ticket. */
-  readonly asked: number
-  /** Tickets up to this one may be used. */
-  readonly granted: number
-  /** Log time, at the home, of the oldest grant that is not used up. */
-  readonly grantedAt: number
-  /** The last ticket that was. */
-  readonly used: number
-  /** When it is asked for again. */
-  readonly lookAt: number
-}
-
-/** `ticket/<cluster>/<class>/<number>`: an object that waits, or (with coordinates) an owner whose dependents do. */
+/** `ticket/<cluster>/<class>/<namespace>/<number>`: an object that waits for the budget, or (with coordinates) an owner whose dependents do. */
 export interface Ticket {
   readonly type: 'Ticket'
   readonly uid: Uid
   readonly coordinates: Coordinates | null
 }
 
-/** `budget/<cluster>/<class>`, at the cluster's home: what each partition asked for and was granted since ever, and how much within the last minutes. */
+/** `budget/<cluster>/<class>`: what asked to be deleted, and what began to be, within each of the last minutes. */
 export interface Budget {
   readonly type: 'Budget'
-  readonly places: readonly BudgetPlace[]
-  readonly minutes: readonly BudgetMinute[]
+  readonly asked: readonly MinuteCounts[]
+  readonly begun: readonly MinuteCounts[]
+  /** Number of the next ticket. */
+  readonly next: number
+  /** Log time at which those who wait are looked at; 0 while nobody waits. */
+  readonly dueAt: number
 }
 
-export interface BudgetPlace {
-  readonly partition: number
-  readonly asked: number
-  readonly granted: number
-}
-
-export interface BudgetMinute {
+/** What happened in a minute, by namespace (window.ts). */
+export interface MinuteCounts {
   /** Since 1970. */
   readonly minute: number
-  readonly asked: number
-  readonly granted: number
+  readonly namespaces: readonly NamespaceCount[]
+}
+
+export interface NamespaceCount {
+  readonly namespace: string
+  readonly count: number
 }
 
 /** `ending/<cluster>/<namespace>`: that namespace is being deleted. */
@@ -420,7 +366,7 @@ export interface DefinitionSpan {
   readonly until: number | null
 }
 
-/** `breaker/<cluster>`: open while it was opened after it was closed. Both in log time. */
+/** `breaker/<cluster>`, `breaker/<cluster>/<namespace>`: open while it was opened after it was closed. Both in log time. */
 export interface Breaker {
   readonly type: 'Breaker'
   readonly openedAt: number
@@ -440,37 +386,7 @@ export interface Pace {
 /** `share/<cluster>/<kind>`: owners of a kind that others deleted within the last minutes. */
 export interface Share {
   readonly type: 'Share'
-  readonly minutes: readonly ShareMinute[]
-}
-
-export interface ShareMinute {
-  readonly minute: number
-  readonly count: number
-}
-
-/** `shares/<cluster>/<kind>`, at the cluster's home: the same of each partition, as it told. */
-export interface Shares {
-  readonly type: 'Shares'
-  readonly places: readonly SharePlace[]
-}
-
-export interface SharePlace {
-  readonly partition: number
-  readonly minutes: readonly ShareMinute[]
-  /** How many of the kind it held then. */
-  readonly held: number
-}
-
-/** `missed/<cluster>/<kind>`, at the cluster's home: how many each of the last relists that missed any missed in each partition. */
-export interface Missed {
-  readonly type: 'Missed'
-  readonly places: readonly MissedPlace[]
-}
-
-export interface MissedPlace {
-  readonly sync: SyncId
-  readonly partition: number
-  readonly count: number
+  readonly minutes: readonly MinuteCounts[]
 }
 
 /** `unreadable/<home>`: nothing there is judged until the kinds concerned were relisted after `position`. */
@@ -478,10 +394,6 @@ export interface UnreadableHome {
   readonly type: 'UnreadableHome'
   readonly position: bigint
   readonly reason: string
-  /** How often, and at what log time last, other partitions were asked to tell again what they told; and when they are to be, 0 for not. */
-  readonly asks: number
-  readonly askedAt: number
-  readonly dueAt: number
 }
 
 /** `position`: how far the events are folded, and the running digests of what came of them. */

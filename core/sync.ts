@@ -16,18 +16,17 @@ import type {
   Unreadable,
   WatcherStarted,
 } from './event.ts'
+import { formerAfter } from './former-protection.ts'
 import { clusterOf, kindOf, policyOf } from './graph.ts'
 import { EMPTY_SET, isSameSet } from './hash.ts'
 import { invariant } from './invariant.ts'
-import { ANY_KIND, clusterKey, kindKey, POLICY_KEY } from './key.ts'
+import { ANY_KIND, clusterKey, kindKey, POLICY_KEY, unreadableKey } from './key.ts'
 import { withGone } from './kind-gone.ts'
 import type { ClusterId, GroupKind, Scope } from './object.ts'
 import type { Step } from './outcome.ts'
 import { drop } from './outcome.ts'
 import { clusterOfHome } from './partition.ts'
 import { FOLD_VERSION } from './policy.ts'
-import { formerAfter } from './protection.ts'
-import { clusterBegins, noteUnreadable } from './retelling.ts'
 import { currentCluster } from './sighting.ts'
 import type { ClusterState, Kind, KindPhase } from './state.ts'
 
@@ -52,7 +51,6 @@ export function watcherStarted(step: Step, event: WatcherStarted): void {
     nextDue: state?.nextDue ?? Number.MAX_SAFE_INTEGER,
     pulses: state?.pulses ?? [],
   })
-  if (state === undefined) clusterBegins(step, event.cluster)
 }
 
 export function heartbeat(step: Step, event: Heartbeat): void {
@@ -152,7 +150,6 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     return drop(step, 'a newer relist, or another watcher, has begun')
   }
   const { clusterEpoch } = state
-  const listedInAll = event.listed.reduce((sum, { count }) => sum + count, 0)
   putKind(step, state, event, kind, {
     ...kind,
     phase: 'synced',
@@ -160,9 +157,8 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     clusterEpoch,
     openSync: 0,
     syncedAt: kind.relistedAt,
-    listed: listedInAll,
   })
-  const listed = event.listed[step.at.partition] ?? EMPTY_SET
+  const { listed } = event
   if (isSameSet(listed, kind.held)) return judgeWaiters(step, event.cluster, event)
   // Nobody is judged by what the list misses as if it were there: who waits comes after it.
   enqueue(step, {
@@ -173,7 +169,6 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     resourceVersion: event.resourceVersion,
     clusterEpoch,
     listed: listed.count,
-    listedInAll,
   })
 }
 
@@ -225,7 +220,9 @@ export function policyChanged(step: Step, event: PolicyChanged): void {
 }
 
 export function unreadable(step: Step, event: Unreadable): void {
-  noteUnreadable(step, event)
+  const { home, reason } = event
+  const { position } = step.at
+  step.graph.put(unreadableKey(home), { type: 'UnreadableHome', position, reason })
   enqueue(step, { work: 'relist', cluster: clusterOfHome(event.home) })
 }
 
@@ -253,7 +250,5 @@ const NEW_KIND: Kind = {
   held: EMPTY_SET,
   blockers: [],
   goneAt: [],
-  massSyncs: [],
-  listed: 0,
   scopedAt: 0,
 }

@@ -10,18 +10,19 @@ import { completionOf } from './completion.ts'
 import { KIND_CAUSE_MS } from './constant.ts'
 import { wasRedefined, wentWithDefinition } from './definition.ts'
 import type { StateReader } from './graph.ts'
-import { clusterOf, dependentsElsewhere, dependentsOf, kindOf, policyOf } from './graph.ts'
+import { clusterOf, isNamed, kindOf, policyOf } from './graph.ts'
 import type { Effect, Going } from './hold.ts'
 import { holdOf, ruledText } from './hold.ts'
 import { mayHaveGone } from './kind-gone.ts'
 import type { Hold, Node, Verdict } from './node.ts'
-import type { ClusterId, Coordinates, ObjectMeta, PropagationPolicy } from './object.ts'
+import type { ClusterId, Coordinates, PropagationPolicy } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
+import type { Price } from './price.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import { weaker } from './proof.ts'
-import { isMassMissed } from './share.ts'
+import { kindOfReference } from './reference.ts'
 import type { Stand } from './standing.ts'
-import { kindOfReference, standingOf } from './standing.ts'
+import { standingOf } from './standing.ts'
 
 export type Action =
   | { readonly type: 'finish'; readonly finalizer: string }
@@ -36,9 +37,17 @@ export interface Decision {
   readonly action: Action
   readonly stands: readonly Stand[]
   readonly hold: Hold | null
+  /** What it costs to carry it out, where that is still to be counted. */
+  readonly price: Price | null
 }
 
-const NO_DECISION: Decision = { verdict: null, action: { type: 'none' }, stands: [], hold: null }
+const NO_DECISION: Decision = {
+  verdict: null,
+  action: { type: 'none' },
+  stands: [],
+  hold: null,
+  price: null,
+}
 
 /** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. `time`: of the record that has it judged. */
 export function decide(graph: StateReader, cluster: ClusterId, node: Node, time: number): Decision {
@@ -127,18 +136,19 @@ function verdictMaker(
       because,
       basis: [...basis, policyOf(graph).position],
     }
-    if (evidence === null) return { verdict, action, stands, hold: null }
+    if (evidence === null) return { verdict, action, stands, hold: null, price: null }
     const going = { effect: effectOf(action), what: whatOf(action), evidence, stands, time }
-    const { hold, because: held } = holdOf(graph, cluster, node, going)
+    const { hold, price, because: held } = holdOf(graph, cluster, node, going)
     if (held === '') {
       const approved = evidence === 'E4' ? `; ${ruledText(hold?.ruling ?? null)}` : ''
-      return { verdict: { ...verdict, because: because + approved }, action, stands, hold }
+      return { verdict: { ...verdict, because: because + approved }, action, stands, hold, price }
     }
     return {
       verdict: { ...verdict, type: 'held', because: `${because}; ${held}` },
       action: { type: 'none' },
       stands,
       hold,
+      price,
     }
   }
 }
@@ -179,7 +189,6 @@ function classOf(
   if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'
   const { enforcedAt, policy } = policyOf(graph)
   if (policy.preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
-  if (isMassMissed(graph, cluster, proof, place)) return 'E4'
   if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, proof, place)) return 'E4'
   if (proof.class !== 'E1') return proof.class
   const relistedAt = kindOf(graph, cluster, node.object)?.relistedAt ?? -1n
@@ -228,17 +237,11 @@ function propagationOf(
   node: Node,
   isOwnerWaiting: boolean,
 ): PropagationPolicy {
-  if (isOwnerWaiting && hasDependents(graph, cluster, node.object)) return 'Foreground'
-  if (node.object.finalizers.includes(FINALIZER_ORPHAN)) return 'Orphan'
-  if (node.object.finalizers.includes(FINALIZER_FOREGROUND)) return 'Foreground'
+  const { object } = node
+  if (isOwnerWaiting && isNamed(graph, cluster, object.uid, object)) return 'Foreground'
+  if (object.finalizers.includes(FINALIZER_ORPHAN)) return 'Orphan'
+  if (object.finalizers.includes(FINALIZER_FOREGROUND)) return 'Foreground'
   return 'Background'
-}
-
-function hasDependents(graph: StateReader, cluster: ClusterId, object: ObjectMeta): boolean {
-  const { uid } = object
-  return (
-    dependentsOf(graph, cluster, uid) > 0 || dependentsElsewhere(graph, cluster, uid, object) > 0
-  )
 }
 
 /** When the last of those that orphan it was deleted; null when none does. */
@@ -261,8 +264,13 @@ function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {
   return { type: 'drop', indexes: indexes.reverse() }
 }
 
-function reasonsOf(stands: readonly Stand[]): string {
-  return stands.map(({ reason }) => reason).join('; ')
+/** An object may have thousands. */
+const MOST_REASONS = 5
+
+export function reasonsOf(stands: readonly Stand[]): string {
+  const named = stands.slice(0, MOST_REASONS).map(({ reason }) => reason)
+  const more = stands.length - named.length
+  return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
 }
 
 function byOffset(a: bigint, b: bigint): number {

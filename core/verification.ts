@@ -1,5 +1,5 @@
 /**
- * Owners that nothing is known of are looked up: once for all of their dependents, by the owner's home.
+ * Owners that nothing is known of are looked up: once for all of their dependents.
  *
  * What must stay true: not before the owner's kind could have shown it; unknown is never absent, so without an answer nothing follows.
  *
@@ -7,19 +7,27 @@
  */
 import { ownerTimer } from './agenda.ts'
 import type { Target } from './command.ts'
-import { servedVersion } from './command.ts'
-import { COMMAND_LIFE_MS, COMMAND_MARGIN_MS, KIND_PATIENCE_MS } from './constant.ts'
+
+import {
+  COMMAND_LIFE_MS,
+  COMMAND_MARGIN_MS,
+  KIND_PATIENCE_MS,
+  LOOKED_UP_AT_ONCE,
+} from './constant.ts'
+import { UNKNOWN_OWNER } from './departure.ts'
 import { kindOf, nodeOf, ownerOf, policyOf } from './graph.ts'
 import { mayIssue } from './hold.ts'
-import { baseOf, isUnderWay } from './issue.ts'
+import { baseOf } from './issue.ts'
 import { ownerKey } from './key.ts'
 import type { Attempt } from './node.ts'
+import { isUnderWay } from './node.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
 import { isSamePlace, versionOf } from './object.ts'
-import type { OwnerAbout, Step } from './outcome.ts'
-import { isHome } from './partition.ts'
+import type { Step } from './outcome.ts'
+import { verifyIntent } from './settle.ts'
 import type { Stand } from './standing.ts'
-import type { ClusterState, Kind, Owner } from './state.ts'
+import type { ClusterState, Kind } from './state.ts'
+import { servedVersion } from './target.ts'
 
 /** Asks for each owner that nothing is known of, once its kind could have shown it. */
 export function verifyOwners(
@@ -28,30 +36,17 @@ export function verifyOwners(
   cluster: ClusterId,
   stands: readonly Stand[],
 ): void {
+  let asked = 0
   for (const { standing, place, reference } of stands) {
     if (standing !== 'unverified' || place === null) continue
+    // An object may have thousands, and others wait behind them.
+    if (asked >= LOOKED_UP_AT_ONCE) return
     // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
     const node = nodeOf(step.graph, cluster, reference.uid)
     if (node !== undefined && isSamePlace(node.object, place)) continue
-    const { uid } = reference
-    if (isHome(step.at, cluster, place)) {
-      verifyOwner(step, state, cluster, place, uid, versionOf(reference.apiVersion))
-    } else askHome(step, state, { cluster, uid, place })
+    const version = versionOf(reference.apiVersion)
+    if (verifyOwner(step, state, cluster, place, reference.uid, version)) asked++
   }
-}
-
-/** Its home asks the server, once for all partitions, and tells. */
-function askHome(step: Step, state: ClusterState, about: OwnerAbout): void {
-  const { cluster, uid, place } = about
-  const kind = kindOf(step.graph, cluster, place)
-  if (kind === undefined || !isReadyToAsk(kind, state)) return
-  if (!mayIssue(step.graph, cluster)) return
-  step.owners.set(ownerKey(cluster, uid, place), { ...about, asks: true })
-}
-
-/** What a look answered of another epoch of the cluster is asked anew. */
-export function verifyIntent({ clusterEpoch }: ClusterState): string {
-  return `verify in epoch ${clusterEpoch}`
 }
 
 /** True when it is asked, now or already. */
@@ -101,21 +96,6 @@ export function verifyOwner(
   step.graph.put(ownerKey(cluster, uid, place), { ...(owner ?? UNKNOWN_OWNER), attempt })
   ownerTimer(step, cluster, until, uid, place)
   return true
-}
-
-export const UNKNOWN_OWNER: Owner = {
-  type: 'Owner',
-  state: 'unknown',
-  proof: null,
-  orphanedAt: null,
-  phase: null,
-  position: -1n,
-  checks: 0,
-  seq: 0,
-  answered: false,
-  pass: 'none',
-  passAt: 0n,
-  attempt: null,
 }
 
 /** A watch that lives would have shown the owner; without one, only a GET can; while one is expected soon, wait for it. */

@@ -7,7 +7,7 @@ import { kindOf } from './graph.ts'
 import { ANY_KIND, waitKey } from './key.ts'
 import type { ClusterId, GroupKind, ObjectMeta, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
-import { kindOfReference } from './standing.ts'
+import { kindOfReference } from './reference.ts'
 
 /** A node that left, or names other kinds now, waits for none but those it still names. */
 export function stopWaiting(

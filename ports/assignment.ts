@@ -3,25 +3,35 @@
  *
  * What must stay true: whoever asks reads the same answer from the log. A cluster without an assignment has no partition; nobody guesses one.
  *
- * Not here: how the partition is chosen (services/watcher).
+ * Not here: how the partition is chosen (services/watcher/assignment.ts).
  */
-import { ASSIGN_PREFIX } from '../core/control-key.ts'
+import { ASSIGN_PREFIX, assignKey } from '../core/control-key.ts'
 import type { ClusterId } from '../core/object.ts'
 import type { Assignment } from '../core/record.ts'
 import type { Codec } from './codec.ts'
 import { CodecError } from './codec.ts'
-import type { Log } from './log.ts'
+import type { Entry, Log } from './log.ts'
+
+/** An assignment and where it is on the log: of two, the one with the lower offset was first. */
+export interface LoggedAssignment extends Assignment {
+  readonly offset: bigint
+}
+
+export type Assignments = ReadonlyMap<ClusterId, LoggedAssignment>
 
 /** By cluster. What cannot be read is left out. */
-export async function readAssignments(
-  log: Log,
-  codec: Codec,
-): Promise<ReadonlyMap<ClusterId, Assignment>> {
-  const found = new Map<ClusterId, Assignment>()
-  for (const { key, value } of await log.latest('control', 0)) {
+export async function readAssignments(log: Log, codec: Codec): Promise<Assignments> {
+  return assignmentsIn(await log.latest('control', 0), codec)
+}
+
+/** Of the latest entries of `control`. */
+export function assignmentsIn(control: readonly Entry[], codec: Codec): Assignments {
+  const found = new Map<ClusterId, LoggedAssignment>()
+  for (const { key, value, offset } of control) {
     if (!key.startsWith(ASSIGN_PREFIX) || value === null) continue
     const record = decoded(codec, value)
-    if (record !== undefined) found.set(record.cluster, record)
+    if (record === undefined || key !== assignKey(record.cluster)) continue
+    found.set(record.cluster, { ...record, offset })
   }
   return found
 }

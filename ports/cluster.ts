@@ -1,7 +1,7 @@
 /**
  * Port: one Kubernetes-style cluster, in the few calls Kinfold makes. Every answer is a named case, decided once, here below.
  *
- * Guarantees: `Absent` is only what DESIGN section 5 calls absent; a list is complete and consistent or it throws; a watch ends or throws, it
+ * Guarantees: `Absent` is only an answer that proves an absence (I5); a list is complete and consistent or it throws; a watch ends or throws, it
  * never skips; objects are within the caps of core/cap.ts. Every mutating call carries its guard and an explicit policy (I4), but the probe of the lock, which is a dry run.
  * Assumes: nothing about retries: a call is one
  * exchange, callers retry.

@@ -1,10 +1,12 @@
 /**
- * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, nothing dead.
+ * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, nothing dead, and no id that
+ * leads to no page.
  *
  * What must stay true: the table below is the table in ARCHITECTURE.md; a wall is moved here first.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
+import { knownIds, unknownIds } from './ids.ts'
 
 export interface Complaint {
   readonly file: string
@@ -63,6 +65,7 @@ const OUTSIDE =
 /** In service loops: ports give time and chance. */
 const CLOCKS =
   /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|randomUUID)\b/
+const NAMING_IDS = ['*.md', '{bench,docs,schemas,testing}/**/*.md', 'core/scenarios/*.txt']
 const UNDONE = new RegExp(['FIX', 'ME'].join('') + '|' + ['XX', 'X'].join(''))
 
 export function sourceFiles(root: string): string[] {
@@ -83,7 +86,23 @@ export function tidy(root: string): Complaint[] {
   return [
     ...files.flatMap((file) => complaintsOf(file, texts.get(file) ?? '')),
     ...deadFiles(root, texts),
+    ...idComplaints(root, texts),
   ]
+}
+
+/** In sources, documents and stories. */
+function idComplaints(root: string, texts: ReadonlyMap<string, string>): Complaint[] {
+  const known = knownIds(root)
+  const others = globSync(NAMING_IDS, { cwd: root }).map((file): [string, string] => [
+    file,
+    readFileSync(join(root, file), 'utf8'),
+  ])
+  return [...texts, ...others.sort()].flatMap(([file, text]) =>
+    unknownIds(text, known).map((id) => ({
+      file,
+      text: `names ${id}, which no page in docs/ has`,
+    })),
+  )
 }
 
 function complaintsOf(file: string, text: string): Complaint[] {

@@ -5,8 +5,9 @@
  * the approval was told, both remembered here.
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import type { CommandId, DeleteObject, OrphanDependent } from '../core/command.ts'
+import type { DeleteObject, OrphanDependent } from '../core/command.ts'
 import { EMPTY_SET, isSameSet, type SetHash } from '../core/hash.ts'
+import type { CommandId } from '../core/id.ts'
 import { heldPrefix, lastPart, nodeKey, planKey } from '../core/key.ts'
 import type { OwnerReference } from '../core/object.ts'
 import type { StateValue } from '../core/state.ts'
@@ -80,7 +81,8 @@ export const approvalFaults: readonly Fault[] = [
 
 export const approvalCheckers: readonly Checker[] = [
   {
-    invariant: 'I10 I11: what is approved is what was shown (F93)',
+    invariant:
+      'I10 I11: of a bulk deletion only what a person was shown and approved is commanded (F93)',
     appended: (world, { topic, records }) => {
       for (const { value } of topic === 'commands' ? records : []) {
         const command = approvedIn(world.codec, value)
@@ -94,7 +96,7 @@ export const approvalCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I11: an approval ends after an hour, by log time',
+    invariant: 'I11: an approval ends after an hour of log time',
     rest: async (world) => (world.approvals.length === 0 ? [] : await lateOnes(world)),
   },
 ]

@@ -50,7 +50,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a reference finds nobody, since its version stands in the way',
     changes: [
       {
-        file: 'core/standing.ts',
+        file: 'core/reference.ts',
         from: 'return { group: groupOf(reference.apiVersion), kind: reference.kind }',
         to: 'return { group: reference.apiVersion + groupOf(reference.apiVersion), kind: reference.kind }',
       },
@@ -62,7 +62,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'an owner in a namespace may own what is in none',
     changes: [
       {
-        file: 'core/standing.ts',
+        file: 'core/reference.ts',
         from: "return kind.scope === 'Namespaced' && dependent.scope === 'Cluster'",
         to: 'return false',
       },

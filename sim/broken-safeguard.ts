@@ -41,7 +41,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'whatever a slip in the config no longer protects goes, as soon as it is read',
     changes: [
       {
-        file: 'core/protection.ts',
+        file: 'core/former-protection.ts',
         from: 'until: Math.max(left?.until ?? 0, now + PROTECTED_FOR_MS) }',
         to: 'until: now }',
       },
@@ -56,7 +56,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'once a config names it no more, what bore it goes with the next list',
     changes: [
       {
-        file: 'core/protection.ts',
+        file: 'core/former-protection.ts',
         from: 'const all = lately(graph, cluster, now)',
         to: 'const all = guardingOf(graph, cluster)\n  void lately',
       },

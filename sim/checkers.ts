@@ -8,6 +8,7 @@
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import { approvalCheckers } from './approvals.ts'
+import { assignmentCheckers } from './assignments.ts'
 import type { Appended } from './broker.ts'
 import { configCheckers } from './configured.ts'
 import { effectCheckers } from './effect-checkers.ts'
@@ -47,5 +48,6 @@ export const CHECKERS: readonly Checker[] = [
   ...safeguardCheckers,
   ...approvalCheckers,
   ...configCheckers,
+  ...assignmentCheckers,
   ...restCheckers,
 ]

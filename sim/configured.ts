@@ -24,7 +24,7 @@ const TOLD_MS = 2_000
 export const configFaults: readonly Fault[] = [
   {
     row: 'F98 config',
-    what: 'a config protects a namespace, and later does not',
+    what: 'the config protects a namespace, and later does not',
     lastsMs: [3 * MINUTE, 30 * MINUTE],
     most: 2,
     suits: ({ policy }) => policy.mode === 'enforce',
@@ -63,7 +63,7 @@ const words = new WeakMap<object, Map<string, Word>>()
 export const configCheckers: readonly Checker[] = [
   {
     invariant:
-      'I9: nothing goes that a partition read to be protected, nor in guarded for ten minutes after',
+      'I9: no partition commands a delete in a namespace that it has read to be protected by the policy, under guarded for ten minutes more',
     appended(world, { topic, partition, records }) {
       for (const { key, value } of records) {
         if (value === null || (topic !== 'events' && topic !== 'control')) continue

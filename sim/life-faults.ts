@@ -39,21 +39,29 @@ function once(row: string, what: string, most: number, act: (users: Users) => vo
 }
 
 export const lifeFaults: readonly Fault[] = [
-  once('F23', 'a definition goes with all its objects, or comes again', 4, (users) =>
-    users.define(),
+  once(
+    'F23',
+    'a CustomResourceDefinition is deleted with all its objects, or created again',
+    4,
+    (users) => users.define(),
   ),
-  once('F24', 'the version that references name is served no more', 2, (users) =>
+  once('F24', 'the version that references name is not served any more', 2, (users) =>
     users.dropVersion(),
   ),
   once('F67', 'a reference names an owner in another namespace', 3, (users) =>
     users.dependAcross(),
   ),
-  once('F69', 'one owner of several goes', 4, (users) => users.shareAndDelete()),
+  once('F69', 'one of several owners is deleted', 4, (users) => users.shareAndDelete()),
   once('F70', 'owners own each other, or themselves', 3, (users) => users.ring()),
-  once('F71', 'a long chain and a wide family go at once', 1, (users) => users.crowd()),
+  once(
+    'F71',
+    'a long chain of owners, and one owner with many dependents, are deleted at once',
+    1,
+    (users) => users.crowd(),
+  ),
   {
     row: 'F72',
-    what: 'an object is adopted right before it is deleted',
+    what: 'an object is adopted by another owner right before Kinfold deletes it',
     lastsMs: [MINUTE, 20 * MINUTE],
     most: 4,
     begin(context) {
@@ -68,14 +76,11 @@ export const lifeFaults: readonly Fault[] = [
       return () => world.beforeEffects.delete(adopt)
     },
   },
-  once('F75', 'an owner goes and a finalizer holds it for hours', 4, (users) =>
+  once('F75', 'an owner is deleted, and a finalizer holds it for hours', 4, (users) =>
     users.holdDeleted(),
   ),
-  once(
-    'F76',
-    'both finalizers of the collector are on one owner, or one is taken off',
-    4,
-    (users) => users.mixFinalizers(),
+  once('F76', 'an owner has both finalizers of the collector, or a user removes one', 4, (users) =>
+    users.mixFinalizers(),
   ),
   {
     row: 'F77',
@@ -94,12 +99,12 @@ export const lifeFaults: readonly Fault[] = [
       return () => slot.disarm()
     },
   },
-  once('F78', 'a restore brings dependents back whose owners are no more', 2, (users) =>
+  once('F78', 'a backup tool restores dependents whose owners do not exist', 2, (users) =>
     users.restoreFamily(),
   ),
   {
     row: 'F79',
-    what: 'a controller makes again what we delete',
+    what: 'a controller creates again what Kinfold deletes',
     lastsMs: [MINUTE, 10 * MINUTE],
     most: 2,
     begin(context) {
@@ -117,7 +122,7 @@ export const lifeFaults: readonly Fault[] = [
   },
   {
     row: 'F94',
-    what: 'a person pauses a cluster, or all, and resumes',
+    what: 'a person pauses a cluster or all of them, and resumes later',
     lastsMs: [10 * SECOND, 15 * MINUTE],
     most: 3,
     begin(context) {
@@ -137,7 +142,7 @@ export const lifeFaults: readonly Fault[] = [
   },
   {
     row: 'protect',
-    what: 'a person protects a namespace, and takes that back',
+    what: 'a person protects a namespace, and ends that later',
     lastsMs: [MINUTE, 30 * MINUTE],
     most: 3,
     begin(context) {
@@ -158,7 +163,7 @@ export const lifeFaults: readonly Fault[] = [
   },
   {
     row: 'F98',
-    what: 'the policy is changed while everything runs, and back',
+    what: 'the mode is changed while everything runs, and changed back',
     lastsMs: [MINUTE, 20 * MINUTE],
     most: 2,
     suits: ({ policy }) => policy.mode === 'enforce',

@@ -26,7 +26,7 @@ const WRITES: ReadonlySet<LogCall> = new Set(['append', 'commit'])
 export const logFaults: readonly Fault[] = [
   {
     row: 'F38',
-    what: 'a broker crashes: calls fail, and some of those that took effect look as if they had not',
+    what: 'a broker crashes: calls fail, and of some that took effect the answer is lost',
     lastsMs: [5 * SECOND, 2 * MINUTE],
     most: 6,
     begin({ world, fault }) {
@@ -59,7 +59,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F40',
-    what: 'retention overtakes whoever reads',
+    what: 'retention removes records before a process has read them',
     lastsMs: [20 * SECOND, 2 * MINUTE],
     most: 1,
     begin(context) {
@@ -97,7 +97,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F46',
-    what: "a reader's position is acknowledged and lost",
+    what: 'a saved position is acknowledged and lost',
     lastsMs: [MINUTE, 10 * MINUTE],
     most: 3,
     begin({ world }) {
@@ -114,7 +114,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F47',
-    what: 'a record that nobody can read',
+    what: 'a record cannot be decoded',
     lastsMs: [1, 1],
     most: 4,
     begin(context) {
@@ -129,7 +129,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F49',
-    what: 'the log is away for long, and back',
+    what: 'the log is not available for up to 40 minutes',
     lastsMs: [10 * MINUTE, 40 * MINUTE],
     most: 1,
     begin({ world }) {
@@ -141,7 +141,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F83',
-    what: 'commands are on the log several times',
+    what: 'commands are on the log up to ten times',
     lastsMs: [MINUTE, 10 * MINUTE],
     most: 4,
     begin({ world, fault }) {
@@ -162,7 +162,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F85',
-    what: 'commands are read hours late',
+    what: 'commands are read up to 40 minutes late',
     lastsMs: [3 * MINUTE, 40 * MINUTE],
     most: 2,
     begin({ world, fault }) {
@@ -183,7 +183,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F95',
-    what: 'the archive takes nothing, takes its time, or has taken what it says it has not',
+    what: 'the archive is full, not available or slow, or its answer is lost',
     lastsMs: [MINUTE, 20 * MINUTE],
     most: 4,
     suits: ({ archive }) => archive !== 'off',
@@ -204,7 +204,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F97',
-    what: 'somebody tells of a deletion that was none, in the name of a watcher that is no more',
+    what: 'a forged ObjectDeleted, in the name of a former watcher',
     lastsMs: [30 * SECOND, 2 * MINUTE],
     most: 3,
     begin({ world, fault }) {

@@ -14,11 +14,11 @@ import { ALL, statesOf } from './states.ts'
 
 export const restCheckers: readonly Checker[] = [
   {
-    invariant: 'I16 I17: what should go has gone, what was asked for is done',
+    invariant: 'I16 I17: no object is left without an owner, and no deletion incomplete',
     rest: async (world) => (world.isEnforcing ? await world.unexplained() : []),
   },
   {
-    invariant: 'I19: the graph is what the servers hold, and agrees with itself',
+    invariant: 'I19: the graph is what the API servers hold, and its tables agree',
     rest: async (world) => {
       const complaints: string[] = []
       const held = new Map<string, string>()
@@ -35,7 +35,7 @@ export const restCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I26: a store is what its changelog says',
+    invariant: 'I26: a store holds what its changelog says',
     rest: async (world) => {
       const complaints: string[] = []
       // A task that goes on folding over a changelog whose end is cut off under it notices only when it is taken over.
@@ -55,7 +55,7 @@ export const restCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I23: the same log folds to the same digests and commands, in other batches',
+    invariant: 'I23: the log folds to the same digests and commands in other batches',
     rest: async (world) => {
       const complaints: string[] = []
       if (world.isLogHurt) return complaints
@@ -70,7 +70,7 @@ export const restCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I30: queues stay within their bounds',
+    invariant: 'I30: calls in flight and queued commands stay within their bounds',
     now: (world) =>
       world.processes().flatMap(({ reaper, incarnation }) => {
         if (reaper === undefined) return []

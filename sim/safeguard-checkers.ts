@@ -18,7 +18,7 @@ const WINDOW_MS = 600_000
 
 export const safeguardCheckers: readonly Checker[] = [
   {
-    invariant: 'I10: no ten minutes see more begin than the budget, over restarts and partitions',
+    invariant: 'I10: in no ten minutes more deletions begin than the budget allows',
     appended: (world, { topic, records }) => {
       const { mode, budgets } = world.policy
       if (topic !== 'commands' || mode !== 'enforce' || budgets === null) return ''
@@ -36,7 +36,7 @@ export const safeguardCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I11: nothing goes before its hold, counted from the last change of what it names',
+    invariant: 'I11: no delete takes effect before its hold is over',
     appended: (world, { topic, records }) => {
       for (const { value } of topic === 'commands' ? records : []) {
         const record = value === null ? undefined : world.codec.decode(value)
@@ -63,7 +63,7 @@ export const safeguardCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I14: what is deleted was put away before, as it was',
+    invariant: 'I14 I31: what is deleted is in the archive, unchanged; a Secret only if asked for',
     appended: (world, { topic, records }) => {
       for (const { value } of topic === 'archive' ? records : []) {
         const record = value === null ? undefined : world.codec.decode(value)

@@ -285,8 +285,6 @@ export class Users {
       const { apiVersion, kind, metadata } = owner
       const right = { apiVersion, kind, name: metadata.name, uid: metadata.uid }
       const block = chance.next() < 0.5 ? { blockOwnerDeletion: chance.next() < 0.5 } : {}
-      if (kind === 'PersistentVolume' && namespace !== '' && this.#world.broker.partitions > 1)
-        this.#world.reached('F50')
       references.push({ ...right, ...block, ...this.#slip(chance.below(100)) })
     }
     return references

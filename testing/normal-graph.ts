@@ -37,7 +37,7 @@ function normalValue(value: StateValue, options: NormalOptions): unknown {
     case 'Seen':
       return value.resourceVersion
     case 'Count':
-      return [...value.places].sort((a, b) => (a.coordinates < b.coordinates ? -1 : 1))
+      return [value.dependents, value.blocking, value.waiting, value.unserved]
     case 'Owner':
       // What was asked depends on whether a verdict ever needed it; what the answer led to is in the verdicts.
       return isToldGone(value) ? ownerState(value) : null

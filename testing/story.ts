@@ -5,15 +5,9 @@
  * A step is a line, and what it brought about stands indented under it: `> COMMAND`, or `dropped: …`. The lines are those of
  * `#eventsOf` below, `why KIND/NAME`, which tells the verdict that stands, and `plan`, what waits for approval; objects are written as in notation.ts.
  */
-import type { Command } from '../core/command.ts'
+import type { Command, Outcome as Result } from '../core/command.ts'
 import { CATCH_UP_MS } from '../core/constant.ts'
-import type {
-  Event,
-  KindServed,
-  ObjectAdded,
-  ObjectUpdated,
-  Outcome as Result,
-} from '../core/event.ts'
+import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../core/event.ts'
 import { nodeOf } from '../core/graph.ts'
 import type { SetHash } from '../core/hash.ts'
 import { EMPTY_SET, withMember } from '../core/hash.ts'
@@ -177,7 +171,7 @@ export class World {
         type: 'SyncFinished',
         ...about,
         resourceVersion: String(this.#at.version),
-        listed: [set],
+        listed: set,
       },
     ]
   }
@@ -329,7 +323,7 @@ export class World {
   /** For this cluster, or `all`. */
   #directive(verb: string, subject: string, scope: string): Event {
     const cluster = scope === 'all' ? '' : this.#at.cluster
-    const nothing = { digest: null, listed: [] }
+    const nothing = { digest: null, listed: EMPTY_SET }
     return { type: 'Directive', verb, cluster, subject, ...nothing, who: 'ann', why: 'test' }
   }
 
@@ -360,7 +354,7 @@ export class World {
       cluster,
       subject: '',
       digest: null,
-      listed: [this.#planned],
+      listed: this.#planned,
       who,
       why: 'it is meant',
     }
@@ -444,8 +438,6 @@ export class World {
       case 'reject':
       case 'close-breaker':
         return [this.#ruling(word, first)]
-      case 'breaker':
-        return [{ type: 'BreakerOpened', cluster: this.#at.cluster, openedAt: 1, because: rest }]
       case 'unreadable':
         return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]
       default:

@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import type { CommandBase, CommandType, OwnerClaim, Target } from '../../core/command.ts'
-import type { Outcome, OwnerAbsent, OwnerState } from '../../core/event.ts'
+import type { CommandBase, CommandType, Outcome, OwnerClaim, Target } from '../../core/command.ts'
+import type { OwnerAbsent, OwnerState } from '../../core/event.ts'
 import type { SetHash } from '../../core/hash.ts'
 import type {
   Attempt,
@@ -31,12 +31,11 @@ import type {
   PropagationPolicy,
   Scope,
 } from '../../core/object.ts'
-import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
+import type { BudgetClass, Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
 import type { EvidenceClass, Proof } from '../../core/proof.ts'
 import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
-import type { Standing } from '../../core/standing.ts'
+import type { Standing } from '../../core/reference.ts'
 import type {
-  BudgetClass,
   BudgetMinute,
   BudgetPlace,
   DefinitionSpan,
@@ -352,7 +351,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ...told,
     sync: number,
     resourceVersion: text,
-    listed: list(setHash),
+    listed: setHash,
   },
   KindServed: {
     ...groupKind,
@@ -482,6 +481,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     who: text,
     why: text,
   },
+  Assignment: { cluster: text, partition: number, objects: number },
   Watermark: {
     ...groupKind,
     ...told,
@@ -490,6 +490,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     resourceVersion: text,
     sync: number,
     projection: text,
+    partition: number,
   },
   Digest: { partition: number, position: offset, state: text, outputs: text, foldVersion: number },
   Snapshot: {

@@ -2,7 +2,7 @@
  * The topics that Kinfold needs, what is wrong with those that are there, and making it right.
  *
  * What must stay true: a topic that would lose, reorder or re-time what the fold rests on is refused, with a sentence that says what to do; the number of
- * partitions of a topic with entries is never changed. (F40 to F42, S13.)
+ * partitions of a topic with entries is never changed (F40, F42).
  */
 import kafkajs, { type Admin, type ITopicConfig } from 'kafkajs'
 import { COMPACTED, LogError, SINGLE_PARTITION } from '../../ports/log.ts'

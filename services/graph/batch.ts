@@ -6,12 +6,11 @@
  *
  * Not here: the log and the store (task.ts), what a record means (core/fold.ts).
  */
+import type { PageRequest } from '../../core/agenda.ts'
 import type { Event } from '../../core/event.ts'
-import type { Folding } from '../../core/fold.ts'
-import { finish, fold, pageOf, resume } from '../../core/fold.ts'
+import { foldRecordFrom } from '../../core/fold.ts'
 import type { Graph, StateReader } from '../../core/graph.ts'
-import { dependentsOf, graphOver } from '../../core/graph.ts'
-import { invariant } from '../../core/invariant.ts'
+import { graphOver } from '../../core/graph.ts'
 import { POSITION_KEY } from '../../core/key.ts'
 import { lineageOf } from '../../core/lineage.ts'
 import type { At, Outcome } from '../../core/outcome.ts'
@@ -79,15 +78,16 @@ export class Batch {
   }
 
   async fold(event: Event, at: At): Promise<Outcome> {
-    const folding: Folding = fold(this.#graph, event, at)
-    for (let page = pageOf(folding); page !== undefined; page = pageOf(folding)) {
-      const { edgesOf } = page
-      const stored = edgesOf && dependentsOf(this.#decoded, edgesOf.cluster, edgesOf.uid)
-      resume(folding, await overlaidPage(this.#store, this.#graph, page, stored ?? undefined))
-    }
-    const outcome = finish(folding)
+    const outcome = await foldRecordFrom(this.#graph, event, at, (page) => this.#page(page))
     this.#gather(outcome, at)
     return outcome
+  }
+
+  async #page(page: PageRequest): Promise<readonly string[]> {
+    const count = page.countKey === null ? undefined : this.#decoded.get(page.countKey)
+    const stored =
+      page.countKey === null ? undefined : count?.type === 'Count' ? count.dependents : 0
+    return await overlaidPage(this.#store, this.#graph, page, stored)
   }
 
   #gather(outcome: Outcome, at: At): void {
@@ -103,11 +103,10 @@ export class Batch {
       const key = objectKey(command.cluster, command.target.uid)
       issued.push(this.#put('commands', key, this.#codec.encode(command)))
     }
-    for (const { partition, key, event } of outcome.notes) {
-      invariant(event.type !== 'Unreadable', 'an Unreadable is never written')
-      const bytes = this.#codec.encode(event)
+    if (outcome.continues) {
+      const bytes = this.#codec.encode({ type: 'Continue' })
       issued.push(bytes)
-      this.#putIn('events', partition, key, bytes)
+      this.#putIn('events', at.partition, '~', bytes)
     }
     this.#publish(outcome, at)
     const { state, outputs } = this.#position
@@ -196,7 +195,7 @@ export class Batch {
 
   /** Once committed and stored. */
   clear(): void {
-    this.#decoded.stored(this.#graph.changes)
+    this.#decoded.stored(this.#values)
     this.#graph.clear()
     this.#values.clear()
     this.#outputs.clear()

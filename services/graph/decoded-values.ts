@@ -1,29 +1,33 @@
 /**
- * Values of a store as they were last decoded, the ones read of late: a fold reads a cluster, a kind or an owner again with every record.
+ * Values of a store as they were last read or written: a fold reads a cluster, a kind or an owner again with every record.
  *
- * Nodes that await the result of a command are kept for longer: they are read again for certain, seconds later.
+ * Nearly all of them are remembered as bytes: to decode one again costs a microsecond, and an object that lives for longer than a batch costs V8's collector
+ * of garbage more. Decoded ones are remembered until the batch ends; for longer those of which there are few, which every record reads.
  *
  * What must stay true: it only ever answers what the store answers; whoever writes the store says so here. Bounded, by forgetting.
  *
  * Not here: changes that are not stored yet (core/graph.ts).
  */
 import type { StateReader } from '../../core/graph.ts'
+import { AGENDA_KEY, DIRECTIVES_KEY, POLICY_KEY } from '../../core/key.ts'
 import type { StateValue } from '../../core/state.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Store } from '../../ports/store.ts'
-import { AWAITED_NODES, DECODED_VALUES } from './config.ts'
+import { ABSENT, ByteTable } from './byte-table.ts'
+import { DECODED_VALUES, REMEMBERED_BYTES } from './config.ts'
 
 /** A key that holds nothing is remembered as null. */
 type Values = Map<string, StateValue | null>
 
+/** Of all tasks of the process. */
+const table = new ByteTable(REMEMBERED_BYTES)
+
 export class DecodedValues implements StateReader {
   readonly #store: Pick<Store, 'get'>
   readonly #codec: Codec
-  /** Two generations: what is not read while the young one fills goes with the old one. */
-  #young: Values = new Map()
-  #old: Values = new Map()
-  /** Commands are carried out in the order they came in, so the first that fit in are the first that are read again. */
-  readonly #awaited: Values = new Map()
+  readonly #owner = table.newOwner()
+  readonly #ofBatch: Values = new Map()
+  readonly #few: Values = new Map()
 
   constructor(store: Pick<Store, 'get'>, codec: Codec) {
     this.#store = store
@@ -31,38 +35,31 @@ export class DecodedValues implements StateReader {
   }
 
   get(key: string): StateValue | undefined {
-    const young = this.#young.get(key)
-    if (young !== undefined) return young ?? undefined
-    const awaited = this.#awaited.get(key)
-    if (awaited !== undefined) return awaited ?? undefined
-    const old = this.#old.get(key)
-    const value = old === undefined ? this.#read(key) : old
-    if (isReadAgain(key)) this.#keep(key, value)
+    const decoded = isOfFew(key) ? this.#few : this.#ofBatch
+    const known = decoded.get(key)
+    if (known !== undefined) return known ?? undefined
+    const value = this.#read(key)
+    if (decoded.size >= DECODED_VALUES) decoded.clear()
+    decoded.set(key, value)
     return value ?? undefined
   }
 
-  /** These are stored now. */
-  stored(changes: ReadonlyMap<string, StateValue | null>): void {
-    for (const [key, value] of changes) {
-      if (isReadAgain(key)) this.#keep(key, value)
-      if (!isAwaited(value)) this.#awaited.delete(key)
-      else if (this.#awaited.size < AWAITED_NODES || this.#awaited.has(key)) {
-        this.#awaited.set(key, value)
-      }
+  /** These are stored now, and a batch has ended. */
+  stored(changes: ReadonlyMap<string, Uint8Array | null>): void {
+    this.#ofBatch.clear()
+    for (const [key, bytes] of changes) {
+      if (isOfFew(key)) this.#few.delete(key)
+      if (isReadAgain(key)) table.put(this.#owner, key, bytes)
     }
   }
 
   #read(key: string): StateValue | null {
-    const bytes = this.#store.get(key)
-    return bytes === undefined ? null : (this.#codec.decode(bytes) as StateValue)
-  }
-
-  #keep(key: string, value: StateValue | null): void {
-    if (this.#young.size >= DECODED_VALUES) {
-      this.#old = this.#young
-      this.#young = new Map()
-    }
-    this.#young.set(key, value)
+    const known = table.get(this.#owner, key)
+    if (known === ABSENT) return null
+    if (known !== undefined) return this.#codec.decode(known) as StateValue
+    const bytes = this.#store.get(key) ?? null
+    if (isReadAgain(key)) table.put(this.#owner, key, bytes)
+    return bytes === null ? null : (this.#codec.decode(bytes) as StateValue)
   }
 }
 
@@ -71,8 +68,25 @@ function isReadAgain(key: string): boolean {
   return !(key.startsWith('edge/') || key.startsWith('due/') || key.startsWith('waits/'))
 }
 
-/** Its command, or the watch that confirms it, will tell more of it soon. */
-function isAwaited(value: StateValue | null): boolean {
-  if (value?.type !== 'Node' || value.attempt === null) return false
-  return value.attempt.state === 'issued' || value.attempt.state === 'confirming'
+/** As many as there are clusters, kinds or namespaces, or one. */
+function isOfFew(key: string): boolean {
+  switch (key.charCodeAt(0)) {
+    case CODE.a:
+      return key === AGENDA_KEY
+    case CODE.c:
+      return key.startsWith('cluster/')
+    case CODE.d:
+      return key === DIRECTIVES_KEY
+    case CODE.k:
+      return key.startsWith('kind/')
+    case CODE.p:
+      return key === POLICY_KEY
+    case CODE.u:
+      return key.startsWith('unreadable/')
+    default:
+      return false
+  }
 }
+
+/** Of first letters. */
+const CODE = { a: 97, c: 99, d: 100, k: 107, p: 112, u: 117 } as const

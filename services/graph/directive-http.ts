@@ -227,7 +227,10 @@ function controlOf(
   }
 }
 
-/** Of each partition the offset after which it is folded. */
+/**
+ * To all partitions, also what is about one cluster: one that comes later may be in any, and `control` is repeated from what any one of them holds
+ * (control-keeper.ts). Answers with the offset of each after which it is folded.
+ */
 async function broadcast(
   { log, codec }: DirectiveParts,
   event: Directive,

@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
-import { protectKey } from '../../core/control-key.ts'
+import { assignKey, protectKey } from '../../core/control-key.ts'
 import type { Control } from '../../core/record.ts'
 import type { Log, Topic } from '../../ports/log.ts'
 import { codec } from '../../testing/task-rig.ts'
@@ -40,7 +40,7 @@ async function told(log: Log, topic: Topic, partition = 0): Promise<readonly unk
       case 'Directive':
         return `${record.verb} ${record.cluster} ${record.subject} by ${record.who}`
       case 'Watermark':
-        return `${key} ${record.epoch} ${record.clusterEpoch} ${record.resourceVersion}`
+        return `${key} ${record.epoch} ${record.clusterEpoch} ${record.resourceVersion} ${record.partition}`
       default:
         return record.type
     }
@@ -57,9 +57,13 @@ test('a new log is paused and keeps protections, epochs and the archive, and not
     { key: lifted, value: control({ verb: 'unprotect' }) },
     { key: 'pause/c', value: control({ verb: 'resume' }) },
     { key: 'cluster/c', value: control({ verb: 'epoch', number: 4 }) },
+    {
+      key: assignKey('c'),
+      value: codec.encode({ type: 'Assignment', cluster: 'c', partition: 1, objects: 9 }),
+    },
     { key: 'protect/odd', value: new Uint8Array([1, 2]) },
   ])
-  const own = { group: '', kind: '', resource: '', projection: '' }
+  const own = { group: '', kind: '', resource: '', projection: '', partition: 1 }
   const mark = { type: 'Watermark', cluster: 'c', clusterEpoch: 4, sync: 0, ...own } as const
   const kindMark = { ...mark, kind: 'Pod', resource: 'pods' }
   await from.append('watermarks', 0, [
@@ -85,7 +89,7 @@ test('a new log is paused and keeps protections, epochs and the archive, and not
     const events = ['pause   by root', 'protect c kind:pod by eve']
     deepEqual(await told(to, 'events', partition), events)
   }
-  deepEqual(await told(to, 'watermarks'), ['c// 6 4 '])
+  deepEqual(await told(to, 'watermarks'), ['c// 6 4  -1'])
   const carried = await to.read('archive', 1, 0n, { limit: 10, waitMs: 0 })
   deepEqual(
     carried.entries.map(({ key, value }) => ({ key, value })),

@@ -1,13 +1,14 @@
 /**
  * Begins a new log where one of an older version was: an empty one, paused, above the epochs of the old, with what was archived.
  *
- * What must stay true: nothing that the old log believed of a cluster is in the new one, so it lists everything anew, as a fresh install does; and nothing is deleted
- * before a person has looked and resumed. The old log is only read.
+ * What must stay true: nothing that the old log believed of a cluster is in the new one, so it lists everything anew, as a fresh install does, in a partition that is
+ * chosen anew; and nothing is deleted before a person has looked and resumed. The old log is only read.
  *
  * Not here: files and their names (cli/upgrade.ts).
  */
 import { PROTECT_PREFIX, pauseKey, protectingOf } from '../../core/control-key.ts'
 import type { Directive } from '../../core/event.ts'
+import { EMPTY_SET } from '../../core/hash.ts'
 import type { ClusterId } from '../../core/object.ts'
 import type { Control, Watermark } from '../../core/record.ts'
 import type { Codec } from '../../ports/codec.ts'
@@ -76,14 +77,14 @@ type Said = Pick<Directive, 'verb' | 'cluster' | 'subject' | 'who' | 'why'>
 
 /** All partitions of a log hear of what people ask for. */
 async function direct(to: Log, codec: Codec, said: Said): Promise<void> {
-  const directive: Directive = { type: 'Directive', digest: null, listed: [], ...said }
+  const directive: Directive = { type: 'Directive', digest: null, listed: EMPTY_SET, ...said }
   const produced = { key: '/', value: codec.encode(directive) }
   for (let partition = 0; partition < to.partitions('events'); partition++) {
     await to.append('events', partition, [produced])
   }
 }
 
-/** Each cluster's own watermark alone: a kind's would have its watch resumed, by a graph that knows nothing of what was there before. */
+/** Each cluster's own watermark alone, without its partition: a kind's would have its watch resumed, by a graph that knows nothing of what was there before. */
 async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readonly ClusterId[]> {
   const highest = new Map<ClusterId, Watermark>()
   for (const { value } of await from.latest('watermarks', 0)) {
@@ -92,7 +93,7 @@ async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readon
     const known = highest.get(mark.cluster)
     const epoch = Math.max(mark.epoch, known?.epoch ?? 0)
     const clusterEpoch = Math.max(mark.clusterEpoch, known?.clusterEpoch ?? 0)
-    const own = { group: '', kind: '', resource: '', resourceVersion: '', sync: 0 }
+    const own = { group: '', kind: '', resource: '', resourceVersion: '', sync: 0, partition: -1 }
     highest.set(mark.cluster, { ...mark, ...own, epoch, clusterEpoch })
   }
   for (const [cluster, mark] of highest) {

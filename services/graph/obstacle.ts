@@ -7,7 +7,7 @@ import { kindOf, ownerOf } from '../../core/graph.ts'
 import type { Attempt, Node } from '../../core/node.ts'
 import type { ClusterId } from '../../core/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/object.ts'
-import { kindOfReference, placeOf } from '../../core/standing.ts'
+import { kindOfReference, placeOf } from '../../core/reference.ts'
 import type { HistoryIndex } from './history-index.ts'
 import type { View } from './view.ts'
 

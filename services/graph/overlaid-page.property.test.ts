@@ -7,13 +7,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { MemoryStore } from '../../adapters/memory/store.ts'
 import { graphOver } from '../../core/graph.ts'
-import { edgeKey, edgesPrefix } from '../../core/key.ts'
+import { coordinatesPart, edgeKey, edgesPrefix } from '../../core/key.ts'
 import type { Store } from '../../ports/store.ts'
 import { overlaidPage } from './overlaid-page.ts'
 
 const CLUSTER = 'c'
 const PLACE = { group: 'apps', kind: 'ReplicaSet', namespace: 'ns', name: 'web' }
-const PREFIX = edgesPrefix(CLUSTER, 'owner')
+const PREFIX = edgesPrefix(CLUSTER, 'owner', coordinatesPart(PLACE))
 const DEPENDENTS = 20
 
 function edge(dependent: number, owner = 'owner'): string {

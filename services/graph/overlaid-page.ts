@@ -6,8 +6,8 @@
  * LevelDB looks for the key after the last one through all that was deleted behind it, which may be much. So no more is asked of the store than it holds, where that is
  * known: all of few keys in one page, as nearly every owner's, end without that look; behind a cursor it is not known how many are left.
  */
+import type { PageRequest } from '../../core/agenda.ts'
 import type { Graph } from '../../core/graph.ts'
-import type { PageRequest } from '../../core/work.ts'
 import type { Store } from '../../ports/store.ts'
 import { prefixRange } from '../../ports/store.ts'
 

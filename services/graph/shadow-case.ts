@@ -9,7 +9,7 @@
  */
 import type { EvidenceClass } from '../../core/proof.ts'
 import type { Lineage } from '../../core/record.ts'
-import type { Standing } from '../../core/standing.ts'
+import type { Standing } from '../../core/reference.ts'
 
 /**
  * - `agreed`: it went, and Kinfold would have taken it. - `theirs`: it went, and Kinfold would not have.

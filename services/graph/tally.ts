@@ -199,14 +199,10 @@ function noneBlocking(): Blocking {
 
 function danglingOf(reader: StateReader, key: string, value: StateValue | undefined): number {
   if (value?.type !== 'Count') return 0
-  let sum = 0
-  for (const { coordinates, dependents } of value.places) {
-    const owner = reader.get(ownerKeyOfCount(key, coordinates))
-    // What names one that orphaned loses the reference whatever else is known.
-    if (owner?.type !== 'Owner' || owner.orphanedAt !== null) continue
-    if (owner.state === 'absent') sum += dependents
-  }
-  return sum
+  const owner = reader.get(ownerKeyOfCount(key))
+  // What names one that orphaned loses the reference whatever else is known.
+  if (owner?.type !== 'Owner' || owner.orphanedAt !== null) return 0
+  return owner.state === 'absent' ? value.dependents : 0
 }
 
 function countBlocked(

@@ -8,8 +8,9 @@
 import { kindOf, ownerOf } from '../../core/graph.ts'
 import type { Node } from '../../core/node.ts'
 import type { OwnerReference, Uid } from '../../core/object.ts'
-import type { Standing } from '../../core/standing.ts'
-import { kindOfReference, placeOf, standingOf } from '../../core/standing.ts'
+import type { Standing } from '../../core/reference.ts'
+import { kindOfReference, placeOf } from '../../core/reference.ts'
+import { standingOf } from '../../core/standing.ts'
 import type { Named } from './history-index.ts'
 import type { View } from './view.ts'
 

@@ -13,11 +13,11 @@ import {
   PROTECT_PREFIX,
   protectingOf,
 } from '../../core/control-key.ts'
+import type { GuardedSubject, Guarding } from '../../core/guarding.ts'
 import type { Projection } from '../../core/mark.ts'
 import { projectionOf } from '../../core/mark.ts'
 import type { ClusterId } from '../../core/object.ts'
 import type { Mode, Protection } from '../../core/policy.ts'
-import type { GuardedSubject, Guarding } from '../../core/protection.ts'
 import type { Control as ControlRecord } from '../../core/record.ts'
 import { readSubject } from '../../core/subject.ts'
 import type { Clock } from '../../ports/clock.ts'

@@ -7,12 +7,13 @@
  * Not here: getting the facts and the looks (proof.ts, control.ts), the guard inside the call itself (guard.ts).
  */
 import type { Command, DeleteObject, OrphanDependent, OwnerClaim } from '../../core/command.ts'
+import type { Guarding } from '../../core/guarding.ts'
+import { protectedNow, protectedPlace } from '../../core/guarding.ts'
 import { projectionDigest, projectionOf } from '../../core/mark.ts'
 import { type Phase, phaseOf } from '../../core/node.ts'
 import type { ObjectMeta } from '../../core/object.ts'
 import type { Mode } from '../../core/policy.ts'
 import type { EvidenceClass } from '../../core/proof.ts'
-import { type Guarding, protectedNow, protectedPlace } from '../../core/protection.ts'
 import type { GetAnswer } from '../../ports/cluster.ts'
 
 export interface Facts {

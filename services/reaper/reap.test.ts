@@ -1,11 +1,10 @@
 /**
  * The life of one command, each verb end to end: over the Kubernetes adapter, on an API server in memory.
  */
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command, DeleteObject, OwnerClaim } from '../../core/command.ts'
 import type { CommandSettled } from '../../core/event.ts'
-import { homeOf, partitionOf } from '../../core/partition.ts'
 import { verifyOwner, warnObject } from '../../testing/reaper.ts'
 import { configMap, GONE, GONE_CLAIM, type Running, World } from '../../testing/reaper-world.ts'
 import { answered } from '../../testing/watcher-rig.ts'
@@ -309,33 +308,31 @@ test('blocks when an owner that was never seen turns out to be there', async () 
   equal(world.exists('pod'), true)
 })
 
-test('tells the home of an owner that is there, once in five minutes for all that name it', async () => {
-  const partitions = 3
-  const world = await World.open(partitions)
+test('tells the partition that asked of an owner that is there, once in five minutes for all that name it', async () => {
+  const partition = 1
+  const world = await World.open(3)
   const claim: OwnerClaim = {
     ...GONE_CLAIM,
     ...{ kind: 'Namespace', resource: 'namespaces', namespace: '', name: 'kube-system' },
     uid: world.id,
   }
-  const home = partitionOf(homeOf(world.id, ''), partitions)
-  const elsewhere = (home + 1) % partitions
   const running = await begun(world)
-  let answered = 0
-  const blocked = async (): Promise<void> => {
-    const pods = await Promise.all([1, 2].map((each) => world.dependent(`pod-${answered + each}`)))
-    const more = { evidence: 'E3', owners: [claim], partition: elsewhere } as const
-    await world.command(...pods.map((pod) => world.deleteOf(pod, more)))
-    answered += pods.length
-    const told = await world.settled(answered, elsewhere)
-    ok(told.every((result) => show(result).startsWith('blocked')))
+  let pods = 0
+  const toldAfter = async (told: number): Promise<readonly string[]> => {
+    const made = await Promise.all([1, 2].map((each) => world.dependent(`pod-${pods + each}`)))
+    const more = { evidence: 'E3', owners: [claim], partition } as const
+    await world.command(...made.map((pod) => world.deleteOf(pod, more)))
+    pods += made.length
+    return (await world.settled(told, partition)).map(show)
   }
-  await blocked()
+  const foundIn = (told: readonly string[]): readonly string[] =>
+    told.filter((result) => !result.startsWith('blocked'))
+  const found = `found ${world.id}`
+  deepEqual(foundIn(await toldAfter(3)), [found])
   await world.clock.advance(60_000)
-  await blocked()
-  deepEqual((await world.settled(1, home)).map(show), [`found ${world.id}`])
+  deepEqual(foundIn(await toldAfter(5)), [found])
   await world.clock.advance(5 * 60_000)
-  await blocked()
-  await world.settled(2, home)
+  deepEqual(foundIn(await toldAfter(8)), [found, found])
   await running.stop()
 })
 

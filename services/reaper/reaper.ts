@@ -9,7 +9,7 @@
 import type { Command } from '../../core/command.ts'
 import type { OwnerFound } from '../../core/event.ts'
 import type { ClusterId } from '../../core/object.ts'
-import { homeOf, partitionOf } from '../../core/partition.ts'
+import { homeOf } from '../../core/partition.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
@@ -273,7 +273,7 @@ class Loop implements Reaper {
       random: this.#parts.random,
       archive: this.#archive,
       onResult: (job, result) => this.#settle(job, result),
-      onFound: (command, claim, object) => this.#tellFound(found(command, claim, object)),
+      onFound: (command, claim, object) => this.#tellFound(command, found(command, claim, object)),
       onAnswer: (verb, code) => this.#tally.answered(id, verb, code),
       onFailed: (error) => this.#fail(error),
       signal: this.#cut.signal,
@@ -303,11 +303,10 @@ class Loop implements Reaper {
     })
   }
 
-  /** Its home knows what is to be done about it. */
-  #tellFound(result: OwnerFound): void {
+  /** To the partition that asked: it has all of the cluster. */
+  #tellFound({ partition }: Command, result: OwnerFound): void {
     if (!this.#foundOwners.isNews(result)) return
     const key = homeOf(result.cluster, result.owner.namespace)
-    const partition = partitionOf(key, this.#parts.log.partitions('events'))
     this.#outbox.put(partition, { key, result, onAppended: () => undefined })
   }
 

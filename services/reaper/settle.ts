@@ -9,11 +9,11 @@
 import type {
   DeleteObject,
   OrphanDependent,
+  Outcome,
   RemoveFinalizer,
   VerifyOwner,
   WarnObject,
 } from '../../core/command.ts'
-import type { Outcome } from '../../core/event.ts'
 import type { ObjectMeta, OwnerReference, ResourceVersion } from '../../core/object.ts'
 import type { GetAnswer, ReapAnswer, UnknownAnswer } from '../../ports/cluster.ts'
 

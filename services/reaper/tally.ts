@@ -1,10 +1,9 @@
 /**
  * Counts for metrics, by labels of which there are few: cluster, verb, outcome, code. Never a uid or a name.
  */
-import type { Command, CommandType } from '../../core/command.ts'
-import type { Outcome } from '../../core/event.ts'
+import type { Command, CommandType, Outcome } from '../../core/command.ts'
+import { isProtection } from '../../core/guarding.ts'
 import type { ClusterId } from '../../core/object.ts'
-import { isProtection } from '../../core/protection.ts'
 import type { CallVerb } from './call.ts'
 import type { Result } from './result.ts'
 

@@ -1,7 +1,8 @@
 /** What a plan tells of a DELETE that was archived for and did not go through: over a real reaper, on an API server in memory. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { CommandSettled, Outcome } from '../../core/event.ts'
+import type { Outcome } from '../../core/command.ts'
+import type { CommandSettled } from '../../core/event.ts'
 import type { ObjectMeta, Uid } from '../../core/object.ts'
 import { World } from '../../testing/reaper-world.ts'
 import { type ArchivedObject, indexArchive } from './archive-reader.ts'

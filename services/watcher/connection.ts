@@ -151,7 +151,7 @@ export class Connection {
       kind: monitor.kind.kind,
       ageMs: Math.round(monitor.proofAgeMs),
     }))
-    publisher.broadcast(cluster, { type: 'Heartbeat', cluster, epoch, kinds })
+    publisher.tell(cluster, { type: 'Heartbeat', cluster, epoch, kinds })
     counters.heartbeats++
     this.#isBeatQueued = true
     const acknowledged = (): void => {

@@ -7,7 +7,7 @@ import type { ClusterId } from '../../core/object.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import { ClusterError } from '../../ports/cluster.ts'
 
-export type WatcherErrorCode = 'IDENTITY_CHANGED' | 'DAMAGED_WATERMARK'
+export type WatcherErrorCode = 'IDENTITY_CHANGED' | 'DAMAGED_WATERMARK' | 'DAMAGED_ASSIGNMENT'
 
 export class WatcherError extends Error {
   override readonly name = 'WatcherError'

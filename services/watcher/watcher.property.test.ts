@@ -107,7 +107,7 @@ function fold(held: Map<string, Held>, event: Event): void {
         if (sync === event.sync) listed = withMember(listed, uid)
         else held.delete(uid)
       }
-      deepEqual(listed, event.listed[0])
+      deepEqual(listed, event.listed)
       return
     }
     default:

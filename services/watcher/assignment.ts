@@ -1,0 +1,139 @@
+/**
+ * Which partition has all of a cluster, chosen once and recorded in `control` before anything of the cluster is published.
+ *
+ * What must stay true: once something of a cluster is published, its partition stays. The cluster's own watermark is written in between, and names the
+ * partition: it decides, so an assignment that was lost, or that a succeeded watcher wrote late, moves nothing and is written over. Until then a choice counts
+ * only if it is what a reader of the log before its record would choose. Watchers of several clusters that choose at the same moment are told apart
+ * by that: the order of their records is the same for all of them, and the first one stays.
+ *
+ * Not here: how assignments are read (ports/assignment.ts), who may write for a cluster (holder-log.ts).
+ */
+import { assignKey } from '../../core/control-key.ts'
+import type { ClusterId } from '../../core/object.ts'
+import type { Assignment } from '../../core/record.ts'
+import {
+  type Assignments,
+  assignmentsIn,
+  type LoggedAssignment,
+  readAssignments,
+} from '../../ports/assignment.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Entry } from '../../ports/log.ts'
+import { WatcherError } from './identity.ts'
+import { appendUntilDone, type LogDeps, untilDone } from './log-retry.ts'
+
+export interface AssignmentDeps extends LogDeps {
+  readonly codec: Codec
+}
+
+/**
+ * `published`: the partition that has what earlier watchers published, -1 if none did. Rejects with `DAMAGED_ASSIGNMENT` where nothing else says which it is.
+ */
+export async function assignPartition(
+  deps: AssignmentDeps,
+  cluster: ClusterId,
+  published: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const { log, clock, random, config } = deps
+  const partitions = log.partitions('events')
+  if (published >= 0 && published < partitions) return published
+  let known = await read(deps, cluster, signal)
+  for (let round = 0; ; round++) {
+    const own = known.get(cluster)
+    // After so many rounds to share a partition is the smaller evil.
+    const isOver = round > config.assignmentRounds
+    if (own !== undefined && (isOver || isSettled(own, known, partitions))) return own.partition
+    if (round > 0) {
+      // Who chose at the same moment waits for another while, so one of them comes first.
+      await clock.sleep(random.next() * config.assignmentSpreadMs, signal)
+      known = await read(deps, cluster, signal)
+    }
+    const partition = emptiest(othersThan(cluster, known), partitions)
+    await write(deps, { type: 'Assignment', cluster, partition, objects: 0 }, signal)
+    known = await read(deps, cluster, signal)
+  }
+}
+
+/** Objects are counted only of what is published. */
+function isSettled(own: LoggedAssignment, known: Assignments, partitions: number): boolean {
+  if (own.objects > 0 && own.partition < partitions) return true
+  const before = othersThan(own.cluster, known).filter(({ offset }) => offset < own.offset)
+  return emptiest(before, partitions) === own.partition
+}
+
+/**
+ * Repeats the assignment where `control` has another one or none, or where the count differs by more than half. `isWhole`: all of the cluster's objects are
+ * counted; a part of them says nothing against a higher count.
+ */
+export async function confirmAssignment(
+  deps: AssignmentDeps,
+  { cluster, partition }: Pick<Assignment, 'cluster' | 'partition'>,
+  counted: { readonly objects: number; readonly isWhole: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const read = (): Promise<Assignments> => readAssignments(deps.log, deps.codec)
+  const recorded = (await untilDone(deps, read, signal)).get(cluster)
+  const before = recorded?.objects ?? 0
+  const objects = counted.isWhole ? counted.objects : Math.max(counted.objects, before)
+  const isSame = Math.abs(objects - before) * 2 <= before
+  if (recorded?.partition === partition && isSame) return
+  await write(deps, { type: 'Assignment', cluster, partition, objects }, signal)
+}
+
+/** The one with the fewest objects; of those the one with the fewest clusters; of those the first. */
+export function emptiest(
+  assignments: Iterable<Pick<Assignment, 'partition' | 'objects'>>,
+  partitions: number,
+): number {
+  const loads = Array.from({ length: partitions }, () => ({ objects: 0, clusters: 0 }))
+  for (const { partition, objects } of assignments) {
+    const load = loads[partition]
+    if (load === undefined) continue
+    load.objects += objects
+    load.clusters++
+  }
+  let best = 0
+  for (const [partition, load] of loads.entries()) {
+    const least = loads[best] ?? load
+    const isFewer =
+      load.objects < least.objects ||
+      (load.objects === least.objects && load.clusters < least.clusters)
+    if (isFewer) best = partition
+  }
+  return best
+}
+
+function othersThan(cluster: ClusterId, known: Assignments): readonly LoggedAssignment[] {
+  return [...known.values()].filter((each) => each.cluster !== cluster)
+}
+
+async function read(
+  deps: AssignmentDeps,
+  cluster: ClusterId,
+  signal: AbortSignal,
+): Promise<Assignments> {
+  const { log, codec } = deps
+  const control = await untilDone(deps, () => log.latest('control', 0), signal)
+  const known = assignmentsIn(control, codec)
+  const own = control.find(({ key }) => key === assignKey(cluster))
+  if (own !== undefined && own.value !== null && !known.has(cluster)) throw damaged(own)
+  return known
+}
+
+/** A new choice would divide the cluster: each half would answer for what it knows. */
+function damaged({ key, offset }: Entry): WatcherError {
+  return new WatcherError(
+    'DAMAGED_ASSIGNMENT',
+    `The assignment "${key}" at offset ${offset} of control cannot be read: run a newer Kinfold, or start with an empty log.`,
+  )
+}
+
+async function write(
+  deps: AssignmentDeps,
+  assignment: Assignment,
+  signal: AbortSignal,
+): Promise<void> {
+  const record = { key: assignKey(assignment.cluster), value: deps.codec.encode(assignment) }
+  await appendUntilDone(deps, 'control', 0, [record], signal)
+}
