@@ -16,7 +16,10 @@ const none: HeldAnswer = {
 
 const held: HeldAnswer = {
   ...none,
-  breakers: [{ cluster: 'north', scope: 'north', since: 0, because: 'a burst' }],
+  breakers: [
+    { cluster: 'north', scope: 'north', namespace: '', since: 0, because: 'a burst' },
+    { cluster: 'north', scope: 'north', namespace: 'shop', since: 0, because: 'a flood' },
+  ],
   total: 2,
   counts: [
     {
@@ -61,6 +64,7 @@ test('what is held, as a table and as JSON', () => {
   equal(
     heldText(held, 'table'),
     `The breaker of north is open since 1970-01-01T00:00:00Z: a burst. "kinfold close-breaker --cluster north --why …" closes it.
+The breaker of namespace shop in north is open since 1970-01-01T00:00:00Z: a flood. "kinfold close-breaker --cluster north --why …" closes it.
 CLUSTER   BY     EVIDENCE   NAMESPACE   KIND              COUNT   SINCE                  FIRST                  ONE
 north     hold   E2         shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" is gone
 `,

@@ -39,6 +39,14 @@ export async function appendAll(log: Log, events: readonly Event[], partition = 
   }
 }
 
+/** So many owners are deleted at once that the breaker of their namespace opens. */
+export const BREAKER_STORY: readonly string[] = [
+  'policy enforce guarded',
+  'many 300 rs/r#',
+  'many 102 pod/b# <- rs/r#',
+  'delete-many 101 rs/r#',
+]
+
 export interface RunningTask extends AsyncDisposable {
   readonly task: Task
   readonly ended: Promise<void>

@@ -6,7 +6,7 @@
  *
  * Not here: what would happen (plan.ts).
  */
-import { countAt } from '../../core/graph.ts'
+import { countOf } from '../../core/graph.ts'
 import type { Node } from '../../core/node.ts'
 import type { Uid } from '../../core/object.ts'
 import { standingOf } from '../../core/standing.ts'
@@ -335,7 +335,7 @@ function lookedAt(view: View, uid: Uid): Looked | undefined {
 }
 
 function waitingOf({ reader, cluster }: View, { object, phase, verdict }: Node): WaitingOwner {
-  const count = countAt(reader, cluster, object.uid, object)
+  const count = countOf(reader, cluster, object.uid, object)
   return {
     ...nameOf(object),
     phase,

@@ -7,13 +7,13 @@
  *
  * Not here: carrying it out (directive-http.ts).
  */
-import { openBreakerOf } from '../../core/breaker.ts'
 import { directivesOf, kindOf, type StateReader } from '../../core/graph.ts'
 import type { ClusterId, GroupKind } from '../../core/object.ts'
 import type { Kind } from '../../core/state.ts'
 import { readSubject } from '../../core/subject.ts'
 import type { Clusters } from './clusters.ts'
 import type { Order } from './directive-order.ts'
+import { openBreakersOf } from './held.ts'
 import type { Query } from './query.ts'
 import type { View } from './view.ts'
 
@@ -124,6 +124,7 @@ const NAMESPACE: GroupKind = { group: '', kind: 'Namespace' }
 
 async function closed(clusters: Clusters, cluster: ClusterId): Promise<string> {
   const views = await viewsOf(clusters, cluster)
-  const isOpen = ({ reader, cluster: id }: View): boolean => openBreakerOf(reader, id) !== undefined
-  return views === undefined || views.some(isOpen) ? '' : '; no breaker was known to be open'
+  if (views === undefined) return ''
+  for (const view of views) for await (const _ of openBreakersOf(view)) return ''
+  return '; no breaker was known to be open'
 }

@@ -13,6 +13,7 @@ import { setPrincipal } from '../../runtime/principal.ts'
 import {
   appendAll,
   assign,
+  BREAKER_STORY,
   codec,
   emptyStore,
   eventsOf,
@@ -166,7 +167,7 @@ test('who takes back what does not stand is told so, and what stands by another 
 
 test('who closes an open breaker is told nothing beside', async (t) => {
   const rig = await rigFor(t)
-  await rig.tell(['policy enforce guarded', 'breaker a test'])
+  await rig.tell(BREAKER_STORY)
   const order = { verb: 'close-breaker', cluster: 'test', why: 'it was me' }
   const { effective } = (await (await rig.order(order)).json()) as DirectiveAnswer
   match(effective, /partitions so far$/)

@@ -63,7 +63,7 @@ test('pages, points and the checkpoint are those of all commits, and a crash lea
         const now = [...model].sort(([a], [b]) => (a < b ? -1 : 1))
         states.set(checkpoint.changelog, linesOf(now))
         deepEqual(store.checkpoint(), checkpoint)
-        for (const prefix of [edgesPrefix('c', 'o1'), 'node/', 'edge/']) {
+        for (const prefix of [edgesPrefix('c', 'o1', 'a'), 'node/', 'edge/']) {
           const range = prefixRange(prefix, limit)
           const right = now.filter(([key]) => key.startsWith(prefix))
           deepEqual(linesOf(await store.page(range)), linesOf(right.slice(0, limit)))

@@ -8,6 +8,7 @@
  */
 import { PROTECT_PREFIX, pauseKey, protectingOf } from '../../core/control-key.ts'
 import type { Directive } from '../../core/event.ts'
+import { EMPTY_SET } from '../../core/hash.ts'
 import type { ClusterId } from '../../core/object.ts'
 import type { Control, Watermark } from '../../core/record.ts'
 import type { Codec } from '../../ports/codec.ts'
@@ -77,7 +78,7 @@ type Said = Pick<Directive, 'verb' | 'cluster' | 'subject' | 'who' | 'why'>
 /** All partitions of a log hear of what people ask for. */
 async function direct(to: Log, codec: Codec, said: Said): Promise<void> {
   const directive: Directive = {
-    ...{ type: 'Directive', digest: null, listed: [], isProven: false },
+    ...{ type: 'Directive', digest: null, listed: EMPTY_SET, isProven: false },
     ...said,
   }
   const produced = { key: '/', value: codec.encode(directive) }

@@ -136,7 +136,7 @@ async function* definitions(section: Section, limit: number): AsyncIterable<stri
   const missing = new Set<Uid>()
   for await (const node of nodesOf(section)) {
     const { ownerReferences, uid } = node.object
-    if (ownerReferences.length === 0 && !view.hasDependents(uid)) continue
+    if (ownerReferences.length === 0 && !(await view.hasDependents(uid))) continue
     yield nodeText(view, await keys.of(view.cluster, uid), node)
     for (const reference of ownerReferences) {
       if (missing.has(reference.uid) || view.node(reference.uid) !== undefined) continue
@@ -218,7 +218,7 @@ class VertexKeys {
   /** Also what is gone, and what another process has: the index knows of both, a moment later. */
   async #isIn(other: KnownCluster, uid: Uid): Promise<boolean> {
     const view = this.#clusters.view(other)
-    if (view?.node(uid) !== undefined || view?.hasDependents(uid)) return true
+    if (view?.node(uid) !== undefined || (await view?.hasDependents(uid))) return true
     return await this.#index.isKnown(other.id, uid)
   }
 }

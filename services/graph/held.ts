@@ -13,7 +13,7 @@ import { clusterOf, directivesOf, policyOf, type StateReader } from '../../core/
 import type { SetHash } from '../../core/hash.ts'
 import { isSameSet } from '../../core/hash.ts'
 import { listedBy, planOf } from '../../core/held-plan.ts'
-import { heldPrefix, lastPart } from '../../core/key.ts'
+import { heldPrefix, lastPart, namespaceBreakersPrefix } from '../../core/key.ts'
 import type { HeldBy, Node } from '../../core/node.ts'
 import type { ClusterId, Uid } from '../../core/object.ts'
 import { Problem } from '../../runtime/problem.ts'
@@ -62,6 +62,8 @@ export interface OpenBreaker {
   readonly cluster: string
   /** As `--cluster` takes it: its name, or its id where another has that name. */
   readonly scope: string
+  /** Empty for the cluster's own. */
+  readonly namespace: string
   readonly since: number
   readonly because: string
 }
@@ -145,10 +147,7 @@ export async function heldIn(
   const doubts = new Set<string>()
   for (const view of views) {
     const { cluster } = view
-    const open = openBreakerOf(view.reader, cluster)
-    if (open !== undefined) {
-      breakers.push({ cluster, since: open.openedAt, because: open.because })
-    }
+    for await (const open of openBreakersOf(view)) breakers.push({ cluster, ...open })
     for await (const object of heldObjects(view)) {
       total += 1
       isCut = !count(counts, cluster, object) || isCut
@@ -162,6 +161,20 @@ export async function heldIn(
   if (isCut) doubts.add(`more than ${MOST_GROUPS} groups: some are not listed`)
   const partial = [...doubts].filter((text) => text !== '').join('; ')
   return { ...ordersOf(readers), breakers, refused, total, counts: [...counts.values()], partial }
+}
+
+/** The cluster's own, and those of its namespaces. */
+export async function* openBreakersOf(
+  view: View,
+): AsyncIterable<Pick<OpenBreaker, 'namespace' | 'since' | 'because'>> {
+  const { reader, cluster } = view
+  const own = openBreakerOf(reader, cluster)
+  if (own !== undefined) yield { namespace: '', since: own.openedAt, because: own.because }
+  for await (const [key] of view.entries(namespaceBreakersPrefix(cluster))) {
+    const namespace = lastPart(key)
+    const open = openBreakerOf(reader, cluster, namespace)
+    if (open !== undefined) yield { namespace, since: open.openedAt, because: open.because }
+  }
 }
 
 const UNCOUNTED = 'what is not carried out is still being counted'

@@ -24,6 +24,8 @@ import type { View } from './view.ts'
 
 /** Objects that a plan holds at most, some 3 KB each; then it is cut. */
 const PLAN_LIMIT = 20_000
+/** Breakers that are named. */
+const MOST_NAMED = 5
 /** How often it is made again when the graph changed under it. */
 const ATTEMPTS = 3
 
@@ -92,8 +94,9 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
           unsynced(view),
         ].filter((text) => text !== '')
         const isWhole = !run.isCut && !isTorn && more === '' && view.partial() === ''
-        const holds = holdsOf(view, run.evidence())
         const planned = await run.objects(view.name, view.turns)
+        const namespaces = new Set(planned.map(({ namespace }) => namespace))
+        const holds = holdsOf(view, namespaces, run.evidence())
         const answer = await answerOf(planned, view.turns, root, cascade, limit, isWhole, holds)
         return { answer, partial: doubts.join('; ') }
       }
@@ -143,6 +146,7 @@ function unsynced({ reader, cluster }: View): string {
 /** What the orders and the policy of now would have wait; the plan itself is the same without them. */
 function holdsOf(
   { reader, cluster }: View,
+  namespaces: ReadonlySet<string>,
   evidence: ReadonlyMap<EvidenceClass, number>,
 ): readonly string[] {
   const { mode, holds: waits } = policyOf(reader).policy
@@ -153,7 +157,12 @@ function holdsOf(
     holds.push('mode dry-run only asks the server: nothing that Kinfold does would happen')
   }
   const paused = pausedBecause(reader, cluster)
-  holds.push(...[paused, brokenBecause(reader, cluster)].filter((text) => text !== ''))
+  const broken = new Set<string>()
+  for (const namespace of namespaces) {
+    broken.add(brokenBecause(reader, cluster, namespace))
+    if (broken.size > MOST_NAMED) break
+  }
+  holds.push(...[paused, ...broken].filter((text) => text !== ''))
   const times = { E1: waits.e1Ms, E2: waits.e2Ms, E3: waits.e3Ms } as const
   for (const each of ['E1', 'E2', 'E3'] as const) {
     const count = evidence.get(each) ?? 0

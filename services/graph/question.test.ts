@@ -6,6 +6,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import {
   appendAll,
   assign,
+  BREAKER_STORY,
   codec,
   contentOf,
   emptyStore,
@@ -190,10 +191,13 @@ test('a plan says that its cluster is paused', async (t) => {
 })
 
 test('a plan says that the breaker of its cluster is open, until a person closes it', async (t) => {
-  const story = [...FAMILY, 'policy enforce guarded', 'breaker a test']
+  const story = [...FAMILY, ...BREAKER_STORY]
   const asked = await ask(t, story)
   const [broken, ...others] = (await asked.plan('deploy-web', 'Background')).holds
-  match(broken ?? '', /^the breaker is open since .*: a test; "kinfold close-breaker --why …"/)
+  match(
+    broken ?? '',
+    /^the breaker of namespace ns is open since .*; "kinfold close-breaker --why …"/,
+  )
   await asked.tell(['close-breaker'])
   deepEqual((await asked.plan('deploy-web', 'Background')).holds, others)
 })
@@ -392,7 +396,10 @@ test('what is held is told by what holds it, and has a digest where it waits for
 })
 
 test('of two clusters with one name each is told with its id, also where it says what ends an order', async (t) => {
-  const other = ['cluster d', 'put rs/b', 'put pod/q <- rs/b', 'pause', 'delete rs/b', 'breaker x']
+  const other = [
+    ...['cluster d', ...BREAKER_STORY],
+    ...['put rs/b', 'put pod/q <- rs/b', 'pause', 'delete rs/b'],
+  ]
   const asked = await ask(t, ['put rs/a', 'put pod/p <- rs/a', ...other])
   const { answer } = await asked.held('test')
   const called = { cluster: 'test (d)', scope: 'd' }
@@ -402,7 +409,14 @@ test('of two clusters with one name each is told with its id, also where it says
   )
   deepEqual(
     answer.counts.map(({ cluster, by }) => [cluster, by]),
-    [['test (d)', 'pause']],
+    [
+      ['test (d)', 'breaker'],
+      ['test (d)', 'pause'],
+    ],
+  )
+  deepEqual(
+    answer.breakers.map(({ namespace }) => namespace),
+    ['ns'],
   )
   await rejects(asked.held('x'), /there is test \(c\), test \(d\)/)
 })

@@ -101,7 +101,5 @@ export function textOf(key: string, value: StateValue | undefined): string | und
     return value?.type === 'Node' ? `${value.position} ${value.phase}` : 'none'
   }
   if (!key.startsWith('count/')) return undefined
-  return value?.type === 'Count'
-    ? value.places.map((place) => `${place.coordinates} ${place.dependents}`).join(' ')
-    : 'none'
+  return value?.type === 'Count' ? String(value.dependents) : 'none'
 }

@@ -9,8 +9,8 @@
  */
 import type { Command } from '../../core/command.ts'
 import type { Event } from '../../core/event.ts'
-import { finish, fold, pageOf, resume } from '../../core/fold.ts'
-import { clusterOf, countOf, nodeOf } from '../../core/graph.ts'
+import { foldRecordFrom } from '../../core/fold.ts'
+import { clusterOf, nodeOf } from '../../core/graph.ts'
 import { edgesPrefix, lastPart } from '../../core/key.ts'
 import type { Node } from '../../core/node.ts'
 import type { ObjectMeta, Uid } from '../../core/object.ts'
@@ -51,17 +51,18 @@ export class Rehearsal {
   async *dependents(uid: Uid): AsyncIterable<Node> {
     const { graph, pages } = this.#stage
     const { cluster, turns } = this.#view
-    if (countOf(graph, cluster, uid) === undefined) return
-    const prefix = edgesPrefix(cluster, uid)
-    for (let after = ''; ; ) {
-      const keys = await overlaidPage(pages, graph, { prefix, after, limit: PAGE_EDGES })
-      for (const key of keys) {
-        await turns.take()
-        const node = this.node(lastPart(key))
-        if (node !== undefined) yield node
+    for await (const place of this.#view.places(uid)) {
+      const prefix = edgesPrefix(cluster, uid, place)
+      for (let after = ''; ; ) {
+        const keys = await overlaidPage(pages, graph, { prefix, after, limit: PAGE_EDGES })
+        for (const key of keys) {
+          await turns.take()
+          const node = this.node(lastPart(key))
+          if (node !== undefined) yield node
+        }
+        if (keys.length < PAGE_EDGES) break
+        after = keys.at(-1) ?? ''
       }
-      if (keys.length < PAGE_EDGES) return
-      after = keys.at(-1) ?? ''
     }
   }
 
@@ -90,21 +91,19 @@ export class Rehearsal {
   async #fold(event: Event, carryOut: (issued: Issued) => void): Promise<void> {
     const { graph, pages } = this.#stage
     const { cluster, turns, partition } = this.#view
-    const folding = fold(graph, event, {
+    const at = {
       partition: partition.partition,
       partitions: 1,
       position: this.#position,
       timestamp: clusterOf(graph, cluster)?.now ?? 0,
-    })
-    for (let page = pageOf(folding); page !== undefined; page = pageOf(folding)) {
-      const keys = await overlaidPage(pages, graph, page)
-      await turns.take()
-      resume(folding, keys)
     }
-    const { commands, notes } = finish(folding)
+    const { commands, continues } = await foldRecordFrom(graph, event, at, async (page) => {
+      await turns.take()
+      return await overlaidPage(pages, graph, page)
+    })
     this.#position += 1n
     graph.takeRecent()
-    this.#queue.push(...notes.map((note) => note.event))
+    if (continues) this.#queue.push({ type: 'Continue' })
     for (const command of commands) carryOut({ command, node: this.node(command.target.uid) })
     await turns.take()
   }

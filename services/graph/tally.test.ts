@@ -62,8 +62,8 @@ async function foldAll(batch: Batch, events: readonly Event[], from: number): Pr
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const { position } = batch.position
       const at = { partition: 0, partitions: 1, position, timestamp: (from + index) * 1_000 }
-      const { notes } = await batch.fold(next, at)
-      left.push(...notes.map((note) => note.event))
+      const { continues } = await batch.fold(next, at)
+      if (continues) left.push({ type: 'Continue' })
     }
   }
 }

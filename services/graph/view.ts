@@ -7,8 +7,8 @@
  * Not here: which process has the cluster (clusters.ts, forward.ts).
  */
 import type { StateReader } from '../../core/graph.ts'
-import { clusterOf, countOf, nodeOf } from '../../core/graph.ts'
-import { edgesPrefix, lastPart } from '../../core/key.ts'
+import { clusterOf, nodeOf } from '../../core/graph.ts'
+import { countKeyOfEdges, edgesPrefix, lastPart } from '../../core/key.ts'
 import type { Node } from '../../core/node.ts'
 import type { ClusterId, Uid } from '../../core/object.ts'
 import type { StateValue } from '../../core/state.ts'
@@ -64,14 +64,23 @@ export class View {
   }
 
   /** Whether any object references it as an owner, at whatever coordinates. */
-  hasDependents(uid: Uid): boolean {
-    return countOf(this.reader, this.cluster, uid) !== undefined
+  async hasDependents(uid: Uid): Promise<boolean> {
+    const range = prefixRange(countsPrefix(this.cluster, uid), 1)
+    return (await this.partition.store.page(range)).length > 0
   }
 
   /** Uids of the objects that reference it as an owner, at whatever coordinates; one that does so twice may come twice. */
   async *dependents(uid: Uid): AsyncIterable<Uid> {
-    if (!this.hasDependents(uid)) return
-    for await (const [key] of this.entries(edgesPrefix(this.cluster, uid))) yield lastPart(key)
+    for await (const place of this.places(uid)) {
+      const prefix = edgesPrefix(this.cluster, uid, place)
+      for await (const [key] of this.entries(prefix)) yield lastPart(key)
+    }
+  }
+
+  /** The coordinates by which it is referenced, as keys have them. */
+  async *places(uid: Uid): AsyncIterable<string> {
+    const prefix = countsPrefix(this.cluster, uid)
+    for await (const [key] of this.entries(prefix)) yield key.slice(prefix.length)
   }
 
   /** Everything stored under a prefix, a page at a time, with turns for others in between. */
@@ -93,6 +102,11 @@ export class View {
     if (this.partition.status().state === 'folding') return ''
     return lacking(new Map([[this.partition.partition, 'still being restored']]), this.#partitions)
   }
+}
+
+/** Of the counts of all edges that name an owner, at whatever coordinates. */
+function countsPrefix(cluster: ClusterId, owner: Uid): string {
+  return countKeyOfEdges(edgesPrefix(cluster, owner, ''))
 }
 
 /** In words: why each of these partitions cannot be read as it should be. */
