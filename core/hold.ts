@@ -17,6 +17,7 @@ import { limitOf } from './policy.ts'
 import type { Price } from './price.ts'
 import { grantedAt, isGranted, priceOf } from './price.ts'
 import type { EvidenceClass } from './proof.ts'
+import { weaker } from './proof.ts'
 import { protectedBecause } from './protection.ts'
 import type { Stand } from './standing.ts'
 import { timeText } from './time-text.ts'
@@ -43,6 +44,8 @@ export interface Going {
 export interface Held {
   /** What is to be remembered; null for nothing. */
   readonly hold: Hold | null
+  /** What it costs; null for nothing. */
+  readonly price: Price | null
   /** Empty when nothing holds it. */
   readonly because: string
 }
@@ -50,19 +53,21 @@ export interface Held {
 export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going: Going): Held {
   const since = sinceOf(node, going)
   const { holds } = policyOf(graph).policy
-  const holdMs = holdMsOf(holds, going.effect, learntAs(graph, going))
+  const counted = countedAs(graph, going)
+  const isDelete = going.effect === 'delete'
+  const holdMs = holdMsOf(holds, going.effect, counted)
   const endsAt = holdMs === 0 ? null : since + holdMs
   const ruling = rulingFor(graph, cluster, node, going)
-  const price = priceFor(graph, cluster, node, going)
-  const hindrance = hindranceOf(graph, cluster, node, going, endsAt, ruling, price)
+  const price = priceOf(graph, cluster, node, counted, isDelete, going.stands)
+  const hindrance = hindranceOf(graph, cluster, node, going, counted, endsAt, ruling, price)
   const { by, because, until } = hindrance ?? NOTHING
   const pass = passOf(node, by, price)
   const lapsedAt = by === 'protection' ? lapsingAt(graph, cluster, node, price) : lapsedOf(node)
   if (by === null && endsAt === null && ruling === null && pass === 'none') return GOES
-  return { hold: { by, since, until, what: going.what, ruling, pass, lapsedAt }, because }
+  return { hold: { by, since, until, what: going.what, ruling, pass, lapsedAt }, price, because }
 }
 
-const GOES: Held = { hold: null, because: '' }
+const GOES: Held = { hold: null, price: null, because: '' }
 
 interface Hindrance {
   readonly by: HeldBy | null
@@ -77,17 +82,17 @@ function hindranceOf(
   cluster: ClusterId,
   node: Node,
   going: Going,
+  counted: EvidenceClass,
   until: number | null,
   ruling: Ruling | null,
   price: Price | null,
 ): Hindrance | null {
   const { effect, evidence } = going
-  const learnt = learntAs(graph, going)
   const isObserved = policyOf(graph).policy.mode === 'observe'
   const paused = isObserved ? '' : pausedBecause(graph, cluster)
   if (paused !== '') return { by: 'pause', because: paused, until: null }
   if (effect === 'delete') {
-    const spared = protectedBecause(graph, cluster, node, learnt)
+    const spared = protectedBecause(graph, cluster, node, counted)
     if (spared !== null) return { by: 'protection', ...spared }
   }
   const isRejected = ruling?.verdict === 'rejected'
@@ -102,28 +107,25 @@ function hindranceOf(
   const broken = isAsked ? '' : brokenBecause(graph, cluster)
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
-    return { by: 'hold', because: `evidence ${learnt} is held until ${timeText(until)}`, until }
+    const since = counted === evidence ? '' : ' from before enforce'
+    const because = `evidence ${evidence}${since} is held until ${timeText(until)}`
+    return { by: 'hold', because, until }
   }
   if (price === null || node.hold?.pass === 'granted') return null
   if (isGranted(graph, cluster, price, lapsedOf(node))) return null
   return { by: 'budget', because: budgetText(graph, price), until: null }
 }
 
-function priceFor(graph: StateReader, cluster: ClusterId, node: Node, going: Going): Price | null {
-  const { effect, stands } = going
-  return priceOf(graph, cluster, node, learntAs(graph, going), effect === 'delete', stands)
-}
-
 /**
- * What was seen to go, with nothing but a relist since, is looked at once more before anything happens (E2): that is no reason to wait longer for it, or every
- * hourly relist would hold an ordinary cascade for ten minutes.
+ * By what the policy treats it. While nothing was enforced, deletions whose dependents stayed have piled up: whoever enters `enforce` has those held, protected
+ * and priced as if only a relist had missed their owners. The cause stays what it is.
  */
-function learntAs(graph: StateReader, { evidence, stands }: Going): EvidenceClass {
-  if (evidence !== 'E2') return evidence
+function countedAs(graph: StateReader, { evidence, stands }: Going): EvidenceClass {
+  if (evidence === 'O') return evidence
   const { enforcedAt } = policyOf(graph)
-  const isSeen = ({ proof }: Stand): boolean =>
-    proof === null || (proof.class === 'E1' && proof.position >= enforcedAt)
-  return stands.every(isSeen) ? 'E1' : 'E2'
+  const isOlder = ({ proof }: Stand): boolean =>
+    proof?.class === 'E1' && proof.position < enforcedAt
+  return stands.some(isOlder) ? weaker(evidence, 'E2') : evidence
 }
 
 function lapsingAt(
@@ -179,8 +181,8 @@ export function ruledText(ruling: Ruling | null): string {
 }
 
 /** What a live watch saw to begin takes references that nobody needs along at once: dropping them deletes nothing. */
-function holdMsOf({ e1Ms, e2Ms, e3Ms }: Holds, effect: Effect, learnt: EvidenceClass): number {
-  switch (learnt) {
+function holdMsOf({ e1Ms, e2Ms, e3Ms }: Holds, effect: Effect, counted: EvidenceClass): number {
+  switch (counted) {
     case 'E1':
       return effect === 'delete' ? e1Ms : 0
     case 'E2':

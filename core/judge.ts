@@ -21,7 +21,6 @@ import type { ClusterId, GroupKind, Uid } from './object.ts'
 import { FINALIZER_ORPHAN } from './object.ts'
 import type { Step } from './outcome.ts'
 import { tell, touch } from './outcome.ts'
-import { priceOf } from './price.ts'
 import { kindOfReference } from './standing.ts'
 import type { ClusterState } from './state.ts'
 import { askFor } from './ticket.ts'
@@ -158,16 +157,13 @@ function paying(
   step: Step,
   cluster: ClusterId,
   node: Node,
-  { hold, verdict, stands }: Decision,
+  { hold, price, stands }: Decision,
 ): Hold | null {
-  if (hold === null || verdict?.evidence == null) return hold
+  if (hold === null || price === null) return hold
   if (hold.by !== 'hold' && hold.by !== 'budget') return hold
   // A grant that waited out a long hold would be one that is saved up.
   const now = clusterOf(step.graph, cluster)?.now ?? 0
   if (hold.by === 'hold' && (hold.until ?? 0) - now > GRANT_MS) return hold
-  const isDelete = hold.what === 'delete'
-  const price = priceOf(step.graph, cluster, node, verdict.evidence, isDelete, stands)
-  if (price === null) return hold
   const about = stands.map(({ reason }) => reason).join('; ')
   const pass = askFor(step, cluster, { ...node, hold }, price, about)
   return pass === hold.pass ? hold : { ...hold, pass }

@@ -79,7 +79,9 @@ test('an unwatched owner that waited once, and is named again, is told of as soo
   const shown = commandsOf(world.folders).map(show)
   deepEqual(
     shown.filter((command) => command.startsWith('DeleteObject pod/b')),
-    ['DeleteObject pod/b Background E2: PersistentVolume "x" is being deleted in the foreground'],
+    [
+      'DeleteObject pod/b Background W recheck: PersistentVolume "x" is being deleted in the foreground',
+    ],
   )
 })
 

@@ -56,7 +56,7 @@ export interface Protection {
   readonly othersMarks: boolean
 }
 
-export const FOLD_VERSION = 14
+export const FOLD_VERSION = 15
 
 const MINUTE_MS = 60_000
 const REMEMBER_MS = 30 * 24 * 60 * MINUTE_MS

@@ -17,6 +17,7 @@ import { mayHaveGone } from './kind-gone.ts'
 import type { Hold, Node, Verdict } from './node.ts'
 import type { ClusterId, Coordinates, ObjectMeta, PropagationPolicy } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
+import type { Price } from './price.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import { weaker } from './proof.ts'
 import { isMassMissed } from './share.ts'
@@ -36,9 +37,16 @@ export interface Decision {
   readonly action: Action
   readonly stands: readonly Stand[]
   readonly hold: Hold | null
+  readonly price: Price | null
 }
 
-const NO_DECISION: Decision = { verdict: null, action: { type: 'none' }, stands: [], hold: null }
+const NO_DECISION: Decision = {
+  verdict: null,
+  action: { type: 'none' },
+  stands: [],
+  hold: null,
+  price: null,
+}
 
 /** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. `time`: of the record that has it judged. */
 export function decide(graph: StateReader, cluster: ClusterId, node: Node, time: number): Decision {
@@ -127,18 +135,19 @@ function verdictMaker(
       because,
       basis: [...basis, policyOf(graph).position],
     }
-    if (evidence === null) return { verdict, action, stands, hold: null }
+    if (evidence === null) return { verdict, action, stands, hold: null, price: null }
     const going = { effect: effectOf(action), what: whatOf(action), evidence, stands, time }
-    const { hold, because: held } = holdOf(graph, cluster, node, going)
+    const { hold, price, because: held } = holdOf(graph, cluster, node, going)
     if (held === '') {
       const approved = evidence === 'E4' ? `; ${ruledText(hold?.ruling ?? null)}` : ''
-      return { verdict: { ...verdict, because: because + approved }, action, stands, hold }
+      return { verdict: { ...verdict, because: because + approved }, action, stands, hold, price }
     }
     return {
       verdict: { ...verdict, type: 'held', because: `${because}; ${held}` },
       action: { type: 'none' },
       stands,
       hold,
+      price,
     }
   }
 }
@@ -168,7 +177,7 @@ export function evidenceOf(
   return evidence
 }
 
-/** A proof weakens with what came after it. */
+/** What a proof counts for: its own cause, or a bulk deletion by what is known since. */
 function classOf(
   graph: StateReader,
   cluster: ClusterId,
@@ -177,13 +186,11 @@ function classOf(
   place: Coordinates | null,
 ): EvidenceClass {
   if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'
-  const { enforcedAt, policy } = policyOf(graph)
-  if (policy.preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
+  const { preset } = policyOf(graph).policy
+  if (preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
   if (isMassMissed(graph, cluster, proof, place)) return 'E4'
   if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, proof, place)) return 'E4'
-  if (proof.class !== 'E1') return proof.class
-  const relistedAt = kindOf(graph, cluster, node.object)?.relistedAt ?? -1n
-  return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'
+  return proof.class
 }
 
 /**

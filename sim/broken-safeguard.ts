@@ -237,8 +237,8 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/gate.ts',
-        from: 'return protectedNow(object, evidenceFor(command), guarding)',
-        to: "void [protectedNow, evidenceFor(command), guarding]\n  return ''",
+        from: 'return protectedNow(object, command.evidence, guarding)',
+        to: "void [protectedNow, guarding]\n  return ''",
       },
     ],
     by: {

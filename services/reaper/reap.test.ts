@@ -287,7 +287,9 @@ test('proves an absent owner once for all that name it', async () => {
   const commands: Command[] = []
   for (let i = 0; i < 100; i++) {
     const pod = await world.dependent(`pod-${i}`)
-    commands.push(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+    commands.push(
+      world.deleteOf(pod, { evidence: 'E2', freshness: 'recheck', owners: [GONE_CLAIM] }),
+    )
   }
   const { results, calls } = await reapAll(world, commands)
   deepEqual(new Set(results.map(show)), new Set(['done 200']))
@@ -300,7 +302,9 @@ test('blocks when an owner that was never seen turns out to be there', async () 
   const pod = await world.dependent('pod')
   const claim: OwnerClaim = { ...GONE_CLAIM, uid: owner.uid }
   const running = await begun(world)
-  await world.command(world.deleteOf(pod, { evidence: 'E3', owners: [claim] }))
+  await world.command(
+    world.deleteOf(pod, { evidence: 'E3', freshness: 'recheck', owners: [claim] }),
+  )
   const results = await world.settled(2)
   await running.stop()
   // The graph is told, too: or it would hold the owner to be gone, and ask again and again.
@@ -323,7 +327,12 @@ test('tells the home of an owner that is there, once in five minutes for all tha
   let answered = 0
   const blocked = async (): Promise<void> => {
     const pods = await Promise.all([1, 2].map((each) => world.dependent(`pod-${answered + each}`)))
-    const more = { evidence: 'E3', owners: [claim], partition: elsewhere } as const
+    const more = {
+      evidence: 'E3',
+      freshness: 'recheck',
+      owners: [claim],
+      partition: elsewhere,
+    } as const
     await world.command(...pods.map((pod) => world.deleteOf(pod, more)))
     answered += pods.length
     const told = await world.settled(answered, elsewhere)
@@ -344,7 +353,12 @@ test('keeps what a person approved for as long as its owner cannot be looked at,
   const pod = await world.dependent('pod')
   // As after its definition went: no server answers for such a kind.
   const claim: OwnerClaim = { ...GONE_CLAIM, group: 'example.com', resource: 'widgets' }
-  const approved = { evidence: 'E4', approvedBy: 'anna', owners: [claim] } as const
+  const approved = {
+    evidence: 'E4',
+    freshness: 'recheck',
+    approvedBy: 'anna',
+    owners: [claim],
+  } as const
   const { results } = await reapAll(world, [world.deleteOf(pod, approved)])
   match(
     show(results[0]),
@@ -448,7 +462,9 @@ for (const [ms, times, outcome, gets] of [
     const running = await begun(world)
     sleepOn(world, 'gone', ms, times)
     world.calls()
-    await world.command(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+    await world.command(
+      world.deleteOf(pod, { evidence: 'E2', freshness: 'recheck', owners: [GONE_CLAIM] }),
+    )
     const [result] = await world.settled(1)
     await running.stop()
     equal(show(result), outcome)
@@ -517,7 +533,9 @@ for (const before of ['tier=silver', 'team=a']) {
       return undefined
     })
     const running = await begun(world, { ownerProofMs: 0 })
-    await world.command(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+    await world.command(
+      world.deleteOf(pod, { evidence: 'E2', freshness: 'recheck', owners: [GONE_CLAIM] }),
+    )
     const [result] = await world.settled(1)
     await running.stop()
     match(show(result), /^stale .*label\/tier=gold/)
