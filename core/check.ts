@@ -32,7 +32,6 @@ import type { Node, Verdict } from './node.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
 import { projectionHash } from './object.ts'
 import { kindOfReference, placeOf } from './reference.ts'
-import { standingOf } from './standing.ts'
 import type { StateValue } from './state.ts'
 import { decide } from './verdict.ts'
 
@@ -192,27 +191,8 @@ function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): strin
   if (node.hold?.by === 'budget') return []
   const now = admit(graph, cluster, node, decide(graph, cluster, node), state.now).verdict
   const { verdict } = node
-  // A relist of its kind weakens E1 (which W hides) to E2 for whoever is judged after it, and judges nobody.
-  const wasStrong = verdict?.evidence === 'E1' || verdict?.evidence === 'W'
-  const isWeakened =
-    wasStrong && (now?.evidence === 'E2' || isLessDropped(graph, cluster, node, now))
-  if (isWeakened || (verdict?.type === now?.type && verdict?.evidence === now?.evidence)) return []
+  if (verdict?.type === now?.type && verdict?.evidence === now?.evidence) return []
   return [`its verdict is ${textOf(verdict)}, judged now ${textOf(now)}`]
-}
-
-/** What a relist weakened, and would be looked at now, is left for later where an owner orphans beside it. */
-function isLessDropped(
-  graph: StateReader,
-  cluster: ClusterId,
-  { object, verdict }: Node,
-  now: Verdict | null,
-): boolean {
-  if (verdict?.type !== 'drop' || now?.type !== 'drop' || now.evidence !== 'O') return false
-  const relistedAt = kindOf(graph, cluster, object)?.relistedAt ?? -1n
-  return object.ownerReferences.some((reference) => {
-    const { proof } = standingOf(graph, cluster, object, reference)
-    return proof?.class === 'E1' && proof.position < relistedAt
-  })
 }
 
 function expect(

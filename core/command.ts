@@ -16,7 +16,7 @@ import type {
   Uid,
 } from './object.ts'
 import type { Mode } from './policy.ts'
-import type { EvidenceClass } from './proof.ts'
+import type { EvidenceClass, Freshness } from './proof.ts'
 
 export type Command = DeleteObject | OrphanDependent | RemoveFinalizer | VerifyOwner | WarnObject
 export type CommandType = Command['type']
@@ -50,7 +50,7 @@ export interface Target extends Coordinates {
   readonly aggregated: boolean
 }
 
-/** One owner whose absence, waiting or orphaning is proven again before the call, if the evidence asks. */
+/** One owner whose absence, waiting or orphaning the reaper verifies before the call, where freshness or age asks for it. */
 export interface OwnerClaim extends Coordinates {
   readonly uid: Uid
   readonly version: string
@@ -65,6 +65,7 @@ export interface DeleteObject extends CommandBase {
   readonly references: readonly OwnerReference[]
   readonly finalizers: readonly string[]
   readonly owners: readonly OwnerClaim[]
+  readonly freshness: Freshness
   /** Who approved it, for E4; empty for nobody. */
   readonly approvedBy: string
   /**
@@ -81,6 +82,7 @@ export interface OrphanDependent extends CommandBase {
   /** Indexes into `references`, descending: the order in which a JSON Patch may remove them. */
   readonly drop: readonly number[]
   readonly owners: readonly OwnerClaim[]
+  readonly freshness: Freshness
   readonly approvedBy: string
   readonly decidedAt: number
 }

@@ -18,6 +18,7 @@ import { limitOf } from './policy.ts'
 import type { Price } from './price.ts'
 import { priceOf } from './price.ts'
 import type { EvidenceClass } from './proof.ts'
+import { weaker } from './proof.ts'
 import { protectedBecause } from './protection.ts'
 import type { Stand } from './standing.ts'
 import { timeText } from './time-text.ts'
@@ -53,12 +54,14 @@ export interface Held {
 export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going: Going): Held {
   const since = sinceOf(node, going)
   const { holds } = policyOf(graph).policy
-  const holdMs = holdMsOf(holds, going.effect, learntAs(graph, going))
+  const counted = countedAs(graph, going)
+  const isDelete = going.effect === 'delete'
+  const holdMs = holdMsOf(holds, going.effect, counted)
   const endsAt = holdMs === 0 ? null : since + holdMs
   const ruling = rulingFor(graph, cluster, node, going)
-  const whole = priceFor(graph, cluster, node, going)
+  const whole = priceOf(graph, cluster, node, counted, isDelete, going.stands)
   const price = whole === null || hasBegun(graph, cluster, node, whole, going) ? null : whole
-  const hindrance = hindranceOf(graph, cluster, node, going, endsAt, ruling, price)
+  const hindrance = hindranceOf(graph, cluster, node, going, counted, endsAt, ruling, price)
   const { by, because, until } = hindrance ?? NOTHING
   // What began to be deleted has begun, whatever becomes of the reasons why it might.
   const turn = by === null && whole !== null ? 'begun' : (node.hold?.turn ?? 'none')
@@ -81,17 +84,17 @@ function hindranceOf(
   cluster: ClusterId,
   node: Node,
   going: Going,
+  counted: EvidenceClass,
   until: number | null,
   ruling: Ruling | null,
   price: Price | null,
 ): Hindrance | null {
   const { effect, evidence } = going
-  const learnt = learntAs(graph, going)
   const isObserved = policyOf(graph).policy.mode === 'observe'
   const paused = isObserved ? '' : pausedBecause(graph, cluster)
   if (paused !== '') return { by: 'pause', because: paused, until: null }
   if (effect === 'delete') {
-    const spared = protectedBecause(graph, cluster, node, learnt)
+    const spared = protectedBecause(graph, cluster, node, counted)
     if (spared !== null) return { by: 'protection', ...spared }
   }
   const isRejected = ruling?.verdict === 'rejected'
@@ -106,15 +109,12 @@ function hindranceOf(
   const broken = isAsked ? '' : brokenBecause(graph, cluster, node.object.namespace)
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
-    return { by: 'hold', because: `evidence ${learnt} is held until ${timeText(until)}`, until }
+    const since = counted === evidence ? '' : ' from before enforce'
+    const because = `evidence ${evidence}${since} is held until ${timeText(until)}`
+    return { by: 'hold', because, until }
   }
   if (price === null || mayBegin(graph, cluster, node, price, going.time)) return null
   return { by: 'budget', because: budgetText(graph, price), until: null }
-}
-
-function priceFor(graph: StateReader, cluster: ClusterId, node: Node, going: Going): Price | null {
-  const { effect, stands } = going
-  return priceOf(graph, cluster, node, learntAs(graph, going), effect === 'delete', stands)
 }
 
 function hasBegun(
@@ -128,15 +128,15 @@ function hasBegun(
 }
 
 /**
- * What was seen to go, with nothing but a relist since, is looked at once more before anything happens (E2): that is no reason to wait longer for it, or every
- * hourly relist would hold an ordinary cascade for ten minutes.
+ * By what the policy treats it. While nothing was enforced, deletions whose dependents stayed have piled up: whoever enters `enforce` has those held, protected
+ * and priced as if only a relist had missed their owners. The cause stays what it is.
  */
-function learntAs(graph: StateReader, { evidence, stands }: Going): EvidenceClass {
-  if (evidence !== 'E2') return evidence
+function countedAs(graph: StateReader, { evidence, stands }: Going): EvidenceClass {
+  if (evidence === 'O') return evidence
   const { enforcedAt } = policyOf(graph)
-  const isSeen = ({ proof }: Stand): boolean =>
-    proof === null || (proof.class === 'E1' && proof.position >= enforcedAt)
-  return stands.every(isSeen) ? 'E1' : 'E2'
+  const isOlder = ({ proof }: Stand): boolean =>
+    proof?.class === 'E1' && proof.position < enforcedAt
+  return stands.some(isOlder) ? weaker(evidence, 'E2') : evidence
 }
 
 /** Objects are called one after the other, so that all have asked before the first one goes, and a burst is noticed. */
@@ -182,8 +182,8 @@ export function ruledText(ruling: Ruling | null): string {
 }
 
 /** What a live watch saw to begin takes references that nobody needs along at once: dropping them deletes nothing. */
-function holdMsOf({ e1Ms, e2Ms, e3Ms }: Holds, effect: Effect, learnt: EvidenceClass): number {
-  switch (learnt) {
+function holdMsOf({ e1Ms, e2Ms, e3Ms }: Holds, effect: Effect, counted: EvidenceClass): number {
+  switch (counted) {
     case 'E1':
       return effect === 'delete' ? e1Ms : 0
     case 'E2':

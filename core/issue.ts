@@ -1,8 +1,8 @@
 /**
  * Commands: the one that a verdict calls for, unless an equal one is under way, and what is remembered of it.
  *
- * What must stay true: no state change, no new command; a command carries all that its guard needs; what went stale or was refused is asked for again after
- * a growing wait.
+ * What must stay true: no state change, no new command; a command carries all that its guard needs, and says whether what decided it is fresh; what went stale
+ * or was refused is asked for again after a growing wait.
  *
  * Not here: the verdict (verdict.ts), looking owners up (verification.ts), what becomes of a command (settle.ts).
  */
@@ -18,7 +18,7 @@ import type { ClusterId } from './object.ts'
 import { deletionAskedAt, versionOf } from './object.ts'
 import type { Step } from './outcome.ts'
 import { nextCommandId, tell } from './outcome.ts'
-import type { EvidenceClass } from './proof.ts'
+import type { EvidenceClass, Freshness } from './proof.ts'
 import { weaker } from './proof.ts'
 import type { Standing } from './reference.ts'
 import type { Stand } from './standing.ts'
@@ -45,11 +45,13 @@ export function attemptFor(
   const former = node.attempt?.intent === intent ? node.attempt : null
   if (former !== null && isUnderWay(former, state.now)) return former
 
-  const command = commandFor(step, state, cluster, node, decision)
+  const isStale = stalenessOf(step, state, cluster, node)
+  const fresh = withoutStale(decision, isStale)
+  const command = commandFor(step, state, cluster, node, fresh, isStale)
   step.outcome.commands.push(command)
   const { object } = node
   tell(step, { ...object, cluster }, 'command', `${command.type} (${mode}): ${verdict.because}`, {
-    evidence: verdict.evidence,
+    evidence: command.evidence,
     command: command.id,
     basis: verdict.basis,
   })
@@ -95,6 +97,7 @@ function commandFor(
   cluster: ClusterId,
   node: Node,
   decision: Decision,
+  isStale: IsStale,
 ): Command {
   const { action, verdict, stands, hold } = decision
   invariant(verdict?.evidence !== null && verdict !== null, 'an effect without evidence')
@@ -103,11 +106,9 @@ function commandFor(
   invariant(seen !== undefined, 'a node without its version')
   const kind = kindOf(step.graph, cluster, object)
   const target = { ...targetOf(object, kind), resourceVersion: seen.resourceVersion }
-  const acted =
-    action.type === 'drop' ? (_: Stand, i: number) => action.indexes.includes(i) : () => true
   const base: CommandBase = {
     ...baseOf(step, state, cluster, target),
-    evidence: weaker(verdict.evidence, staleness(state, stands.filter(acted))),
+    evidence: verdict.evidence,
     because: verdict.because,
     basis: verdict.basis,
   }
@@ -125,6 +126,7 @@ function commandFor(
         references,
         finalizers,
         owners,
+        freshness: freshnessOf(verdict.evidence, stands, isStale),
         approvedBy,
         decidedAt,
       }
@@ -133,8 +135,10 @@ function commandFor(
       const dropped = stands.filter((_, index) => action.indexes.includes(index))
       const owners = dropped.flatMap((stand) => claimOf(step, cluster, stand))
       const { indexes: drop } = action
+      const freshness = freshnessOf(verdict.evidence, dropped, isStale)
       const decidedAt = decidedUpTo(step, cluster, dropped)
-      return { ...base, type: 'OrphanDependent', references, drop, owners, approvedBy, decidedAt }
+      const guard = { references, drop, owners, freshness, approvedBy, decidedAt }
+      return { ...base, type: 'OrphanDependent', ...guard }
     }
     case 'finish': {
       const { finalizer } = action
@@ -165,18 +169,49 @@ function decidedUpTo(step: Step, cluster: ClusterId, stands: readonly Stand[]): 
   return Math.min(step.at.timestamp, ...times)
 }
 
+/** Only what a live watch saw can be fresh: whatever else shows an absence is verified in any case, an approved bulk deletion too. */
+function freshnessOf(
+  evidence: EvidenceClass,
+  acted: readonly Stand[],
+  isStale: IsStale,
+): Freshness {
+  const isSeen = weaker(evidence, 'W') === 'W'
+  return isSeen && !acted.some(isStale) ? 'live' : 'recheck'
+}
+
+type IsStale = (stand: Stand) => boolean
+
 /**
- * Nobody here watches an owner that another partition told of, or a GET found. And between two watchers a cluster may have been restored and written on until no version tells. What was seen to go before is looked at once
- * more, as if only a relist had told it (E2); its class, and what the policy makes of that, stays.
+ * Whether the reaper has to verify this owner before it acts: no live watch saw it deleted; this partition does not watch it, but was told of it by another partition or a GET; or the
+ * deletion was observed before the present watcher started (between two watchers a cluster may have been restored and written on until no version shows it), before the
+ * dependent's kind was relisted, or before `enforce` was entered. Cause, hold and budget stay what they are.
  */
-function staleness(state: ClusterState, stands: readonly Stand[]): EvidenceClass {
-  // A watcher that goes on where another stood tells first what is over: an owner deleted in one way, and only then in another.
+function stalenessOf(step: Step, state: ClusterState, cluster: ClusterId, node: Node): IsStale {
+  const { relistedAt = -1n } = kindOf(step.graph, cluster, node.object) ?? {}
+  const { enforcedAt } = policyOf(step.graph)
+  const isBefore = (position: bigint): boolean =>
+    position < state.startedAt || position < relistedAt || position < enforcedAt
+  // A watcher that goes on where another one ended publishes first what is over: an owner deleted in one way, and only then in another.
   const isCatchingUp = state.now < state.startedTime + CATCH_UP_MS
-  const isOld = (stand: Stand): boolean =>
-    (stand.isHearsay && CLAIMABLE.has(stand.standing)) ||
-    (stand.proof !== null && stand.proof.position < state.startedAt) ||
-    (isCatchingUp && (stand.standing === 'waiting' || stand.standing === 'orphaned'))
-  return stands.some(isOld) ? 'E2' : 'O'
+  return ({ standing, proof, isHearsay }) => {
+    if (isHearsay && CLAIMABLE.has(standing)) return true
+    if (proof !== null && (proof.class !== 'E1' || isBefore(proof.position))) return true
+    return isCatchingUp && (standing === 'waiting' || standing === 'orphaned')
+  }
+}
+
+/**
+ * An owner orphans the object, and another one was deleted before that: both references are removed in one command. But where the other owner has to be verified, and
+ * cannot be, the object would keep the owner that orphans waiting. Then the other reference is removed by a later command.
+ */
+function withoutStale(decision: Decision, isStale: IsStale): Decision {
+  const { action, verdict, stands } = decision
+  if (action.type !== 'drop' || verdict === null) return decision
+  const isOrphaned = (index: number): boolean => stands[index]?.standing === 'orphaned'
+  const indexes = action.indexes.filter(isOrphaned)
+  const others = stands.filter((_, index) => action.indexes.includes(index) && !isOrphaned(index))
+  if (indexes.length === 0 || !others.some(isStale)) return decision
+  return { ...decision, action: { type: 'drop', indexes }, verdict: { ...verdict, evidence: 'O' } }
 }
 
 /** What a look at the owner can bear out, or not. */
@@ -200,7 +235,7 @@ export function baseOf(
   }
 }
 
-/** What the gate proves again if the class of evidence asks for it. */
+/** What the gate verifies if freshness or age asks for it. */
 function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
   const { place, reference } = stand
   const claim = claimedOf(stand)

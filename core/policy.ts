@@ -57,7 +57,7 @@ export interface Protection {
   readonly othersMarks: boolean
 }
 
-/** 15: an attempt says whether it is a dry run and which finalizer it takes off, an order whether a cluster said who gives it. */
+/** 15: an attempt says whether it is a dry run and which finalizer it takes off, an order whether a cluster said who gives it; a cluster is one partition; the cause of an absence never changes. */
 export const FOLD_VERSION = 15
 
 const MINUTE_MS = 60_000

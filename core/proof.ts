@@ -1,22 +1,28 @@
 /**
- * Why an owner counts as absent, and how much is proven again before anything is deleted for it.
+ * How the absence of an owner was learnt, and whether that has to be verified again before anything is deleted for it.
  *
- * What must stay true: unknown is never absent. Only these shapes are proofs; every other answer of a server is none.
+ * What must stay true: unknown is never absent. Only these shapes are proofs; every other answer of a server is none. A cause never changes afterwards, whatever
+ * is relisted later; holds and budgets go by it. Freshness is computed once, when a command is made, and decides whether the reaper verifies.
+ *
+ * Not here: what later knowledge makes of a cause, a bulk deletion above all (verdict.ts); the freshness of a command (issue.ts).
  */
 import type { CommandId } from './id.ts'
 
 /**
  * - `O`: the owner is orphaning or orphaned, or a finalizer is removed: nothing is deleted.
- * - `E1`: a live watch saw this uid deleted, and the dependent's kind has not been relisted since.
+ * - `E1`: a live watch saw this uid deleted.
  * - `W`: the owner waits for its dependents.
- * - `E2`: missing after a complete relist; or an E1 older than a relist, or than `enforce`.
+ * - `E2`: missing after a complete relist.
  * - `E3`: never seen; a live GET answered absent.
- * - `E4`: a mass cause; a person approves.
+ * - `E4`: a bulk deletion; a person approves.
  */
 export type EvidenceClass = 'O' | 'E1' | 'W' | 'E2' | 'E3' | 'E4'
 
-/** From the strongest to the weakest, as in the table of ARCHITECTURE.md: a command has the class furthest down among its references. */
+/** A command has the class furthest down among its references. */
 export const EVIDENCE_ORDER: readonly EvidenceClass[] = ['O', 'E1', 'W', 'E2', 'E3', 'E4']
+
+/** `live`: the watch that told what decided goes on, so the reaper verifies only what has become old. `recheck`: the reaper verifies each owner with a GET. */
+export type Freshness = 'live' | 'recheck'
 
 export interface Proof {
   /** `W` and `O` are states of an owner and need no proof of absence. */

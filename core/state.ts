@@ -162,7 +162,7 @@ export interface PolicyState {
   readonly policy: Policy
   /** Offset of the event. */
   readonly position: bigint
-  /** Offset at which `enforce` was entered: older evidence counts as E2. */
+  /** Offset at which `enforce` was entered: deletions observed before it are held and protected as E2 is, and verified once more. */
   readonly enforcedAt: bigint
   /** What it protected until just now and does not any more; null for nothing. */
   readonly former: FormerProtection | null

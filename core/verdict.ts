@@ -144,7 +144,7 @@ export function evidenceOf(
   return evidence
 }
 
-/** A proof weakens with what came after it. */
+/** What a proof counts for: its own cause, or a bulk deletion by what is known since. */
 function classOf(
   graph: StateReader,
   cluster: ClusterId,
@@ -153,12 +153,10 @@ function classOf(
   place: Coordinates | null,
 ): EvidenceClass {
   if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'
-  const { enforcedAt, policy } = policyOf(graph)
-  if (policy.preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
+  const { preset } = policyOf(graph).policy
+  if (preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
   if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, proof, place)) return 'E4'
-  if (proof.class !== 'E1') return proof.class
-  const relistedAt = kindOf(graph, cluster, node.object)?.relistedAt ?? -1n
-  return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'
+  return proof.class
 }
 
 /**

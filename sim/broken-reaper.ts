@@ -130,16 +130,19 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     by: { file: 'services/reaper/gate.test.ts', test: 'is told by no answer' },
   },
   {
-    name: 'E2 without a look',
-    mistake: 'an owner that a list missed is not looked at before a DELETE',
+    name: 'a recheck without a look',
+    mistake: 'an owner that a list missed is not verified before a DELETE',
     changes: [
       {
         file: 'services/reaper/gate.ts',
-        from: "case 'E2':\n    case 'E3':",
-        to: "case 'E2':\n      return NONE\n    case 'E3':",
+        from: "if (command.freshness === 'recheck') return command.owners",
+        to: '',
       },
     ],
-    by: { file: 'services/reaper/gate.test.ts', test: 'looks at the owners that E2 asks for' },
+    by: {
+      file: 'services/reaper/gate.test.ts',
+      test: 'verifies the owners of a command that is recheck',
+    },
   },
   {
     name: 'what was seen long ago needs no look',
@@ -263,16 +266,19 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     },
   },
   {
-    name: 'O without a look',
-    mistake: 'an owner that was seen to orphan is not looked at although it may have been restored',
+    name: 'a broken connection proves enough',
+    mistake: 'an owner that was seen to orphan is not verified although it may have been restored',
     changes: [
       {
         file: 'services/reaper/gate.ts',
-        from: "case 'O':\n    case 'E1':",
-        to: "case 'O':\n      return NONE\n    case 'E1':",
+        from: '!isUnbroken || newsMs',
+        to: 'newsMs',
       },
     ],
-    by: { file: 'services/reaper/gate.test.ts', test: 'looks at the owners that O asks for' },
+    by: {
+      file: 'services/reaper/gate.test.ts',
+      test: 'verifies the owners of a command that is live',
+    },
   },
   {
     name: 'W without a look',
@@ -284,7 +290,10 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
         to: 'if (newsMs >= 0) return NONE',
       },
     ],
-    by: { file: 'services/reaper/gate.test.ts', test: 'looks at the owners that W asks for' },
+    by: {
+      file: 'services/reaper/gate.test.ts',
+      test: 'verifies the owners of a command that is live',
+    },
   },
   {
     name: 'a write is sent again with new credentials',

@@ -39,7 +39,7 @@ export function beat(fold: SmallFold, ms: number): void {
 }
 
 export function wholeGraph(fold: SmallFold): string {
-  return normalGraph(fold.state, { isEvidenceFolded: true }).join('\n')
+  return normalGraph(fold.state).join('\n')
 }
 
 /** For where only they can be compared. */

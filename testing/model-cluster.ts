@@ -174,7 +174,8 @@ export class ModelCluster {
     if (object.deletedAt !== null) return settled(command, 'absent', object)
     const isSame = sameReferences(object.ownerReferences, command.references)
     if (!isSame) return settled(command, 'stale', object)
-    const isProven = command.evidence === 'E1' || command.owners.every((o) => this.#holds(o))
+    const isLive = command.evidence === 'E1' && command.freshness === 'live'
+    const isProven = isLive || command.owners.every((o) => this.#holds(o))
     if (!isProven) return settled(command, 'stale', object)
     return settled(command, 'done', this.delete(target.uid, command.propagationPolicy, command))
   }

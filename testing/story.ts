@@ -5,7 +5,7 @@
  * A step is a line, and what it brought about stands indented under it: `> COMMAND`, or `dropped: …`. The lines are those of
  * `#eventsOf` below, `why KIND/NAME`, which tells the verdict that stands, and `plan`, what waits for approval; objects are written as in notation.ts.
  */
-import type { Command, Outcome as Result } from '../core/command.ts'
+import type { Command, DeleteObject, OrphanDependent, Outcome as Result } from '../core/command.ts'
 import { CATCH_UP_MS } from '../core/constant.ts'
 import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../core/event.ts'
 import { nodeOf } from '../core/graph.ts'
@@ -457,14 +457,14 @@ function place(object: ObjectMeta): Pick<ObjectMeta, 'group' | 'kind' | 'namespa
 }
 
 export function show(command: Command): string {
-  const { target, evidence } = command
+  const { target } = command
   const where = command.cluster === 'c' ? '' : `${command.cluster}:`
   const at = `${where}${shortKind(target.group, target.kind)}/${target.name}`
   switch (command.type) {
     case 'DeleteObject':
-      return `DeleteObject ${at} ${command.propagationPolicy} ${evidence}: ${command.because}`
+      return `DeleteObject ${at} ${command.propagationPolicy} ${basisText(command)}: ${command.because}`
     case 'OrphanDependent':
-      return `OrphanDependent ${at} drop ${command.drop.join()} ${evidence}: ${command.because}`
+      return `OrphanDependent ${at} drop ${command.drop.join()} ${basisText(command)}: ${command.because}`
     case 'RemoveFinalizer':
       return `RemoveFinalizer ${at} ${command.finalizer}`
     case 'VerifyOwner':
@@ -472,6 +472,12 @@ export function show(command: Command): string {
     case 'WarnObject':
       return `WarnObject ${at}: ${command.message}`
   }
+}
+
+/** `recheck` only where the cause does not ask for it anyway. */
+function basisText({ evidence, freshness }: DeleteObject | OrphanDependent): string {
+  const isSeen = evidence === 'O' || evidence === 'E1' || evidence === 'W'
+  return isSeen && freshness === 'recheck' ? `${evidence} recheck` : evidence
 }
 
 function wordsOf(line: string): readonly string[] {

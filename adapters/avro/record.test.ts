@@ -32,7 +32,7 @@ import type {
   Scope,
 } from '../../core/object.ts'
 import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
-import type { EvidenceClass, Proof } from '../../core/proof.ts'
+import type { EvidenceClass, Freshness, Proof } from '../../core/proof.ts'
 import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/reference.ts'
 import type {
@@ -99,6 +99,7 @@ const place = { ...groupKind, namespace: text, name: text }
 const coordinates = record<Coordinates>(place)
 const scope = word<Scope>({ Namespaced: 1, Cluster: 1 })
 const evidence = word<EvidenceClass>({ O: 1, E1: 1, W: 1, E2: 1, E3: 1, E4: 1 })
+const freshness = word<Freshness>({ live: 1, recheck: 1 })
 const phase = word<Phase>({
   observed: 1,
   deleting: 1,
@@ -359,6 +360,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     references: list(reference),
     finalizers: list(text),
     owners: claims,
+    freshness,
     approvedBy: text,
     decidedAt: number,
   },
@@ -367,6 +369,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     references: list(reference),
     drop: list(number),
     owners: claims,
+    freshness,
     approvedBy: text,
     decidedAt: number,
   },

@@ -229,7 +229,11 @@ test('of one that was killed behind its archive, the next one archives and delet
 test('proves absent owners once before and not again behind it', async () => {
   const world = await World.open()
   const pod = await world.dependent('pod')
-  const command = world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] })
+  const command = world.deleteOf(pod, {
+    evidence: 'E2',
+    freshness: 'recheck',
+    owners: [GONE_CLAIM],
+  })
   const { shown, calls } = await reapOne(world, command)
   equal(shown, 'done')
   deepEqual(calls, { GET: 2, DELETE: 1 })

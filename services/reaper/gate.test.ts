@@ -81,18 +81,18 @@ const faulty: readonly (readonly [string, Command, string])[] = [
   ],
   ['no references', deleteObject({ references: [] }), 'the object had no owner references'],
   [
-    'E2 without an owner',
-    deleteObject({ evidence: 'E2', owners: [] }),
+    'a recheck without an owner',
+    deleteObject({ freshness: 'recheck', owners: [] }),
     'the command names no owner to prove',
   ],
   [
-    'E3 without an owner',
-    orphanDependent({ evidence: 'E3', owners: [] }),
+    'a recheck without an owner, orphaning',
+    orphanDependent({ freshness: 'recheck', owners: [] }),
     'the command names no owner to prove',
   ],
   [
     'E4, approved, without an owner',
-    deleteObject({ evidence: 'E4', approvedBy: 'anna', owners: [] }),
+    deleteObject({ evidence: 'E4', freshness: 'recheck', approvedBy: 'anna', owners: [] }),
     'the command names no owner to prove',
   ],
   [
@@ -125,7 +125,7 @@ test('says of an object that it stays for what protects it', () => {
 
 test('lets a mass cause go that a person approved, once its owners are looked at again', () => {
   for (const command of [deleteObject, orphanDependent]) {
-    const approved = command({ evidence: 'E4', approvedBy: 'anna' })
+    const approved = command({ evidence: 'E4', freshness: 'recheck', approvedBy: 'anna' })
     deepEqual(judge(approved, FINE, BOUNDS), { type: 'Go', dryRun: false })
     deepEqual(claimsToProve(approved, FINE, BOUNDS), approved.owners)
   }
@@ -163,20 +163,17 @@ const absent = CLAIM
 const waiting = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
 const orphaning = { ...CLAIM, name: 'orphans', claim: 'orphaning' } as const
 
-// Evidence, what is looked at for news of a moment ago, older than two seconds, than five, and from before the connection broke.
+// Freshness, the owners that are verified for what was observed a moment ago, more than two seconds ago, more than five, and before the connection broke.
 const proofs = [
-  ['O', '', 'waits', 'rs waits', 'rs waits'],
-  ['E1', '', 'waits', 'rs waits', 'rs waits'],
-  ['W', '', 'waits', 'rs waits', 'rs waits'],
-  ['E2', 'rs waits', 'rs waits', 'rs waits', 'rs waits'],
-  ['E3', 'rs waits', 'rs waits', 'rs waits', 'rs waits'],
+  ['live', '', 'waits', 'rs waits', 'rs waits'],
+  ['recheck', 'rs waits', 'rs waits', 'rs waits', 'rs waits'],
 ] as const
 
-for (const [evidence, young, older, old, broken] of proofs) {
-  test(`looks at the owners that ${evidence} asks for`, () => {
+for (const [freshness, young, older, old, broken] of proofs) {
+  test(`verifies the owners of a command that is ${freshness}`, () => {
     for (const command of [
-      deleteObject({ evidence, owners: [absent, waiting] }),
-      orphanDependent({ evidence, owners: [absent, waiting] }),
+      deleteObject({ freshness, owners: [absent, waiting] }),
+      orphanDependent({ freshness, owners: [absent, waiting] }),
     ]) {
       const names = (newsMs: number, isUnbroken = true) =>
         claimsToProve(command, { newsMs, isUnbroken }, BOUNDS)

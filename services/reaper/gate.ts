@@ -13,7 +13,6 @@ import { projectionDigest, projectionOf } from '../../core/mark.ts'
 import { type Phase, phaseOf } from '../../core/node.ts'
 import type { ObjectMeta } from '../../core/object.ts'
 import type { Mode } from '../../core/policy.ts'
-import type { EvidenceClass } from '../../core/proof.ts'
 import type { GetAnswer } from '../../ports/cluster.ts'
 
 export interface Facts {
@@ -100,12 +99,7 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
 /** By where it is and of what kind; empty when nothing protects it. */
 function sparedPlace(command: Command, { guarding }: Facts): string {
   if (command.type !== 'DeleteObject') return ''
-  return protectedPlace(command.target, evidenceFor(command), guarding)
-}
-
-/** A command bears E2 also where a deletion that was seen is to be looked at once more: whether it is spared by its kind was decided by the fold. */
-function evidenceFor({ evidence }: Command): EvidenceClass {
-  return evidence === 'E2' ? 'E1' : evidence
+  return protectedPlace(command.target, command.evidence, guarding)
 }
 
 /** Why the object of a DELETE, as it was just read, is to stay; empty when it may go, or is not the one that was meant. */
@@ -113,7 +107,7 @@ export function sparedBecause(command: Command, read: GetAnswer, { guarding }: F
   if (command.type !== 'DeleteObject' || read.type !== 'Found') return ''
   const { object } = read
   if (object.uid !== command.target.uid || object.deletedAt !== null) return ''
-  return protectedNow(object, evidenceFor(command), guarding)
+  return protectedNow(object, command.evidence, guarding)
 }
 
 /** Which labels and annotations are read with an object, by a digest: of one that was read under others nobody knows whether it bears these. */
@@ -151,8 +145,9 @@ function missingGuard(command: Command): string | undefined {
     return 'the command drops no reference, or one that it does not list'
   }
   if (command.references.length === 0) return 'the object had no owner references'
-  const needsProof = ['E2', 'E3', 'E4'].includes(command.evidence)
-  if (needsProof && command.owners.length === 0) return 'the command names no owner to prove'
+  if (command.freshness === 'recheck' && command.owners.length === 0) {
+    return 'the command names no owner to prove'
+  }
   return undefined
 }
 
@@ -161,7 +156,7 @@ function dropsListed({ drop, references }: OrphanDependent): boolean {
 }
 
 /**
- * Owners to be looked at before the call. What was seen a moment ago (E1, O, W) needs no look, unless the cluster may have been restored since: that
+ * Owners to be verified before the call. What a live watch saw a moment ago needs no GET, unless the cluster may have been restored since: that
  * brings owner and dependent back with their uids and versions, so the guard inside the call would not notice. A restore takes longer than a moment.
  */
 export function claimsToProve(
@@ -170,19 +165,11 @@ export function claimsToProve(
   bounds: GateBounds,
 ): readonly OwnerClaim[] {
   if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return NONE
-  switch (command.evidence) {
-    case 'O':
-    case 'E1':
-    case 'W':
-      if (!isUnbroken || newsMs > bounds.goneProofAfterMs) return command.owners
-      if (newsMs <= bounds.waitingProofAfterMs) return NONE
-      return command.owners.filter(({ claim }) => claim !== 'absent')
-    case 'E2':
-    case 'E3':
-    case 'E4':
-      // Where owners are looked up anyway, one that waits is too: nobody knows how old that news is.
-      return command.owners
-  }
+  // Where owners are verified anyway, one that waits is too: nobody knows how old that observation is.
+  if (command.freshness === 'recheck') return command.owners
+  if (!isUnbroken || newsMs > bounds.goneProofAfterMs) return command.owners
+  if (newsMs <= bounds.waitingProofAfterMs) return NONE
+  return command.owners.filter(({ claim }) => claim !== 'absent')
 }
 
 /** Whether a look of that age would have to be followed by another, as any news of that age. */

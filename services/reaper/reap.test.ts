@@ -286,7 +286,9 @@ test('proves an absent owner once for all that name it', async () => {
   const commands: Command[] = []
   for (let i = 0; i < 100; i++) {
     const pod = await world.dependent(`pod-${i}`)
-    commands.push(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+    commands.push(
+      world.deleteOf(pod, { evidence: 'E2', freshness: 'recheck', owners: [GONE_CLAIM] }),
+    )
   }
   const { results, calls } = await reapAll(world, commands)
   deepEqual(new Set(results.map(show)), new Set(['done 200']))
@@ -299,7 +301,9 @@ test('blocks when an owner that was never seen turns out to be there', async () 
   const pod = await world.dependent('pod')
   const claim: OwnerClaim = { ...GONE_CLAIM, uid: owner.uid }
   const running = await begun(world)
-  await world.command(world.deleteOf(pod, { evidence: 'E3', owners: [claim] }))
+  await world.command(
+    world.deleteOf(pod, { evidence: 'E3', freshness: 'recheck', owners: [claim] }),
+  )
   const results = await world.settled(2)
   await running.stop()
   // The graph is told, too: or it would hold the owner to be gone, and ask again and again.
@@ -320,7 +324,7 @@ test('tells the partition that asked of an owner that is there, once in five min
   let pods = 0
   const toldAfter = async (told: number): Promise<readonly string[]> => {
     const made = await Promise.all([1, 2].map((each) => world.dependent(`pod-${pods + each}`)))
-    const more = { evidence: 'E3', owners: [claim], partition } as const
+    const more = { evidence: 'E3', freshness: 'recheck', owners: [claim], partition } as const
     await world.command(...made.map((pod) => world.deleteOf(pod, more)))
     pods += made.length
     return (await world.settled(told, partition)).map(show)
@@ -341,7 +345,12 @@ test('keeps what a person approved for as long as its owner cannot be looked at,
   const pod = await world.dependent('pod')
   // As after its definition went: no server answers for such a kind.
   const claim: OwnerClaim = { ...GONE_CLAIM, group: 'example.com', resource: 'widgets' }
-  const approved = { evidence: 'E4', approvedBy: 'anna', owners: [claim] } as const
+  const approved = {
+    evidence: 'E4',
+    freshness: 'recheck',
+    approvedBy: 'anna',
+    owners: [claim],
+  } as const
   const { results } = await reapAll(world, [world.deleteOf(pod, approved)])
   match(
     show(results[0]),
@@ -445,7 +454,9 @@ for (const [ms, times, outcome, gets] of [
     const running = await begun(world)
     sleepOn(world, 'gone', ms, times)
     world.calls()
-    await world.command(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+    await world.command(
+      world.deleteOf(pod, { evidence: 'E2', freshness: 'recheck', owners: [GONE_CLAIM] }),
+    )
     const [result] = await world.settled(1)
     await running.stop()
     equal(show(result), outcome)
@@ -514,7 +525,9 @@ for (const before of ['tier=silver', 'team=a']) {
       return undefined
     })
     const running = await begun(world, { ownerProofMs: 0 })
-    await world.command(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+    await world.command(
+      world.deleteOf(pod, { evidence: 'E2', freshness: 'recheck', owners: [GONE_CLAIM] }),
+    )
     const [result] = await world.settled(1)
     await running.stop()
     match(show(result), /^stale .*label\/tier=gold/)

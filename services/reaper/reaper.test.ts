@@ -330,7 +330,12 @@ test('lets a thousand good objects go beside forbidden and hanging ones', async 
 test('does not go on when a pause is pressed while it proves something', async () => {
   const world = await World.open()
   const [command] = (await dependents(world, 1)) as [Command]
-  const proven = { ...command, evidence: 'E2', owners: [GONE_CLAIM] } as Command
+  const proven = {
+    ...command,
+    evidence: 'E2',
+    freshness: 'recheck',
+    owners: [GONE_CLAIM],
+  } as Command
   world.server.inject(async (request) => {
     if (request.path.endsWith('/gone')) {
       await world.control('pause', { verb: 'pause' })
@@ -707,7 +712,7 @@ test('counts what it did', async () => {
   const world = await World.open()
   const [first, second] = (await dependents(world, 2)) as [Command, Command]
   await world.delete('pod-1')
-  const proven = { ...first, evidence: 'E2', owners: [GONE_CLAIM] } as Command
+  const proven = { ...first, evidence: 'E2', freshness: 'recheck', owners: [GONE_CLAIM] } as Command
   const running = world.start()
   await world.clock.advance(10)
   await world.command(proven, second)
