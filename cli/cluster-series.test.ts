@@ -18,7 +18,7 @@ test('clusters of one name have series of their own', async () => {
       })),
   }
   await using metrics = createMetrics('0')
-  registerGraph(metrics.meter, { tasks: [] }, census, (id) => NAMES[id] ?? id)
+  registerGraph(metrics.meter, { tasks: [] }, census, (id) => NAMES[id] ?? id, { now: () => 0 })
   const text = await metrics.scrape()
   match(text, /^kinfold_edges\{cluster="prod \(id-1\)".*\} 1$/m)
   match(text, /^kinfold_edges\{cluster="prod \(id-2\)".*\} 2$/m)

@@ -59,7 +59,7 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     observe: observeLatency(meter, clock),
   })
   const { graph, census, index, shadow } = made
-  registerGraph(meter, graph, census, (id) => made.clusterName(id))
+  registerGraph(meter, graph, census, (id) => made.clusterName(id), clock)
   registerShadow(meter, shadow, census, (id) => made.clusterName(id))
   const blocked = (): ReturnType<typeof blockedOf> => {
     const counts = census.counts()

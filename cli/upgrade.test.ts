@@ -54,7 +54,7 @@ function kubeconfigIn(data: string): string {
   return file
 }
 
-for (const version of [3, 10, 11, 12, 13]) {
+for (const version of [3, 10, 11, 12, 13, 14]) {
   test(`a log of fold version ${version} is refused with what to do, and nothing is written to it`, async (t) => {
     const data = dataOf(t, version)
     const before = readFileSync(join(data, 'log', 'log.sqlite'))

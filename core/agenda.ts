@@ -8,6 +8,7 @@
 import { MEMORY_MS } from './constant.ts'
 import type { StateReader } from './graph.ts'
 import { agendaOf, clusterOf, isNamed, policyOf } from './graph.ts'
+import { invariant } from './invariant.ts'
 import type { Timer } from './key.ts'
 import {
   AGENDA_KEY,
@@ -113,6 +114,12 @@ export function memoryMs(graph: StateReader, owner: Pick<Owner, 'proof' | 'orpha
 export function kindTimer(step: Step, cluster: ClusterId, timeMs: number, kind: GroupKind): void {
   const coordinates = { group: kind.group, kind: kind.kind, namespace: '', name: '' }
   setTimer(step, cluster, timeMs, { what: 'kind', uid: '', coordinates })
+}
+
+/** Of a work that is about one kind. */
+export function kindOfWork(work: Work): GroupKind {
+  invariant(work.kind !== null, `${work.work} without a kind`)
+  return work.kind
 }
 
 const EMPTY_WORK: Omit<Work, 'work' | 'cluster'> = {

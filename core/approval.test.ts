@@ -68,7 +68,14 @@ function setsOf({ all }: Folders): SetHash[] {
 }
 
 function approved(all: Folders, listed: readonly SetHash[]): readonly string[] {
-  const about = { cluster: 'c', subject: '', digest: null, who: 'anna', why: 'meant' }
+  const about = {
+    cluster: 'c',
+    subject: '',
+    digest: null,
+    who: 'anna',
+    isProven: false,
+    why: 'meant',
+  }
   all.append({ type: 'Directive', verb: 'approve', ...about, listed }, 1)
   foldAll(all)
   for (const each of all.all) {

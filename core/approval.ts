@@ -38,20 +38,15 @@ export function rule(step: Step, event: Directive, verdict: Ruling['verdict']): 
   enqueue(step, { work: 'rulings', cluster })
 }
 
-/** What a cluster said of who it is; anybody may call himself anything. */
-export function isProven(who: string): boolean {
-  return who.startsWith('user:')
-}
-
 /** Who has approved it, once these are enough; undefined while somebody else has to. */
 function agreed(
   step: Step,
-  { cluster, who, why }: Directive,
+  { cluster, who, isProven, why }: Directive,
   set: SetHash,
   until: number,
 ): Pick<Ruling, 'who' | 'why'> | undefined {
   if (policyOf(step.graph).policy.approvals < 2) return { who, why }
-  if (!isProven(who)) {
+  if (!isProven) {
     drop(step, 'two people have to approve it, and nobody has proven who this is')
     return undefined
   }

@@ -97,7 +97,14 @@ test('is open in every partition, whoever saw the reason, and a note from before
   const open = (): number =>
     all.all.filter(({ graph }) => openBreakerOf(graph, 'c') !== undefined).length
   equal(open(), partitions)
-  const closing = { subject: '', digest: null, listed: [], who: 'anna', why: 'seen to' }
+  const closing = {
+    subject: '',
+    digest: null,
+    listed: [],
+    who: 'anna',
+    isProven: false,
+    why: 'seen to',
+  }
   all.append({ type: 'Directive', verb: 'close-breaker', cluster: '', ...closing }, 30)
   all.append(opened, 40)
   foldAll()

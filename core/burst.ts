@@ -27,10 +27,6 @@ const WINDOW_MINUTES = 10
 /** Of what opens a breaker, as much as one namespace can bring about of the cluster's. */
 const NAMESPACE_SHARE = 0.25
 
-export function isMass(lost: number, all: number): boolean {
-  return lost > MASS_COUNT && lost > all * MASS_SHARE
-}
-
 export function isWatchful(graph: StateReader): boolean {
   const { budgets, mode } = policyOf(graph).policy
   return budgets !== null && mode === 'enforce'

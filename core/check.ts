@@ -6,6 +6,7 @@
  *
  * Not here: damage to bytes (ports/store.ts), whether the log folds to this state (audits).
  */
+import { admit } from './admission.ts'
 import type { StateReader } from './graph.ts'
 import { agendaOf, clusterOf, kindOf, nodeOf, policyOf } from './graph.ts'
 import type { SetHash } from './hash.ts'
@@ -189,7 +190,7 @@ function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): strin
   if (relistsAwaited(graph, state, cluster, node)?.length !== 0) return []
   // It is called when there is room, with the next minute at the latest.
   if (node.hold?.by === 'budget') return []
-  const now = decide(graph, cluster, node, state.now).verdict
+  const now = admit(graph, cluster, node, decide(graph, cluster, node), state.now).verdict
   const { verdict } = node
   // A relist of its kind weakens E1 (which W hides) to E2 for whoever is judged after it, and judges nobody.
   const wasStrong = verdict?.evidence === 'E1' || verdict?.evidence === 'W'

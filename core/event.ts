@@ -230,6 +230,8 @@ export interface Directive {
   /** Of the plan that is approved or rejected: the set of what it holds. */
   readonly listed: SetHash
   readonly who: string
+  /** A cluster said who it is; anybody may call himself anything. */
+  readonly isProven: boolean
   readonly why: string
 }
 

@@ -38,16 +38,6 @@ export interface GuardedSubject {
 /** Every reason begins with it. */
 export const PREFIX = 'protected by '
 
-/** Whether a reason says so. */
-export function isProtection(reason: string): boolean {
-  return reason.startsWith(PREFIX)
-}
-
-/** Whether a verdict's text says that it is protection that holds it. */
-export function isProtectionHold(text: string): boolean {
-  return text.startsWith('held: ') && text.includes(`; ${PREFIX}`)
-}
-
 export function guardingOf(graph: StateReader, cluster: ClusterId): Guarding {
   const { policy } = policyOf(graph)
   const subjects = directivesOf(graph).protections.filter(

@@ -6,6 +6,7 @@
  *
  * Not here: the verdict (verdict.ts), looking owners up (verification.ts), what becomes of a command (settle.ts).
  */
+import type { Decision } from './admission.ts'
 import { nodeTimer } from './agenda.ts'
 import type { Command, CommandBase, OwnerClaim, Target } from './command.ts'
 import { CATCH_UP_MS, COMMAND_LIFE_MS, COMMAND_MARGIN_MS, CONFIRM_MS } from './constant.ts'
@@ -23,7 +24,7 @@ import type { Standing } from './reference.ts'
 import type { Stand } from './standing.ts'
 import type { ClusterState } from './state.ts'
 import { servedVersion, targetOf } from './target.ts'
-import type { Action, Decision } from './verdict.ts'
+import type { Action } from './verdict.ts'
 
 /** What is under way for a node by its verdict: what was, or a new command. Null for nothing. */
 export function attemptFor(
@@ -58,6 +59,8 @@ export function attemptFor(
     command: command.id,
     verb: command.type,
     intent,
+    isDryRun: mode === 'dry-run',
+    finalizer: action.type === 'finish' ? action.finalizer : '',
     state: 'issued',
     count: (former?.count ?? 0) + 1,
     since: former?.since ?? state.now,

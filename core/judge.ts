@@ -1,10 +1,12 @@
 /**
- * Judges one node: decides, remembers the verdict, and has the command issued that it calls for.
+ * Judges one node: what should become of it, whether it may now, and the command that this calls for.
  *
  * What must stay true: judged from the state as it is now, so a lost trigger cannot change what is decided in the end.
  *
- * Not here: the decision itself (verdict.ts), commands (issue.ts), looking owners up (verification.ts).
+ * Not here: the judgement itself (verdict.ts), whether it may be carried out (admission.ts), commands (issue.ts), looking owners up (verification.ts).
  */
+import type { Decision } from './admission.ts'
+import { admit } from './admission.ts'
 import { beginWalk, nodeTimer } from './agenda.ts'
 import { pay } from './budget.ts'
 import type { CommandBase } from './command.ts'
@@ -23,7 +25,6 @@ import { tell, touch } from './outcome.ts'
 import { kindOfReference } from './reference.ts'
 import type { ClusterState } from './state.ts'
 import { targetOf } from './target.ts'
-import type { Decision } from './verdict.ts'
 import { decide, kindsAwaited, lastRequest, reasonsOf } from './verdict.ts'
 import { verifyOwners } from './verification.ts'
 import { waitFor } from './wait.ts'
@@ -41,7 +42,9 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   for (const kind of awaited ?? []) waitFor(step, cluster, kind, uid)
   if (awaited === undefined || awaited.length > 0) return
 
-  const decision = decide(step.graph, cluster, node, Math.max(step.at.timestamp, state.now))
+  const judgement = decide(step.graph, cluster, node)
+  const time = Math.max(step.at.timestamp, state.now)
+  const decision = admit(step.graph, cluster, node, judgement, time)
   for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
   if (decision.action.type === 'verify') verifyOwners(step, state, cluster, decision.stands)
   const completion = completionOf(step.graph, cluster, node)
@@ -147,7 +150,7 @@ function later(a: number | null, b: number | null): number | null {
 
 /** A dry run takes nothing off, but then the mark stays for good. */
 function isFreeing(attempt: Attempt | null): boolean {
-  return attempt?.intent.startsWith(`finish ${FINALIZER_ORPHAN}`) === true
+  return attempt?.finalizer === FINALIZER_ORPHAN
 }
 
 /** These verdicts, and no others, come with a warning. */

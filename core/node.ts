@@ -64,13 +64,8 @@ export function markAfter(
 /** It goes because we asked, and not only tried; the answer may be lost. Where we were refused, whoever deletes it is somebody else. */
 export function goesByUs({ phase, attempt, isReaped }: Node): boolean {
   if (isReaped || phase === 'reaped') return true
-  if (attempt?.verb !== 'DeleteObject' || isTrial(attempt)) return false
+  if (attempt?.verb !== 'DeleteObject' || attempt.isDryRun) return false
   return attempt.state === 'issued' || attempt.state === 'confirming'
-}
-
-/** Asked for in mode dry-run, whatever became of it. */
-function isTrial({ intent }: Attempt): boolean {
-  return intent.split(' ').includes('dry-run')
 }
 
 /** It has been asked, and not only tried, to take a finalizer off: the answer may be lost. */
@@ -88,8 +83,12 @@ export function isFinishing(attempt: Attempt | null): attempt is Attempt {
 export interface Attempt {
   readonly command: CommandId
   readonly verb: CommandType
-  /** What was decided, as text: an equal intent issues nothing new. */
+  /** What was decided: an equal intent issues nothing new. Compared, and never read. */
   readonly intent: string
+  /** Asked for in mode dry-run, whatever became of it. */
+  readonly isDryRun: boolean
+  /** Of `RemoveFinalizer`: which one. Empty for others. */
+  readonly finalizer: string
   readonly state: 'issued' | 'backoff' | 'would-go' | 'confirming' | 'done'
   /** How often in a row, for the growing wait. */
   readonly count: number

@@ -57,7 +57,8 @@ export interface Protection {
   readonly othersMarks: boolean
 }
 
-export const FOLD_VERSION = 14
+/** 15: an attempt says whether it is a dry run and which finalizer it takes off, an order whether a cluster said who gives it. */
+export const FOLD_VERSION = 15
 
 const MINUTE_MS = 60_000
 const REMEMBER_MS = 30 * 24 * 60 * MINUTE_MS

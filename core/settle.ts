@@ -194,6 +194,7 @@ export function verifyIntent({ clusterEpoch }: ClusterState): string {
 function answeredAttempt(state: ClusterState, command: CommandId, until: number): Attempt {
   return {
     ...{ command, verb: 'VerifyOwner', intent: verifyIntent(state), state: 'done' },
+    ...{ isDryRun: false, finalizer: '' },
     ...{ count: 0, since: state.now, until, outcome: 'done', reason: '' },
   }
 }

@@ -4,20 +4,17 @@
  * What must stay true: judged from the state alone, never from the edge that led here. Every verdict says which events and which
  * policy it rests on.
  *
- * Not here: whether a command is already under way, and issuing one (judge.ts).
+ * Not here: whether it may be carried out now (admission.ts), whether a command is already under way, and issuing one (judge.ts).
  */
 import { completionOf } from './completion.ts'
 import { KIND_CAUSE_MS } from './constant.ts'
 import { wasRedefined, wentWithDefinition } from './definition.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, isNamed, kindOf, policyOf } from './graph.ts'
-import type { Effect, Going } from './hold.ts'
-import { holdOf, ruledText } from './hold.ts'
 import { mayHaveGone } from './kind-gone.ts'
-import type { Hold, Node, Verdict } from './node.ts'
+import type { Node, Verdict } from './node.ts'
 import type { ClusterId, Coordinates, PropagationPolicy } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
-import type { Price } from './price.ts'
 import type { EvidenceClass, Proof } from './proof.ts'
 import { weaker } from './proof.ts'
 import { kindOfReference } from './reference.ts'
@@ -32,47 +29,39 @@ export type Action =
   | { readonly type: 'verify' }
   | { readonly type: 'none' }
 
-export interface Decision {
+/** What should become of it; never `held`. */
+export interface Judgement {
   readonly verdict: Verdict | null
   readonly action: Action
   readonly stands: readonly Stand[]
-  readonly hold: Hold | null
-  /** What it costs to carry it out, where that is still to be counted. */
-  readonly price: Price | null
+  /** The part of it that is carried out where something holds the whole; null for none. */
+  readonly part: Judgement | null
 }
 
-const NO_DECISION: Decision = {
-  verdict: null,
-  action: { type: 'none' },
-  stands: [],
-  hold: null,
-  price: null,
-}
+const NO_JUDGEMENT: Judgement = { verdict: null, action: { type: 'none' }, stands: [], part: null }
 
-/** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. `time`: of the record that has it judged. */
-export function decide(graph: StateReader, cluster: ClusterId, node: Node, time: number): Decision {
+/** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. */
+export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judgement {
   const { deletedAt, ownerReferences } = node.object
-  if (ownerReferences.length === 0 && deletedAt === null) return NO_DECISION
+  if (ownerReferences.length === 0 && deletedAt === null) return NO_JUDGEMENT
   const stands = node.object.ownerReferences.map((reference) =>
     standingOf(graph, cluster, node.object, reference),
   )
   const of = (standing: Stand['standing']): Stand[] =>
     stands.filter((stand) => stand.standing === standing)
-  const conclude = verdictMaker(graph, cluster, node, stands, time)
+  const conclude = verdictMaker(graph, node, stands)
 
   if (of('orphaned').length > 0) {
     const letGoAt = Math.max(lastRequest(of('orphaned')) ?? 0, node.letGoAt ?? 0)
     const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, letGoAt))
     const dropped = [...of('orphaned'), ...before]
     const evidence = evidenceOf(graph, cluster, node, dropped)
-    // What would be held beside it holds up no orphan: it is dropped later, and may not take the object.
-    const what = whatOf(dropping(stands, dropped))
-    const going: Going = { effect: 'drop', what, evidence, stands, time }
-    // Nor does what has to be looked at: an owner that nobody can look at would keep the one that orphans.
-    const isApart =
-      weaker(evidence, 'W') === evidence || holdOf(graph, cluster, node, going).because !== ''
-    const now = isApart ? of('orphaned') : dropped
-    return conclude('drop', of('orphaned'), isApart ? 'O' : evidence, dropping(stands, now))
+    const orphaned = conclude('drop', of('orphaned'), 'O', dropping(stands, of('orphaned')))
+    // What has to be looked at holds up no orphan: an owner that nobody can look at would keep the one that orphans.
+    if (weaker(evidence, 'W') === evidence) return orphaned
+    // Nor does what would be held beside it: it is dropped later, and may not take the object.
+    const all = conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
+    return { ...all, part: orphaned }
   }
   if (deletedAt !== null) return asOwner(graph, cluster, node, conclude)
   const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
@@ -100,11 +89,16 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node, time:
 
 type Conclude = ReturnType<typeof verdictMaker>
 
-function asOwner(graph: StateReader, cluster: ClusterId, node: Node, conclude: Conclude): Decision {
+function asOwner(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  conclude: Conclude,
+): Judgement {
   const completion = completionOf(graph, cluster, node)
   if (completion === undefined) {
     return node.object.ownerReferences.length === 0
-      ? NO_DECISION
+      ? NO_JUDGEMENT
       : conclude('deleting', 'it is being deleted', null, { type: 'none' })
   }
   const { because } = completion
@@ -112,19 +106,13 @@ function asOwner(graph: StateReader, cluster: ClusterId, node: Node, conclude: C
   return conclude('finish', because, 'O', { type: 'finish', finalizer: completion.finalizer })
 }
 
-function verdictMaker(
-  graph: StateReader,
-  cluster: ClusterId,
-  node: Node,
-  stands: readonly Stand[],
-  time: number,
-) {
+function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) {
   return (
     type: Verdict['type'],
     grounds: readonly Stand[] | string,
     evidence: EvidenceClass | null,
     action: Action,
-  ): Decision => {
+  ): Judgement => {
     const because = typeof grounds === 'string' ? grounds : reasonsOf(grounds)
     const events = stands.flatMap((stand) => (stand.basis === null ? [] : [stand.basis]))
     const basis = [node.position, ...events]
@@ -136,30 +124,8 @@ function verdictMaker(
       because,
       basis: [...basis, policyOf(graph).position],
     }
-    if (evidence === null) return { verdict, action, stands, hold: null, price: null }
-    const going = { effect: effectOf(action), what: whatOf(action), evidence, stands, time }
-    const { hold, price, because: held } = holdOf(graph, cluster, node, going)
-    if (held === '') {
-      const approved = evidence === 'E4' ? `; ${ruledText(hold?.ruling ?? null)}` : ''
-      return { verdict: { ...verdict, because: because + approved }, action, stands, hold, price }
-    }
-    return {
-      verdict: { ...verdict, type: 'held', because: `${because}; ${held}` },
-      action: { type: 'none' },
-      stands,
-      hold,
-      price,
-    }
+    return { verdict, action, stands, part: null }
   }
-}
-
-function effectOf({ type }: Action): Effect {
-  return type === 'delete' || type === 'finish' ? type : 'drop'
-}
-
-/** What a person approves when asked for it. */
-function whatOf(action: Action): string {
-  return action.type === 'drop' ? `drop ${action.indexes.join(',')}` : action.type
 }
 
 /** The class furthest down the table among the references acted upon. */
@@ -278,8 +244,10 @@ function byOffset(a: bigint, b: bigint): number {
 }
 
 /** The kinds a blocked or unverified verdict waits for. */
-export function kindsAwaited(decision: Decision): ReturnType<typeof kindOfReference>[] {
-  return decision.stands
+export function kindsAwaited({
+  stands,
+}: Pick<Judgement, 'stands'>): ReturnType<typeof kindOfReference>[] {
+  return stands
     .filter(({ standing }) => standing === 'unresolvable' || standing === 'unverified')
     .map(({ reference }) => kindOfReference(reference))
 }

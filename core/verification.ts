@@ -86,6 +86,8 @@ export function verifyOwner(
     command: base.id,
     verb: 'VerifyOwner',
     intent,
+    isDryRun: false,
+    finalizer: '',
     state: 'issued',
     count: (former?.count ?? 0) + 1,
     since: former?.since ?? state.now,

@@ -4,35 +4,19 @@
  * What must stay true: a step does bounded work and moves its cursor on, so what fans out ends; what it does to each key rests on the
  * state as it is then, so a key that came or went since the work was put there does no harm.
  *
- * Not here: reading the page, which takes time (services/graph/task.ts).
+ * Not here: reading the page, which takes time (services/graph/task.ts); what a relist misses (missing.ts); timers (timer.ts).
  */
 import type { PageRequest } from './agenda.ts'
-import {
-  enqueue,
-  judgeDependents,
-  judgeWaiters,
-  memoryMs,
-  nodeTimer,
-  ownerTimer,
-} from './agenda.ts'
-import { budgetDue, useTickets } from './budget.ts'
-import { isMass } from './burst.ts'
-import {
-  BACKOFF_LAST_MS,
-  backoffMs,
-  CONFIRM_MS,
-  FORGET_AGAIN_MS,
-  KEYS_PER_PAGE,
-} from './constant.ts'
-import { depart, forget, proofOf, wasHere } from './departure.ts'
-import type { Graph, StateReader } from './graph.ts'
-import { agendaOf, clusterOf, isNamed, kindOf, nodeOf, ownerOf, seenOf } from './graph.ts'
+import { kindOfWork } from './agenda.ts'
+import { useTickets } from './budget.ts'
+import { KEYS_PER_PAGE } from './constant.ts'
+import { forget } from './departure.ts'
+import type { StateReader } from './graph.ts'
+import { agendaOf, clusterOf, kindOf, nodeOf } from './graph.ts'
 import { invariant } from './invariant.ts'
-import type { Timer } from './key.ts'
 import {
   AGENDA_KEY,
   ALL_NODES_PREFIX,
-  clusterKey,
   countKeyOfEdges,
   duePrefix,
   edgesPrefix,
@@ -42,30 +26,22 @@ import {
   lastPart,
   nodeKey,
   nodesPrefix,
-  ownerKey,
   ringPrefix,
   seenPrefix,
   ticketsPrefix,
-  timeOfDueKey,
-  timerOf,
   waitsPrefix,
   workKey,
 } from './key.ts'
 import { placesOf, putNode } from './link.ts'
-import { endingDue } from './namespace.ts'
-import { goesByUs, type Node } from './node.ts'
-import type { ClusterId, GroupKind, Uid } from './object.ts'
-import { compareVersions } from './object.ts'
+import { countMissing, takeMissed } from './missing.ts'
+import type { ClusterId, Uid } from './object.ts'
 import type { Step } from './outcome.ts'
-import { askRelist, markDirty } from './outcome.ts'
-import { objectKey } from './partition.ts'
-import type { BudgetClass } from './policy.ts'
+import { askRelist } from './outcome.ts'
 import { endWalk, ringPage, walk } from './ring.ts'
 import { ruleOn } from './ruling.ts'
 import { suspectOfGoneKind } from './sighting.ts'
-import type { ClusterState, Work } from './state.ts'
-import { isSynced } from './sync.ts'
-import { verifyOwner } from './verification.ts'
+import type { Work } from './state.ts'
+import { fire } from './timer.ts'
 
 /** What the first work on the agenda wants to look at; undefined when there is none. */
 export function nextPage(graph: StateReader): PageRequest | undefined {
@@ -245,202 +221,4 @@ function relink(step: Step, cluster: ClusterId, uid: Uid): void {
   const places = placesOf(step, cluster, node.object)
   if (places.every((place, index) => place === node.places[index])) return
   putNode(step, cluster, node, { ...node, places })
-}
-
-/**
- * Before anything that a relist misses goes it is counted: what we asked to be deleted is no part of a mass cause, however much of it went while no watch could
- * tell.
- */
-function countMissing(step: Step, work: Work, keys: readonly string[]): boolean {
-  let { ours, others } = work
-  for (const key of keys) {
-    const found = missingOf(step, work, lastPart(key))
-    if (found === undefined) continue
-    if (found.isOurs && !found.isOlderEpoch) ours++
-    else others++
-  }
-  const counted = { ...work, ours, others }
-  if (keys.length === KEYS_PER_PAGE) {
-    step.graph.put(workKey(agendaOf(step.graph).head), counted)
-    return false
-  }
-  const evidence = isMass(others, others + work.listed) ? 'E4' : 'E2'
-  if (ours + others > 0) enqueue(step, { ...counted, work: 'missed', evidence, cursor: '' })
-  else judgeWaiters(step, work.cluster, kindOfWork(work))
-  return true
-}
-
-function takeMissed(step: Step, work: Work, keys: readonly string[]): boolean {
-  for (const key of keys) miss(step, work, lastPart(key))
-  if (keys.length === KEYS_PER_PAGE) return false
-  judgeWaiters(step, work.cluster, kindOfWork(work))
-  return true
-}
-
-function miss(step: Step, work: Work, uid: Uid): void {
-  const found = missingOf(step, work, uid)
-  if (found === undefined) return
-  const { node, state, isOurs } = found
-  const { cluster } = work
-  const evidence = evidenceOf(work, found)
-  const proof = { ...proofOf(step, state, cluster, kindOfWork(work), evidence), isOurs }
-  depart(step, state, cluster, node.object, proof, 'it was missing from a complete relist')
-}
-
-function evidenceOf(
-  { ours, others, listed, evidence }: Work,
-  { node, isOurs, isOlderEpoch }: Missing,
-): 'E2' | 'E4' {
-  if (isOlderEpoch) return 'E4'
-  if (isOurs) return 'E2'
-  // It was counted as ours perhaps, and refused since.
-  const isAsked = node.attempt?.verb === 'DeleteObject'
-  return isAsked && isMass(ours + others, ours + others + listed) ? 'E4' : evidence
-}
-
-interface Missing {
-  readonly node: Node
-  readonly state: ClusterState
-  readonly isOurs: boolean
-  readonly isOlderEpoch: boolean
-}
-
-/** Undefined for what the relist listed, or cannot speak of. */
-function missingOf(step: Step, work: Work, uid: Uid): Missing | undefined {
-  const kind = kindOfWork(work)
-  const state = clusterOf(step.graph, work.cluster)
-  const seen = seenOf(step.graph, work.cluster, kind, uid)
-  if (state === undefined || seen === undefined || seen.sync >= work.sync) return undefined
-  // A relist of before the epoch says nothing of it: the next one looks for all that it has not told.
-  if (work.clusterEpoch !== state.clusterEpoch) return undefined
-  const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
-  if (isOlderEpoch && !isSynced(kindOf(step.graph, work.cluster, kind), state)) return undefined
-  const order = compareVersions(seen.resourceVersion, work.resourceVersion)
-  if (!isOlderEpoch && (order === undefined || order > 0)) return undefined
-  const node = nodeOf(step.graph, work.cluster, uid)
-  if (node === undefined) return undefined
-  return { node, state, isOurs: goesByUs(node), isOlderEpoch }
-}
-
-/** Timers that are due; true when none is left that is. */
-function fire(step: Step, work: Work, keys: readonly string[]): boolean {
-  const state = clusterOf(step.graph, work.cluster)
-  invariant(state !== undefined, 'timers of a cluster that is not known')
-  const due = keys.filter((key) => timeOfDueKey(key) <= state.now)
-  for (const key of due) {
-    step.graph.remove(key)
-    fireOne(step, work.cluster, timerOf(key))
-  }
-  if (due.length === KEYS_PER_PAGE) return false
-  const next = keys[due.length]
-  const current = clusterOf(step.graph, work.cluster) ?? state
-  // A timer set while these fired has moved nextDue before what this page can tell.
-  const nextDue = Math.min(
-    next === undefined ? Number.MAX_SAFE_INTEGER : timeOfDueKey(next),
-    current.nextDue > state.now ? current.nextDue : Number.MAX_SAFE_INTEGER,
-    earliestSet(step.graph, work.cluster, state),
-  )
-  step.graph.put(clusterKey(work.cluster), { ...current, nextDue })
-  return true
-}
-
-/** The earliest timer in the overlay that is not due yet. */
-function earliestSet(graph: Graph, cluster: ClusterId, state: ClusterState): number {
-  const prefix = duePrefix(cluster)
-  let earliest = Number.MAX_SAFE_INTEGER
-  for (const key of graph.overlaid([], { prefix, after: '', upTo: undefined })) {
-    const time = timeOfDueKey(key)
-    if (time > state.now && time < earliest) earliest = time
-  }
-  return earliest
-}
-
-function fireOne(step: Step, cluster: ClusterId, timer: Timer): void {
-  const state = clusterOf(step.graph, cluster)
-  invariant(state !== undefined, 'a timer of a cluster that is not known')
-  switch (timer.what) {
-    case 'node':
-      return nodeDue(step, state, cluster, timer.uid)
-    case 'owner':
-      return ownerDue(step, state, cluster, timer)
-    case 'kind': {
-      const kind = timer.coordinates ?? { group: '', kind: '' }
-      if (kindOf(step.graph, cluster, kind)?.phase === 'unsynced') judgeWaiters(step, cluster, kind)
-      return
-    }
-    case 'budget':
-      return budgetDue(step, cluster, timer.uid as BudgetClass)
-    case 'ending':
-      return endingDue(step, cluster, timer.uid)
-  }
-}
-
-function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid): void {
-  const node = nodeOf(step.graph, cluster, uid)
-  const attempt = node?.attempt
-  if (node === undefined) return
-  // An owner that waits for its dependents, and for more than their going.
-  if (attempt == null) return markDirty(step, cluster, uid)
-  // What was approved is approved no longer, whatever is under way.
-  const { ruling = null } = node.hold ?? {}
-  if (ruling !== null && ruling.until <= state.now) return markDirty(step, cluster, uid)
-  if (attempt.state === 'would-go') return
-  if (state.now < attempt.until) return nodeTimer(step, cluster, attempt.until, uid)
-  if (attempt.state === 'confirming') {
-    askRelist(step, cluster, node.object, `${node.object.name} was reaped and is not seen to go`)
-    const until = state.now + CONFIRM_MS
-    putNode(step, cluster, node, { ...node, attempt: { ...attempt, until } })
-    return nodeTimer(step, cluster, until, uid)
-  }
-  markDirty(step, cluster, uid)
-}
-
-function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Timer): void {
-  const place = timer.coordinates
-  if (place === null) return
-  const owner = ownerOf(step.graph, cluster, timer.uid, place)
-  if (owner === undefined) return
-  const isReferenced = isNamed(step.graph, cluster, timer.uid, place)
-  if (owner.attempt !== null) {
-    if (state.now < owner.attempt.until) {
-      return ownerTimer(step, cluster, owner.attempt.until, timer.uid, place)
-    }
-    if (isReferenced && owner.state !== 'found') {
-      // Whoever still needs the answer asks again, in growing waits; when nobody has for a while, the question is forgotten.
-      if (state.now < owner.attempt.until + BACKOFF_LAST_MS) {
-        ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
-      } else if (owner.orphanedAt === null && !wasHere(owner)) {
-        step.graph.remove(ownerKey(cluster, timer.uid, place))
-      } else {
-        step.graph.put(ownerKey(cluster, timer.uid, place), { ...owner, attempt: null })
-        ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
-      }
-      return judgeDependents(step, cluster, timer.uid, place)
-    }
-  }
-  if (isReferenced && owner.state === 'found') {
-    const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''
-    const isAsked = verifyOwner(step, state, cluster, place, timer.uid, version)
-    // Its kind cannot be asked now, or nothing may be: nobody but this timer looks at a found owner again.
-    const again = state.now + backoffMs(owner.checks + 5)
-    if (!isAsked) ownerTimer(step, cluster, again, timer.uid, place)
-    return
-  }
-  const since = owner.proof?.at ?? owner.orphanedAt ?? 0
-  const forgetAt = since + memoryMs(step.graph, owner)
-  const isRemembered = owner.state === 'absent' || owner.orphanedAt !== null
-  const isMeant = isReferenced && (isRemembered || wasHere(owner))
-  if (isMeant || (isRemembered && state.now < forgetAt)) {
-    const next = Math.max(forgetAt, state.now + FORGET_AGAIN_MS)
-    return ownerTimer(step, cluster, next, timer.uid, place)
-  }
-  step.graph.remove(ownerKey(cluster, timer.uid, place))
-  if (owner.state === 'absent' && nodeOf(step.graph, cluster, timer.uid) === undefined) {
-    step.outcome.forgotten.push(objectKey(cluster, timer.uid))
-  }
-}
-
-function kindOfWork(work: Work): GroupKind {
-  invariant(work.kind !== null, `${work.work} without a kind`)
-  return work.kind
 }

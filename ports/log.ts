@@ -59,7 +59,7 @@ export function sentNow(records: readonly Appending[]): readonly Produced[] {
 
 export interface Entry extends Produced {
   readonly offset: bigint
-  /** Append time, in milliseconds since 1970, given by the log itself. In a log of this process it goes on, whatever becomes of the clock (append-time.ts). */
+  /** Append time, in milliseconds since 1970, given by the log itself. In a log of this process it goes on at the pace of time, whatever becomes of the clock (append-time.ts). */
   readonly timestamp: number
 }
 

@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { importComplaint, tidy } from './tidy.ts'
+import { cycles, importComplaint, tidy } from './tidy.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -39,3 +39,15 @@ const walls = [
 for (const [file, specifier, complaint] of walls) {
   test(`a wall: ${file} and ${specifier}`, () => equal(importComplaint(file, specifier), complaint))
 }
+
+test('files that import each other for types only are a cycle; a test is in none', () => {
+  const texts = {
+    'core/a.ts': "import type { B } from './b.ts'\n",
+    'core/b.ts': "import type { C } from '../ports/c.ts'\n",
+    'ports/c.ts': "export type { A } from '../core/a.ts'\n",
+    'core/d.test.ts': "import { e } from './e.ts'\n",
+    'core/e.ts': "import { d } from './d.test.ts'\nimport type { B } from './b.ts'\n",
+  }
+  const text = 'is in a cycle of files with core/b.ts, ports/c.ts'
+  deepEqual(cycles(new Map(Object.entries(texts))), [{ file: 'core/a.ts', text }])
+})

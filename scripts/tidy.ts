@@ -1,11 +1,12 @@
 /**
- * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, nothing dead, and no id that
+ * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, no sentence read back, nothing dead, and no id that
  * leads to no page.
  *
  * What must stay true: the table below is the table in ARCHITECTURE.md; a wall is moved here first.
  */
 import { globSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
+import { cyclesOf } from './cycle.ts'
 import { knownIds, unknownIds } from './ids.ts'
 
 export interface Complaint {
@@ -66,6 +67,11 @@ const OUTSIDE =
 const CLOCKS =
   /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|randomUUID)\b/
 const NAMING_IDS = ['*.md', '{bench,docs,schemas,testing}/**/*.md', 'core/scenarios/*.txt']
+/** A sentence for people is made at the edge and never read back: what code decides by is a field. */
+const READ_BACK =
+  /\b(intent|reason|because|why|who|told)\??\.(startsWith|endsWith|includes|split|match)\(/
+/** By name, since rooms move: it has nothing but the public record, whose verdict is a sentence. */
+const MAY_READ_BACK: ReadonlySet<string> = new Set(['shadow-case.ts'])
 const UNDONE = new RegExp(['FIX', 'ME'].join('') + '|' + ['XX', 'X'].join(''))
 
 export function sourceFiles(root: string): string[] {
@@ -87,6 +93,7 @@ export function tidy(root: string): Complaint[] {
     ...files.flatMap((file) => complaintsOf(file, texts.get(file) ?? '')),
     ...deadFiles(root, texts),
     ...idComplaints(root, texts),
+    ...cycles(texts),
   ]
 }
 
@@ -116,6 +123,8 @@ function complaintsOf(file: string, text: string): Complaint[] {
     found.push('reaches outside of the core')
   if (!isTest && isLoop(file) && CLOCKS.test(code))
     found.push('takes time or chance from elsewhere than the ports')
+  if (!isTest && isDecided(file) && READ_BACK.test(code))
+    found.push('reads a sentence for people back')
   if (!isTest) {
     for (const [, from, bare] of text.matchAll(IMPORT)) {
       const complaint = importComplaint(file, from ?? bare ?? '')
@@ -123,6 +132,10 @@ function complaintsOf(file: string, text: string): Complaint[] {
     }
   }
   return found.map((what) => ({ file, text: what }))
+}
+
+function isDecided(file: string): boolean {
+  return /^(core|services)\//.test(file) && !MAY_READ_BACK.has(basename(file))
 }
 
 function isLoop(file: string): boolean {
@@ -173,6 +186,25 @@ function deadFiles(root: string, texts: ReadonlyMap<string, string>): Complaint[
   return [...texts.keys()]
     .filter((file) => !/\.test\.ts$/.test(file) && !used.has(file) && !scripts.includes(file))
     .map((file) => ({ file, text: 'is imported by nothing' }))
+}
+
+/** Types included: what a type means is to be read in one direction, too. */
+export function cycles(texts: ReadonlyMap<string, string>): Complaint[] {
+  const imports = new Map<string, readonly string[]>()
+  for (const [file, text] of texts) {
+    if (file.endsWith('.test.ts')) continue
+    const targets = [...text.matchAll(IMPORT)].map(([, from, bare]) =>
+      targetOf(file, from ?? bare ?? ''),
+    )
+    imports.set(
+      file,
+      targets.filter((target) => texts.has(target)),
+    )
+  }
+  return cyclesOf(imports).map(([file = '', ...others]) => ({
+    file,
+    text: `is in a cycle of files with ${others.join(', ')}`,
+  }))
 }
 
 function withoutComments(text: string): string {

@@ -15,10 +15,8 @@ import type { Codec } from '../ports/codec.ts'
 import type { Entry, Log, Topic } from '../ports/log.ts'
 import { prefixRange } from '../ports/store.ts'
 import { seeded } from '../testing/seeded.ts'
-import type { Checker } from './checkers.ts'
-import type { Fault } from './faults.ts'
+import type { Approval, Checker, Fault, World } from './model.ts'
 import { siteOf } from './network-faults.ts'
-import type { WholeWorld } from './world.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -31,15 +29,6 @@ const SERVED_MS = 10 * SECOND
 const SEEN_MS = 3 * MINUTE
 const MOST_HELD = 10_000
 const WHO = 'anna'
-
-/** What a plan showed, and when that was approved. */
-export interface Approval {
-  readonly cluster: string
-  /** What each object named as its owners, by uid. */
-  readonly shown: ReadonlyMap<string, string>
-  /** Wall time. */
-  readonly saidMs: number
-}
 
 export const approvalFaults: readonly Fault[] = [
   {
@@ -102,50 +91,54 @@ export const approvalCheckers: readonly Checker[] = [
 ]
 
 interface Plan {
-  readonly sets: readonly SetHash[]
+  readonly set: SetHash
   readonly shown: ReadonlyMap<string, string>
 }
 
-function planOf(world: WholeWorld, cluster: string): Plan {
+function planOf(world: World, cluster: string): Plan {
+  for (let partition = 0; partition < world.broker.partitions; partition++) {
+    const plan = planIn(world, cluster, partition)
+    if (plan !== undefined) return plan
+  }
+  return { set: EMPTY_SET, shown: new Map() }
+}
+
+/** Undefined where the cluster has nothing to approve. */
+function planIn(world: World, cluster: string, partition: number): Plan | undefined {
+  const { entries } = world.contentOf(partition)
+  const stateOf = (key: string): StateValue | undefined => {
+    const bytes = entries.get(key)
+    return bytes === undefined ? undefined : (world.codec.decode(bytes) as StateValue)
+  }
+  const plan = stateOf(planKey(cluster))
+  if (plan?.type !== 'HeldPlan') return undefined
   const shown = new Map<string, string>()
-  const sets = Array.from({ length: world.broker.partitions }, (_, partition) => {
-    const { entries } = world.contentOf(partition)
-    const stateOf = (key: string): StateValue | undefined => {
-      const bytes = entries.get(key)
-      return bytes === undefined ? undefined : (world.codec.decode(bytes) as StateValue)
-    }
-    const plan = stateOf(planKey(cluster))
-    if (plan?.type !== 'HeldPlan') return EMPTY_SET
-    const { gte, lt } = prefixRange(heldPrefix(cluster), MOST_HELD)
-    for (const [key] of entries.page(gte, lt, MOST_HELD)) {
-      const node = stateOf(nodeKey(cluster, lastPart(key)))
-      if (node?.type === 'Node' && node.hold?.by === 'approval')
-        shown.set(node.object.uid, namesOf(node.object.ownerReferences))
-    }
-    return plan.set
-  })
-  return { sets, shown }
+  const { gte, lt } = prefixRange(heldPrefix(cluster), MOST_HELD)
+  for (const [key] of entries.page(gte, lt, MOST_HELD)) {
+    const node = stateOf(nodeKey(cluster, lastPart(key)))
+    if (node?.type === 'Node' && node.hold?.by === 'approval')
+      shown.set(node.object.uid, namesOf(node.object.ownerReferences))
+  }
+  return { set: plan.set, shown }
 }
 
 /** As the endpoint does it once the digest was found to be right, which may be long ago when the fold is behind. */
-async function approve(world: WholeWorld, cluster: string, { sets, shown }: Plan): Promise<void> {
+async function approve(world: World, cluster: string, { set, shown }: Plan): Promise<void> {
   const { broker, codec } = world
   const { log } = broker
-  const now = planOf(world, cluster).sets
-  if (sets.some((set, partition) => !isSameSet(set, now[partition] ?? EMPTY_SET)))
-    world.reached('F93')
+  if (!isSameSet(set, planOf(world, cluster).set)) world.reached('F93')
   world.trace.note('approves', `${shown.size} objects of ${cluster}`)
   world.approvals.push({ cluster, shown, saidMs: world.time.now() })
   const value = codec.encode({
     ...{ type: 'Directive', verb: 'approve', cluster, subject: '' },
-    ...{ digest: null, listed: [...sets], who: WHO, why: 'a fault' },
+    ...{ digest: null, listed: set, who: WHO, isProven: false, why: 'a fault' },
   })
   for (let partition = 0; partition < broker.partitions; partition++)
     await log.append('events', partition, [{ key: 'directive', value }])
 }
 
 /** Commands on the log that was there at the end, by the time of the event that decided them. */
-async function lateOnes({ broker, codec, approvals }: WholeWorld): Promise<readonly string[]> {
+async function lateOnes({ broker, codec, approvals }: World): Promise<readonly string[]> {
   const late: string[] = []
   for (let partition = 0; partition < broker.partitions; partition++) {
     for (const { value } of await allOf(broker.log, 'commands', partition)) {
@@ -188,7 +181,7 @@ type Approved = DeleteObject | OrphanDependent
 
 /** A mass cause waits for a person and for nothing else. */
 export function isApproved(
-  { approvals }: WholeWorld,
+  { approvals }: World,
   cluster: string,
   { metadata }: ApiObject,
 ): boolean {

@@ -6,16 +6,14 @@
 import { ASSIGN_PREFIX } from '../core/control-key.ts'
 import { readAssignments } from '../ports/assignment.ts'
 import type { Appended } from './broker.ts'
-import type { Checker } from './checkers.ts'
-import type { Fault } from './faults.ts'
-import type { WholeWorld } from './world.ts'
+import type { Checker, Fault, World } from './model.ts'
 
 const SECOND = 1_000
 
 /** By log, since a person may begin with an empty one: the partition of what was published first of each cluster. */
 const PUBLISHED = new WeakMap<object, Map<string, number>>()
 
-function publishedIn({ broker }: WholeWorld): Map<string, number> {
+function publishedIn({ broker }: World): Map<string, number> {
   const known = PUBLISHED.get(broker.log) ?? new Map<string, number>()
   PUBLISHED.set(broker.log, known)
   return known

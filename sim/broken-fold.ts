@@ -51,8 +51,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/reference.ts',
-        from: 'return { group: groupOf(reference.apiVersion), kind: reference.kind }',
-        to: 'return { group: reference.apiVersion + groupOf(reference.apiVersion), kind: reference.kind }',
+        function: 'kindOfReference',
+        body: '  return { group: reference.apiVersion, kind: reference.kind }',
       },
     ],
     by: 'small',
@@ -60,13 +60,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
     name: 'an illegal scope is no matter',
     mistake: 'an owner in a namespace may own what is in none',
-    changes: [
-      {
-        file: 'core/reference.ts',
-        from: "return kind.scope === 'Namespaced' && dependent.scope === 'Cluster'",
-        to: 'return false',
-      },
-    ],
+    changes: [{ file: 'core/reference.ts', function: 'isIllegalScope', body: '  return false' }],
     by: 'small',
   },
   {
@@ -140,8 +134,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/agenda.ts',
-        from: 'isPlain ? rememberMs : Math.max(rememberMs, MEMORY_MS)',
-        to: 'rememberMs',
+        function: 'memoryMs',
+        body: '  return policyOf(graph).policy.rememberMs',
       },
     ],
     by: {
@@ -301,13 +295,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     name: 'what stands on a kind is not looked at again',
     mistake:
       'a kind in another scope, or without a version that it had, judges only who waits for it',
-    changes: [
-      {
-        file: 'core/sync.ts',
-        from: 'if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)\n  else if (isNews)',
-        to: 'void isOtherGround\n  if (isNews)',
-      },
-    ],
+    changes: [{ file: 'core/sync.ts', function: 'isOtherGround', body: '  return false' }],
     by: {
       file: 'core/served.test.ts',
       test: 'blocks a dependent that it kept by a version that is served no more',
@@ -333,13 +321,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     name: 'a look elsewhere proves an owner absent',
     mistake:
       'of a kind made again in another scope, whoever is named from before counts as never seen',
-    changes: [
-      {
-        file: 'core/verdict.ts',
-        from: "if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, proof, place)) return 'E4'",
-        to: 'void isOlderThanKind',
-      },
-    ],
+    changes: [{ file: 'core/verdict.ts', function: 'isOlderThanKind', body: '  return false' }],
     by: { file: 'core/scenario.test.ts', test: 'story scope changed' },
   },
   {
@@ -347,7 +329,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'what was made while a list was under way counts as gone',
     changes: [
       {
-        file: 'core/work.ts',
+        file: 'core/missing.ts',
         from: 'if (!isOlderEpoch && (order === undefined || order > 0)) return undefined',
         to: 'if (!isOlderEpoch && order === undefined) return undefined',
       },
@@ -506,7 +488,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a late dependent of an owner that orphaned goes, once nobody asked for half an hour',
     changes: [
       {
-        file: 'core/work.ts',
+        file: 'core/timer.ts',
         from: '} else if (owner.orphanedAt === null && !wasHere(owner)) {',
         to: '} else if (owner.orphanedAt !== 0) {',
       },
@@ -548,7 +530,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       'one object that a person deletes while no watch can tell waits for a person, since a relist misses many of ours with it',
     changes: [
       {
-        file: 'core/work.ts',
+        file: 'core/missing.ts',
         from: 'if (found.isOurs && !found.isOlderEpoch) ours++\n    else others++',
         to: 'others++',
       },
@@ -556,12 +538,48 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     by: { file: 'core/ours.test.ts', test: 'what a person deletes beside them is no mass either' },
   },
   {
-    name: 'what another could not read is told once',
-    mistake: 'an owner waits for ever for an answer that its partition could not read',
-    changes: [{ file: 'core/work.ts', from: 'return notesDue(step, cluster)', to: 'return' }],
+    name: 'an object with many references is judged with each of its owners',
+    mistake: 'the work of a thousand deleted owners grows with its square',
+    changes: [
+      {
+        file: 'core/constant.ts',
+        from: 'export const REFERENCES_OF_NEWS = 128',
+        to: 'export const REFERENCES_OF_NEWS = 1e9',
+      },
+    ],
     by: {
-      file: 'core/retelling.test.ts',
-      test: 'an owner that waits for nobody is let go where OwnerState cannot be read',
+      file: 'core/hostile-tenant.test.ts',
+      test: '1,000 owners deleted at once cost their shared dependent a few judgements, and it is deleted',
+    },
+  },
+  {
+    name: 'a record judges an object as often as its owners moved',
+    mistake: 'the work of a record grows with the owners of one object',
+    changes: [
+      {
+        file: 'core/fold.ts',
+        from: '  if (step.judged.has(key)) return true\n',
+        to: '',
+      },
+    ],
+    by: {
+      file: 'core/hostile-tenant.test.ts',
+      test: '1,000 owners deleted at once cost their shared dependent a few judgements, and it is deleted',
+    },
+  },
+  {
+    name: 'an object has all its owners looked up at once',
+    mistake: 'others wait behind the looks of one object',
+    changes: [
+      {
+        file: 'core/constant.ts',
+        from: 'export const LOOKED_UP_AT_ONCE = 16',
+        to: 'export const LOOKED_UP_AT_ONCE = 1e9',
+      },
+    ],
+    by: {
+      file: 'core/hostile-tenant.test.ts',
+      test: 'an object that references one uid by 1,000 names delays the cascade of another namespace by a few records, and is deleted itself',
     },
   },
 ]

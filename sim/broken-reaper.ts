@@ -69,13 +69,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
   {
     name: 'a conflict is tried again blindly',
     mistake: 'an object that has another owner by now goes under its new version',
-    changes: [
-      {
-        file: 'services/reaper/settle.ts',
-        from: 'if (!isAsJudged(command, object)) {',
-        to: 'if (!isAsJudged(command, object) && object.uid === "") {',
-      },
-    ],
+    changes: [{ file: 'services/reaper/settle.ts', function: 'isAsJudged', body: '  return true' }],
     by: {
       file: 'services/reaper/reap.test.ts',
       test: 'deletes what it was judged for, after a new owner',
@@ -168,8 +162,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/moment.ts',
-        from: 'Math.max(aheadMs, clock.now() - clock.monotonicMs())',
-        to: 'Math.max(0, clock.now() - clock.monotonicMs())',
+        from: 'Math.min(timestamp - aheadMs, clock.monotonicMs()',
+        to: 'Math.min(timestamp, clock.monotonicMs()',
       },
     ],
     by: {
@@ -181,11 +175,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     name: 'what was there before is as young as it says',
     mistake: 'a reaper whose clock is behind takes a backlog for news',
     changes: [
-      {
-        file: 'services/reaper/lane.ts',
-        from: 'moments: isLate ? unwitnessed(moments) : moments',
-        to: 'moments: isLate ? moments : moments',
-      },
+      { file: 'services/reaper/moment.ts', function: 'unwitnessed', body: '  return moments' },
     ],
     by: {
       file: 'services/reaper/lane.test.ts',
@@ -536,11 +526,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     name: 'an older decision goes after a newer one',
     mistake: 'what was decided before it had an owner again is carried out',
     changes: [
-      {
-        file: 'services/reaper/backlog.ts',
-        from: 'if (rival !== undefined && isEarlier(job.command.id, rival.command.id)) return job',
-        to: 'void isEarlier',
-      },
+      { file: 'services/reaper/backlog.ts', function: 'isEarlier', body: '  return false' },
     ],
     by: {
       file: 'services/reaper/backlog.test.ts',

@@ -24,13 +24,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'a namespace is not in itself',
     mistake: 'a protected namespace goes with its owner, and all in it',
-    changes: [
-      {
-        file: 'core/subject.ts',
-        from: "return kind === 'Namespace' && group === '' ? [namespace, name] : [namespace]",
-        to: 'return kind === name && group === name ? [namespace, name] : [namespace]',
-      },
-    ],
+    changes: [{ file: 'core/subject.ts', function: 'namespacesOf', body: '  return [namespace]' }],
     by: {
       file: 'core/protection.test.ts',
       test: 'a namespace of the policy itself is spared from E1 with what goes with it',
@@ -57,8 +51,8 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/former-protection.ts',
-        from: 'const all = lately(graph, cluster, now)',
-        to: 'const all = guardingOf(graph, cluster)\n  void lately',
+        function: 'lately',
+        body: '  return guardingOf(graph, cluster)',
       },
     ],
     by: {
@@ -69,13 +63,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'a kind that nothing can be is protected',
     mistake: 'somebody believes his pods protected, and they go',
-    changes: [
-      {
-        file: 'services/graph/directive-order.ts',
-        from: "const vain = verb === 'protect' ? voidSubject(subject) : ''",
-        to: "const vain = verb === 'protect' && voidSubject(subject) === verb ? verb : ''",
-      },
-    ],
+    changes: [{ file: 'core/subject.ts', function: 'voidSubject', body: "  return ''" }],
     by: {
       file: 'services/graph/directive-http.test.ts',
       test: 'a resource is refused, and nothing is appended',
@@ -97,28 +85,68 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     name: 'a definition that comes again never went',
     mistake: 'what went with a definition counts as deleted by a person, one by one',
     changes: [
-      {
-        file: 'core/verdict.ts',
-        from: 'return wentWithDefinition(graph, cluster, { resource, group: place.group }, at)',
-        to: 'return false',
-      },
+      { file: 'core/definition.ts', function: 'wentWithDefinition', body: '  return false' },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story guarded definition replaced' },
   },
   {
-    name: 'each partition sees its own share',
-    mistake: 'a mass that is spread over many namespaces is none anywhere',
+    name: 'a namespace is counted in full against all others',
+    mistake: 'what one tenant deletes holds up the whole cluster',
     changes: [
       {
-        file: 'core/share.ts',
-        from: 'if (isMass(gone, all)) openBreaker(',
-        to: 'if (gone < 0) openBreaker(',
+        file: 'core/burst.ts',
+        from: 'sumOf(inAll, Math.floor(most * NAMESPACE_SHARE))',
+        to: 'sumOf(inAll)',
       },
     ],
     by: {
-      file: 'core/share.property.test.ts',
-      test: 'what others delete of a kind opens the breaker everywhere where it is a mass in all, and only there',
+      file: 'core/ordinary-day.test.ts',
+      test: '102 rare objects that one tenant deletes hold its own namespace, and no other',
     },
+  },
+  {
+    name: 'only a namespace is looked at',
+    mistake: 'a mass that is spread over many namespaces is none anywhere',
+    changes: [
+      {
+        file: 'core/burst.ts',
+        from: "if (all !== undefined) openBreaker(step, cluster, '', all)",
+        to: 'void all',
+      },
+    ],
+    by: {
+      file: 'core/ordinary-day.test.ts',
+      test: 'what five namespaces do together opens the breaker of the cluster',
+    },
+  },
+  {
+    name: 'what a controller cleans up counts as a mass',
+    mistake: 'CronJobs with a history limit open the breaker',
+    changes: [{ file: 'core/burst.ts', function: 'isOfLiveOwner', body: '  return false' }],
+    by: {
+      file: 'core/ordinary-day.test.ts',
+      test: '11 CronJobs that keep three finished Jobs each, a run a minute',
+    },
+  },
+  {
+    name: 'a namespace may use the whole budget',
+    mistake: 'one tenant uses up what another needs',
+    changes: [
+      { file: 'core/budget.ts', from: 'Math.ceil((limit - others) / 2)', to: '(limit - others)' },
+    ],
+    by: { file: 'core/budget.property.test.ts', test: 'what nobody uses is not saved up' },
+  },
+  {
+    name: 'a lease never ends',
+    mistake: 'what a deletion by others takes along later costs nothing',
+    changes: [
+      {
+        file: 'core/budget.ts',
+        from: 'now < owner.leasedAt + LEASE_MS',
+        to: 'now < owner.leasedAt + 1e9 * LEASE_MS',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story guarded lease ends' },
   },
   {
     name: 'the gate lets mass causes go',
@@ -207,13 +235,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'budgets are no matter',
     mistake: 'a burst takes as much as it likes',
-    changes: [
-      {
-        file: 'core/hold.ts',
-        from: 'if (isGranted(graph, cluster, price, lapsedOf(node))) return null',
-        to: 'if (isGranted(graph, cluster, price, lapsedOf(node)) || price !== null) return null',
-      },
-    ],
+    changes: [{ file: 'core/price.ts', function: 'isGranted', body: '  return true' }],
     by: {
       file: 'core/budget.property.test.ts',
       test: 'nothing goes before its hold, nor more than the budget within ten minutes, and all goes in the end',
@@ -234,13 +256,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'the gate spares nothing',
     mistake: 'an object that was protected since it was judged goes',
-    changes: [
-      {
-        file: 'services/reaper/gate.ts',
-        from: 'return protectedNow(object, evidenceFor(command), guarding)',
-        to: "void [protectedNow, evidenceFor(command), guarding]\n  return ''",
-      },
-    ],
+    changes: [{ file: 'services/reaper/gate.ts', function: 'sparedBecause', body: "  return ''" }],
     by: {
       file: 'services/reaper/reaper.test.ts',
       test: 'reads each object first while people protect a label',

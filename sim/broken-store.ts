@@ -152,13 +152,28 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'ports/append-time.ts',
-        from: 'this.#lastMs + goneMs : wallMs',
-        to: 'this.#lastMs : wallMs',
+        from: '? this.#lastMs + goneMs :',
+        to: '? this.#lastMs :',
       },
     ],
     by: {
       file: 'adapters/sqlite/log.test.ts',
       test: 'sqlite log: append times go on where the clock was ahead and was set right, also after a restart',
+    },
+  },
+  {
+    name: 'log time follows a clock that is set forward',
+    mistake: 'a clock that is an hour ahead for a moment ends every hold of an hour',
+    changes: [
+      {
+        file: 'ports/append-time.ts',
+        from: 'Math.min(wallMs, monotonicMs + this.#mostMs)',
+        to: 'wallMs',
+      },
+    ],
+    by: {
+      file: 'adapters/sqlite/log.test.ts',
+      test: 'sqlite log: append times do not follow a clock that is set forward, until the log is opened again',
     },
   },
   {

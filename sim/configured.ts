@@ -10,10 +10,8 @@ import { PROTECT_POLICY_KEY } from '../core/control-key.ts'
 import { POLICY_KEY } from '../core/key.ts'
 import type { Policy } from '../core/policy.ts'
 import { seeded } from '../testing/seeded.ts'
-import type { Checker } from './checkers.ts'
-import type { Fault } from './faults.ts'
+import type { Checker, Fault, World } from './model.ts'
 import { stamp } from './trace.ts'
-import type { WholeWorld } from './world.ts'
 
 const MINUTE = 60_000
 /** For so long `guarded` spares what is protected no more. */
@@ -41,7 +39,7 @@ export const configFaults: readonly Fault[] = [
 ]
 
 /** One after the other, as their supervisors come to it. */
-function startAll(world: WholeWorld, policy: Policy): void {
+function startAll(world: World, policy: Policy): void {
   world.policy = policy
   for (const slot of world.slots) slot.terminate()
 }
@@ -98,11 +96,11 @@ export const configCheckers: readonly Checker[] = [
 ]
 
 /** `control` lost its end: who starts now knows less than who runs, until it is said again. */
-export function forgetWord(world: WholeWorld): void {
+export function forgetWord(world: World): void {
   wordOf(world, 'control').namespaces = []
 }
 
-function hear(world: WholeWorld, where: string, namespaces: readonly string[]): void {
+function hear(world: World, where: string, namespaces: readonly string[]): void {
   const word = wordOf(world, where)
   const nowMs = world.time.monotonicMs()
   for (const each of word.namespaces) if (!namespaces.includes(each)) word.liftedMs.set(each, nowMs)
@@ -111,7 +109,7 @@ function hear(world: WholeWorld, where: string, namespaces: readonly string[]): 
 }
 
 /** As of the commit before this one: a store is written after it. */
-function sparedBy(world: WholeWorld, partition: number): ReadonlySet<string> {
+function sparedBy(world: World, partition: number): ReadonlySet<string> {
   const { namespaces, liftedMs, read } = wordOf(world, `${partition}`)
   if (namespaces.length === 0 && liftedMs.size === 0) return new Set()
   const bytes = world.contentOf(partition).entries.get(POLICY_KEY)
@@ -129,7 +127,7 @@ function sparedBy(world: WholeWorld, partition: number): ReadonlySet<string> {
   return read
 }
 
-function wordOf({ broker }: WholeWorld, where: string): Word {
+function wordOf({ broker }: World, where: string): Word {
   const all = words.get(broker.log) ?? new Map<string, Word>()
   words.set(broker.log, all)
   const word = all.get(where) ?? {

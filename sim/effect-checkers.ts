@@ -8,10 +8,10 @@
  */
 import type { OrphanDependent, RemoveFinalizer } from '../core/command.ts'
 import type { Codec } from '../ports/codec.ts'
-import type { Checker } from './checkers.ts'
+import type { Checker, World } from './model.ts'
 import { objectionTo } from './oracle.ts'
 import { stamp } from './trace.ts'
-import type { WholeWorld } from './world.ts'
+import { CANARY, KEEP } from './workload.ts'
 
 /** Requests of ours that took effect on one object: references dropped, finalizers taken off, one delete. More is a loop. */
 const EFFECTS_OF_ONE = 40
@@ -21,12 +21,6 @@ const PAUSE_MS = 2_000
 const EPOCH_MS = 2_000
 /** From when a name leads to another cluster until nobody may believe otherwise. */
 const IDENTITY_MS = 30_000
-/** Planted in Secrets' data and in what is not told of metadata. */
-export const CANARY = 'canary-2f1e'
-
-/** Helm's word for what is to stay. */
-export const KEEP = 'helm.sh/resource-policy'
-
 const UID = /[0-9a-f]{8}-[0-9a-f-]{27}/
 
 const CHANGING: ReadonlySet<string> = new Set(['DELETE', 'PATCH'])
@@ -143,13 +137,13 @@ interface Epochs {
 /** Per log: who begins with another has begun anew. */
 const epochs = new WeakMap<object, Epochs>()
 
-function epochsOf({ broker }: WholeWorld): Epochs {
+function epochsOf({ broker }: World): Epochs {
   const known = epochs.get(broker.log) ?? { begunMs: new Map(), decided: new Map() }
   epochs.set(broker.log, known)
   return known
 }
 
-function noteEpoch(world: WholeWorld, record: ReturnType<Codec['decode']>): void {
+function noteEpoch(world: World, record: ReturnType<Codec['decode']>): void {
   const { begunMs, decided } = epochsOf(world)
   if (record.type === 'Control' && record.verb === 'epoch') {
     const { cluster, number: epoch } = record

@@ -3,32 +3,23 @@
  *
  * What must stay true: a fault counts only when it came about: what was meant to break broke. Each row that could be simulated stands in one of the
  * three lists.
+ *
+ * Not here: what a fault is (model.ts).
  */
 import { approvalFaults } from './approvals.ts'
 import { assignmentFaults } from './assignments.ts'
 import { configFaults } from './configured.ts'
 import { lifeFaults } from './life-faults.ts'
 import { logFaults } from './log-faults.ts'
+import type { Fault, World } from './model.ts'
 import { networkFaults } from './network-faults.ts'
-import type { Drawable, ScheduledFault } from './options.ts'
+import type { ScheduledFault } from './options.ts'
 import { processFaults } from './process-faults.ts'
 import { streamFaults } from './stream-faults.ts'
 import type { Users } from './workload.ts'
-import type { WholeWorld } from './world.ts'
 
 export interface Begun {
   end(): void
-}
-
-export interface FaultContext {
-  readonly world: WholeWorld
-  readonly users: readonly Users[]
-  readonly fault: ScheduledFault
-}
-
-export interface Fault extends Drawable {
-  readonly what: string
-  begin(context: FaultContext): (() => void) | undefined
 }
 
 export const FAULTS: readonly Fault[] = [
@@ -42,11 +33,7 @@ export const FAULTS: readonly Fault[] = [
   ...assignmentFaults,
 ]
 
-export function beginFault(
-  world: WholeWorld,
-  users: readonly Users[],
-  fault: ScheduledFault,
-): Begun {
+export function beginFault(world: World, users: readonly Users[], fault: ScheduledFault): Begun {
   const found = FAULTS.find(({ row }) => row === fault.row)
   if (found === undefined) throw new Error(`there is no fault ${fault.row}`)
   const end = found.begin({ world, users, fault })

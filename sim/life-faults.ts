@@ -5,14 +5,14 @@
  * What must stay true: each is something that an API server lets happen; none needs a broken machine.
  */
 import { pauseKey, protectKey } from '../core/control-key.ts'
+import { EMPTY_SET } from '../core/hash.ts'
 import type { Policy } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
 import type { Control } from '../core/record.ts'
 import { seeded } from '../testing/seeded.ts'
-import type { Fault, FaultContext } from './faults.ts'
+import type { Fault, FaultContext, World } from './model.ts'
 import { siteOf } from './network-faults.ts'
 import type { Users } from './workload.ts'
-import type { WholeWorld } from './world.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -181,7 +181,7 @@ export const lifeFaults: readonly Fault[] = [
 const PROTECTED = ['blue', 'green', 'red'] as const
 
 /** Whoever sees that something is still held back, which nobody wants held back any more, says so once more: what lets it go may be lost (F39). */
-export async function letGoOfAll(world: WholeWorld): Promise<void> {
+export async function letGoOfAll(world: World): Promise<void> {
   for (const { id, name } of world.sites) {
     if (!world.pausedMs.has(id)) await direct(world, 'resume', id, '')
     for (const namespace of PROTECTED) {
@@ -194,7 +194,7 @@ export async function letGoOfAll(world: WholeWorld): Promise<void> {
 
 /** As the endpoint does it: every partition is told, and `control`, so that reapers know at once. False: on a log that is no more. */
 export async function direct(
-  world: WholeWorld,
+  world: World,
   verb: 'pause' | 'resume' | 'protect' | 'unprotect',
   cluster: string,
   subject: string,
@@ -211,14 +211,14 @@ export async function direct(
   await log.append('control', 0, [{ key, value: codec.encode(control) }])
   const value = codec.encode({
     ...{ type: 'Directive', verb, ...about, subject },
-    ...{ digest: null, listed: [] },
+    ...{ digest: null, listed: EMPTY_SET, isProven: false },
   })
   for (let partition = 0; partition < broker.partitions; partition++)
     await log.append('events', partition, [{ key: 'directive', value }])
   return log === broker.log
 }
 
-async function tellPolicy({ broker, codec }: WholeWorld, policy: Policy): Promise<void> {
+async function tellPolicy({ broker, codec }: World, policy: Policy): Promise<void> {
   const value = codec.encode({ type: 'PolicyChanged', policy, who: 'somebody', why: 'a fault' })
   for (let partition = 0; partition < broker.partitions; partition++)
     await broker.tell('events', partition, [{ key: 'policy', value }])

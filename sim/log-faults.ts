@@ -10,10 +10,9 @@ import { LogError } from '../ports/log.ts'
 import { seeded } from '../testing/seeded.ts'
 import { type LogCall, SWALLOWED } from './broker.ts'
 import { forgetWord } from './configured.ts'
-import type { Fault } from './faults.ts'
 import { direct } from './life-faults.ts'
+import type { Fault, World } from './model.ts'
 import { siteOf } from './network-faults.ts'
-import type { WholeWorld } from './world.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -231,14 +230,14 @@ export const logFaults: readonly Fault[] = [
   },
 ]
 
-type Observer = Parameters<WholeWorld['onAppended']['add']>[0]
+type Observer = Parameters<World['onAppended']['add']>[0]
 
 function isUnknown(error: unknown): boolean {
   return error instanceof LogError && error.code === 'UNKNOWN_OUTCOME'
 }
 
 function loseEnd(
-  world: WholeWorld,
+  world: World,
   topic: 'events' | 'commands' | 'changelog' | 'control',
   partition: number,
   count: bigint,
@@ -260,7 +259,7 @@ function loseEnd(
 }
 
 /** A person sees that something is held back which nobody wants held back any more, and says so once more. */
-async function letGo(world: WholeWorld): Promise<void> {
+async function letGo(world: World): Promise<void> {
   for (const { key, value } of await world.broker.log.latest('control', 0)) {
     const control = value === null ? undefined : world.codec.decode(value)
     if (control?.type !== 'Control') continue
@@ -276,7 +275,7 @@ async function letGo(world: WholeWorld): Promise<void> {
   }
 }
 
-async function overtake(world: WholeWorld, topic: 'events' | 'commands'): Promise<void> {
+async function overtake(world: World, topic: 'events' | 'commands'): Promise<void> {
   const { log } = world.broker
   for (let partition = 0; partition < world.broker.partitions; partition++) {
     const { end } = await log.bounds(topic, partition)
@@ -287,7 +286,7 @@ async function overtake(world: WholeWorld, topic: 'events' | 'commands'): Promis
 }
 
 /** Whoever finds it out says so and ends; then a person does what the sentence says. */
-function expectDamage(world: WholeWorld): void {
+function expectDamage(world: World): void {
   world.isLogHurt = true
   for (const site of world.sites) world.truthOf(site).forgetTheGone()
   const excuse = (error: unknown): boolean => {
@@ -302,7 +301,7 @@ function expectDamage(world: WholeWorld): void {
 }
 
 /** With an empty log and empty disks. What was paused and protected is said again before anything runs, since nobody else knows of it any more. */
-function beginAnew(world: WholeWorld): void {
+function beginAnew(world: World): void {
   const starts = world.slots.map((slot) => slot.holdDown())
   world.broker.replace()
   world.isLogHurt = false

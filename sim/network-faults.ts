@@ -7,7 +7,7 @@
 import { ExchangeError, type ExchangeRequest, type ExchangeResponse } from '../ports/exchange.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
 import { answer, cutShort, plain, refusal, textOf } from './answer.ts'
-import type { Fault, FaultContext } from './faults.ts'
+import type { Fault, FaultContext } from './model.ts'
 import type { Passage } from './network.ts'
 import type { Site } from './site.ts'
 import type { Slot } from './slot.ts'

@@ -5,8 +5,8 @@
  * What must stay true: nothing here touches what a process holds in memory; it dies, sleeps or lives.
  */
 import { seeded } from '../testing/seeded.ts'
-import type { Fault, FaultContext } from './faults.ts'
 import type { Trap } from './incarnation.ts'
+import type { Fault, FaultContext } from './model.ts'
 import { makeRelist, siteOf, swap } from './network-faults.ts'
 import type { SimOptions } from './options.ts'
 import type { Roles, Slot } from './slot.ts'

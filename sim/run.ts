@@ -3,6 +3,7 @@
  *
  * What must stay true: all that happens follows from the options, so the same options give the same digest.
  */
+import { CHECKERS } from './checkers.ts'
 import { type Begun, beginFault } from './faults.ts'
 import { letGoOfAll } from './life-faults.ts'
 import type { ScheduledFault, SimOptions } from './options.ts'
@@ -36,7 +37,7 @@ export interface Run {
 }
 
 export async function run(options: SimOptions, print?: (line: string) => void): Promise<Run> {
-  const world = new WholeWorld(options, print)
+  const world = new WholeWorld(options, CHECKERS, print)
   const users = world.sites.map((site) => new Users(world, site))
   await live(world, users)
   const wrongs = world.wrongs.length > 0 ? [] : await heal(world, users)

@@ -10,9 +10,8 @@ import type { ApiObject } from '../adapters/memory/api-server.ts'
 import type { DeleteObject } from '../core/command.ts'
 import type { Archived } from '../core/record.ts'
 import { isApproved } from './approvals.ts'
-import type { Checker, EffectSeen } from './checkers.ts'
-import { CANARY } from './effect-checkers.ts'
-import type { WholeWorld } from './world.ts'
+import type { Checker, EffectSeen, World } from './model.ts'
+import { CANARY } from './workload.ts'
 
 const WINDOW_MS = 600_000
 
@@ -96,7 +95,7 @@ interface Begun {
 }
 
 /** Undefined: it costs nothing, or nobody here can say what. */
-function begunBy(world: WholeWorld, command: DeleteObject): Begun | undefined {
+function begunBy(world: World, command: DeleteObject): Begun | undefined {
   const { budgets } = world.policy
   const { cluster, evidence, references, target } = command
   const site = world.sites.find(({ id }) => id === cluster)
@@ -120,7 +119,7 @@ function begunBy(world: WholeWorld, command: DeleteObject): Begun | undefined {
 }
 
 /** By a process that is not the first of its place. */
-function isFoldingAgain(world: WholeWorld): boolean {
+function isFoldingAgain(world: World): boolean {
   return world.slots.some(({ roles, lives }) => roles.folds && lives > 1)
 }
 
@@ -128,7 +127,7 @@ function isFoldingAgain(world: WholeWorld): boolean {
 const windows = new WeakMap<object, Map<string, Map<string, number>>>()
 
 /** How many different things the last ten minutes saw for the first time, this one included. */
-function sizeOf(world: WholeWorld, window: string, what: string): number {
+function sizeOf(world: World, window: string, what: string): number {
   const { log } = world.broker
   const all = windows.get(log) ?? new Map<string, Map<string, number>>()
   windows.set(log, all)
@@ -171,7 +170,7 @@ function holdOf({ world, truth, before }: Pick<EffectSeen, 'world' | 'truth' | '
 
 const archives = new WeakMap<object, Map<string, Archived[]>>()
 
-function recordsOf({ broker }: WholeWorld, cluster: string, uid: string): Archived[] {
+function recordsOf({ broker }: World, cluster: string, uid: string): Archived[] {
   const all = archives.get(broker.log) ?? new Map<string, Archived[]>()
   archives.set(broker.log, all)
   const records = all.get(`${cluster}/${uid}`) ?? []

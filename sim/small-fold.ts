@@ -6,9 +6,10 @@
  *
  * Not here: which orders there are (small-world.ts), bytes, logs, several partitions.
  */
+
+import type { PageRequest } from '../core/agenda.ts'
 import type { Command } from '../core/command.ts'
 import type { Event } from '../core/event.ts'
-import type { PageRequest } from '../core/agenda.ts'
 import { foldRecord } from '../core/fold.ts'
 import type { Graph } from '../core/graph.ts'
 import { graphOver } from '../core/graph.ts'

@@ -2,11 +2,11 @@
 import { MemoryStore } from '../adapters/memory/store.ts'
 import type { StateValue } from '../core/state.ts'
 import type { KeyRange } from '../ports/store.ts'
-import type { WholeWorld } from './world.ts'
+import type { World } from './model.ts'
 
 export const ALL: KeyRange = { gte: ' ', lt: '~', limit: Number.MAX_SAFE_INTEGER }
 
-export async function statesOf(world: WholeWorld): Promise<ReadonlyMap<string, StateValue>[]> {
+export async function statesOf(world: World): Promise<ReadonlyMap<string, StateValue>[]> {
   const states: ReadonlyMap<string, StateValue>[] = []
   for (let partition = 0; partition < world.broker.partitions; partition++) {
     const page = await new MemoryStore(world.contentOf(partition)).page(ALL)

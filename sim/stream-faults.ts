@@ -6,7 +6,7 @@
 import type { ExchangeResponse } from '../ports/exchange.ts'
 import type { Chance } from '../testing/seeded.ts'
 import { eachLine } from './answer.ts'
-import type { Fault, FaultContext } from './faults.ts'
+import type { Fault, FaultContext } from './model.ts'
 import type { Passage } from './network.ts'
 import { hinder, isWatch, makeRelist, siteOf } from './network-faults.ts'
 

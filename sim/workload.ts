@@ -5,10 +5,23 @@
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import type { Chance } from '../testing/seeded.ts'
-import { CANARY, KEEP } from './effect-checkers.ts'
 import { widgetScope } from './oracle.ts'
 import type { Site } from './site.ts'
-import type { WholeWorld } from './world.ts'
+
+/** What users need of the world that they act in. */
+export interface UserWorld {
+  /** What users draw from. */
+  readonly chance: Chance
+  readonly broker: { readonly partitions: number }
+  /** A fault came about. */
+  reached(row: string): void
+}
+
+/** Planted in Secrets' data and in what is not published of metadata. */
+export const CANARY = 'canary-2f1e'
+
+/** Helm's annotation for what is to stay. */
+export const KEEP = 'helm.sh/resource-policy'
 
 const NAMESPACES: readonly [string, ...string[]] = ['blue', 'green', 'red']
 type Home = readonly [apiVersion: string, resource: string]
@@ -22,13 +35,13 @@ const MERGE = 'application/merge-patch+json'
 
 export class Users {
   readonly site: Site
-  readonly #world: WholeWorld
+  readonly #world: UserWorld
   readonly #chance: Chance
   #count = 0
   /** Owners that were once here, the youngest last. */
   readonly #remembered: ApiObject[] = []
 
-  constructor(world: WholeWorld, site: Site) {
+  constructor(world: UserWorld, site: Site) {
     this.#world = world
     this.#chance = world.chance
     this.site = site

@@ -323,7 +323,7 @@ export class World {
   /** For this cluster, or `all`. */
   #directive(verb: string, subject: string, scope: string): Event {
     const cluster = scope === 'all' ? '' : this.#at.cluster
-    const nothing = { digest: null, listed: EMPTY_SET }
+    const nothing = { digest: null, listed: EMPTY_SET, isProven: false }
     return { type: 'Directive', verb, cluster, subject, ...nothing, who: 'ann', why: 'test' }
   }
 
@@ -345,7 +345,7 @@ export class World {
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
   }
 
-  /** About the plan that was asked for last. */
+  /** About the plan that was asked for last. Of `user:NAME` a cluster said who it is. */
   #ruling(verb: string, who: string): Event {
     const { cluster } = this.#at
     return {
@@ -356,6 +356,7 @@ export class World {
       digest: null,
       listed: this.#planned,
       who,
+      isProven: who.startsWith('user:'),
       why: 'it is meant',
     }
   }

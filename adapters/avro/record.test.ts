@@ -209,6 +209,8 @@ const attempt = record<Attempt>({
   command: text,
   verb,
   intent: text,
+  isDryRun: truth,
+  finalizer: text,
   state: word<Attempt['state']>({ issued: 1, backoff: 1, 'would-go': 1, confirming: 1, done: 1 }),
   count: number,
   since: number,
@@ -390,6 +392,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     digest: maybe(text),
     listed: list(setHash),
     who: text,
+    isProven: truth,
     why: text,
   },
 

@@ -19,7 +19,7 @@ const SUBJECT = 'namespace/blue'
 
 function order(verb: Directive['verb'], subject = ''): Directive {
   const said = { cluster: 'c', subject, who: 'ann', why: 'a fair' }
-  return { type: 'Directive', verb, ...said, digest: null, listed: EMPTY_SET }
+  return { type: 'Directive', verb, ...said, digest: null, listed: EMPTY_SET, isProven: false }
 }
 
 async function say(log: MemoryLog, key: string, verb: Control['verb']): Promise<void> {

@@ -7,7 +7,6 @@
  * Not here: what may be asked for (directive-order.ts), who may ask (authority.ts), what follows from it (core/directive.ts).
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { isProven } from '../../core/approval.ts'
 import { pauseKey, protectKey } from '../../core/control-key.ts'
 import { MOST_PROTECTED } from '../../core/directive.ts'
 import type { Directive } from '../../core/event.ts'
@@ -61,7 +60,7 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
     }
     const order = readOrder(request.body)
     await parts.access.order(request, order.verb)
-    const who = whoIs(principal, order.claimed)
+    const who = { who: whoIs(principal, order.claimed), isProven: principal.user !== null }
     const cluster = await clusterIdOf(parts, order)
     const given = async (view?: View): Promise<DirectiveAnswer> =>
       await inTurn(() => give(parts, order, cluster, who, view))
@@ -88,13 +87,14 @@ async function give(
   parts: DirectiveParts,
   order: Order,
   cluster: ClusterId,
-  who: string,
+  by: Pick<Directive, 'who' | 'isProven'>,
   view: View | undefined,
 ): Promise<DirectiveAnswer> {
+  const { who } = by
   checkRoom(parts, order)
   const listed = view === undefined ? EMPTY_SET : heldFor(view, order)
   const aside = await asideOf(parts, order, cluster)
-  const isFirst = view !== undefined && isFirstOfTwo(view, order, who)
+  const isFirst = view !== undefined && isFirstOfTwo(view, order, by)
   const event: Directive = {
     type: 'Directive',
     verb: order.verb,
@@ -102,7 +102,7 @@ async function give(
     subject: order.subject,
     digest: order.digest === '' ? null : order.digest,
     listed,
-    who,
+    ...by,
     why: order.why,
   }
   const record = controlOf(order, cluster, who)
@@ -180,9 +180,13 @@ const FIRST_OF_TWO =
   'this is the first of two approvals: nothing goes until somebody else approves the same within an hour'
 
 /** Whether another person still has to approve what this one does. */
-function isFirstOfTwo(view: View, { verb }: Order, who: string): boolean {
+function isFirstOfTwo(
+  view: View,
+  { verb }: Order,
+  { who, isProven }: Pick<Directive, 'who' | 'isProven'>,
+): boolean {
   if (verb !== 'approve' || policyOf(view.reader).policy.approvals < 2) return false
-  if (!isProven(who)) {
+  if (!isProven) {
     throw new Problem(
       403,
       'two people have to approve here, and a cluster has to say who they are: show a token of yours (--http-auth), or have others do it',

@@ -77,7 +77,10 @@ type Said = Pick<Directive, 'verb' | 'cluster' | 'subject' | 'who' | 'why'>
 
 /** All partitions of a log hear of what people ask for. */
 async function direct(to: Log, codec: Codec, said: Said): Promise<void> {
-  const directive: Directive = { type: 'Directive', digest: null, listed: EMPTY_SET, ...said }
+  const directive: Directive = {
+    ...{ type: 'Directive', digest: null, listed: EMPTY_SET, isProven: false },
+    ...said,
+  }
   const produced = { key: '/', value: codec.encode(directive) }
   for (let partition = 0; partition < to.partitions('events'); partition++) {
     await to.append('events', partition, [produced])

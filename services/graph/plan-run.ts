@@ -12,23 +12,10 @@ import type { ObjectMeta, PropagationPolicy, Uid } from '../../core/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/object.ts'
 import type { EvidenceClass } from '../../core/proof.ts'
 import { foreignFinalizers } from './obstacle.ts'
-import type { PlannedObject } from './planned-object.ts'
+import type { Fate, PlannedObject } from './planned-object.ts'
 import { becauseOf, effectOf } from './planned-object.ts'
 import type { Issued, Rehearsal } from './rehearsal.ts'
 import type { Turns } from './turns.ts'
-
-/** What became of one object in the rehearsal. */
-export interface Fate {
-  /** As it was. */
-  readonly object: ObjectMeta
-  because: string
-  isDropped: boolean
-  isOrphaned: boolean
-  isDeleted: boolean
-  /** Of the verdicts that decided so. */
-  readonly evidence: Set<EvidenceClass>
-  blockedBecause: string
-}
 
 /** One plan being made. */
 export class PlanRun {

@@ -1,8 +1,8 @@
 /** What a plan says of one object: its effect, why, in which order it is told, and what the digest is made of. */
 import { createHash } from 'node:crypto'
 import type { ObjectMeta, Uid } from '../../core/object.ts'
+import type { EvidenceClass } from '../../core/proof.ts'
 import { foreignFinalizers } from './obstacle.ts'
-import type { Fate } from './plan-run.ts'
 import type { Turns } from './turns.ts'
 
 /**
@@ -26,6 +26,19 @@ export interface PlannedObject {
   readonly owners: readonly string[]
   /** What it still bears. */
   readonly finalizers: readonly string[]
+}
+
+/** What became of one object in the rehearsal. */
+export interface Fate {
+  /** As it was. */
+  readonly object: ObjectMeta
+  because: string
+  isDropped: boolean
+  isOrphaned: boolean
+  isDeleted: boolean
+  /** Of the verdicts that decided so. */
+  readonly evidence: Set<EvidenceClass>
+  blockedBecause: string
 }
 
 export function effectOf(fate: Fate, now: ObjectMeta | undefined): Effect {

@@ -128,12 +128,13 @@ class SlowLog extends MemoryLog {
 
 type Open = (t: TestContext, retention?: Partial<RetentionConfig>) => Promise<Rig>
 
-/** A task waits for events up to a second before it gives a moment: here that is short. */
+/** A task waits for events up to a second before it gives a moment: here that is short. Days that pass do so on both clocks. */
 function clockAt(time: { readonly nowMs: number }): Clock {
   const { monotonicMs, sleep } = systemClock()
+  const beganMs = time.nowMs
   return {
     now: () => time.nowMs,
-    monotonicMs: () => monotonicMs() * SPEED,
+    monotonicMs: () => monotonicMs() * SPEED + time.nowMs - beganMs,
     sleep: (ms, signal) => sleep(ms / SPEED, signal),
   }
 }
@@ -162,7 +163,7 @@ const sqlite = rigOn(async (t, clock) => {
 
 /** Events that change nothing. */
 function idle(count: number): Event[] {
-  const about = { cluster: '', subject: '', digest: null, listed: EMPTY_SET }
+  const about = { cluster: '', subject: '', digest: null, listed: EMPTY_SET, isProven: false }
   const rest = { verb: 'none', ...about, who: 'test', why: '' }
   return Array.from({ length: count }, () => ({ type: 'Directive', ...rest }))
 }

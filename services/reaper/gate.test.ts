@@ -61,7 +61,11 @@ const facts: readonly (readonly [string, Partial<Facts>, string])[] = [
 for (const [what, more, reason] of facts) {
   test(`blocks every command that is ${what}`, () => {
     for (const command of verbs) {
-      deepEqual(judge(command, { ...FINE, ...more }, BOUNDS), { type: 'Blocked', reason })
+      deepEqual(judge(command, { ...FINE, ...more }, BOUNDS), {
+        type: 'Blocked',
+        reason,
+        isSpared: false,
+      })
     }
   })
 }
@@ -106,9 +110,18 @@ const faulty: readonly (readonly [string, Command, string])[] = [
 
 for (const [what, command, reason] of faulty) {
   test(`blocks a command with ${what}`, () => {
-    deepEqual(judge(command, FINE, BOUNDS), { type: 'Blocked', reason })
+    deepEqual(judge(command, FINE, BOUNDS), { type: 'Blocked', reason, isSpared: false })
   })
 }
+
+test('says of an object that it stays for what protects it', () => {
+  const subject = { subject: 'namespace/ns', who: 'ann', why: '' }
+  const guarding = { ...FINE.guarding, subjects: [subject] }
+  const reason = 'protected by ann; "kinfold unprotect namespace/ns" lets it go'
+  deepEqual(judge(deleteObject(), { ...FINE, guarding }, BOUNDS), {
+    ...{ type: 'Blocked', reason, isSpared: true },
+  })
+})
 
 test('lets a mass cause go that a person approved, once its owners are looked at again', () => {
   for (const command of [deleteObject, orphanDependent]) {

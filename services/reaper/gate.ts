@@ -47,6 +47,13 @@ export interface GateBounds {
   readonly goneProofAfterMs: number
 }
 
+export interface Blocked {
+  readonly type: 'Blocked'
+  readonly reason: string
+  /** For what protects it. */
+  readonly isSpared: boolean
+}
+
 export type Pass =
   | {
       readonly type: 'Go'
@@ -54,7 +61,7 @@ export type Pass =
       /** Why it is one although an effect was asked for: then the fold asks again. */
       readonly insteadBecause?: string
     }
-  | { readonly type: 'Blocked'; readonly reason: string }
+  | Blocked
 
 const GO: Pass = { type: 'Go', dryRun: false }
 const ONLY_DRY = 'this reaper makes dry runs only (--mode)'
@@ -63,8 +70,12 @@ const GO_DRY = { type: 'Go', dryRun: true } as const satisfies Pass
 
 /** All that can be said without asking the cluster. */
 export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass {
-  const reason = hindrance(command, facts, bounds)
-  if (reason !== undefined) return { type: 'Blocked', reason }
+  const hindered = hindrance(command, facts, bounds)
+  if (hindered !== undefined) return { type: 'Blocked', reason: hindered, isSpared: false }
+  const spared = sparedPlace(command, facts)
+  if (spared !== '') return { type: 'Blocked', reason: spared, isSpared: true }
+  const missing = missingGuard(command)
+  if (missing !== undefined) return { type: 'Blocked', reason: missing, isSpared: false }
   if (command.mode === 'dry-run') return GO_DRY
   // Whoever asked for an effect would take a dry run's success for the end of it, also once this reaper may do more.
   if (facts.mode === 'dry-run') return { ...GO_DRY, insteadBecause: ONLY_DRY }
@@ -83,12 +94,13 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
   }
   if (facts.mode === 'observe') return 'this reaper only observes'
   if (facts.policyMode === 'observe') return 'the policy only observes by now'
-  if (needsApproval(command)) return 'needs approval'
-  if (command.type === 'DeleteObject') {
-    const spared = protectedPlace(command.target, evidenceFor(command), facts.guarding)
-    if (spared !== '') return spared
-  }
-  return missingGuard(command)
+  return needsApproval(command) ? 'needs approval' : undefined
+}
+
+/** By where it is and of what kind; empty when nothing protects it. */
+function sparedPlace(command: Command, { guarding }: Facts): string {
+  if (command.type !== 'DeleteObject') return ''
+  return protectedPlace(command.target, evidenceFor(command), guarding)
 }
 
 /** A command bears E2 also where a deletion that was seen is to be looked at once more: whether it is spared by its kind was decided by the fold. */

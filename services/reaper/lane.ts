@@ -12,7 +12,7 @@ import type { Codec } from '../../ports/codec.ts'
 import { type Entry, type Log, LogError, type SavedPosition } from '../../ports/log.ts'
 import type { Job } from './backlog.ts'
 import type { LogRetry } from './log-retry.ts'
-import { createLogTime, type LogTime, unwitnessed } from './moment.ts'
+import { type AgeOf, createLogTime, type LogTime, unwitnessed } from './moment.ts'
 import { openWindow, type Window } from './window.ts'
 
 /** Name under which positions are saved. */
@@ -30,6 +30,8 @@ export interface LaneParts {
   readonly log: Log
   readonly codec: Codec
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>
+  /** Where the log says so itself; else the clock does. */
+  readonly ageMs?: AgeOf | undefined
   readonly retry: LogRetry
   readonly bounds: {
     readonly window: number
@@ -62,7 +64,7 @@ class OnePartition implements Lane {
   constructor(parts: LaneParts) {
     const { page, window } = parts.bounds
     this.#parts = parts
-    this.#time = createLogTime(parts.clock)
+    this.#time = createLogTime(parts.clock, parts.ageMs)
     this.#page = Math.min(page, window)
     this.#fill = window - this.#page
   }

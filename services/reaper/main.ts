@@ -15,6 +15,7 @@ export interface ReaperMainOptions {
   readonly log: Log
   readonly codec: Codec
   readonly clock: Clock
+  readonly ageMs?: ReaperParts['ageMs']
   readonly random: Random
   readonly logger: Logger
   readonly clusters: readonly ConnectedCluster[]

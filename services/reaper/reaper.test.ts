@@ -484,6 +484,7 @@ test('reads each object first while people protect a label', async () => {
     'stale protected by test; "kinfold unprotect label/tier=gold" lets it go',
   ])
   deepEqual(world.calls(), { DELETE: 1, GET: 2 })
+  deepEqual(running.reaper.status().protectedRefusals, [{ cluster: world.id, count: 1 }])
 })
 
 test('does nothing on what control said more than 2 s ago', async () => {

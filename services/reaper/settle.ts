@@ -42,6 +42,8 @@ export interface Settle {
   readonly reason: string
   readonly code: number | null
   readonly object: ObjectMeta | null
+  /** It stays for what protects it. */
+  readonly isSpared?: boolean
 }
 
 /** Through the gate again after a short wait, as long as the server asked for if it did. */
