@@ -10,8 +10,14 @@ import type { Checker, Fault, World } from './model.ts'
 
 const SECOND = 1_000
 
-/** By log, since a person may begin with an empty one: the partition of what was published first of each cluster. */
-const PUBLISHED = new WeakMap<object, Map<string, number>>()
+interface Assigned {
+  /** The partition of what was published first of each cluster. */
+  readonly published: Map<string, number>
+  /** Who recorded the choice of a cluster of which nothing was published yet. */
+  readonly chosenBy: Map<string, string>
+  /** Somebody else went by it, who could not know what came before it. */
+  isHandedOn: boolean
+}
 
 function publishedIn({ broker }: World): Map<string, number> {
   const known = PUBLISHED.get(broker.log) ?? new Map<string, number>()
@@ -30,14 +36,18 @@ function assignedIn({ topic, records }: Appended): readonly string[] {
 export const assignmentCheckers: readonly Checker[] = [
   {
     invariant: 'all that is published of a cluster is in one partition',
-    appended: (world, { topic, partition, records, by }) => {
-      if (topic !== 'events') return ''
-      const published = publishedIn(world)
-      for (const { key } of records) {
+    appended: (world, appended) => {
+      const { topic, partition, records, by } = appended
+      const assigned = assignedOn(world)
+      const { published, chosenBy } = assigned
+      for (const cluster of assignedIn(appended))
+        if (!published.has(cluster)) chosenBy.set(cluster, by)
+      for (const { key } of topic === 'events' ? records : []) {
         const [cluster = ''] = key.split('/')
         // Orders and policies are in all partitions, under keys of their own.
         if (world.sites.every(({ id }) => id !== cluster)) continue
         const known = published.get(cluster) ?? partition
+        if (!published.has(cluster) && chosenBy.get(cluster) !== by) assigned.isHandedOn = true
         published.set(cluster, known)
         if (known !== partition) return `${by} published ${key} in ${partition} and not in ${known}`
       }
@@ -47,7 +57,7 @@ export const assignmentCheckers: readonly Checker[] = [
   {
     invariant: 'clusters are spread over the partitions',
     rest: async (world) => {
-      if (world.hasLostWords) return []
+      if (world.hasLostWords || assignedOn(world).isHandedOn) return []
       const assignments = [...(await readAssignments(world.broker.log, world.codec)).values()]
       const used = new Set(assignments.map(({ partition }) => partition)).size
       const wanted = Math.min(assignments.length, world.broker.partitions)
@@ -89,7 +99,7 @@ export const assignmentFaults: readonly Fault[] = [
     begin({ world }) {
       const die = (appended: Appended): void => {
         const clusters = assignedIn(appended)
-        if (clusters.every((cluster) => publishedIn(world).has(cluster))) return
+        if (clusters.every((cluster) => assignedOn(world).published.has(cluster))) return
         const slot = world.slots.find(({ process }) => process?.incarnation.name === appended.by)
         if (slot === undefined) return
         world.reached('chosen-and-dead')

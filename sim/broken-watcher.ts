@@ -238,8 +238,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/assignment.ts',
-        from: 'return emptiest(before, partitions) === own.partition',
-        to: 'return before.length >= 0',
+        from: "return emptiest(before, deps.log.partitions('events')) === partition",
+        to: 'return before.length >= 0 || partition < 0',
       },
     ],
     by: {
@@ -253,7 +253,7 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/assignment.ts',
-        from: 'if (published >= 0 && published < partitions) return published',
+        from: 'if (isThere(published)) return published',
         to: '',
       },
     ],

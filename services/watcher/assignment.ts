@@ -2,9 +2,11 @@
  * Which partition has all of a cluster, chosen once and recorded in `control` before anything of the cluster is published.
  *
  * What must stay true: once something of a cluster is published, its partition stays. The cluster's own watermark is written in between, and names the
- * partition: it decides, so an assignment that was lost, or that a succeeded watcher wrote late, moves nothing and is written over. Until then a choice counts
- * only if it is what a reader of the log before its record would choose. Watchers of several clusters that choose at the same moment are told apart
- * by that: the order of their records is the same for all of them, and the first one stays.
+ * partition: it decides, so an assignment that was lost, or that a succeeded watcher wrote late, moves nothing and is written over. Until there is one, what is
+ * recorded stays: what the holder before had under way may still arrive, and goes by it.
+ *
+ * Watchers of several clusters that choose at the same moment all read the same emptiest partition. Each reads again after its record: the choice counts if it
+ * is what a reader of the log before that record would choose. The order of records is the same for all of them, so the first one stays.
  *
  * Not here: how assignments are read (ports/assignment.ts), who may write for a cluster (holder-log.ts).
  */
@@ -37,29 +39,33 @@ export async function assignPartition(
 ): Promise<number> {
   const { log, clock, random, config } = deps
   const partitions = log.partitions('events')
-  if (published >= 0 && published < partitions) return published
-  let known = await read(deps, cluster, signal)
-  for (let round = 0; ; round++) {
-    const own = known.get(cluster)
-    // After so many rounds to share a partition is the smaller evil.
-    const isOver = round > config.assignmentRounds
-    if (own !== undefined && (isOver || isSettled(own, known, partitions))) return own.partition
-    if (round > 0) {
-      // Who chose at the same moment waits for another while, so one of them comes first.
-      await clock.sleep(random.next() * config.assignmentSpreadMs, signal)
-      known = await read(deps, cluster, signal)
-    }
-    const partition = emptiest(othersThan(cluster, known), partitions)
+  const isThere = (partition: number): boolean => partition >= 0 && partition < partitions
+  if (isThere(published)) return published
+  const recorded = (await read(deps, cluster, signal)).get(cluster)
+  if (recorded !== undefined && isThere(recorded.partition)) return recorded.partition
+  for (let round = 1; ; round++) {
+    const others = othersThan(cluster, await read(deps, cluster, signal))
+    const partition = emptiest(others, partitions)
     await write(deps, { type: 'Assignment', cluster, partition, objects: 0 }, signal)
-    known = await read(deps, cluster, signal)
+    if (await isFirst(deps, cluster, partition, signal)) return partition
+    // So many choose at once that to share a partition is the smaller evil.
+    if (round >= config.assignmentRounds) return partition
+    await clock.sleep(random.next() * config.assignmentSpreadMs, signal)
   }
 }
 
-/** Objects are counted only of what is published. */
-function isSettled(own: LoggedAssignment, known: Assignments, partitions: number): boolean {
-  if (own.objects > 0 && own.partition < partitions) return true
-  const before = othersThan(own.cluster, known).filter(({ offset }) => offset < own.offset)
-  return emptiest(before, partitions) === own.partition
+async function isFirst(
+  deps: AssignmentDeps,
+  cluster: ClusterId,
+  partition: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const known = await read(deps, cluster, signal)
+  const own = known.get(cluster)
+  // Lost as soon as it was written: `confirmAssignment` repeats it.
+  if (own === undefined) return true
+  const before = othersThan(cluster, known).filter(({ offset }) => offset < own.offset)
+  return emptiest(before, deps.log.partitions('events')) === partition
 }
 
 /**
