@@ -19,9 +19,13 @@ interface Assigned {
   isHandedOn: boolean
 }
 
-function publishedIn({ broker }: World): Map<string, number> {
-  const known = PUBLISHED.get(broker.log) ?? new Map<string, number>()
-  PUBLISHED.set(broker.log, known)
+/** By log, since a person may begin with an empty one. */
+const ASSIGNED = new WeakMap<object, Assigned>()
+
+function assignedOn({ broker }: World): Assigned {
+  const none = { published: new Map(), chosenBy: new Map(), isHandedOn: false }
+  const known: Assigned = ASSIGNED.get(broker.log) ?? none
+  ASSIGNED.set(broker.log, known)
   return known
 }
 
