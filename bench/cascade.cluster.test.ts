@@ -46,7 +46,7 @@ suite('the benchmark of cascades', { skip: skip ?? false }, () => {
     equal(`${parity?.contender} ${guarded?.contender}`, 'kinfold guarded')
     equal(guarded?.calls['DELETE configmaps'], DEPENDENTS)
     equal(parity?.calls['DELETE configmaps'], DEPENDENTS)
-    const hold = policyFor('enforce', 'guarded').holds.e1Ms
+    const hold = policyFor('enforce', 'guarded').holds.deletedMs
     ok((guarded?.firstMs ?? 0) >= hold - CLOCKS_APART_MS)
     ok((parity?.firstMs ?? hold) < hold)
     ok(print(report).includes('| guarded '))

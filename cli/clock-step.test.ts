@@ -41,7 +41,7 @@ test('a clock that is set forward by an hour ends no hold, and nothing stops for
   const config = join(directory, 'config.yaml')
   await writeFile(
     config,
-    'apiVersion: kinfold/v1alpha1\nkind: Config\nholds: { e1: 0s }\nkinds: [configmaps]\n',
+    'apiVersion: kinfold/v1alpha1\nkind: Config\nholds: { deleted: 0s }\nkinds: [configmaps]\n',
   )
   const data = join(directory, 'data')
   await using kinfold = await KinfoldProcess.start({
@@ -54,7 +54,9 @@ test('a clock that is set forward by an hour ends no hold, and nothing stops for
   const held = await make('held', { name: 'never-was', uid: 'nobody' })
   await eventually('it is held for an hour, since its owner was never seen', async () => {
     const why = await kinfold.why({ uid: held })
-    return (why?.verdict?.type === 'held' && why.verdict.evidence === 'E3') || JSON.stringify(why)
+    return (
+      (why?.verdict?.type === 'held' && why.verdict.evidence === 'not-found') || JSON.stringify(why)
+    )
   })
 
   process.kill(kinfold.pid, 'SIGUSR2')

@@ -25,7 +25,7 @@ const held: HeldAnswer = {
     {
       cluster: 'north',
       by: 'hold',
-      evidence: 'E2',
+      evidence: 'missing',
       group: 'apps',
       kind: 'ReplicaSet',
       namespace: 'shop',
@@ -48,7 +48,7 @@ const plan: HeldPlan = {
       name: 'p',
       uid: 'u',
       by: 'approval',
-      evidence: 'E4',
+      evidence: 'bulk',
       what: 'delete',
       because: 'ReplicaSet "web" is gone',
       since: 0,
@@ -66,7 +66,7 @@ test('what is held, as a table and as JSON', () => {
     `The breaker of north is open since 1970-01-01T00:00:00Z: a burst. "kinfold close-breaker --cluster north --why …" closes it.
 The breaker of namespace shop in north is open since 1970-01-01T00:00:00Z: a flood. "kinfold close-breaker --cluster north --why …" closes it.
 CLUSTER   BY     EVIDENCE   NAMESPACE   KIND              COUNT   SINCE                  FIRST                  ONE
-north     hold   E2         shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" is gone
+north     hold   missing    shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" is gone
 `,
   )
   equal((JSON.parse(heldText(held, 'json')) as { kind: string }).kind, 'Held')

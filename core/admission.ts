@@ -38,7 +38,7 @@ export function admit(
   const going = { effect: effectOf(action), what: whatOf(action), evidence, stands, time }
   const { hold, price, because: held } = holdOf(graph, cluster, node, going)
   if (held === '') {
-    const approved = evidence === 'E4' ? `; ${ruledText(hold?.ruling ?? null)}` : ''
+    const approved = evidence === 'bulk' ? `; ${ruledText(hold?.ruling ?? null)}` : ''
     return { verdict: { ...verdict, because: because + approved }, action, stands, hold, price }
   }
   if (part !== null) return admit(graph, cluster, node, part, time)

@@ -107,7 +107,7 @@ export function ownerTimer(
  */
 export function memoryMs(graph: StateReader, owner: Pick<Owner, 'proof' | 'orphanedAt'>): number {
   const { rememberMs } = policyOf(graph).policy
-  const isPlain = owner.orphanedAt === null && owner.proof?.class === 'E1'
+  const isPlain = owner.orphanedAt === null && owner.proof?.class === 'deleted'
   return isPlain ? rememberMs : Math.max(rememberMs, MEMORY_MS)
 }
 
@@ -133,6 +133,6 @@ const EMPTY_WORK: Omit<Work, 'work' | 'cluster'> = {
   listed: 0,
   ours: 0,
   others: 0,
-  evidence: 'E2',
+  evidence: 'missing',
   cursor: '',
 }

@@ -39,7 +39,7 @@ function approved(world: World, cluster: string, listed: SetHash): readonly stri
   deepEqual(check(folder.state), [])
   const deletes = folder.commands.filter((command) => command.type === 'DeleteObject')
   for (const command of deletes) {
-    deepEqual([command.cluster, command.evidence, command.approvedBy], [cluster, 'E4', 'anna'])
+    deepEqual([command.cluster, command.evidence, command.approvedBy], [cluster, 'bulk', 'anna'])
   }
   return deletes.map(({ target }) => target.uid)
 }

@@ -101,7 +101,10 @@ for (const [what, counts, expected] of [
 
 test('of a namespace holds that namespace only', () => {
   const world = asked(101, 3)
-  match(world.step('why pod/a0-1').join(), /held E2: .*; the breaker of namespace n0 is open since/)
+  match(
+    world.step('why pod/a0-1').join(),
+    /held missing: .*; the breaker of namespace n0 is open since/,
+  )
   // The budget lets one go at a time, and never one of n0.
   for (let minutes = 0; minutes < 40; minutes++) world.step('beat 60')
   const deleted = world.folder.commands.flatMap((command) =>

@@ -14,12 +14,12 @@ import type { ObjectMeta } from './object.ts'
 import { policyFor } from './policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 200)
-const BUDGETS = { e1: 6, e2: 8, e3: 4 }
+const BUDGETS = { deleted: 6, missing: 8, notFound: 4 }
 const TEN_MINUTES_MS = 600_000
 /** A budget comes again after it: it is counted by the minute, and a lease lasts one. */
 const WINDOW_MS = 12 * 60_000
 const BEAT_MS = 20_000
-const HOLDS_MS = { E1: 30_000, E2: 600_000 } as const
+const HOLDS_MS = { deleted: 30_000, missing: 600_000 } as const
 
 /** An owner with some dependents, and how it is deleted. */
 interface Family {
@@ -137,7 +137,7 @@ test('nothing is deleted before its hold, nor more than the budget within ten mi
         }
         // First as it comes, so that the fold is behind; then it keeps up.
         const all = families.reduce((sum, { dependents }) => sum + dependents, 0)
-        const beatsOfAll = (WINDOW_MS * (all / (BUDGETS.e2 / 4) + 2)) / BEAT_MS
+        const beatsOfAll = (WINDOW_MS * (all / (BUDGETS.missing / 4) + 2)) / BEAT_MS
         for (let beats = 0; beats < 50 + beatsOfAll; beats++) {
           rig.beat(BEAT_MS + 7_000 * ((turns[beats % turns.length] ?? 0) % 6))
           if (beats >= 50) rig.foldAll()
@@ -145,22 +145,28 @@ test('nothing is deleted before its hold, nor more than the budget within ten mi
         }
         deepEqual(rig.issues.length, all)
         for (const { command, root, at } of rig.issues) {
-          const hold = command.evidence === 'E1' ? HOLDS_MS.E1 : HOLDS_MS.E2
+          const hold = command.evidence === 'deleted' ? HOLDS_MS.deleted : HOLDS_MS.missing
           ok(at - (rig.goneAt.get(root) ?? 0) >= hold, `${command.target.uid} went too soon`)
         }
-        const e2 = rig.issues.filter(({ command }) => command.evidence === 'E2')
-        ok(most(e2.map(({ at }) => at)) <= BUDGETS.e2, 'more than the budget of E2')
+        const missing = rig.issues.filter(({ command }) => command.evidence === 'missing')
+        ok(
+          most(missing.map(({ at }) => at)) <= BUDGETS.missing,
+          'more than the budget for evidence missing',
+        )
         for (let namespace = 0; namespace <= 5; namespace++) {
-          const own = e2.filter(({ command }) => command.target.namespace === `n${namespace}`)
-          ok(most(own.map(({ at }) => at)) <= BUDGETS.e2 / 2, 'more than half in one namespace')
+          const own = missing.filter(({ command }) => command.target.namespace === `n${namespace}`)
+          ok(
+            most(own.map(({ at }) => at)) <= BUDGETS.missing / 2,
+            'more than half in one namespace',
+          )
         }
         const roots = new Map(
           rig.issues
-            .filter(({ command }) => command.evidence === 'E1')
+            .filter(({ command }) => command.evidence === 'deleted')
             .map(({ root, at }) => [root, at] as const)
             .reverse(),
         )
-        ok(most([...roots.values()]) <= BUDGETS.e1, 'more roots than the budget of E1')
+        ok(most([...roots.values()]) <= BUDGETS.deleted, 'more roots than the budget of deleted')
         rig.log.folder.commit()
         deepEqual(check(rig.log.folder.state), [])
       },
@@ -183,8 +189,8 @@ test('what nobody uses is not saved up', () => {
   rig.relist('rs', [])
   rig.beat(3_600_000)
   rig.foldAll()
-  deepEqual(rig.issues.length, BUDGETS.e2 / 2)
+  deepEqual(rig.issues.length, BUDGETS.missing / 2)
   rig.beat(60_000)
   rig.foldAll()
-  deepEqual(rig.issues.length, BUDGETS.e2 / 2)
+  deepEqual(rig.issues.length, BUDGETS.missing / 2)
 })

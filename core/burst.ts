@@ -79,7 +79,7 @@ export function noteDemand(
 }
 
 function demandText(budget: BudgetClass, asked: number, limit: number, about: string): string {
-  const things = budget === 'E1' ? 'deletions' : 'objects'
+  const things = budget === 'deleted' ? 'deletions' : 'objects'
   const last = about === '' ? '' : `, the last one since ${about}`
   return `within ten minutes ${asked} ${things} of evidence ${budget} asked to go, of a budget of ${limit}${last}`
 }
@@ -92,7 +92,7 @@ function noteDeparture(
   object: ObjectMeta,
   proof: Proof,
 ): void {
-  if (proof.class !== 'E1' || proof.isOurs || !isWatchful(step.graph)) return
+  if (proof.class !== 'deleted' || proof.isOurs || !isWatchful(step.graph)) return
   const { namespace, uid, kind, name } = object
   if (isEnding(step.graph, cluster, namespace) || !isNamed(step.graph, cluster, uid, object)) return
   if (isOfLiveOwner(step.graph, cluster, object) || isSelfDeleting(object)) return

@@ -16,7 +16,7 @@ import type {
   Uid,
 } from './object.ts'
 import type { Mode } from './policy.ts'
-import type { EvidenceClass, Freshness } from './proof.ts'
+import type { Evidence, Freshness } from './proof.ts'
 
 export type Command = DeleteObject | OrphanDependent | RemoveFinalizer | VerifyOwner | WarnObject
 export type CommandType = Command['type']
@@ -32,7 +32,7 @@ export interface CommandBase {
   readonly mode: Exclude<Mode, 'observe'>
   /** What the command is about; for `VerifyOwner` the owner. */
   readonly target: Target
-  readonly evidence: EvidenceClass
+  readonly evidence: Evidence
   /** One sentence for people: why. */
   readonly because: string
   /** Offsets, in `partition`, of the events that the verdict rests on; the policy's last. */
@@ -66,7 +66,7 @@ export interface DeleteObject extends CommandBase {
   readonly finalizers: readonly string[]
   readonly owners: readonly OwnerClaim[]
   readonly freshness: Freshness
-  /** Who approved it, for E4; empty for nobody. */
+  /** Who approved it, for `bulk`; empty for nobody. */
   readonly approvedBy: string
   /**
    * Log time of the oldest of what decided: what was seen then need not be so now, whenever the command comes. 0 for nobody knows. Where an owner waits or

@@ -41,7 +41,7 @@ export const MEMORY_MS: number = 30 * 24 * 3_600_000
 /** How often it is looked at whether one that is past its time is still named. */
 export const FORGET_AGAIN_MS: number = 24 * 3_600_000
 
-/** Missing from one relist: more than this share of a kind, and more than this many, is a mass cause (E4). */
+/** Missing from one relist: more than this share of a kind, and more than this many, is a bulk deletion. */
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
 

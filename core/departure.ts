@@ -40,8 +40,9 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
     return
   }
   const isOurs = node !== undefined && goesByUs(node)
-  const heldSince = isOurs && node.verdict?.evidence === 'E1' ? (node.hold?.since ?? null) : null
-  const proof = { ...proofOf(step, state, cluster, object, 'E1'), ageMs, isOurs, heldSince }
+  const heldSince =
+    isOurs && node.verdict?.evidence === 'deleted' ? (node.hold?.since ?? null) : null
+  const proof = { ...proofOf(step, state, cluster, object, 'deleted'), ageMs, isOurs, heldSince }
   depart(step, state, cluster, object, proof, 'its deletion was seen')
 }
 
@@ -61,7 +62,8 @@ export function depart(
   }
   // What is a node here is nothing else here.
   const former = node === undefined ? ownerOf(step.graph, cluster, object.uid, object) : undefined
-  const isTold = former?.proof?.class !== 'E3' && former?.proof?.clusterEpoch === state.clusterEpoch
+  const isTold =
+    former?.proof?.class !== 'not-found' && former?.proof?.clusterEpoch === state.clusterEpoch
   if (node === undefined && former?.state === 'absent' && isTold) return
   if (node !== undefined) takeOut(step, cluster, node)
   step.observations.push({ type: 'deletion', cluster, object, proof })

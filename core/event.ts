@@ -146,7 +146,7 @@ export interface WatcherStarted {
   /** The configured name, a label for people. */
   readonly name: string
   readonly epoch: number
-  /** Counts how often the cluster went back in time. A new one voids pending commands and E1. */
+  /** Counts how often the cluster went back in time. A new one voids pending commands, and what was `deleted` before proves nothing. */
   readonly clusterEpoch: number
 }
 

@@ -83,7 +83,9 @@ suite('that an owner let its dependents go is remembered for thirty days, howeve
     deepEqual(forgotten(world, 31), ['c/rs-web'])
   })
 
-  const drops = ['= observed, drop O: Deployment "x" is deleted with its dependents orphaned']
+  const drops = [
+    '= observed, drop orphaning: Deployment "x" is deleted with its dependents orphaned',
+  ]
 
   test('of one that looks found, and then did not', () => {
     const world = remembering(1)
@@ -108,7 +110,7 @@ suite('that an owner let its dependents go is remembered for thirty days, howeve
 
 suite('that a person has to be asked is remembered, however short the rest:', () => {
   const held = (what: string): string[] => [
-    `= observed, held E4: ${what} is gone; a mass cause (E4) needs approval`,
+    `= observed, held bulk: ${what} is gone; a bulk deletion needs approval`,
   ]
 
   test('of owners that a relist missed with a mass', () => {

@@ -13,7 +13,7 @@ import { guardingOf, markOn, protectedNow } from './guarding.ts'
 import type { Node } from './node.ts'
 import type { ClusterId, GroupKind, ObjectMeta } from './object.ts'
 import type { Protection } from './policy.ts'
-import type { EvidenceClass } from './proof.ts'
+import type { Evidence } from './proof.ts'
 import type { FormerProtection, PolicyState } from './state.ts'
 import { isSubject } from './subject.ts'
 
@@ -73,7 +73,7 @@ export function sparedUntil(
   graph: StateReader,
   cluster: ClusterId,
   { object, protectedUntil }: Pick<Node, 'object' | 'protectedUntil'>,
-  evidence: EvidenceClass,
+  evidence: Evidence,
 ): number | null {
   const { policy, former } = policyOf(graph)
   if (policy.preset !== 'guarded') return null

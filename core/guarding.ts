@@ -11,10 +11,10 @@ import { directivesOf, policyOf } from './graph.ts'
 import { markOf } from './mark.ts'
 import type { ClusterId, Coordinates, ObjectMeta } from './object.ts'
 import type { Protection } from './policy.ts'
-import type { EvidenceClass } from './proof.ts'
+import type { Evidence } from './proof.ts'
 import { has, isPlaceOf, isSubject, namespacesOf, readKeyValue } from './subject.ts'
 
-/** Spared by evidence E2 to E4 in `guarded`: what runs the cluster itself. Its cascades that were seen to begin go on, or no update would ever end. */
+/** Spared by evidence `missing`, `not-found` and `bulk` in `guarded`: what runs the cluster itself. Its cascades that were seen to begin go on, or no update would ever end. */
 export const SYSTEM_NAMESPACES: readonly string[] = [
   'kube-system',
   'kube-public',
@@ -48,11 +48,7 @@ export function guardingOf(graph: StateReader, cluster: ClusterId): Guarding {
 }
 
 /** Why an object, as it is, may not be deleted; empty when it may. */
-export function protectedNow(
-  object: ObjectMeta,
-  evidence: EvidenceClass,
-  guarding: Guarding,
-): string {
+export function protectedNow(object: ObjectMeta, evidence: Evidence, guarding: Guarding): string {
   return markOn(object, guarding) || protectedPlace(object, evidence, guarding)
 }
 
@@ -79,7 +75,7 @@ export function markOn(object: ObjectMeta, { policy, subjects }: Guarding): stri
 /** By where it is and of what kind: also of one that nobody has read. */
 export function protectedPlace(
   place: Coordinates,
-  evidence: EvidenceClass,
+  evidence: Evidence,
   { policy, subjects, namespacesWhereUnseen }: Guarding,
 ): string {
   const { group, kind } = place
@@ -90,7 +86,7 @@ export function protectedPlace(
   const within = namespacesOf(place)
   const listed = policy.namespaces.find((each) => within.includes(each))
   if (listed !== undefined) return `${PREFIX}its namespace ${listed}, as the policy says`
-  if (evidence !== 'E2' && evidence !== 'E3' && evidence !== 'E4') return ''
+  if (evidence !== 'missing' && evidence !== 'not-found' && evidence !== 'bulk') return ''
   const unseen = `, since nobody saw its owner go (${evidence}); delete it by hand if that is right`
   const unseenIn = namespacesWhereUnseen.find((each) => within.includes(each))
   if (unseenIn !== undefined) return `${PREFIX}its namespace ${unseenIn}${unseen}`

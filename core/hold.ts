@@ -17,7 +17,7 @@ import type { Holds } from './policy.ts'
 import { limitOf } from './policy.ts'
 import type { Price } from './price.ts'
 import { priceOf } from './price.ts'
-import type { EvidenceClass } from './proof.ts'
+import type { Evidence } from './proof.ts'
 import { weaker } from './proof.ts'
 import { protectedBecause } from './protection.ts'
 import type { Stand } from './standing.ts'
@@ -35,7 +35,7 @@ export interface Going {
   readonly effect: Effect
   /** The same in full: what a person approves. */
   readonly what: string
-  readonly evidence: EvidenceClass
+  readonly evidence: Evidence
   /** All that it is judged by. */
   readonly stands: readonly Stand[]
   /** Of the record that has it judged. */
@@ -84,7 +84,7 @@ function hindranceOf(
   cluster: ClusterId,
   node: Node,
   going: Going,
-  counted: EvidenceClass,
+  counted: Evidence,
   until: number | null,
   ruling: Ruling | null,
   price: Price | null,
@@ -98,14 +98,14 @@ function hindranceOf(
     if (spared !== null) return { by: 'protection', ...spared }
   }
   const isRejected = ruling?.verdict === 'rejected'
-  if (isRejected || (evidence === 'E4' && ruling === null)) {
-    const what = evidence === 'E4' ? 'a mass cause (E4)' : 'what was rejected'
+  if (isRejected || (evidence === 'bulk' && ruling === null)) {
+    const what = evidence === 'bulk' ? 'a bulk deletion' : 'what was rejected'
     const ruled = ruling === null ? '' : `; ${ruledText(ruling)}`
     return { by: 'approval', because: `${what} needs approval${ruled}`, until: null }
   }
   // Behind what would hold it in any mode: who compares with another collector is told of that.
   if (isObserved) return { by: 'mode', because: 'mode observe only records', until: null }
-  const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'O')
+  const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'orphaning')
   const broken = isAsked ? '' : brokenBecause(graph, cluster, node.object.namespace)
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
@@ -131,12 +131,12 @@ function hasBegun(
  * By what the policy treats it. While nothing was enforced, deletions whose dependents stayed have piled up: whoever enters `enforce` has those held, protected
  * and priced as if only a relist had missed their owners. The cause stays what it is.
  */
-function countedAs(graph: StateReader, { evidence, stands }: Going): EvidenceClass {
-  if (evidence === 'O') return evidence
+function countedAs(graph: StateReader, { evidence, stands }: Going): Evidence {
+  if (evidence === 'orphaning') return evidence
   const { enforcedAt } = policyOf(graph)
   const isOlder = ({ proof }: Stand): boolean =>
-    proof?.class === 'E1' && proof.position < enforcedAt
-  return stands.some(isOlder) ? weaker(evidence, 'E2') : evidence
+    proof?.class === 'deleted' && proof.position < enforcedAt
+  return stands.some(isOlder) ? weaker(evidence, 'missing') : evidence
 }
 
 /** Objects are called one after the other, so that all have asked before the first one goes, and a burst is noticed. */
@@ -153,8 +153,8 @@ function mayBegin(
 
 function budgetText(graph: StateReader, price: Price): string {
   const limit = limitOf(policyOf(graph).policy.budgets, price.class)
-  const things = price.class === 'E1' ? 'deletions' : 'objects'
-  return `the budget of ${price.class} (${limit} ${things} in ten minutes) lets it go in its turn`
+  const things = price.class === 'deleted' ? 'deletions' : 'objects'
+  return `the budget for evidence ${price.class} (${limit} ${things} in ten minutes) lets it go in its turn`
 }
 
 /**
@@ -168,7 +168,7 @@ function rulingFor(
   { evidence, what }: Going,
 ): Ruling | null {
   const ruling = hold?.ruling ?? null
-  if (ruling === null || (evidence !== 'E4' && ruling.verdict !== 'rejected')) return null
+  if (ruling === null || (evidence !== 'bulk' && ruling.verdict !== 'rejected')) return null
   if (ruling.hash !== hash || ruling.what !== what) return null
   const isOver = (clusterOf(graph, cluster)?.now ?? 0) >= ruling.until
   return ruling.verdict === 'approved' && isOver ? null : ruling
@@ -182,17 +182,21 @@ export function ruledText(ruling: Ruling | null): string {
 }
 
 /** What a live watch saw to begin takes references that nobody needs along at once: dropping them deletes nothing. */
-function holdMsOf({ e1Ms, e2Ms, e3Ms }: Holds, effect: Effect, counted: EvidenceClass): number {
+function holdMsOf(
+  { deletedMs, missingMs, notFoundMs }: Holds,
+  effect: Effect,
+  counted: Evidence,
+): number {
   switch (counted) {
-    case 'E1':
-      return effect === 'delete' ? e1Ms : 0
-    case 'E2':
-      return e2Ms
-    case 'E3':
-      return e3Ms
-    case 'O':
-    case 'W':
-    case 'E4':
+    case 'deleted':
+      return effect === 'delete' ? deletedMs : 0
+    case 'missing':
+      return missingMs
+    case 'not-found':
+      return notFoundMs
+    case 'orphaning':
+    case 'waiting':
+    case 'bulk':
       return 0
   }
 }

@@ -18,7 +18,7 @@ import type { ClusterId } from './object.ts'
 import { deletionAskedAt, versionOf } from './object.ts'
 import type { Step } from './outcome.ts'
 import { nextCommandId, tell } from './outcome.ts'
-import type { EvidenceClass, Freshness } from './proof.ts'
+import type { Evidence, Freshness } from './proof.ts'
 import { weaker } from './proof.ts'
 import type { Standing } from './reference.ts'
 import type { Stand } from './standing.ts'
@@ -113,7 +113,7 @@ function commandFor(
     basis: verdict.basis,
   }
   const references = object.ownerReferences
-  const approvedBy = verdict.evidence === 'E4' ? (hold?.ruling?.who ?? '') : ''
+  const approvedBy = verdict.evidence === 'bulk' ? (hold?.ruling?.who ?? '') : ''
   switch (action.type) {
     case 'delete': {
       const owners = stands.flatMap((stand) => claimOf(step, cluster, stand))
@@ -170,12 +170,8 @@ function decidedUpTo(step: Step, cluster: ClusterId, stands: readonly Stand[]): 
 }
 
 /** Only what a live watch saw can be fresh: whatever else shows an absence is verified in any case, an approved bulk deletion too. */
-function freshnessOf(
-  evidence: EvidenceClass,
-  acted: readonly Stand[],
-  isStale: IsStale,
-): Freshness {
-  const isSeen = weaker(evidence, 'W') === 'W'
+function freshnessOf(evidence: Evidence, acted: readonly Stand[], isStale: IsStale): Freshness {
+  const isSeen = weaker(evidence, 'waiting') === 'waiting'
   return isSeen && !acted.some(isStale) ? 'live' : 'recheck'
 }
 
@@ -195,7 +191,7 @@ function stalenessOf(step: Step, state: ClusterState, cluster: ClusterId, node: 
   const isCatchingUp = state.now < state.startedTime + CATCH_UP_MS
   return ({ standing, proof, isHearsay }) => {
     if (isHearsay && CLAIMABLE.has(standing)) return true
-    if (proof !== null && (proof.class !== 'E1' || isBefore(proof.position))) return true
+    if (proof !== null && (proof.class !== 'deleted' || isBefore(proof.position))) return true
     return isCatchingUp && (standing === 'waiting' || standing === 'orphaned')
   }
 }
@@ -211,7 +207,11 @@ function withoutStale(decision: Decision, isStale: IsStale): Decision {
   const indexes = action.indexes.filter(isOrphaned)
   const others = stands.filter((_, index) => action.indexes.includes(index) && !isOrphaned(index))
   if (indexes.length === 0 || !others.some(isStale)) return decision
-  return { ...decision, action: { type: 'drop', indexes }, verdict: { ...verdict, evidence: 'O' } }
+  return {
+    ...decision,
+    action: { type: 'drop', indexes },
+    verdict: { ...verdict, evidence: 'orphaning' },
+  }
 }
 
 /** What a look at the owner can bear out, or not. */
@@ -243,7 +243,7 @@ function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
   const kind = kindOf(step.graph, cluster, place)
   invariant(kind !== undefined, 'a place whose kind is not known')
   // It was seen to go, and then its kind: nobody can look any more, and a restore that brought it back would bring its kind back as well.
-  if (kind.phase === 'unserved' && stand.proof?.class === 'E1') return []
+  if (kind.phase === 'unserved' && stand.proof?.class === 'deleted') return []
   return [
     {
       group: place.group,

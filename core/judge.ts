@@ -91,7 +91,7 @@ function warn(
   const { because, basis } = verdict
   const base = (): CommandBase => ({
     ...baseOf(step, state, cluster, target),
-    evidence: 'O',
+    evidence: 'orphaning',
     because,
     basis,
   })

@@ -84,7 +84,10 @@ for (const strangers of [0, 256]) {
       })
     world.step('put rs/web [deleting foreground]')
     equal(world.step('why rs/web').join(), '= waiting, wait: dependents block it')
-    const deletes = ['DeleteObject pod/d1 Background W', 'DeleteObject pod/d2 Background W']
+    const deletes = [
+      'DeleteObject pod/d1 Background waiting',
+      'DeleteObject pod/d2 Background waiting',
+    ]
     deepEqual(asked().sort(), deletes)
     world.step('delete pod/d2')
     equal(world.step('why rs/web').join(), '= waiting, wait: dependents block it')

@@ -35,7 +35,7 @@ export function countMissing(step: Step, work: Work, keys: readonly string[]): b
     step.graph.put(workKey(agendaOf(step.graph).head), counted)
     return false
   }
-  const evidence = isMass(others, others + work.listed) ? 'E4' : 'E2'
+  const evidence = isMass(others, others + work.listed) ? 'bulk' : 'missing'
   if (ours + others > 0) enqueue(step, { ...counted, work: 'missed', evidence, cursor: '' })
   else judgeWaiters(step, work.cluster, kindOfWork(work))
   return true
@@ -61,12 +61,12 @@ function miss(step: Step, work: Work, uid: Uid): void {
 function evidenceOf(
   { ours, others, listed, evidence }: Work,
   { node, isOurs, isOlderEpoch }: Missing,
-): 'E2' | 'E4' {
-  if (isOlderEpoch) return 'E4'
-  if (isOurs) return 'E2'
+): 'missing' | 'bulk' {
+  if (isOlderEpoch) return 'bulk'
+  if (isOurs) return 'missing'
   // It was counted as ours perhaps, and refused since.
   const isAsked = node.attempt?.verb === 'DeleteObject'
-  return isAsked && isMass(ours + others, ours + others + listed) ? 'E4' : evidence
+  return isAsked && isMass(ours + others, ours + others + listed) ? 'bulk' : evidence
 }
 
 interface Missing {

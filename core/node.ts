@@ -9,7 +9,7 @@ import { backoffMs } from './constant.ts'
 import type { CommandId } from './id.ts'
 import type { ObjectMeta } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
-import type { EvidenceClass } from './proof.ts'
+import type { Evidence } from './proof.ts'
 
 /**
  * - `observed`: seen, not being deleted. - `deleting`: has a deletionTimestamp and no collector's finalizer.
@@ -127,7 +127,7 @@ export type VerdictType =
 
 export interface Verdict {
   readonly type: VerdictType
-  readonly evidence: EvidenceClass | null
+  readonly evidence: Evidence | null
   /** One sentence for people. */
   readonly because: string
   /** Offsets of the events it rests on, in this partition; the policy's last. */

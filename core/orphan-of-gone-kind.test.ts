@@ -44,7 +44,7 @@ suite('when a kind is served again', () => {
       backAfter(world, days)
       match(
         why(world, 'widget/a'),
-        /^= observed, drop O: PersistentVolume "x" is deleted with its dependents orphaned/,
+        /^= observed, drop orphaning: PersistentVolume "x" is deleted with its dependents orphaned/,
       )
       deepEqual(deletesOf(world), [])
     })
@@ -54,10 +54,10 @@ suite('when a kind is served again', () => {
       steps(world, 'put pv/x [deleting orphan]', 'unserve widget', 'put pod/b')
       equal(why(world, 'pv/x').startsWith('= orphaning, wait'), true)
       backAfter(world, days)
-      match(why(world, 'widget/a'), /^= observed, drop O: /)
+      match(why(world, 'widget/a'), /^= observed, drop orphaning: /)
       equal(why(world, 'pv/x').startsWith('= orphaning, wait'), true)
       steps(world, 'put widget/a', 'beat 60')
-      match(why(world, 'pv/x'), /^= orphaning, finish O: no dependent names it/)
+      match(why(world, 'pv/x'), /^= orphaning, finish orphaning: no dependent names it/)
       deepEqual(deletesOf(world), [])
     })
   }
@@ -66,5 +66,5 @@ suite('when a kind is served again', () => {
 test('a log that is begun anew reads what an owner orphans from the owner that waits', () => {
   const world = worldOf('hide pv/x [deleting orphan]', `hide ${WIDGET.slice('put '.length)}`)
   steps(world, 'relist pv', 'relist widget', 'beat 60')
-  match(why(world, 'widget/a'), /^= observed, drop O: /)
+  match(why(world, 'widget/a'), /^= observed, drop orphaning: /)
 })

@@ -10,7 +10,7 @@ import type { CommandId } from './id.ts'
 import type { Verdict } from './node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from './object.ts'
 import { objectKey } from './partition.ts'
-import type { EvidenceClass, Proof } from './proof.ts'
+import type { Evidence, Proof } from './proof.ts'
 import type { History, HistoryChange } from './record.ts'
 
 /** Where and when the record stands in the log. */
@@ -131,7 +131,7 @@ export function tell(
   change: HistoryChange,
   text: string,
   more: {
-    readonly evidence?: EvidenceClass | null
+    readonly evidence?: Evidence | null
     readonly command?: CommandId
     readonly basis?: readonly bigint[]
   } = {},

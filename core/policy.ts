@@ -9,7 +9,7 @@ import type { GroupKind } from './object.ts'
 /** `observe` records only; `dry-run` asks the server without doing; `enforce` acts. */
 export type Mode = 'observe' | 'dry-run' | 'enforce'
 
-/** `parity` acts on every class but E4 at once; `guarded` holds by class, within budgets, and spares what is protected. */
+/** `parity` acts on every evidence but `bulk` at once; `guarded` holds by class, within budgets, and spares what is protected. */
 export type Preset = 'parity' | 'guarded'
 
 export interface Policy {
@@ -29,25 +29,25 @@ export interface Policy {
 
 /** How long an object must have stood without an owner before it is deleted for it: log time in milliseconds, by the class of evidence. */
 export interface Holds {
-  readonly e1Ms: number
-  readonly e2Ms: number
-  readonly e3Ms: number
+  readonly deletedMs: number
+  readonly missingMs: number
+  readonly notFoundMs: number
 }
 
-export type BudgetClass = 'E1' | 'E2' | 'E3'
+export type BudgetClass = 'deleted' | 'missing' | 'not-found'
 
 /** What may begin to go within any ten minutes of log time, in each cluster. */
 export interface Budgets {
   /** Deletions by others whose dependents go: one, however many dependents it has. */
-  readonly e1: number
+  readonly deleted: number
   /** Objects. */
-  readonly e2: number
-  readonly e3: number
+  readonly missing: number
+  readonly notFound: number
 }
 
 /** What is never deleted, whoever owned it. */
 export interface Protection {
-  /** Spared by E2 to E4 only: a cascade that was seen to begin takes them along. */
+  /** Spared where the evidence is `missing`, `not-found` or `bulk` only: a cascade that was seen to begin takes them along. */
   readonly kinds: readonly GroupKind[]
   readonly namespaces: readonly string[]
   /** `key` or `key=value`. */
@@ -95,13 +95,13 @@ function of(group: string, ...kinds: readonly string[]): readonly GroupKind[] {
 
 const PRESETS: Readonly<Record<Preset, Pick<Policy, 'holds' | 'budgets' | 'protection'>>> = {
   parity: {
-    holds: { e1Ms: 0, e2Ms: 0, e3Ms: 0 },
+    holds: { deletedMs: 0, missingMs: 0, notFoundMs: 0 },
     budgets: null,
     protection: { kinds: [], namespaces: [], labels: [], annotations: [], othersMarks: false },
   },
   guarded: {
-    holds: { e1Ms: MINUTE_MS / 2, e2Ms: 10 * MINUTE_MS, e3Ms: 60 * MINUTE_MS },
-    budgets: { e1: 1_000, e2: 200, e3: 50 },
+    holds: { deletedMs: MINUTE_MS / 2, missingMs: 10 * MINUTE_MS, notFoundMs: 60 * MINUTE_MS },
+    budgets: { deleted: 1_000, missing: 200, notFound: 50 },
     protection: {
       kinds: PROTECTED_KINDS,
       namespaces: [],
@@ -118,5 +118,7 @@ export const DEFAULT_POLICY: Policy = policyFor('dry-run', 'guarded')
 /** Within any ten minutes. */
 export function limitOf(budgets: Budgets | null, budget: BudgetClass): number {
   if (budgets === null) return Number.MAX_SAFE_INTEGER
-  return { E1: budgets.e1, E2: budgets.e2, E3: budgets.e3 }[budget]
+  return { deleted: budgets.deleted, missing: budgets.missing, 'not-found': budgets.notFound }[
+    budget
+  ]
 }

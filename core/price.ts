@@ -12,7 +12,7 @@ import { isEnding } from './namespace.ts'
 import type { Node } from './node.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
 import type { BudgetClass } from './policy.ts'
-import type { EvidenceClass, Proof } from './proof.ts'
+import type { Evidence, Proof } from './proof.ts'
 import type { Stand } from './standing.ts'
 
 export interface Price {
@@ -28,18 +28,21 @@ export function priceOf(
   graph: StateReader,
   cluster: ClusterId,
   { object }: Node,
-  evidence: EvidenceClass,
+  evidence: Evidence,
   isDelete: boolean,
   stands: readonly Stand[],
 ): Price | null {
   const { budgets, mode } = policyOf(graph).policy
   if (budgets === null || mode !== 'enforce') return null
-  const isPriced = evidence === 'E2' || evidence === 'E3' || (evidence === 'E1' && isDelete)
+  const isPriced =
+    evidence === 'missing' || evidence === 'not-found' || (evidence === 'deleted' && isDelete)
   const dangling = isPriced ? stands.filter(isPaidFor) : []
   if (dangling.length === 0 || isEnding(graph, cluster, object.namespace)) return null
   const ofObject = { namespace: object.namespace, root: null }
-  if (dangling.some(({ proof }) => proof?.class === 'E3')) return { ...ofObject, class: 'E3' }
-  if (dangling.some(({ proof }) => proof?.class === 'E2')) return { ...ofObject, class: 'E2' }
+  if (dangling.some(({ proof }) => proof?.class === 'not-found'))
+    return { ...ofObject, class: 'not-found' }
+  if (dangling.some(({ proof }) => proof?.class === 'missing'))
+    return { ...ofObject, class: 'missing' }
   let last: { proof: Proof; root: NonNullable<Price['root']> } | null = null
   for (const { proof, place, reference } of dangling) {
     if (proof === null || place === null) continue
@@ -48,7 +51,7 @@ export function priceOf(
     last = { proof, root: { uid: reference.uid, place } }
   }
   if (last === null) return null
-  return { class: 'E1', namespace: last.root.place.namespace, root: last.root }
+  return { class: 'deleted', namespace: last.root.place.namespace, root: last.root }
 }
 
 function isPaidFor({ standing, proof }: Stand): boolean {

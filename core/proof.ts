@@ -9,24 +9,31 @@
 import type { CommandId } from './id.ts'
 
 /**
- * - `O`: the owner is orphaning or orphaned, or a finalizer is removed: nothing is deleted.
- * - `E1`: a live watch saw this uid deleted.
- * - `W`: the owner waits for its dependents.
- * - `E2`: missing after a complete relist.
- * - `E3`: never seen; a live GET answered absent.
- * - `E4`: a bulk deletion; a person approves.
+ * - `orphaning`: the owner is orphaning or orphaned, or a finalizer is removed: nothing is deleted.
+ * - `deleted`: a live watch saw this uid deleted.
+ * - `waiting`: the owner waits for its dependents.
+ * - `missing`: missing after a complete relist.
+ * - `not-found`: never seen; a live GET answered absent.
+ * - `bulk`: a bulk deletion; a person approves.
  */
-export type EvidenceClass = 'O' | 'E1' | 'W' | 'E2' | 'E3' | 'E4'
+export type Evidence = 'orphaning' | 'deleted' | 'waiting' | 'missing' | 'not-found' | 'bulk'
 
 /** A command has the class furthest down among its references. */
-export const EVIDENCE_ORDER: readonly EvidenceClass[] = ['O', 'E1', 'W', 'E2', 'E3', 'E4']
+export const EVIDENCE_ORDER: readonly Evidence[] = [
+  'orphaning',
+  'deleted',
+  'waiting',
+  'missing',
+  'not-found',
+  'bulk',
+]
 
 /** `live`: the watch that told what decided goes on, so the reaper verifies only what has become old. `recheck`: the reaper verifies each owner with a GET. */
 export type Freshness = 'live' | 'recheck'
 
 export interface Proof {
-  /** `W` and `O` are states of an owner and need no proof of absence. */
-  readonly class: 'E1' | 'E2' | 'E3' | 'E4'
+  /** `waiting` and `orphaning` are states of an owner and need no proof of absence. */
+  readonly class: 'deleted' | 'missing' | 'not-found' | 'bulk'
   /** Offset of the event, in the partition that folded it. */
   readonly position: bigint
   /** Append time of that event, in milliseconds. */
@@ -36,15 +43,15 @@ export interface Proof {
   readonly clusterEpoch: number
   /** Versions under which the owner's kind was served then. */
   readonly versions: readonly string[]
-  /** The `VerifyOwner` that learnt it, for E3. */
+  /** The `VerifyOwner` that learnt it, for not-found. */
   readonly command: CommandId | null
   /** It went because we had it deleted. */
   readonly isOurs: boolean
-  /** Of one that we had deleted since its own owner's deletion was seen (E1): log time since when it was held for that; null for any other. */
+  /** Of one that we had deleted since its own owner's deletion was seen (deleted): log time since when it was held for that; null for any other. */
   readonly heldSince: number | null
 }
 
 /** The later of two in the table. */
-export function weaker(a: EvidenceClass, b: EvidenceClass): EvidenceClass {
+export function weaker(a: Evidence, b: Evidence): Evidence {
   return EVIDENCE_ORDER.indexOf(a) >= EVIDENCE_ORDER.indexOf(b) ? a : b
 }

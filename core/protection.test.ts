@@ -9,7 +9,7 @@ import { EMPTY_SET } from './hash.ts'
 import { ALL_MARKS, MARKED, projectionDigest, projectionOf } from './mark.ts'
 import type { ObjectMeta } from './object.ts'
 import { type Policy, policyFor } from './policy.ts'
-import type { EvidenceClass } from './proof.ts'
+import type { Evidence } from './proof.ts'
 import { readSubject } from './subject.ts'
 
 const { protection } = policyFor('enforce', 'guarded')
@@ -31,35 +31,53 @@ const policy = (more: Partial<typeof protection>): Guarding => ({
 const ARGO = 'annotation:argocd.argoproj.io/sync-options'
 const HELM = 'annotation:helm.sh/resource-policy'
 
-const spared: readonly (readonly [string, string, EvidenceClass, Guarding, boolean])[] = [
-  ['nothing', 'pod/a', 'E3', GUARDING, false],
-  ['our annotation, empty', 'pod/a [annotation:kinfold.dev/protected=]', 'E1', PARITY, true],
-  ['our annotation, false', 'pod/a [annotation:kinfold.dev/protected=false]', 'E1', PARITY, false],
-  ['our label', 'pod/a [label:kinfold.dev/protected=yes]', 'W', PARITY, true],
-  ['Argo CD, Prune', `pod/a [${ARGO}=Prune=false]`, 'E1', GUARDING, true],
-  ['Argo CD, Delete', `pod/a [${ARGO}=A=b,Delete=confirm]`, 'E1', GUARDING, true],
-  ['Argo CD, something else', `pod/a [${ARGO}=Prune=true,XPrune=false]`, 'E1', GUARDING, false],
-  ['Argo CD where it does not count', `pod/a [${ARGO}=Prune=false]`, 'E1', PARITY, false],
-  ['Helm', `pod/a [${HELM}=keep]`, 'E1', GUARDING, true],
-  ['Helm, something else', `pod/a [${HELM}=drop]`, 'E1', GUARDING, false],
-  ['a built-in kind, seen to go', 'pv/a', 'E1', GUARDING, false],
-  ['a built-in kind, waited for', 'pv/a', 'W', GUARDING, false],
-  ['a built-in kind, missing', 'pv/a', 'E2', GUARDING, true],
-  ['a built-in kind, never seen', 'pv/a', 'E3', GUARDING, true],
-  ['a namespace of the system, seen to go', 'pod/a in system', 'E1', GUARDING, false],
-  ['a namespace of the system, missing', 'pod/a in system', 'E2', GUARDING, true],
-  ['a namespace of the policy', 'pod/a', 'E1', policy({ namespaces: ['ns'] }), true],
-  ['a label of the policy', 'pod/a [label:t=g]', 'E1', policy({ labels: ['t'] }), true],
-  ['its value', 'pod/a [label:t=g]', 'E1', policy({ labels: ['t=g'] }), true],
-  ['another value', 'pod/a [label:t=h]', 'E1', policy({ labels: ['t=g'] }), false],
-  ['an annotation', 'pod/a [annotation:t=g]', 'E1', policy({ annotations: ['t'] }), true],
-  ['a label for an annotation', 'pod/a [label:t=g]', 'E1', policy({ annotations: ['t'] }), false],
-  ['a namespace by name', 'pod/a', 'E1', by('namespace/ns'), true],
-  ['another namespace by name', 'pod/a', 'E1', by('namespace/n'), false],
-  ['a kind by name', 'rs/a', 'E1', by('kind/ReplicaSet.apps'), true],
-  ['a kind of another group', 'rs/a', 'E1', by('kind/ReplicaSet'), false],
-  ['a label by name', 'pod/a [label:t=g]', 'E1', by('label/t=g'), true],
-  ['an annotation by name', 'pod/a [annotation:x.y/t=g]', 'E1', by('annotation/x.y/t'), true],
+const spared: readonly (readonly [string, string, Evidence, Guarding, boolean])[] = [
+  ['nothing', 'pod/a', 'not-found', GUARDING, false],
+  ['our annotation, empty', 'pod/a [annotation:kinfold.dev/protected=]', 'deleted', PARITY, true],
+  [
+    'our annotation, false',
+    'pod/a [annotation:kinfold.dev/protected=false]',
+    'deleted',
+    PARITY,
+    false,
+  ],
+  ['our label', 'pod/a [label:kinfold.dev/protected=yes]', 'waiting', PARITY, true],
+  ['Argo CD, Prune', `pod/a [${ARGO}=Prune=false]`, 'deleted', GUARDING, true],
+  ['Argo CD, Delete', `pod/a [${ARGO}=A=b,Delete=confirm]`, 'deleted', GUARDING, true],
+  [
+    'Argo CD, something else',
+    `pod/a [${ARGO}=Prune=true,XPrune=false]`,
+    'deleted',
+    GUARDING,
+    false,
+  ],
+  ['Argo CD where it does not count', `pod/a [${ARGO}=Prune=false]`, 'deleted', PARITY, false],
+  ['Helm', `pod/a [${HELM}=keep]`, 'deleted', GUARDING, true],
+  ['Helm, something else', `pod/a [${HELM}=drop]`, 'deleted', GUARDING, false],
+  ['a built-in kind, seen to go', 'pv/a', 'deleted', GUARDING, false],
+  ['a built-in kind, waited for', 'pv/a', 'waiting', GUARDING, false],
+  ['a built-in kind, missing', 'pv/a', 'missing', GUARDING, true],
+  ['a built-in kind, never seen', 'pv/a', 'not-found', GUARDING, true],
+  ['a namespace of the system, seen to go', 'pod/a in system', 'deleted', GUARDING, false],
+  ['a namespace of the system, missing', 'pod/a in system', 'missing', GUARDING, true],
+  ['a namespace of the policy', 'pod/a', 'deleted', policy({ namespaces: ['ns'] }), true],
+  ['a label of the policy', 'pod/a [label:t=g]', 'deleted', policy({ labels: ['t'] }), true],
+  ['its value', 'pod/a [label:t=g]', 'deleted', policy({ labels: ['t=g'] }), true],
+  ['another value', 'pod/a [label:t=h]', 'deleted', policy({ labels: ['t=g'] }), false],
+  ['an annotation', 'pod/a [annotation:t=g]', 'deleted', policy({ annotations: ['t'] }), true],
+  [
+    'a label for an annotation',
+    'pod/a [label:t=g]',
+    'deleted',
+    policy({ annotations: ['t'] }),
+    false,
+  ],
+  ['a namespace by name', 'pod/a', 'deleted', by('namespace/ns'), true],
+  ['another namespace by name', 'pod/a', 'deleted', by('namespace/n'), false],
+  ['a kind by name', 'rs/a', 'deleted', by('kind/ReplicaSet.apps'), true],
+  ['a kind of another group', 'rs/a', 'deleted', by('kind/ReplicaSet'), false],
+  ['a label by name', 'pod/a [label:t=g]', 'deleted', by('label/t=g'), true],
+  ['an annotation by name', 'pod/a [annotation:x.y/t=g]', 'deleted', by('annotation/x.y/t'), true],
 ]
 
 for (const [what, text, evidence, guarding, isSpared] of spared) {
@@ -81,20 +99,20 @@ const DEFINITION: ObjectMeta = {
 }
 
 for (const [what, thing, evidence, guarding, isSpared] of [
-  ['a namespace of the policy', NAMESPACE, 'E1', policy({ namespaces: ['vault'] }), true],
-  ['another one', NAMESPACE, 'E1', policy({ namespaces: ['vaults'] }), false],
-  ['a namespace by name', NAMESPACE, 'E1', by('namespace/vault'), true],
+  ['a namespace of the policy', NAMESPACE, 'deleted', policy({ namespaces: ['vault'] }), true],
+  ['another one', NAMESPACE, 'deleted', policy({ namespaces: ['vaults'] }), false],
+  ['a namespace by name', NAMESPACE, 'deleted', by('namespace/vault'), true],
   [
     'a namespace of the system, missing',
     NAMESPACE,
-    'E3',
+    'not-found',
     { ...PARITY, namespacesWhereUnseen: ['vault'] },
     true,
   ],
-  ['a thing of that name', object('pv/vault', '1'), 'E1', by('namespace/vault'), false],
-  ['the definition of a kind', DEFINITION, 'E1', by('kind/Widget.example.com'), true],
-  ['one of another group', DEFINITION, 'E1', by('kind/Widget.ample.com'), false],
-  ['a kind of the core group', DEFINITION, 'E1', by('kind/Secret'), false],
+  ['a thing of that name', object('pv/vault', '1'), 'deleted', by('namespace/vault'), false],
+  ['the definition of a kind', DEFINITION, 'deleted', by('kind/Widget.example.com'), true],
+  ['one of another group', DEFINITION, 'deleted', by('kind/Widget.ample.com'), false],
+  ['a kind of the core group', DEFINITION, 'deleted', by('kind/Secret'), false],
 ] as const) {
   test(`${what} itself is ${isSpared ? '' : 'not '}spared from ${evidence} with what goes with it`, () => {
     equal(protectedNow(thing, evidence, guarding) !== '', isSpared)
@@ -131,7 +149,7 @@ for (const [what, ...policies] of [
   test(`I9: what a policy protected that ${what} is spared for ten minutes more`, () => {
     const [kept, ...later] = policies
     deepEqual(afterwards(kept, ...later), [
-      '> DeleteObject pod/a Background E1: ReplicaSet "web" is gone',
+      '> DeleteObject pod/a Background deleted: ReplicaSet "web" is gone',
     ])
   })
 }
@@ -157,7 +175,7 @@ for (const how of ['a policy', 'an order'] as const) {
     const retold = world.tell(world.put('pod/a <- rs/web'))
     deepEqual([...now, ...retold, ...world.tell(world.beat(580))], [], 'it is kept still')
     const later = [...world.tell(world.beat(30)), ...world.tell(world.beat(30))]
-    deepEqual(later, ['> DeleteObject pod/a Background E1: ReplicaSet "web" is gone'])
+    deepEqual(later, ['> DeleteObject pod/a Background deleted: ReplicaSet "web" is gone'])
   })
 }
 
@@ -169,9 +187,9 @@ test('what a controller copies to its ReplicaSet says nothing of that, but our o
       ownerReferences: ownerReferences.map((each) => ({ ...each, controller: true })),
     }
   }
-  equal(protectedNow(copied(`${HELM}=keep`), 'E1', GUARDING), '')
-  notEqual(protectedNow(object(`rs/a [${HELM}=keep]`, '1'), 'E1', GUARDING), '')
-  notEqual(protectedNow(copied('annotation:kinfold.dev/protected=1'), 'E1', GUARDING), '')
+  equal(protectedNow(copied(`${HELM}=keep`), 'deleted', GUARDING), '')
+  notEqual(protectedNow(object(`rs/a [${HELM}=keep]`, '1'), 'deleted', GUARDING), '')
+  notEqual(protectedNow(copied('annotation:kinfold.dev/protected=1'), 'deleted', GUARDING), '')
 })
 
 const subjects: readonly (readonly [string, unknown])[] = [

@@ -11,7 +11,7 @@ import type { StateReader } from './graph.ts'
 import { guardingOf, PREFIX, protectedNow } from './guarding.ts'
 import type { Node } from './node.ts'
 import type { ClusterId } from './object.ts'
-import type { EvidenceClass } from './proof.ts'
+import type { Evidence } from './proof.ts'
 
 /** Why an object is spared, and until when in log time if that ends by itself. */
 export interface Spared {
@@ -24,7 +24,7 @@ export function protectedBecause(
   graph: StateReader,
   cluster: ClusterId,
   node: Pick<Node, 'object' | 'protectedUntil'>,
-  evidence: EvidenceClass,
+  evidence: Evidence,
 ): Spared | null {
   const guarding = guardingOf(graph, cluster)
   const now = protectedNow(node.object, evidence, guarding)

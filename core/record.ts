@@ -15,7 +15,7 @@ import type {
   Uid,
 } from './object.ts'
 import type { Mode, Protection } from './policy.ts'
-import type { EvidenceClass } from './proof.ts'
+import type { Evidence } from './proof.ts'
 import type { Standing } from './reference.ts'
 
 /** Public, compacted: what stands now about one object. A tombstone follows after the retention. */
@@ -33,7 +33,7 @@ export interface Lineage extends Coordinates {
   readonly deletedAt: number | null
   /** The last verdict in one sentence, empty if there never was one. */
   readonly why: string
-  readonly evidence: EvidenceClass | null
+  readonly evidence: Evidence | null
   readonly position: bigint
   /** Append time of the event at `position`, in milliseconds. */
   readonly at: number
@@ -67,7 +67,7 @@ export interface History extends Coordinates {
   readonly change: HistoryChange
   /** One sentence. */
   readonly text: string
-  readonly evidence: EvidenceClass | null
+  readonly evidence: Evidence | null
   readonly command: CommandId | null
   readonly partition: number
   /** Of the event that brought it about. */

@@ -97,7 +97,7 @@ class Loop {
   #carryOut(isRefused: boolean): void {
     const [command, at] = this.#commands.shift() ?? []
     if (command === undefined || at === undefined || command.type === 'WarnObject') return
-    const isOld = command.clusterEpoch !== this.#clusterEpoch || command.evidence === 'E4'
+    const isOld = command.clusterEpoch !== this.#clusterEpoch || command.evidence === 'bulk'
     const result =
       isRefused || isOld
         ? settled(command, 'blocked', null)

@@ -62,8 +62,8 @@ test('leads an edge elsewhere at once when its kind has another scope', () => {
 })
 
 for (const [when, createdAt, evidence] of [
-  ['before', 0, 'E4'],
-  ['after', 60_000, 'E3'],
+  ['before', 0, 'bulk'],
+  ['after', 60_000, 'not-found'],
 ] as const) {
   test(`holds what a GET did not find for ${evidence} when a reference came ${when} another scope`, () => {
     const world = new World()
@@ -146,6 +146,6 @@ test('nobody is asked to look at an owner that was seen to go and whose kind wen
     if (last?.type !== 'DeleteObject') throw new Error('no DELETE')
     return [last.evidence, last.owners.length]
   }
-  deepEqual(claimed(), ['E1', 1])
-  deepEqual(claimed('unserve widget'), ['E1', 0])
+  deepEqual(claimed(), ['deleted', 1])
+  deepEqual(claimed('unserve widget'), ['deleted', 0])
 })

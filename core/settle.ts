@@ -222,7 +222,7 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   if (former?.state === 'absent') return
   // It was there before the cluster was restored, and did not come back: a mass cause.
   const isOfBefore = former !== undefined && wasHere(former) && former.position < state.epochAt
-  const evidence = isOfBefore ? 'E4' : 'E3'
+  const evidence = isOfBefore ? 'bulk' : 'not-found'
   const orphanedAt = former?.orphanedAt ?? null
   const how = event.how === 'NotFound' ? 'nothing is there' : `${event.otherUid} is there instead`
   step.graph.put(ownerKey(cluster, uid, place), {

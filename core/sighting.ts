@@ -59,8 +59,8 @@ export function sight(
   const isHere = node !== undefined && isSamePlace(node.object, object)
   // What is a node here is nothing else here.
   const owner = isHere ? undefined : ownerOf(step.graph, cluster, object.uid, object)
-  // What a GET could not find (E3) may have been created since; what a watch or a relist saw go never comes back under its uid.
-  const isFinal = owner?.proof != null && owner.proof.class !== 'E3'
+  // What a GET could not find (not-found) may have been created since; what a watch or a relist saw go never comes back under its uid.
+  const isFinal = owner?.proof != null && owner.proof.class !== 'not-found'
   const isGone = isFinal && owner.proof.clusterEpoch === state.clusterEpoch
   if (isGone && !isListedSince(step, cluster, object, sync, owner.proof.position)) {
     drop(step, 'it was seen deleted in this epoch of the cluster')

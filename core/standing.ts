@@ -79,7 +79,7 @@ export function standingOf(
     return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
   // What was seen to go is gone by whatever it was called then. Of what was never there only a look says so, by a version that can still be asked.
   const { proof } = owner
-  const versions = proof === null || proof.class === 'E3' ? kind.versions : proof.versions
+  const versions = proof === null || proof.class === 'not-found' ? kind.versions : proof.versions
   if (!versions.includes(versionOf(reference.apiVersion))) {
     return stand('unresolvable', `${reference.apiVersion} of ${name} is not served`)
   }

@@ -162,7 +162,7 @@ export interface PolicyState {
   readonly policy: Policy
   /** Offset of the event. */
   readonly position: bigint
-  /** Offset at which `enforce` was entered: deletions observed before it are held and protected as E2 is, and verified once more. */
+  /** Offset at which `enforce` was entered: deletions observed before it are held and protected as missing is, and verified once more. */
   readonly enforcedAt: bigint
   /** What it protected until just now and does not any more; null for nothing. */
   readonly former: FormerProtection | null
@@ -248,7 +248,7 @@ export interface Work {
   readonly ours: number
   readonly others: number
   /** Of `missed`: the class of what it proves of others. */
-  readonly evidence: 'E2' | 'E4'
+  readonly evidence: 'missing' | 'bulk'
   /** The last key dealt with; empty at the start. */
   readonly cursor: string
 }

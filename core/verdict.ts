@@ -15,7 +15,7 @@ import { mayHaveGone } from './kind-gone.ts'
 import type { Node, Verdict } from './node.ts'
 import type { ClusterId, Coordinates, PropagationPolicy } from './object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
-import type { EvidenceClass, Proof } from './proof.ts'
+import type { Evidence, Proof } from './proof.ts'
 import { weaker } from './proof.ts'
 import { kindOfReference } from './reference.ts'
 import type { Stand } from './standing.ts'
@@ -56,9 +56,9 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judg
     const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, letGoAt))
     const dropped = [...of('orphaned'), ...before]
     const evidence = evidenceOf(graph, cluster, node, dropped)
-    const orphaned = conclude('drop', of('orphaned'), 'O', dropping(stands, of('orphaned')))
+    const orphaned = conclude('drop', of('orphaned'), 'orphaning', dropping(stands, of('orphaned')))
     // What has to be looked at holds up no orphan: an owner that nobody can look at would keep the one that orphans.
-    if (weaker(evidence, 'W') === evidence) return orphaned
+    if (weaker(evidence, 'waiting') === evidence) return orphaned
     // Nor does what would be held beside it: it is dropped later, and may not take the object.
     const all = conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
     return { ...all, part: orphaned }
@@ -103,14 +103,17 @@ function asOwner(
   }
   const { because } = completion
   if (completion.type === 'wait') return conclude('wait', because, null, { type: 'none' })
-  return conclude('finish', because, 'O', { type: 'finish', finalizer: completion.finalizer })
+  return conclude('finish', because, 'orphaning', {
+    type: 'finish',
+    finalizer: completion.finalizer,
+  })
 }
 
 function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) {
   return (
     type: Verdict['type'],
     grounds: readonly Stand[] | string,
-    evidence: EvidenceClass | null,
+    evidence: Evidence | null,
     action: Action,
   ): Judgement => {
     const because = typeof grounds === 'string' ? grounds : reasonsOf(grounds)
@@ -134,10 +137,10 @@ export function evidenceOf(
   cluster: ClusterId,
   node: Node,
   stands: readonly Stand[],
-): EvidenceClass {
-  let evidence: EvidenceClass = 'O'
+): Evidence {
+  let evidence: Evidence = 'orphaning'
   for (const stand of stands) {
-    if (stand.standing === 'waiting') evidence = weaker(evidence, 'W')
+    if (stand.standing === 'waiting') evidence = weaker(evidence, 'waiting')
     if (stand.proof !== null)
       evidence = weaker(evidence, classOf(graph, cluster, node, stand.proof, stand.place))
   }
@@ -151,11 +154,12 @@ function classOf(
   node: Node,
   proof: Proof,
   place: Coordinates | null,
-): EvidenceClass {
-  if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'
+): Evidence {
+  if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'bulk'
   const { preset } = policyOf(graph).policy
-  if (preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'E4'
-  if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, proof, place)) return 'E4'
+  if (preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'bulk'
+  if (proof.class === 'not-found' && isOlderThanKind(graph, cluster, node, proof, place))
+    return 'bulk'
   return proof.class
 }
 
@@ -220,7 +224,7 @@ export function lastRequest(stands: readonly Stand[]): number | null {
  */
 function mayHaveGoneBefore({ proof }: Stand, letGoAt: number | null): boolean {
   if (letGoAt === null || proof === null) return false
-  return proof.class !== 'E1' || proof.at - proof.ageMs <= letGoAt
+  return proof.class !== 'deleted' || proof.at - proof.ageMs <= letGoAt
 }
 
 function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {

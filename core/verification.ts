@@ -80,7 +80,13 @@ export function verifyOwner(
   const base = baseOf(step, state, cluster, target)
   const because = `is ${place.kind} "${place.name}" there?`
   const basis = [step.at.position, policyOf(step.graph).position]
-  step.outcome.commands.push({ ...base, type: 'VerifyOwner', evidence: 'E3', because, basis })
+  step.outcome.commands.push({
+    ...base,
+    type: 'VerifyOwner',
+    evidence: 'not-found',
+    because,
+    basis,
+  })
   const until = state.now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS
   const attempt: Attempt = {
     command: base.id,

@@ -33,5 +33,5 @@ export function* warningsOf(
 /** Nothing can ever come of it. */
 export function isMisplaced({ standing, place, proof, isOutOfScope }: Stand): boolean {
   if (isOutOfScope) return true
-  return standing === 'dangling' && proof?.class === 'E3' && place?.namespace !== ''
+  return standing === 'dangling' && proof?.class === 'not-found' && place?.namespace !== ''
 }

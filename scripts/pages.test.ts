@@ -50,7 +50,7 @@ const texts = [
   [`rows of upstream (B30, U12.17), and none (${'U'}12.18)`, [`${'U'}12.18`]],
   [`a caution (C5) that is none (${'C'}1); ${S}13`, [`${'C'}1`, `${S}13`]],
   [`${'DE'}SIGN section 5`, [`${'DE'}SIGN`]],
-  ['evidence E3, the bytes C3 01, a P99, V8, 0xF11, D3js, u12', []],
+  ['evidence not-found, the bytes C3 01, a P99, V8, 0xF11, D3js, u12', []],
 ] as const
 
 for (const [text, unknown] of texts) {

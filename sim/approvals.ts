@@ -77,7 +77,7 @@ export const approvalCheckers: readonly Checker[] = [
         const command = approvedIn(world.codec, value)
         if (command === undefined) continue
         const { name } = command.target
-        if (command.approvedBy !== WHO) return `${name}: nobody approved a mass cause (E4)`
+        if (command.approvedBy !== WHO) return `${name}: nobody approved a bulk deletion`
         if (!world.approvals.some((each) => isOf(each, command)))
           return `${name} is approved, and was not shown like that (F93)`
       }
@@ -174,7 +174,7 @@ async function allOf(log: Log, topic: Topic, partition: number): Promise<readonl
 function approvedIn(codec: Codec, value: Uint8Array | null): Approved | undefined {
   const record = value === null ? undefined : codec.decode(value)
   if (record?.type !== 'DeleteObject' && record?.type !== 'OrphanDependent') return undefined
-  return record.mode === 'enforce' && record.evidence === 'E4' ? record : undefined
+  return record.mode === 'enforce' && record.evidence === 'bulk' ? record : undefined
 }
 
 type Approved = DeleteObject | OrphanDependent

@@ -82,7 +82,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       {
         file: 'core/verdict.ts',
         from: "if (useless.length === 0) return conclude('keep', of('solid'), null, { type: 'none' })",
-        to: "if (of('dangling').length === 0) return conclude('keep', of('solid'), null, { type: 'none' })\n    if (of('dangling').length > 0) return conclude('reap', useless, 'E1', { type: 'delete', policy: 'Background' })",
+        to: "if (of('dangling').length === 0) return conclude('keep', of('solid'), null, { type: 'none' })\n    if (of('dangling').length > 0) return conclude('reap', useless, 'deleted', { type: 'delete', policy: 'Background' })",
       },
     ],
     by: 'small',
@@ -381,13 +381,13 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/verdict.ts',
-        from: "if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'",
+        from: "if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'bulk'",
         to: '',
       },
     ],
     by: {
       file: 'core/verdict.test.ts',
-      test: 'is held E4 when the cluster went back in time since',
+      test: 'is held bulk when the cluster went back in time since',
     },
   },
   {

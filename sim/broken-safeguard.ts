@@ -27,7 +27,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [{ file: 'core/subject.ts', function: 'namespacesOf', body: '  return [namespace]' }],
     by: {
       file: 'core/protection.test.ts',
-      test: 'a namespace of the policy itself is spared from E1 with what goes with it',
+      test: 'a namespace of the policy itself is spared from deleted with what goes with it',
     },
   },
   {
@@ -75,7 +75,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/hold.ts',
-        from: "if (isRejected || (evidence === 'E4' && ruling === null)) {",
+        from: "if (isRejected || (evidence === 'bulk' && ruling === null)) {",
         to: 'if (isRejected) {',
       },
     ],
@@ -158,12 +158,12 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
         to: 'return !mayBe',
       },
     ],
-    by: { file: 'services/reaper/gate.test.ts', test: 'blocks a command with E4' },
+    by: { file: 'services/reaper/gate.test.ts', test: 'blocks a command with bulk' },
   },
   {
     name: 'nothing is held',
     mistake: 'an owner that a list missed takes its dependents along at once',
-    changes: [{ file: 'core/hold.ts', from: 'return e2Ms', to: 'return 0' }],
+    changes: [{ file: 'core/hold.ts', from: 'return missingMs', to: 'return 0' }],
     by: { file: 'core/scenario.test.ts', test: 'story guarded holds' },
   },
   {
@@ -292,7 +292,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'what was never seen is not held',
     mistake: 'a dependent that a restore brought back before its owner goes at once',
-    changes: [{ file: 'core/hold.ts', from: 'return e3Ms', to: 'return 0' }],
+    changes: [{ file: 'core/hold.ts', from: 'return notFoundMs', to: 'return 0' }],
     by: 'sim',
   },
   {

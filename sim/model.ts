@@ -72,7 +72,7 @@ export interface World extends Host, UserWorld {
   /** The store of the process that folds it; while none does, of any that has it. */
   contentOf(partition: number): Content
   truthOf(site: Site): Truth
-  /** What is left to do, but for what waits for a person's approval (E4). */
+  /** What is left to do, but for what waits for a person's approval (bulk). */
   unexplained(): Promise<readonly string[]>
   /** Something was seen that must never be. */
   wrong(text: string): void

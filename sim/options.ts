@@ -128,7 +128,11 @@ function policy(chance: Chance): Policy {
 /** Half of those that have budgets have such as a world of this size comes up to. */
 function budgeted(seed: number, drawn: Policy): Policy {
   const chance = ofOwn(seed, 'budgets')
-  const few = { e1: 1 + chance.below(3), e2: 1 + chance.below(2), e3: 1 + chance.below(2) }
+  const few = {
+    deleted: 1 + chance.below(3),
+    missing: 1 + chance.below(2),
+    notFound: 1 + chance.below(2),
+  }
   return drawn.budgets === null || chance.next() < 0.5 ? drawn : { ...drawn, budgets: few }
 }
 

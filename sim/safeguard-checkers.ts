@@ -102,9 +102,11 @@ function begunBy(world: World, command: DeleteObject): Begun | undefined {
   if (budgets === null || site === undefined) return undefined
   const truth = world.truthOf(site)
   if (truth.hasEnded(target.namespace)) return undefined
-  if (evidence === 'E3') return { budget: 'E3', limit: budgets.e3, what: target.uid }
+  if (evidence === 'not-found')
+    return { budget: 'not-found', limit: budgets.notFound, what: target.uid }
   const [reference, ...others] = references
-  if ((evidence !== 'E1' && evidence !== 'E2') || reference === undefined) return undefined
+  if ((evidence !== 'deleted' && evidence !== 'missing') || reference === undefined)
+    return undefined
   // Its owner waits for it: somebody asked for that, whatever the command rests on once it is given again.
   if (truth.waited.has(reference.uid)) return undefined
   // Of several owners the last one that went is paid for; what went by ourselves was.
@@ -113,9 +115,9 @@ function begunBy(world: World, command: DeleteObject): Begun | undefined {
   const before = site.all().find(({ metadata }) => metadata.uid === target.uid)
   const goneMs = before && truth.goneSinceMs(before, reference)
   if (before && goneMs && truth.namesSinceMs(before) - goneMs > WINDOW_MS) return undefined
-  const { e1, e2 } = budgets
+  const { deleted, missing } = budgets
   // Of an owner that a relist missed each dependent is paid for, of one that was seen to go the owner.
-  return { budget: 'E1 or E2', limit: e1 + e2, what: reference.uid }
+  return { budget: 'deleted or missing', limit: deleted + missing, what: reference.uid }
 }
 
 /** By a process that is not the first of its place. */
@@ -148,7 +150,7 @@ interface Hold {
 
 /** The least that the policy has for it, and the earliest since when. What named an owner that we deleted has waited with it. */
 function holdOf({ world, truth, before }: Pick<EffectSeen, 'world' | 'truth' | 'before'>): Hold {
-  const { e1Ms, e3Ms } = world.policy.holds
+  const { deletedMs, notFoundMs } = world.policy.holds
   const { ownerReferences = [] } = before.metadata
   const namedMs = truth.namesSinceMs(before)
   let [sinceMs, holdMs] = [0, 0]
@@ -160,11 +162,11 @@ function holdOf({ world, truth, before }: Pick<EffectSeen, 'world' | 'truth' | '
     sinceMs = Math.max(sinceMs, waitedMs ?? goneMs)
     // Somebody asked for its dependents to go before it.
     if (truth.waited.has(owner.uid)) isAskedFor = true
-    if (!world.homes.has(owner.uid)) holdMs = e3Ms
+    if (!world.homes.has(owner.uid)) holdMs = notFoundMs
   }
   return {
     sinceMs: hasWaited ? sinceMs : Math.max(sinceMs, namedMs),
-    holdMs: isAskedFor ? holdMs : Math.max(holdMs, e1Ms),
+    holdMs: isAskedFor ? holdMs : Math.max(holdMs, deletedMs),
   }
 }
 

@@ -174,7 +174,7 @@ export class ModelCluster {
     if (object.deletedAt !== null) return settled(command, 'absent', object)
     const isSame = sameReferences(object.ownerReferences, command.references)
     if (!isSame) return settled(command, 'stale', object)
-    const isLive = command.evidence === 'E1' && command.freshness === 'live'
+    const isLive = command.evidence === 'deleted' && command.freshness === 'live'
     const isProven = isLive || command.owners.every((o) => this.#holds(o))
     if (!isProven) return settled(command, 'stale', object)
     return settled(command, 'done', this.delete(target.uid, command.propagationPolicy, command))

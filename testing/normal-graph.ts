@@ -43,7 +43,7 @@ function verdictOf(verdict: Verdict | null): unknown {
 }
 
 function isToldGone({ proof }: Owner): boolean {
-  return proof !== null && proof.class !== 'E3'
+  return proof !== null && proof.class !== 'not-found'
 }
 
 function ownerState({ state, proof, orphanedAt, phase }: Owner): unknown {

@@ -65,7 +65,7 @@ const BASE: CommandBase = {
   partition: 0,
   mode: 'enforce',
   target: POD,
-  evidence: 'E1',
+  evidence: 'deleted',
   because: 'its owner rs is gone',
   basis: [1n],
 }
@@ -106,7 +106,7 @@ export function removeFinalizer(more: Partial<RemoveFinalizer> = {}): RemoveFina
   return {
     ...BASE,
     type: 'RemoveFinalizer',
-    evidence: 'O',
+    evidence: 'orphaning',
     finalizer: 'orphan',
     finalizers: ['keep', 'orphan'],
     deletedAt: 0,
@@ -118,7 +118,7 @@ export function verifyOwner(more: Partial<VerifyOwner> = {}): VerifyOwner {
   return {
     ...BASE,
     type: 'VerifyOwner',
-    evidence: 'E3',
+    evidence: 'not-found',
     target: { ...POD, resourceVersion: '' },
     ...more,
   }
@@ -128,7 +128,7 @@ export function warnObject(more: Partial<WarnObject> = {}): WarnObject {
   return {
     ...BASE,
     type: 'WarnObject',
-    evidence: 'E3',
+    evidence: 'not-found',
     reason: 'OwnerRefInvalidNamespace',
     message: 'ownerRef is not in this namespace',
     ...more,

@@ -16,7 +16,7 @@ import type { ObjectMeta, Scope } from '../core/object.ts'
 import { projectionHash } from '../core/object.ts'
 import type { Mode, Preset } from '../core/policy.ts'
 import { policyFor } from '../core/policy.ts'
-import type { EvidenceClass } from '../core/proof.ts'
+import type { Evidence } from '../core/proof.ts'
 import type { StateValue } from '../core/state.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
@@ -339,9 +339,9 @@ export class World {
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
   }
 
-  /** Guarded, with these budgets of E1, E2 and E3. */
-  #budgets([e1 = 0, e2 = 0, e3 = 0]: readonly number[]): Event {
-    const policy = { ...policyFor('enforce', 'guarded'), budgets: { e1, e2, e3 } }
+  /** Guarded, with these budgets for `deleted`, `missing` and `not-found`. */
+  #budgets([deleted = 0, missing = 0, notFound = 0]: readonly number[]): Event {
+    const policy = { ...policyFor('enforce', 'guarded'), budgets: { deleted, missing, notFound } }
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
   }
 
@@ -447,7 +447,7 @@ export class World {
   }
 }
 
-function evidenceText(evidence: EvidenceClass | null): string {
+function evidenceText(evidence: Evidence | null): string {
   return evidence === null ? '' : ` ${evidence}`
 }
 
@@ -476,7 +476,7 @@ export function show(command: Command): string {
 
 /** `recheck` only where the cause does not ask for it anyway. */
 function basisText({ evidence, freshness }: DeleteObject | OrphanDependent): string {
-  const isSeen = evidence === 'O' || evidence === 'E1' || evidence === 'W'
+  const isSeen = evidence === 'orphaning' || evidence === 'deleted' || evidence === 'waiting'
   return isSeen && freshness === 'recheck' ? `${evidence} recheck` : evidence
 }
 

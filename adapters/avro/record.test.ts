@@ -32,7 +32,8 @@ import type {
   Scope,
 } from '../../core/object.ts'
 import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
-import type { EvidenceClass, Freshness, Proof } from '../../core/proof.ts'
+import { policyFor } from '../../core/policy.ts'
+import type { Evidence, Freshness, Proof } from '../../core/proof.ts'
 import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
 import type { Standing } from '../../core/reference.ts'
 import type {
@@ -47,6 +48,7 @@ import type {
   Work,
 } from '../../core/state.ts'
 import type { Writable } from '../../ports/codec.ts'
+import { deleteObject } from '../../testing/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { avroCodec, codecOf } from './codec.ts'
 import { RECORD_TYPE_NAMES } from './record-type.ts'
@@ -98,7 +100,14 @@ const groupKind = { group: text, kind: text }
 const place = { ...groupKind, namespace: text, name: text }
 const coordinates = record<Coordinates>(place)
 const scope = word<Scope>({ Namespaced: 1, Cluster: 1 })
-const evidence = word<EvidenceClass>({ O: 1, E1: 1, W: 1, E2: 1, E3: 1, E4: 1 })
+const evidence = word<Evidence>({
+  orphaning: 1,
+  deleted: 1,
+  waiting: 1,
+  missing: 1,
+  'not-found': 1,
+  bulk: 1,
+})
 const freshness = word<Freshness>({ live: 1, recheck: 1 })
 const phase = word<Phase>({
   observed: 1,
@@ -143,7 +152,7 @@ const object = record<ObjectMeta>({
   annotations: pairs,
 })
 const proof = record<Proof>({
-  class: word<Proof['class']>({ E1: 1, E2: 1, E3: 1, E4: 1 }),
+  class: word<Proof['class']>({ deleted: 1, missing: 1, 'not-found': 1, bulk: 1 }),
   position: offset,
   at: number,
   ageMs: number,
@@ -165,8 +174,8 @@ const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
   foldVersion: number,
-  holds: record<Policy['holds']>({ e1Ms: number, e2Ms: number, e3Ms: number }),
-  budgets: maybe(record<Budgets>({ e1: number, e2: number, e3: number })),
+  holds: record<Policy['holds']>({ deletedMs: number, missingMs: number, notFoundMs: number }),
+  budgets: maybe(record<Budgets>({ deleted: number, missing: number, notFound: number })),
   protection,
   approvals: number,
   rememberMs: number,
@@ -608,7 +617,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     listed: number,
     ours: number,
     others: number,
-    evidence: word<Work['evidence']>({ E2: 1, E4: 1 }),
+    evidence: word<Work['evidence']>({ missing: 1, bulk: 1 }),
     cursor: text,
   },
   Ring: { current: text, visited: number, again: truth },
@@ -693,6 +702,41 @@ test('every version in history lies under its fingerprint, and is read as today'
       ok(existsSync(directory + path), `${path} is missing`)
     }
   }
+})
+
+test('records from when evidence was a letter and a number are read by its name', () => {
+  /** As the version that was kept last writes it. */
+  const asBefore = (record: { readonly type: string }): Uint8Array => {
+    const former = loadRecordSchema(directory, record.type).former.at(-1)
+    ok(former !== undefined, `no former version of ${record.type}`)
+    const writer = codecOf([{ name: record.type, current: former, former: [] }])
+    return writer.encode(record as unknown as Writable)
+  }
+  const names = {
+    O: 'orphaning',
+    E1: 'deleted',
+    W: 'waiting',
+    E2: 'missing',
+    E3: 'not-found',
+    E4: 'bulk',
+  }
+  for (const [evidence, name] of Object.entries(names)) {
+    const { freshness: _, ...command } = deleteObject()
+    const expected = { ...command, evidence: name, freshness: 'recheck' }
+    deepEqual(codec.decode(asBefore({ ...command, evidence } as never)), expected)
+  }
+  const policy = policyFor('enforce', 'guarded')
+  const event = { type: 'PolicyChanged', policy, who: 'a', why: 'b' } as const
+  const holds = { e1Ms: 1, e2Ms: 2, e3Ms: 3 }
+  const budgets = { e1: 4, e2: 5, e3: 6 }
+  deepEqual(codec.decode(asBefore({ ...event, policy: { ...policy, holds, budgets } } as never)), {
+    ...event,
+    policy: {
+      ...policy,
+      holds: { deletedMs: 1, missingMs: 2, notFoundMs: 3 },
+      budgets: { deleted: 4, missing: 5, notFound: 6 },
+    },
+  })
 })
 
 test('a record written before its schema was edited is read after it, once the version was kept', (t) => {

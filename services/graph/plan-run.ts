@@ -10,7 +10,7 @@ import type { DeleteObject, OrphanDependent, RemoveFinalizer } from '../../core/
 import type { Node } from '../../core/node.ts'
 import type { ObjectMeta, PropagationPolicy, Uid } from '../../core/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/object.ts'
-import type { EvidenceClass } from '../../core/proof.ts'
+import type { Evidence } from '../../core/proof.ts'
 import { foreignFinalizers } from './obstacle.ts'
 import type { Fate, PlannedObject } from './planned-object.ts'
 import { becauseOf, effectOf } from './planned-object.ts'
@@ -157,8 +157,8 @@ export class PlanRun {
     if (fate !== undefined) fate.blockedBecause = because
   }
 
-  evidence(): Map<EvidenceClass, number> {
-    const counts = new Map<EvidenceClass, number>()
+  evidence(): Map<Evidence, number> {
+    const counts = new Map<Evidence, number>()
     for (const { evidence } of this.#fates.values()) {
       for (const each of evidence) counts.set(each, (counts.get(each) ?? 0) + 1)
     }

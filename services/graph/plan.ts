@@ -12,7 +12,7 @@ import { pausedBecause } from '../../core/directive.ts'
 import { clusterOf, policyOf } from '../../core/graph.ts'
 import { InvariantError, invariant } from '../../core/invariant.ts'
 import type { GroupKind, PropagationPolicy, Uid } from '../../core/object.ts'
-import type { EvidenceClass } from '../../core/proof.ts'
+import type { Evidence } from '../../core/proof.ts'
 import { spanText } from '../../core/time-text.ts'
 import { Problem } from '../../runtime/problem.ts'
 import { PlanRun } from './plan-run.ts'
@@ -147,7 +147,7 @@ function unsynced({ reader, cluster }: View): string {
 function holdsOf(
   { reader, cluster }: View,
   namespaces: ReadonlySet<string>,
-  evidence: ReadonlyMap<EvidenceClass, number>,
+  evidence: ReadonlyMap<Evidence, number>,
 ): readonly string[] {
   const { mode, holds: waits } = policyOf(reader).policy
   const holds: string[] = []
@@ -163,8 +163,12 @@ function holdsOf(
     if (broken.size > MOST_NAMED) break
   }
   holds.push(...[paused, ...broken].filter((text) => text !== ''))
-  const times = { E1: waits.e1Ms, E2: waits.e2Ms, E3: waits.e3Ms } as const
-  for (const each of ['E1', 'E2', 'E3'] as const) {
+  const times = {
+    deleted: waits.deletedMs,
+    missing: waits.missingMs,
+    'not-found': waits.notFoundMs,
+  } as const
+  for (const each of ['deleted', 'missing', 'not-found'] as const) {
     const count = evidence.get(each) ?? 0
     if (times[each] > 0 && count > 0) {
       holds.push(`${count} that rest on evidence ${each} would wait for ${spanText(times[each])}`)

@@ -1,7 +1,7 @@
 /** What a plan says of one object: its effect, why, in which order it is told, and what the digest is made of. */
 import { createHash } from 'node:crypto'
 import type { ObjectMeta, Uid } from '../../core/object.ts'
-import type { EvidenceClass } from '../../core/proof.ts'
+import type { Evidence } from '../../core/proof.ts'
 import { foreignFinalizers } from './obstacle.ts'
 import type { Turns } from './turns.ts'
 
@@ -37,7 +37,7 @@ export interface Fate {
   isOrphaned: boolean
   isDeleted: boolean
   /** Of the verdicts that decided so. */
-  readonly evidence: Set<EvidenceClass>
+  readonly evidence: Set<Evidence>
   blockedBecause: string
 }
 

@@ -212,7 +212,7 @@ test('a plan counts what would have to wait', async (t) => {
   const asked = await ask(t, story)
   const plan = await asked.plan('rs-a', 'Background')
   deepEqual(effects(plan), ['pod-p goes', 'rs-a goes'])
-  deepEqual(plan.holds, ['1 that rest on evidence E3 would wait for 1h'])
+  deepEqual(plan.holds, ['1 that rest on evidence not-found would wait for 1h'])
 })
 
 function standing({ done, remaining, progress, isOver }: Cascade): unknown {
@@ -382,8 +382,8 @@ test('what is held is told by what holds it, and has a digest where it waits for
       return [by, evidence, kind, namespace, count]
     }),
     [
-      ['approval', 'E4', 'Pod', 'a', 3],
-      ['approval', 'E4', 'Pod', 'b', 2],
+      ['approval', 'bulk', 'Pod', 'a', 3],
+      ['approval', 'bulk', 'Pod', 'b', 2],
     ],
   )
   const plan = await asked.heldPlan(2)
@@ -434,7 +434,7 @@ test('what a dry run was accepted of is held by the mode, until that is another'
   const { answer } = await asked.held()
   deepEqual(
     answer.counts.map(({ by, evidence, count, because }) => [by, evidence, count, because]),
-    [['mode', 'E1', 1, 'ReplicaSet "web" is gone']],
+    [['mode', 'deleted', 1, 'ReplicaSet "web" is gone']],
   )
   await asked.tell(['policy enforce parity'])
   equal((await asked.held()).answer.total, 0)

@@ -7,7 +7,7 @@
  *
  * Not here: counting, and waiting for what may still come (shadow.ts).
  */
-import type { EvidenceClass } from '../../core/proof.ts'
+import type { Evidence } from '../../core/proof.ts'
 import type { Lineage } from '../../core/record.ts'
 import type { Standing } from '../../core/reference.ts'
 
@@ -23,7 +23,7 @@ const ONLY_RECORDS = 'mode observe only records'
 
 export interface Would {
   readonly because: string
-  readonly evidence: EvidenceClass | null
+  readonly evidence: Evidence | null
   /** Not without approval or whatever else would hold it. */
   readonly isHeld: boolean
 }
@@ -33,7 +33,7 @@ export function wouldTake({ owners, phase, deletedAt, why, evidence }: Lineage):
   if (phase !== 'observed' || deletedAt !== null || !why.startsWith('held: ')) return undefined
   if (owners.length === 0 || !owners.every(({ standing }) => isOver(standing))) return undefined
   const because = why.slice('held: '.length).replace(`; ${ONLY_RECORDS}`, '')
-  return { because, evidence, isHeld: evidence === 'E4' || !why.endsWith(ONLY_RECORDS) }
+  return { because, evidence, isHeld: evidence === 'bulk' || !why.endsWith(ONLY_RECORDS) }
 }
 
 /** It is gone, or was asked to go. */

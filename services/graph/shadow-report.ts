@@ -6,7 +6,7 @@
  */
 import type { ClusterId, Uid } from '../../core/object.ts'
 import type { Mode } from '../../core/policy.ts'
-import type { EvidenceClass } from '../../core/proof.ts'
+import type { Evidence } from '../../core/proof.ts'
 import type { Store, StoreView } from '../../ports/store.ts'
 import { prefixRange } from '../../ports/store.ts'
 import type { Agreement, Would } from './shadow-case.ts'
@@ -29,7 +29,7 @@ export interface ShadowCase {
   readonly name: string
   readonly uid: Uid
   readonly because: string
-  readonly evidence: EvidenceClass | null
+  readonly evidence: Evidence | null
   /** When it left; of `ours` since when it would have gone. */
   readonly at: number
 }

@@ -230,7 +230,7 @@ test('proves absent owners once before and not again behind it', async () => {
   const world = await World.open()
   const pod = await world.dependent('pod')
   const command = world.deleteOf(pod, {
-    evidence: 'E2',
+    evidence: 'missing',
     freshness: 'recheck',
     owners: [GONE_CLAIM],
   })

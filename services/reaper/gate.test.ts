@@ -71,8 +71,8 @@ for (const [what, more, reason] of facts) {
 }
 
 const faulty: readonly (readonly [string, Command, string])[] = [
-  ['E4', deleteObject({ evidence: 'E4' }), 'needs approval'],
-  ['E4, orphaning', orphanDependent({ evidence: 'E4' }), 'needs approval'],
+  ['bulk', deleteObject({ evidence: 'bulk' }), 'needs approval'],
+  ['bulk, orphaning', orphanDependent({ evidence: 'bulk' }), 'needs approval'],
   ['no uid', deleteObject({ target: { ...POD, uid: '' } }), 'the command names no uid'],
   [
     'no version',
@@ -91,8 +91,8 @@ const faulty: readonly (readonly [string, Command, string])[] = [
     'the command names no owner to prove',
   ],
   [
-    'E4, approved, without an owner',
-    deleteObject({ evidence: 'E4', freshness: 'recheck', approvedBy: 'anna', owners: [] }),
+    'bulk, approved, without an owner',
+    deleteObject({ evidence: 'bulk', freshness: 'recheck', approvedBy: 'anna', owners: [] }),
     'the command names no owner to prove',
   ],
   [
@@ -125,7 +125,7 @@ test('says of an object that it stays for what protects it', () => {
 
 test('lets a mass cause go that a person approved, once its owners are looked at again', () => {
   for (const command of [deleteObject, orphanDependent]) {
-    const approved = command({ evidence: 'E4', freshness: 'recheck', approvedBy: 'anna' })
+    const approved = command({ evidence: 'bulk', freshness: 'recheck', approvedBy: 'anna' })
     deepEqual(judge(approved, FINE, BOUNDS), { type: 'Go', dryRun: false })
     deepEqual(claimsToProve(approved, FINE, BOUNDS), approved.owners)
   }

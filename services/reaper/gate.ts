@@ -125,7 +125,7 @@ export function isReadFirst({ target }: DeleteObject, { guarding }: Facts): bool
 
 /** A mass cause goes for nobody but a person; and then its owners are looked at once more, too. */
 function needsApproval(command: Command): boolean {
-  if (command.evidence !== 'E4' || command.type === 'VerifyOwner') return false
+  if (command.evidence !== 'bulk' || command.type === 'VerifyOwner') return false
   const mayBe = command.type === 'DeleteObject' || command.type === 'OrphanDependent'
   return !mayBe || command.approvedBy === ''
 }

@@ -287,7 +287,7 @@ test('proves an absent owner once for all that name it', async () => {
   for (let i = 0; i < 100; i++) {
     const pod = await world.dependent(`pod-${i}`)
     commands.push(
-      world.deleteOf(pod, { evidence: 'E2', freshness: 'recheck', owners: [GONE_CLAIM] }),
+      world.deleteOf(pod, { evidence: 'missing', freshness: 'recheck', owners: [GONE_CLAIM] }),
     )
   }
   const { results, calls } = await reapAll(world, commands)
@@ -302,7 +302,7 @@ test('blocks when an owner that was never seen turns out to be there', async () 
   const claim: OwnerClaim = { ...GONE_CLAIM, uid: owner.uid }
   const running = await begun(world)
   await world.command(
-    world.deleteOf(pod, { evidence: 'E3', freshness: 'recheck', owners: [claim] }),
+    world.deleteOf(pod, { evidence: 'not-found', freshness: 'recheck', owners: [claim] }),
   )
   const results = await world.settled(2)
   await running.stop()
@@ -324,7 +324,12 @@ test('tells the partition that asked of an owner that is there, once in five min
   let pods = 0
   const toldAfter = async (told: number): Promise<readonly string[]> => {
     const made = await Promise.all([1, 2].map((each) => world.dependent(`pod-${pods + each}`)))
-    const more = { evidence: 'E3', freshness: 'recheck', owners: [claim], partition } as const
+    const more = {
+      evidence: 'not-found',
+      freshness: 'recheck',
+      owners: [claim],
+      partition,
+    } as const
     await world.command(...made.map((pod) => world.deleteOf(pod, more)))
     pods += made.length
     return (await world.settled(told, partition)).map(show)
@@ -346,7 +351,7 @@ test('keeps what a person approved for as long as its owner cannot be looked at,
   // As after its definition went: no server answers for such a kind.
   const claim: OwnerClaim = { ...GONE_CLAIM, group: 'example.com', resource: 'widgets' }
   const approved = {
-    evidence: 'E4',
+    evidence: 'bulk',
     freshness: 'recheck',
     approvedBy: 'anna',
     owners: [claim],
@@ -366,7 +371,7 @@ async function turned(): Promise<{ world: World; of: (decidedAt: number) => Comm
   await world.delete('gone', { propagationPolicy: 'Orphan' })
   const pod = await world.dependent('pod')
   const claim: OwnerClaim = { ...GONE_CLAIM, uid: owner.uid, claim: 'waiting' }
-  const rest = { evidence: 'W', owners: [claim] } as const
+  const rest = { evidence: 'waiting', owners: [claim] } as const
   return { world, of: (decidedAt) => world.deleteOf(pod, { ...rest, decidedAt }) }
 }
 
@@ -400,7 +405,7 @@ test('looks at an owner that was seen to go when it was decided before this reap
   await world.clock.advance(10)
   const running = world.start()
   await world.clock.advance(10)
-  await world.command(world.deleteOf(pod, { evidence: 'E1', owners: [claim], decidedAt }))
+  await world.command(world.deleteOf(pod, { evidence: 'deleted', owners: [claim], decidedAt }))
   const [, result] = await world.settled(2)
   await running.stop()
   equal(show(result), 'blocked null owner ConfigMap/gone exists')
@@ -455,7 +460,7 @@ for (const [ms, times, outcome, gets] of [
     sleepOn(world, 'gone', ms, times)
     world.calls()
     await world.command(
-      world.deleteOf(pod, { evidence: 'E2', freshness: 'recheck', owners: [GONE_CLAIM] }),
+      world.deleteOf(pod, { evidence: 'missing', freshness: 'recheck', owners: [GONE_CLAIM] }),
     )
     const [result] = await world.settled(1)
     await running.stop()
@@ -483,7 +488,10 @@ async function underWaiting(
   const pod = await world.create('pod', { owners: [reference] })
   await world.delete('owner', { propagationPolicy: 'Foreground' })
   const owners: readonly OwnerClaim[] = [{ ...GONE_CLAIM, name: 'owner', uid, claim: 'waiting' }]
-  return { owner: uid, of: (more = {}) => world.deleteOf(pod, { evidence: 'W', owners, ...more }) }
+  return {
+    owner: uid,
+    of: (more = {}) => world.deleteOf(pod, { evidence: 'waiting', owners, ...more }),
+  }
 }
 
 for (const what of ['behind an aggregated server', 'that a label may protect'] as const) {
@@ -526,7 +534,7 @@ for (const before of ['tier=silver', 'team=a']) {
     })
     const running = await begun(world, { ownerProofMs: 0 })
     await world.command(
-      world.deleteOf(pod, { evidence: 'E2', freshness: 'recheck', owners: [GONE_CLAIM] }),
+      world.deleteOf(pod, { evidence: 'missing', freshness: 'recheck', owners: [GONE_CLAIM] }),
     )
     const [result] = await world.settled(1)
     await running.stop()

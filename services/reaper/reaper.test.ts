@@ -332,7 +332,7 @@ test('does not go on when a pause is pressed while it proves something', async (
   const [command] = (await dependents(world, 1)) as [Command]
   const proven = {
     ...command,
-    evidence: 'E2',
+    evidence: 'missing',
     freshness: 'recheck',
     owners: [GONE_CLAIM],
   } as Command
@@ -544,7 +544,9 @@ test('tries again shortly when the server is busy, and no sooner than it asks', 
 test('goes on after one question for the identity was not answered, having looked at the owners', async () => {
   const world = await World.open()
   const commands = await dependents(world, 5)
-  const seen = commands.map((one) => ({ ...one, evidence: 'E1', owners: [GONE_CLAIM] }) as Command)
+  const seen = commands.map(
+    (one) => ({ ...one, evidence: 'deleted', owners: [GONE_CLAIM] }) as Command,
+  )
   // Those appended before a reaper's start are looked at anyway; all of these wait for the one question.
   const running = world.start()
   await world.clock.advance(5)
@@ -712,7 +714,12 @@ test('counts what it did', async () => {
   const world = await World.open()
   const [first, second] = (await dependents(world, 2)) as [Command, Command]
   await world.delete('pod-1')
-  const proven = { ...first, evidence: 'E2', freshness: 'recheck', owners: [GONE_CLAIM] } as Command
+  const proven = {
+    ...first,
+    evidence: 'missing',
+    freshness: 'recheck',
+    owners: [GONE_CLAIM],
+  } as Command
   const running = world.start()
   await world.clock.advance(10)
   await world.command(proven, second)
