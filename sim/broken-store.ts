@@ -72,6 +72,21 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'a store is written ahead of what is gathered',
+    mistake: 'what was gathered when a process died is replayed by nobody',
+    changes: [
+      {
+        file: 'services/graph/gathering-store.ts',
+        from: 'this.#checkpoint = checkpoint\n    this.#writes += 1',
+        to: 'this.#checkpoint = checkpoint\n    await this.#store.write([], checkpoint)\n    this.#writes += 1',
+      },
+    ],
+    by: {
+      file: 'services/graph/gathering-store.test.ts',
+      test: 'pages, points and the checkpoint are those of all commits, and a crash leaves one of them',
+    },
+  },
+  {
     name: 'the changelog is not replayed',
     mistake: 'a commit that no store was written for is lost with its process',
     changes: [

@@ -161,8 +161,8 @@ test('a record that its schema does not allow is INVALID, and the field is named
     ],
     [{ ...objectAdded(), object: null }, 'object is null'],
     [
-      { type: 'Count', places: [{ coordinates: '', dependents: 1n, blocking: 0 }], uncounted: 0 },
-      'places.0.dependents is 1',
+      { type: 'Share', minutes: [{ minute: 1, namespaces: [{ namespace: '', count: 1n }] }] },
+      'minutes.0.namespaces.0.count is 1',
     ],
     [{ type: 'UnreadableHome', position: 1, reason: '' }, 'position is 1'],
     [
