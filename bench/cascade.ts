@@ -7,8 +7,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Preset } from '../core/policy.ts'
-import { policyFor } from '../core/policy.ts'
+import type { Preset } from '../core/model/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
 import type { Contender, ContenderName } from './contender.ts'
 import { startContender } from './contender.ts'

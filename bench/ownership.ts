@@ -7,11 +7,11 @@
  *
  * Not here: the log (fold.ts).
  */
-import type { LoggedEvent } from '../core/event.ts'
-import { EMPTY_SET } from '../core/hash.ts'
-import type { ObjectMeta, OwnerReference } from '../core/object.ts'
-import { homeOf, partitionOf } from '../core/partition.ts'
-import { policyFor } from '../core/policy.ts'
+import type { LoggedEvent } from '../core/model/event.ts'
+import { EMPTY_SET } from '../core/model/hash.ts'
+import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
+import { homeOf, partitionOf } from '../core/model/partition.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { KINDS, type KindNotation } from '../testing/notation.ts'
 
 export const CLUSTER = '0b6f5f1c-8d3a-4a57-9c1e-5f0a3de1b2c4'

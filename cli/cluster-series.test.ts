@@ -3,7 +3,7 @@ import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics } from '../runtime/metrics.ts'
 import type { Census } from '../services/graph/census.ts'
-import { NONE_BLOCKED, NONE_HELD } from '../services/graph/tally.ts'
+import { NONE_BLOCKED, NONE_HELD } from '../services/graph/fold/tally.ts'
 import { registerGraph } from './process-metrics.ts'
 
 const NAMES: Readonly<Record<string, string>> = { 'id-1': 'prod', 'id-2': 'prod', 'id-3': 'dev' }

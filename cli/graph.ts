@@ -1,11 +1,11 @@
 /** `kinfold graph`: folds what Kafka holds, decides, and answers questions; several share the partitions. */
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { clusterLabels } from '../services/graph/cluster-label.ts'
 import { FAR } from '../services/graph/config.ts'
 import { policyName } from '../services/graph/graph.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
+import { clusterLabels } from '../services/graph/query/cluster-label.ts'
 import { serveAddress } from './address-file.ts'
 import { addPolicyOptions, graphOptionsOf, makeDataDirectory } from './config.ts'
 import { observeLatency, registerGraph, registerShadow } from './process-metrics.ts'

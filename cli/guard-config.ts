@@ -4,8 +4,8 @@
  *
  * What must stay true: what is left out is as the preset has it; what cannot be understood ends the start.
  */
-import type { Budgets, Holds, Preset } from '../core/policy.ts'
-import { policyFor } from '../core/policy.ts'
+import type { Budgets, Holds, Preset } from '../core/model/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { bad, checkKey, duration, type Setting, whole } from './setting.ts'
 
 /** Of each evidence; a letter and a number is what it was called before, and is still taken. */

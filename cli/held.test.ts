@@ -1,7 +1,7 @@
 /** What is held, and what waits for approval, as people and programs read it. */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { HeldAnswer, HeldPlan } from '../services/graph/held.ts'
+import type { HeldAnswer, HeldPlan } from '../services/graph/query/held.ts'
 import { heldText, planText } from './held.ts'
 import { lineOf } from './terminal.ts'
 

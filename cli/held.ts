@@ -7,7 +7,7 @@ import type {
   RefusedCount,
   StandingOrder,
   StandingProtection,
-} from '../services/graph/held.ts'
+} from '../services/graph/query/held.ts'
 import type { ClientFlags } from './client.ts'
 import { ask, serverOf, withServer } from './client.ts'
 import { outputOf } from './output.ts'

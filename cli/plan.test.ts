@@ -1,8 +1,8 @@
 /** A plan and a cascade in each of their forms, and what is said beside readiness. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cascade } from '../services/graph/cascade.ts'
-import type { Plan } from '../services/graph/plan.ts'
+import type { Cascade } from '../services/graph/query/cascade.ts'
+import type { Plan } from '../services/graph/query/plan.ts'
 import { oneLine, render as renderCascade } from './cascade.ts'
 import { render } from './plan.ts'
 import { blockedOf } from './readiness.ts'

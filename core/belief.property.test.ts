@@ -13,13 +13,13 @@ import { CLUSTER, MONITORED, ModelCluster, served, settled } from '../testing/mo
 import { type Ground, groundOf } from '../testing/model-oracle.ts'
 import { kindNotation, object, shortKind } from '../testing/notation.ts'
 import { check } from './check.ts'
-import type { Command } from './command.ts'
-import type { Event } from './event.ts'
-import { nodeOf } from './graph.ts'
-import type { ObjectMeta } from './object.ts'
-import { policyFor } from './policy.ts'
-import type { Standing } from './reference.ts'
-import { standingOf } from './standing.ts'
+import { nodeOf } from './graph/graph.ts'
+import { standingOf } from './judge/standing.ts'
+import type { Command } from './model/command.ts'
+import type { Event } from './model/event.ts'
+import type { ObjectMeta } from './model/object.ts'
+import { policyFor } from './model/policy.ts'
+import type { Standing } from './model/reference.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 1_000)
 /** Without a namespace, and in the one of its dependents. */

@@ -6,11 +6,11 @@ import { folder } from '../testing/folder.ts'
 import { CLUSTER, served } from '../testing/model-cluster.ts'
 import { kindNotation, object } from '../testing/notation.ts'
 import { check } from './check.ts'
-import { KEYS_PER_RECORD as SLICE } from './constant.ts'
-import type { Event } from './event.ts'
-import { EMPTY_SET } from './hash.ts'
-import type { Outcome } from './outcome.ts'
-import { policyFor } from './policy.ts'
+import type { Outcome } from './graph/outcome.ts'
+import { KEYS_PER_RECORD as SLICE } from './model/constant.ts'
+import type { Event } from './model/event.ts'
+import { EMPTY_SET } from './model/hash.ts'
+import { policyFor } from './model/policy.ts'
 
 function begun(batchSize: number): Folder {
   const begun = folder(batchSize)

@@ -6,14 +6,11 @@
  *
  * Not here: damage to bytes (ports/store.ts), whether the log folds to this state (audits).
  */
-import { admit } from './admission.ts'
-import type { StateReader } from './graph.ts'
-import { agendaOf, clusterOf, kindOf, nodeOf, policyOf } from './graph.ts'
-import type { SetHash } from './hash.ts'
-import { EMPTY_SET, isSameSet, withMember } from './hash.ts'
-import { listedBy, memberOf } from './held-plan.ts'
-import { relistsAwaited } from './judge.ts'
-import type { Timer } from './key.ts'
+import { admit } from './admit/admission.ts'
+import type { StateReader } from './graph/graph.ts'
+import { agendaOf, clusterOf, kindOf, nodeOf, policyOf } from './graph/graph.ts'
+import { listedBy, memberOf } from './graph/held-plan.ts'
+import type { Timer } from './graph/key.ts'
 import {
   coordinatesIn,
   coordinatesPart,
@@ -26,14 +23,17 @@ import {
   seenKey,
   timeOfDueKey,
   waitKey,
-} from './key.ts'
-import { linksOf } from './link.ts'
-import type { Node, Verdict } from './node.ts'
-import type { ClusterId, Coordinates, Uid } from './object.ts'
-import { projectionHash } from './object.ts'
-import { kindOfReference, placeOf } from './reference.ts'
-import type { StateValue } from './state.ts'
-import { decide } from './verdict.ts'
+} from './graph/key.ts'
+import { linksOf } from './graph/link.ts'
+import { decide } from './judge/verdict.ts'
+import { relistsAwaited } from './judge.ts'
+import type { SetHash } from './model/hash.ts'
+import { EMPTY_SET, isSameSet, withMember } from './model/hash.ts'
+import type { Node, Verdict } from './model/node.ts'
+import type { ClusterId, Coordinates, Uid } from './model/object.ts'
+import { projectionHash } from './model/object.ts'
+import { kindOfReference, placeOf } from './model/reference.ts'
+import type { StateValue } from './model/state.ts'
 
 type Entries = ReadonlyMap<string, StateValue>
 

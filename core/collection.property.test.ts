@@ -14,11 +14,11 @@ import { leftovers, objection } from '../testing/model-oracle.ts'
 import { shortKind } from '../testing/notation.ts'
 import { type Action, act, life } from '../testing/world-generator.ts'
 import { check } from './check.ts'
-import type { Command, DeleteObject } from './command.ts'
-import type { Event } from './event.ts'
-import type { ObjectMeta } from './object.ts'
-import type { Outcome } from './outcome.ts'
-import { policyFor } from './policy.ts'
+import type { Outcome } from './graph/outcome.ts'
+import type { Command, DeleteObject } from './model/command.ts'
+import type { Event } from './model/event.ts'
+import type { ObjectMeta } from './model/object.ts'
+import { policyFor } from './model/policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
 /** Enough for every growing wait to have come to its end several times. */

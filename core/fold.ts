@@ -7,28 +7,28 @@
  *
  * Not here: clocks, clusters, bytes, reading pages (services/graph).
  */
-import type { PageRequest } from './agenda.ts'
-import { enqueue } from './agenda.ts'
-import { countObservations } from './burst.ts'
+import { countObservations } from './admit/burst.ts'
+import { directive } from './admit/directive.ts'
+import type { PageRequest } from './graph/agenda.ts'
+import { enqueue } from './graph/agenda.ts'
+import type { Graph } from './graph/graph.ts'
+import { nodeOf } from './graph/graph.ts'
+import type { At, Outcome, Step, Subject } from './graph/outcome.ts'
+import { stepOf } from './graph/outcome.ts'
+import { judge } from './judge.ts'
 import {
   KEYS_OF_A_READ,
   KEYS_PER_RECORD,
   REFERENCES_OF_NEWS,
   REFERENCES_PER_RECORD,
-} from './constant.ts'
-import { objectDeleted } from './departure.ts'
-import { directive } from './directive.ts'
-import type { Event } from './event.ts'
-import type { Graph } from './graph.ts'
-import { nodeOf } from './graph.ts'
-import { never } from './invariant.ts'
-import { judge } from './judge.ts'
-import type { ClusterId, Uid } from './object.ts'
-import type { At, Outcome, Step, Subject } from './outcome.ts'
-import { stepOf } from './outcome.ts'
-import { objectKey } from './partition.ts'
-import { commandSettled, ownerAbsent, ownerFound } from './settle.ts'
-import { objectSeen, touched } from './sighting.ts'
+} from './model/constant.ts'
+import type { Event } from './model/event.ts'
+import { never } from './model/invariant.ts'
+import type { ClusterId, Uid } from './model/object.ts'
+import { objectKey } from './model/partition.ts'
+import { objectDeleted } from './observe/departure.ts'
+import { commandSettled, ownerAbsent, ownerFound } from './observe/settle.ts'
+import { objectSeen, touched } from './observe/sighting.ts'
 import {
   heartbeat,
   kindGone,
@@ -38,7 +38,7 @@ import {
   syncStarted,
   unreadable,
   watcherStarted,
-} from './sync.ts'
+} from './observe/sync.ts'
 import { hasWork, nextPage, takeStep } from './work.ts'
 
 /** A record being folded. */

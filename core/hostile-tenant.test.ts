@@ -10,11 +10,11 @@ import { CLUSTER, settled } from '../testing/model-cluster.ts'
 import { kindNotation } from '../testing/notation.ts'
 import { World } from '../testing/story.ts'
 import { check } from './check.ts'
-import type { Command } from './command.ts'
-import { REFERENCES_PER_RECORD } from './constant.ts'
-import type { Event, OwnerAbsent } from './event.ts'
-import type { ObjectMeta, OwnerReference } from './object.ts'
-import type { Outcome } from './outcome.ts'
+import type { Outcome } from './graph/outcome.ts'
+import type { Command } from './model/command.ts'
+import { REFERENCES_PER_RECORD } from './model/constant.ts'
+import type { Event, OwnerAbsent } from './model/event.ts'
+import type { ObjectMeta, OwnerReference } from './model/object.ts'
 
 const MANY = 1_000
 /** What one record may judge: what bounds it, and one subject beyond. */

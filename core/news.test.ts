@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../testing/story.ts'
-import type { Event } from './event.ts'
+import type { Event } from './model/event.ts'
 import { hasWork } from './work.ts'
 
 const BLOCKED = 'rs/a <- pv/b!, job/none'

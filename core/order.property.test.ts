@@ -8,11 +8,11 @@ import { CLUSTER, ModelCluster, settled } from '../testing/model-cluster.ts'
 import { normalGraph } from '../testing/normal-graph.ts'
 import { type Action, act, life } from '../testing/world-generator.ts'
 import { check } from './check.ts'
-import type { Command } from './command.ts'
-import type { CommandSettled, Event } from './event.ts'
-import type { Outcome } from './outcome.ts'
-import type { Preset } from './policy.ts'
-import { policyFor } from './policy.ts'
+import type { Outcome } from './graph/outcome.ts'
+import type { Command } from './model/command.ts'
+import type { CommandSettled, Event } from './model/event.ts'
+import type { Preset } from './model/policy.ts'
+import { policyFor } from './model/policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
 const OUTCOMES: readonly CommandSettled['outcome'][] = [

@@ -2,7 +2,7 @@
 import { equal, match, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { World } from '../testing/story.ts'
-import { openBreakerOf } from './breaker.ts'
+import { openBreakerOf } from './admit/breaker.ts'
 
 const MINUTES = 10
 

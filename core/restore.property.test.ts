@@ -13,10 +13,10 @@ import { groundOf, leftovers, objection } from '../testing/model-oracle.ts'
 import { shortKind } from '../testing/notation.ts'
 import { type Action, act, life } from '../testing/world-generator.ts'
 import { check } from './check.ts'
-import type { Command } from './command.ts'
-import type { CommandSettled, Event } from './event.ts'
-import type { ObjectMeta } from './object.ts'
-import { policyFor } from './policy.ts'
+import type { Command } from './model/command.ts'
+import type { CommandSettled, Event } from './model/event.ts'
+import type { ObjectMeta } from './model/object.ts'
+import { policyFor } from './model/policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
 const BEAT_MS = 30_000

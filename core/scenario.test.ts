@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { normalGraph } from '../testing/normal-graph.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
 import { endOf, retell } from '../testing/story.ts'
-import type { Event } from './event.ts'
+import type { Event } from './model/event.ts'
 
 const folder = new URL('./scenarios/', import.meta.url)
 const ORDERS = 50

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { folder } from '../testing/folder.ts'
 import { World } from '../testing/story.ts'
 import { check } from './check.ts'
-import { REFERENCES_OF_NEWS } from './constant.ts'
-import type { Event } from './event.ts'
-import { nodeOf } from './graph.ts'
+import { nodeOf } from './graph/graph.ts'
+import { REFERENCES_OF_NEWS } from './model/constant.ts'
+import type { Event } from './model/event.ts'
 import { hasWork } from './work.ts'
 
 /** More than a page of keys. */

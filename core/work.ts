@@ -4,16 +4,14 @@
  * What must stay true: a step does bounded work and moves its cursor on, so what fans out ends; what it does to each key rests on the
  * state as it is then, so a key that came or went since the work was put there does no harm.
  *
- * Not here: reading the page, which takes time (services/graph/task.ts); what a relist misses (missing.ts); timers (timer.ts).
+ * Not here: reading the page, which takes time (services/graph/fold/task.ts); what a relist misses (missing.ts); timers (timer.ts).
  */
-import type { PageRequest } from './agenda.ts'
-import { kindOfWork } from './agenda.ts'
-import { useTickets } from './budget.ts'
-import { KEYS_PER_PAGE } from './constant.ts'
-import { forget } from './departure.ts'
-import type { StateReader } from './graph.ts'
-import { agendaOf, clusterOf, kindOf, nodeOf } from './graph.ts'
-import { invariant } from './invariant.ts'
+import { useTickets } from './admit/budget.ts'
+import { ruleOn } from './admit/ruling.ts'
+import type { PageRequest } from './graph/agenda.ts'
+import { kindOfWork } from './graph/agenda.ts'
+import type { StateReader } from './graph/graph.ts'
+import { agendaOf, clusterOf, kindOf, nodeOf } from './graph/graph.ts'
 import {
   AGENDA_KEY,
   ALL_NODES_PREFIX,
@@ -30,16 +28,18 @@ import {
   ticketsPrefix,
   waitsPrefix,
   workKey,
-} from './key.ts'
-import { placesOf, putNode } from './link.ts'
-import { countMissing, takeMissed } from './missing.ts'
-import type { ClusterId, Uid } from './object.ts'
-import type { Step } from './outcome.ts'
-import { askRelist } from './outcome.ts'
-import { endWalk, ringPage, walk } from './ring.ts'
-import { ruleOn } from './ruling.ts'
-import { suspectOfGoneKind } from './sighting.ts'
-import type { Work } from './state.ts'
+} from './graph/key.ts'
+import { placesOf, putNode } from './graph/link.ts'
+import type { Step } from './graph/outcome.ts'
+import { askRelist } from './graph/outcome.ts'
+import { endWalk, ringPage, walk } from './judge/ring.ts'
+import { KEYS_PER_PAGE } from './model/constant.ts'
+import { invariant } from './model/invariant.ts'
+import type { ClusterId, Uid } from './model/object.ts'
+import type { Work } from './model/state.ts'
+import { forget } from './observe/departure.ts'
+import { countMissing, takeMissed } from './observe/missing.ts'
+import { suspectOfGoneKind } from './observe/sighting.ts'
 import { fire } from './timer.ts'
 
 /** What the first work on the agenda wants to look at; undefined when there is none. */

@@ -5,9 +5,9 @@
  *
  * Not here: how the partition is chosen (services/watcher/assignment.ts).
  */
-import { ASSIGN_PREFIX, assignKey } from '../core/control-key.ts'
-import type { ClusterId } from '../core/object.ts'
-import type { Assignment } from '../core/record.ts'
+import { ASSIGN_PREFIX, assignKey } from '../core/model/control-key.ts'
+import type { ClusterId } from '../core/model/object.ts'
+import type { Assignment } from '../core/model/record.ts'
 import type { Codec } from './codec.ts'
 import { CodecError } from './codec.ts'
 import type { Entry, Log } from './log.ts'

@@ -5,7 +5,7 @@
  * sees committed entries only, and never one beyond an open transaction; a task's commit is atomic; after `openTask`
  * no earlier owner's commit takes effect. Assumes: callers can take an entry twice, and never retry a failed commit.
  *
- * Not here: what the bytes mean (codec.ts), which partition something belongs to (core/partition.ts).
+ * Not here: what the bytes mean (codec.ts), which partition something belongs to (core/model/partition.ts).
  */
 
 export const TOPICS = [

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { FOLD_VERSION } from '../core/model/policy.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../testing/task-rig.ts'
 

@@ -21,15 +21,21 @@ test('format and lint are right', () =>
 test('every file keeps to its room', () => deepEqual(tidy(root), []))
 
 const walls = [
-  ['core/fold.ts', './graph.ts', ''],
+  ['core/fold.ts', './graph/graph.ts', ''],
   ['core/fold.ts', 'node:fs', 'may not import node:fs'],
+  ['core/judge/verdict.ts', '../observe/namespace.ts', ''],
+  ['core/judge/verdict.ts', '../admit/hold.ts', 'may not import ../admit/hold.ts'],
+  ['core/model/object.ts', '../fold.ts', 'may not import ../fold.ts'],
+  ['services/graph/query/view.ts', '../turns.ts', ''],
+  ['services/graph/query/view.ts', '../graph.ts', 'may not import ../graph.ts'],
+  ['services/graph/fold/task.ts', '../query/view.ts', 'may not import ../query/view.ts'],
   ['core/fold.ts', '../ports/log.ts', 'may not import ../ports/log.ts'],
   ['adapters/level/store.ts', '../memory/store.ts', 'may not import ../memory/store.ts'],
-  ['services/graph/task.ts', '../reaper/gate.ts', 'may not import ../reaper/gate.ts'],
+  ['services/graph/fold/task.ts', '../../reaper/gate.ts', 'may not import ../../reaper/gate.ts'],
   [
-    'services/graph/task.ts',
-    '../../adapters/level/store.ts',
-    'may not import ../../adapters/level/store.ts',
+    'services/graph/fold/task.ts',
+    '../../../adapters/level/store.ts',
+    'may not import ../../../adapters/level/store.ts',
   ],
   ['services/graph/main.ts', '../../adapters/level/store.ts', ''],
   ['playground/http.ts', '../adapters/memory/exchange.ts', ''],

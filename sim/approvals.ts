@@ -5,12 +5,12 @@
  * the approval was told, both remembered here.
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import type { DeleteObject, OrphanDependent } from '../core/command.ts'
-import { EMPTY_SET, isSameSet, type SetHash } from '../core/hash.ts'
-import type { CommandId } from '../core/id.ts'
-import { heldPrefix, lastPart, nodeKey, planKey } from '../core/key.ts'
-import type { OwnerReference } from '../core/object.ts'
-import type { StateValue } from '../core/state.ts'
+import { heldPrefix, lastPart, nodeKey, planKey } from '../core/graph/key.ts'
+import type { DeleteObject, OrphanDependent } from '../core/model/command.ts'
+import { EMPTY_SET, isSameSet, type SetHash } from '../core/model/hash.ts'
+import type { CommandId } from '../core/model/id.ts'
+import type { OwnerReference } from '../core/model/object.ts'
+import type { StateValue } from '../core/model/state.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Entry, Log, Topic } from '../ports/log.ts'
 import { prefixRange } from '../ports/store.ts'

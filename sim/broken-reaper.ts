@@ -333,13 +333,13 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
       'what a watcher that is behind tells of an owner that waits counts from when it tells it',
     changes: [
       {
-        file: 'core/issue.ts',
+        file: 'core/issue/issue.ts',
         from: 'return Math.min(step.at.timestamp, ...times)',
         to: 'return Math.max(step.at.timestamp, ...times)',
       },
     ],
     by: {
-      file: 'core/decided-at.test.ts',
+      file: 'core/issue/decided-at.test.ts',
       test: 'what a watcher tells late of an owner that waits is as old as its deletion',
     },
   },

@@ -121,7 +121,7 @@ export const EXPECTED: Rows = {
   F46: 'Commands are carried out again, and guards make that harmless.',
   F47: 'It goes to the dead letters; nothing in its namespace is judged until that was listed again; the partition goes on.',
   F49: 'Memory stays bounded; when the log is back, commands that are too old expire and are decided again.',
-  F50: 'They exchange messages, and only the partition of the dependent decides.',
+  F50: 'It cannot be: a cluster is one partition.',
   F51: 'Chained checksums and the positions of stores find it: it is named, and the log does not open, or opens without a tail that nobody has seen.',
   F52: 'A lock of the operating system refuses it, by the name of the directory.',
   F54: 'Gaps in batch numbers and checksums of values find it: the store is wiped and rebuilt from the changelog.',
@@ -161,6 +161,10 @@ export const EXPECTED: Rows = {
   F97: 'The fold ignores a watcher of an older epoch.',
   F98: 'A change of the policy is a record: what is pending is judged again by the new one.',
   F99: 'The policy on the log names the version of the fold; another program refuses to go on.',
+  'same-moment':
+    'Each reads again after its choice, and the order of the log decides; the clusters are spread over the partitions.',
+  'chosen-and-dead':
+    'The next holder goes by the choice; nothing of the cluster is published in two partitions.',
   'F98 config':
     'Protection counts from the record on, and under `guarded` for ten minutes after it ended.',
   kill: 'A new process goes on from the log.',

@@ -6,9 +6,9 @@
  *
  * Not here: what people protect by a word (life-faults.ts).
  */
-import { PROTECT_POLICY_KEY } from '../core/control-key.ts'
-import { POLICY_KEY } from '../core/key.ts'
-import type { Policy } from '../core/policy.ts'
+import { POLICY_KEY } from '../core/graph/key.ts'
+import { PROTECT_POLICY_KEY } from '../core/model/control-key.ts'
+import type { Policy } from '../core/model/policy.ts'
 import { seeded } from '../testing/seeded.ts'
 import type { Checker, Fault, World } from './model.ts'
 import { stamp } from './trace.ts'

@@ -5,7 +5,7 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import { policyFor } from '../core/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { ExchangeError } from '../ports/exchange.ts'
 import { refusal } from './answer.ts'
 import { CHECKERS } from './checkers.ts'

@@ -6,7 +6,7 @@
  *
  * Not here: what is looked at when all is quiet (rest-checkers.ts).
  */
-import type { OrphanDependent, RemoveFinalizer } from '../core/command.ts'
+import type { OrphanDependent, RemoveFinalizer } from '../core/model/command.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Checker, World } from './model.ts'
 import { objectionTo } from './oracle.ts'

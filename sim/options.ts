@@ -5,8 +5,8 @@
  *
  * Not here: what a fault does (faults.ts), what users do (workload.ts).
  */
-import type { Policy } from '../core/policy.ts'
-import { policyFor } from '../core/policy.ts'
+import type { Policy } from '../core/model/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
 

@@ -1,7 +1,7 @@
 /** A server that dies in the middle of a cascade and comes back as it was before: every guard would pass, and nothing may go. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Preset, policyFor } from '../core/policy.ts'
+import { type Preset, policyFor } from '../core/model/policy.ts'
 import { ExchangeError } from '../ports/exchange.ts'
 import { LogError } from '../ports/log.ts'
 import { CHECKERS } from './checkers.ts'

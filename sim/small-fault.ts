@@ -6,8 +6,8 @@
  *
  * Not here: orders in which nothing is amiss (small-order.ts).
  */
-import type { Event } from '../core/event.ts'
-import type { ObjectMeta } from '../core/object.ts'
+import type { Event } from '../core/model/event.ts'
+import type { ObjectMeta } from '../core/model/object.ts'
 import type { ModelCluster } from '../testing/model-cluster.ts'
 import { leftovers, objection } from '../testing/model-oracle.ts'
 import type { Leftover } from '../testing/oracle.ts'

@@ -7,14 +7,14 @@
  * Not here: which orders there are (small-world.ts), bytes, logs, several partitions.
  */
 
-import type { PageRequest } from '../core/agenda.ts'
-import type { Command } from '../core/command.ts'
-import type { Event } from '../core/event.ts'
 import { foldRecord } from '../core/fold.ts'
-import type { Graph } from '../core/graph.ts'
-import { graphOver } from '../core/graph.ts'
-import type { Outcome, RelistRequest } from '../core/outcome.ts'
-import type { StateValue } from '../core/state.ts'
+import type { PageRequest } from '../core/graph/agenda.ts'
+import type { Graph } from '../core/graph/graph.ts'
+import { graphOver } from '../core/graph/graph.ts'
+import type { Outcome, RelistRequest } from '../core/graph/outcome.ts'
+import type { Command } from '../core/model/command.ts'
+import type { Event } from '../core/model/event.ts'
+import type { StateValue } from '../core/model/state.ts'
 
 /** A point to come back to. */
 export interface Mark {

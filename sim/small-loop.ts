@@ -6,8 +6,8 @@
  *
  * Not here: the reaper's own gate (services/reaper; crashes of the real loops are in small-crash.ts).
  */
-import type { Command } from '../core/command.ts'
-import type { Event } from '../core/event.ts'
+import type { Command } from '../core/model/command.ts'
+import type { Event } from '../core/model/event.ts'
 import { CLUSTER, MONITORED, type ModelCluster, settled } from '../testing/model-cluster.ts'
 import { leftovers, objection } from '../testing/model-oracle.ts'
 import { shortKind } from '../testing/notation.ts'

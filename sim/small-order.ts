@@ -6,9 +6,9 @@
  *
  * Not here: which worlds there are (small-shape.ts), commands that are carried out in between (small-loop.ts).
  */
-import type { DeleteObject } from '../core/command.ts'
-import type { Event } from '../core/event.ts'
-import type { ObjectMeta } from '../core/object.ts'
+import type { DeleteObject } from '../core/model/command.ts'
+import type { Event } from '../core/model/event.ts'
+import type { ObjectMeta } from '../core/model/object.ts'
 import type { ModelCluster } from '../testing/model-cluster.ts'
 import { leftovers, objection } from '../testing/model-oracle.ts'
 import type { Leftover } from '../testing/oracle.ts'

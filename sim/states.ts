@@ -1,6 +1,6 @@
 /** What the partitions' stores hold: at once, and decoded. The latter only in quiet: it reads one after the other. */
 import type { SortedMap } from '../adapters/memory/sorted-map.ts'
-import type { StateValue } from '../core/state.ts'
+import type { StateValue } from '../core/model/state.ts'
 import type { KeyRange } from '../ports/store.ts'
 import type { Content, World } from './model.ts'
 

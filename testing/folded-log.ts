@@ -3,8 +3,8 @@
  *
  * What must stay true: entries are folded in their order; how far the fold is behind is the caller's choice.
  */
-import type { Event } from '../core/event.ts'
-import type { Outcome } from '../core/outcome.ts'
+import type { Outcome } from '../core/graph/outcome.ts'
+import type { Event } from '../core/model/event.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
 

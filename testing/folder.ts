@@ -4,14 +4,14 @@
  * What must stay true: pages hold exactly the first keys behind the cursor, as a task's do.
  */
 import { SortedMap } from '../adapters/memory/sorted-map.ts'
-import type { PageRequest } from '../core/agenda.ts'
-import type { Command } from '../core/command.ts'
-import type { Event } from '../core/event.ts'
 import { foldRecord } from '../core/fold.ts'
-import type { Graph } from '../core/graph.ts'
-import { graphOver } from '../core/graph.ts'
-import type { Outcome } from '../core/outcome.ts'
-import type { StateValue } from '../core/state.ts'
+import type { PageRequest } from '../core/graph/agenda.ts'
+import type { Graph } from '../core/graph/graph.ts'
+import { graphOver } from '../core/graph/graph.ts'
+import type { Outcome } from '../core/graph/outcome.ts'
+import type { Command } from '../core/model/command.ts'
+import type { Event } from '../core/model/event.ts'
+import type { StateValue } from '../core/model/state.ts'
 import { prefixRange } from '../ports/store.ts'
 
 export interface Folder {

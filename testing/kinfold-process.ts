@@ -6,7 +6,7 @@
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Why } from '../services/graph/query.ts'
+import type { Why } from '../services/graph/query/query.ts'
 import { ServerProcess } from './cluster/server-process.ts'
 import { eventually } from './eventually.ts'
 import { unsettledCommands } from './kinfold-log.ts'

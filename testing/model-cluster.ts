@@ -12,16 +12,16 @@ import type {
   OrphanDependent,
   RemoveFinalizer,
   VerifyOwner,
-} from '../core/command.ts'
-import type { CommandSettled, Event, OwnerAbsent, OwnerFound } from '../core/event.ts'
-import { EMPTY_SET, type SetHash, withMember } from '../core/hash.ts'
-import type { Coordinates, ObjectMeta, OwnerReference } from '../core/object.ts'
+} from '../core/model/command.ts'
+import type { CommandSettled, Event, OwnerAbsent, OwnerFound } from '../core/model/event.ts'
+import { EMPTY_SET, type SetHash, withMember } from '../core/model/hash.ts'
+import type { Coordinates, ObjectMeta, OwnerReference } from '../core/model/object.ts'
 import {
   FINALIZER_FOREGROUND,
   FINALIZER_ORPHAN,
   isSamePlace,
   projectionHash,
-} from '../core/object.ts'
+} from '../core/model/object.ts'
 import { KINDS, kindNotation, shortKind } from './notation.ts'
 
 export const CLUSTER = 'c'

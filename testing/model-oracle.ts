@@ -3,7 +3,7 @@
  *
  * What must stay true: only nouns and the kinds of the notation are read; what an owner's state means is said in oracle.ts.
  */
-import type { ObjectMeta, OwnerReference } from '../core/object.ts'
+import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
 import { UNMONITORED, UNSERVED } from './model-cluster.ts'
 import { KINDS } from './notation.ts'
 import * as oracle from './oracle.ts'

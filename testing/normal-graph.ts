@@ -3,8 +3,8 @@
  *
  * What must stay true: what is left out cannot change a later verdict.
  */
-import type { Verdict } from '../core/node.ts'
-import type { Owner, StateValue } from '../core/state.ts'
+import type { Verdict } from '../core/model/node.ts'
+import type { Owner, StateValue } from '../core/model/state.ts'
 
 export function normalGraph(state: ReadonlyMap<string, StateValue>): readonly string[] {
   const lines: string[] = []

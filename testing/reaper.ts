@@ -12,8 +12,8 @@ import type {
   Target,
   VerifyOwner,
   WarnObject,
-} from '../core/command.ts'
-import type { ObjectMeta, OwnerReference } from '../core/object.ts'
+} from '../core/model/command.ts'
+import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
 
 export const CLUSTER = 'c1'
 

@@ -5,19 +5,24 @@
  * A step is a line, and what it brought about stands indented under it: `> COMMAND`, or `dropped: …`. The lines are those of
  * `#eventsOf` below, `why KIND/NAME`, which tells the verdict that stands, and `plan`, what waits for approval; objects are written as in notation.ts.
  */
-import type { Command, DeleteObject, OrphanDependent, Outcome as Result } from '../core/command.ts'
-import { CATCH_UP_MS } from '../core/constant.ts'
-import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../core/event.ts'
-import { nodeOf } from '../core/graph.ts'
-import type { SetHash } from '../core/hash.ts'
-import { EMPTY_SET, withMember } from '../core/hash.ts'
-import { planOf } from '../core/held-plan.ts'
-import type { ObjectMeta, Scope } from '../core/object.ts'
-import { projectionHash } from '../core/object.ts'
-import type { Mode, Preset } from '../core/policy.ts'
-import { policyFor } from '../core/policy.ts'
-import type { Evidence } from '../core/proof.ts'
-import type { StateValue } from '../core/state.ts'
+import { nodeOf } from '../core/graph/graph.ts'
+import { planOf } from '../core/graph/held-plan.ts'
+import type {
+  Command,
+  DeleteObject,
+  OrphanDependent,
+  Outcome as Result,
+} from '../core/model/command.ts'
+import { CATCH_UP_MS } from '../core/model/constant.ts'
+import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../core/model/event.ts'
+import type { SetHash } from '../core/model/hash.ts'
+import { EMPTY_SET, withMember } from '../core/model/hash.ts'
+import type { ObjectMeta, Scope } from '../core/model/object.ts'
+import { projectionHash } from '../core/model/object.ts'
+import type { Mode, Preset } from '../core/model/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
+import type { Evidence } from '../core/model/proof.ts'
+import type { StateValue } from '../core/model/state.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
 import { KINDS, kindNotation, object, shortKind } from './notation.ts'

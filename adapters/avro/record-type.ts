@@ -1,8 +1,8 @@
 /**
  * Which records have a schema. A type missing here, or one too many, does not compile.
  */
-import { EVENT_TYPES, type LoggedEvent } from '../../core/event.ts'
-import type { PublicRecord } from '../../core/record.ts'
+import { EVENT_TYPES, type LoggedEvent } from '../../core/model/event.ts'
+import type { PublicRecord } from '../../core/model/record.ts'
 import type { Writable } from '../../ports/codec.ts'
 
 const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']>, true>> = {

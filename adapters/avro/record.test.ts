@@ -11,9 +11,15 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import type { CommandBase, CommandType, Outcome, OwnerClaim, Target } from '../../core/command.ts'
-import type { OwnerAbsent } from '../../core/event.ts'
-import type { SetHash } from '../../core/hash.ts'
+import type {
+  CommandBase,
+  CommandType,
+  Outcome,
+  OwnerClaim,
+  Target,
+} from '../../core/model/command.ts'
+import type { OwnerAbsent } from '../../core/model/event.ts'
+import type { SetHash } from '../../core/model/hash.ts'
 import type {
   Attempt,
   HeldBy,
@@ -23,19 +29,25 @@ import type {
   Turn,
   Verdict,
   VerdictType,
-} from '../../core/node.ts'
+} from '../../core/model/node.ts'
 import type {
   Coordinates,
   ObjectMeta,
   OwnerReference,
   PropagationPolicy,
   Scope,
-} from '../../core/object.ts'
-import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
-import { policyFor } from '../../core/policy.ts'
-import type { Evidence, Freshness, Proof } from '../../core/proof.ts'
-import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
-import type { Standing } from '../../core/reference.ts'
+} from '../../core/model/object.ts'
+import type { Budgets, Mode, Policy, Preset } from '../../core/model/policy.ts'
+import { policyFor } from '../../core/model/policy.ts'
+import type { Evidence, Freshness, Proof } from '../../core/model/proof.ts'
+import type {
+  Archived,
+  Control,
+  HistoryChange,
+  Lineage,
+  LineageOwner,
+} from '../../core/model/record.ts'
+import type { Standing } from '../../core/model/reference.ts'
 import type {
   DefinitionSpan,
   FormerProtection,
@@ -46,7 +58,7 @@ import type {
   Pause,
   ProtectedSubject,
   Work,
-} from '../../core/state.ts'
+} from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
 import { deleteObject } from '../../testing/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'

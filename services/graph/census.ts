@@ -5,14 +5,14 @@
  *
  * Not here: the counting (tally.ts).
  */
-import { openBreakerOf } from '../../core/breaker.ts'
-import { pausedBecause } from '../../core/directive.ts'
+import { openBreakerOf } from '../../core/admit/breaker.ts'
+import { pausedBecause } from '../../core/admit/directive.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { StoreError } from '../../ports/store.ts'
+import type { ClusterTally } from './fold/tally.ts'
+import type { Task } from './fold/task.ts'
 import type { Graph } from './graph.ts'
-import type { ClusterTally } from './tally.ts'
-import type { Task } from './task.ts'
-import { readerOf } from './view.ts'
+import { readerOf } from './query/view.ts'
 
 export interface ClusterCount extends ClusterTally {
   readonly isBreakerOpen: boolean

@@ -7,10 +7,10 @@
  * Not here: that the gate is passed again behind it (reap.ts), where keys come from (main.ts), how long it is kept (the graph trims).
  */
 import { createHash } from 'node:crypto'
-import type { DeleteObject } from '../../core/command.ts'
-import type { ObjectMeta, ResourceVersion } from '../../core/object.ts'
-import { objectKey, partitionOf } from '../../core/partition.ts'
-import type { Archived } from '../../core/record.ts'
+import type { DeleteObject } from '../../core/model/command.ts'
+import type { ObjectMeta, ResourceVersion } from '../../core/model/object.ts'
+import { objectKey, partitionOf } from '../../core/model/partition.ts'
+import type { Archived } from '../../core/model/record.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { GetAnswer, ReadAnswer } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'

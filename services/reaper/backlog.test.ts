@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DEFAULT_CONNECTIONS } from '../../adapters/kubernetes/connections.ts'
-import type { Command } from '../../core/command.ts'
+import type { Command } from '../../core/model/command.ts'
 import {
   deleteObject,
   orphanDependent,

@@ -7,8 +7,8 @@
  *
  * Not here: how many go at once (throttle.ts), what is written about the superseded (reaper.ts).
  */
-import type { Command } from '../../core/command.ts'
-import type { CommandId } from '../../core/id.ts'
+import type { Command } from '../../core/model/command.ts'
+import type { CommandId } from '../../core/model/id.ts'
 import type { Moments } from './moment.ts'
 
 /** `onSettled` is called for each time it was read. */

@@ -1,8 +1,8 @@
 /** The gate's rules, one row each: facts that block, owners that are looked at, looks that disprove. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Command } from '../../core/command.ts'
-import { policyFor } from '../../core/policy.ts'
+import type { Command } from '../../core/model/command.ts'
+import { policyFor } from '../../core/model/policy.ts'
 import {
   CLAIM,
   deleteObject,

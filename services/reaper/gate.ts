@@ -6,13 +6,18 @@
  *
  * Not here: getting the facts and the looks (proof.ts, control.ts), the guard inside the call itself (guard.ts).
  */
-import type { Command, DeleteObject, OrphanDependent, OwnerClaim } from '../../core/command.ts'
-import type { Guarding } from '../../core/guarding.ts'
-import { protectedNow, protectedPlace } from '../../core/guarding.ts'
-import { projectionDigest, projectionOf } from '../../core/mark.ts'
-import { type Phase, phaseOf } from '../../core/node.ts'
-import type { ObjectMeta } from '../../core/object.ts'
-import type { Mode } from '../../core/policy.ts'
+import type { Guarding } from '../../core/graph/guarding.ts'
+import { protectedNow, protectedPlace } from '../../core/graph/guarding.ts'
+import type {
+  Command,
+  DeleteObject,
+  OrphanDependent,
+  OwnerClaim,
+} from '../../core/model/command.ts'
+import { projectionDigest, projectionOf } from '../../core/model/mark.ts'
+import { type Phase, phaseOf } from '../../core/model/node.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
+import type { Mode } from '../../core/model/policy.ts'
 import type { GetAnswer } from '../../ports/cluster.ts'
 
 export interface Facts {

@@ -6,7 +6,7 @@
  * Not here: the order in which commands go (backlog.ts), when positions are saved (reaper.ts).
  */
 import { createHash } from 'node:crypto'
-import type { Command } from '../../core/command.ts'
+import type { Command } from '../../core/model/command.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { type Entry, type Log, LogError, type SavedPosition } from '../../ports/log.ts'

@@ -1,5 +1,5 @@
 /** Puts the reaper together over the clusters of this process. */
-import type { Mode } from '../../core/policy.ts'
+import type { Mode } from '../../core/model/policy.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'

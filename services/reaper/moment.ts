@@ -4,7 +4,7 @@
  * What must stay true: of what is old nobody here says that it is young. The clock on the wall may be behind the log's, or be set back, so both it and what was read of
  * the log say how late it is there, and the later counts. The embedded log says itself how old its times are (ports/append-time.ts).
  */
-import type { Command } from '../../core/command.ts'
+import type { Command } from '../../core/model/command.ts'
 import type { Clock } from '../../ports/clock.ts'
 
 export interface Moments {

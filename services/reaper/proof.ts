@@ -7,8 +7,8 @@
  *
  * Not here: what a look proves (gate.ts).
  */
-import type { OwnerClaim, Target } from '../../core/command.ts'
-import type { ClusterId } from '../../core/object.ts'
+import type { OwnerClaim, Target } from '../../core/model/command.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Cluster, ClusterError, type GetAnswer } from '../../ports/cluster.ts'
 import type { Caller } from './call.ts'

@@ -3,8 +3,8 @@
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Command, DeleteObject, OwnerClaim } from '../../core/command.ts'
-import type { CommandSettled } from '../../core/event.ts'
+import type { Command, DeleteObject, OwnerClaim } from '../../core/model/command.ts'
+import type { CommandSettled } from '../../core/model/event.ts'
 import { verifyOwner, warnObject } from '../../testing/reaper.ts'
 import { configMap, GONE, GONE_CLAIM, type Running, World } from '../../testing/reaper-world.ts'
 import { answered } from '../../testing/watcher-rig.ts'

@@ -6,8 +6,8 @@
  *
  * Not here: which command comes next (backlog.ts), what the answers mean (settle.ts), appending the result (outbox.ts).
  */
-import type { Command, OwnerClaim, VerifyOwner } from '../../core/command.ts'
-import type { ObjectMeta } from '../../core/object.ts'
+import type { Command, OwnerClaim, VerifyOwner } from '../../core/model/command.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster, GetAnswer, ReapAnswer } from '../../ports/cluster.ts'
 import type { Archive } from './archive.ts'

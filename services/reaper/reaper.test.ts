@@ -3,8 +3,8 @@
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Command, DeleteObject } from '../../core/command.ts'
-import type { CommandSettled } from '../../core/event.ts'
+import type { Command, DeleteObject } from '../../core/model/command.ts'
+import type { CommandSettled } from '../../core/model/event.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
 import { LogError } from '../../ports/log.ts'
 import { GONE_CLAIM, GONE as GONE_REFERENCE, World } from '../../testing/reaper-world.ts'

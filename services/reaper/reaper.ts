@@ -6,10 +6,10 @@
  *
  * Not here: connections (main.ts), whether and how a command goes (gate.ts, reap.ts).
  */
-import type { Command } from '../../core/command.ts'
-import type { OwnerFound } from '../../core/event.ts'
-import type { ClusterId } from '../../core/object.ts'
-import { homeOf } from '../../core/partition.ts'
+import type { Command } from '../../core/model/command.ts'
+import type { OwnerFound } from '../../core/model/event.ts'
+import type { ClusterId } from '../../core/model/object.ts'
+import { homeOf } from '../../core/model/partition.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'

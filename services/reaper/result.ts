@@ -4,9 +4,9 @@
  * What must stay true: it carries the epoch the command was judged in, never a later one, so a result from before a restore is
  * refused by the fold.
  */
-import type { Command, OwnerClaim, VerifyOwner } from '../../core/command.ts'
-import type { CommandSettled, OwnerAbsent, OwnerFound } from '../../core/event.ts'
-import type { ObjectMeta } from '../../core/object.ts'
+import type { Command, OwnerClaim, VerifyOwner } from '../../core/model/command.ts'
+import type { CommandSettled, OwnerAbsent, OwnerFound } from '../../core/model/event.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
 import type { Blocked } from './gate.ts'
 import type { Settle, Verified } from './settle.ts'
 

@@ -13,8 +13,8 @@ import type {
   RemoveFinalizer,
   VerifyOwner,
   WarnObject,
-} from '../../core/command.ts'
-import type { ObjectMeta, OwnerReference, ResourceVersion } from '../../core/object.ts'
+} from '../../core/model/command.ts'
+import type { ObjectMeta, OwnerReference, ResourceVersion } from '../../core/model/object.ts'
 import type { GetAnswer, ReapAnswer, UnknownAnswer } from '../../ports/cluster.ts'
 
 /** A command that asks for a call with an effect. */

@@ -5,8 +5,8 @@
  *
  * Not here: the life of one command (reap.ts), where its result goes (`onResult`).
  */
-import type { Command } from '../../core/command.ts'
-import type { ClusterId } from '../../core/object.ts'
+import type { Command } from '../../core/model/command.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Random } from '../../ports/random.ts'

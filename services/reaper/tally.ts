@@ -1,8 +1,8 @@
 /**
  * Counts for metrics, by labels of which there are few: cluster, verb, outcome, code. Never a uid or a name.
  */
-import type { Command, CommandType, Outcome } from '../../core/command.ts'
-import type { ClusterId } from '../../core/object.ts'
+import type { Command, CommandType, Outcome } from '../../core/model/command.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { CallVerb } from './call.ts'
 import type { Result } from './result.ts'
 

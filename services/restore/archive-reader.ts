@@ -6,8 +6,8 @@
  * Not here: what is made of it (restore-plan.ts), which log it is (the caller's).
  */
 import { createHash } from 'node:crypto'
-import type { ClusterId, Uid } from '../../core/object.ts'
-import type { Archived } from '../../core/record.ts'
+import type { ClusterId, Uid } from '../../core/model/object.ts'
+import type { Archived } from '../../core/model/record.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'

@@ -2,9 +2,9 @@
 
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Outcome } from '../../core/command.ts'
-import type { CommandSettled } from '../../core/event.ts'
-import type { ObjectMeta, Uid } from '../../core/object.ts'
+import type { Outcome } from '../../core/model/command.ts'
+import type { CommandSettled } from '../../core/model/event.ts'
+import type { ObjectMeta, Uid } from '../../core/model/object.ts'
 import { World } from '../../testing/reaper-world.ts'
 import { type ArchivedObject, indexArchive } from './archive-reader.ts'
 import { failedDeletes } from './delete-result.ts'

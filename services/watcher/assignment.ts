@@ -10,9 +10,9 @@
  *
  * Not here: how assignments are read (ports/assignment.ts), who may write for a cluster (holder-log.ts).
  */
-import { assignKey } from '../../core/control-key.ts'
-import type { ClusterId } from '../../core/object.ts'
-import type { Assignment } from '../../core/record.ts'
+import { assignKey } from '../../core/model/control-key.ts'
+import type { ClusterId } from '../../core/model/object.ts'
+import type { Assignment } from '../../core/model/record.ts'
 import {
   type Assignments,
   assignmentsIn,

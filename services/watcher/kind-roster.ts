@@ -6,7 +6,7 @@
  *
  * Not here: what a monitor does (kind-monitor.ts), how answers are compared (catalog.ts).
  */
-import type { ResourceVersion } from '../../core/object.ts'
+import type { ResourceVersion } from '../../core/model/object.ts'
 import type { Discovery } from '../../ports/cluster.ts'
 import type { KindKey, KnownKind, ServedKind } from './catalog.ts'
 import { compareCatalog, kindKey, unserved } from './catalog.ts'

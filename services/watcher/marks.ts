@@ -6,12 +6,12 @@
  * succeeded covers events that nobody took. Nor one written while other labels and annotations were told: nobody goes on from there. The cluster's own
  * names the partition that has what was published.
  */
-import { PROTECT_PREFIX, type Protecting, protectingOf } from '../../core/control-key.ts'
-import type { Projection } from '../../core/mark.ts'
-import { projectionDigest, projectionOf } from '../../core/mark.ts'
-import type { ClusterId, ResourceVersion } from '../../core/object.ts'
-import type { Protection } from '../../core/policy.ts'
-import type { Control, Watermark } from '../../core/record.ts'
+import { PROTECT_PREFIX, type Protecting, protectingOf } from '../../core/model/control-key.ts'
+import type { Projection } from '../../core/model/mark.ts'
+import { projectionDigest, projectionOf } from '../../core/model/mark.ts'
+import type { ClusterId, ResourceVersion } from '../../core/model/object.ts'
+import type { Protection } from '../../core/model/policy.ts'
+import type { Control, Watermark } from '../../core/model/record.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Entry, Log, Produced } from '../../ports/log.ts'

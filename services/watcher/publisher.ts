@@ -8,7 +8,7 @@
  *
  * Not here: which partition it is (assignment.ts), what is told (telling.ts).
  */
-import type { Event, Heartbeat, ObjectDeleted, Unreadable } from '../../core/event.ts'
+import type { Event, Heartbeat, ObjectDeleted, Unreadable } from '../../core/model/event.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Appending } from '../../ports/log.ts'
 import type { Lag } from './lag.ts'

@@ -6,8 +6,8 @@
  *
  * Not here: which epoch and partition it is (watcher.ts), the watch of a kind (kind-monitor.ts).
  */
-import type { Projection } from '../../core/mark.ts'
-import { projectionDigest } from '../../core/mark.ts'
+import type { Projection } from '../../core/model/mark.ts'
+import { projectionDigest } from '../../core/model/mark.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Produced } from '../../ports/log.ts'

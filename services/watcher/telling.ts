@@ -7,12 +7,12 @@
  *
  * Not here: when to list or watch (monitor.ts), the order and bounds of appends (publisher.ts).
  */
-import type { SetHash } from '../../core/hash.ts'
-import { EMPTY_SET, withMember } from '../../core/hash.ts'
-import type { SyncId } from '../../core/id.ts'
-import type { ClusterId, GroupKind, ObjectMeta, ResourceVersion } from '../../core/object.ts'
-import { compareVersions, projectionHash } from '../../core/object.ts'
-import { homeOf } from '../../core/partition.ts'
+import type { SetHash } from '../../core/model/hash.ts'
+import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
+import type { SyncId } from '../../core/model/id.ts'
+import type { ClusterId, GroupKind, ObjectMeta, ResourceVersion } from '../../core/model/object.ts'
+import { compareVersions, projectionHash } from '../../core/model/object.ts'
+import { homeOf } from '../../core/model/partition.ts'
 import type { WatchEvent } from '../../ports/cluster.ts'
 import type { WatcherConfig } from './config.ts'
 import type { Deletions } from './memory.ts'

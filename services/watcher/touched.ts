@@ -3,8 +3,8 @@
  *
  * What must stay true: of each uid only the newest entry is held, and none that is older than what was told of it.
  */
-import type { TouchedEntry } from '../../core/event.ts'
-import type { Uid } from '../../core/object.ts'
+import type { TouchedEntry } from '../../core/model/event.ts'
+import type { Uid } from '../../core/model/object.ts'
 
 /** What one record may hold of them: users of other servers' kinds may type long uids, and a record has a limit of 1 MiB. */
 const MOST_BYTES = 256 * 1024

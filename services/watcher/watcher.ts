@@ -6,8 +6,8 @@
  *
  * Not here: sockets, files, signals (main.ts), one reign (session.ts).
  */
-import { projectionDigest } from '../../core/mark.ts'
-import type { ClusterId } from '../../core/object.ts'
+import { projectionDigest } from '../../core/model/mark.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
