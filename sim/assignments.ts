@@ -39,7 +39,7 @@ function assignedIn({ topic, records }: Appended): readonly string[] {
 
 export const assignmentCheckers: readonly Checker[] = [
   {
-    invariant: 'all that is published of a cluster is in one partition',
+    invariant: 'I33: all that is published of a cluster is in one partition',
     appended: (world, appended) => {
       const { topic, partition, records, by } = appended
       const assigned = assignedOn(world)
@@ -59,7 +59,7 @@ export const assignmentCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'clusters are spread over the partitions',
+    invariant: 'I34: clusters are spread over the partitions',
     rest: async (world) => {
       if (world.hasLostWords || assignedOn(world).isHandedOn) return []
       const assignments = [...(await readAssignments(world.broker.log, world.codec)).values()]

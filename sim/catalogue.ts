@@ -44,6 +44,8 @@ export const DATA: Rows = {
   I27: 'At most one DELETE takes effect on one uid.',
   I30: 'Queues, batches, searches, answers and memory stay within stated limits.',
   I31: 'Contents of Secrets, `managedFields` and annotations that are not on the allow-list never appear in a topic, log line or answer. The archive holds a Secret only where the settings ask for it.',
+  I33: 'All that is published of a cluster is in one partition.',
+  I34: 'Clusters are spread over the partitions: none holds two while another holds none, unless a holder died while it chose.',
 }
 
 /** Faults that the simulator does not draw. */
