@@ -5,12 +5,13 @@
  *
  * Not here: how the partition is chosen (services/watcher/assignment.ts).
  */
-import { ASSIGN_PREFIX, assignKey } from '../core/model/control-key.ts'
+
 import type { ClusterId } from '../core/model/object.ts'
-import type { Assignment } from '../core/model/record.ts'
 import type { Codec } from './codec.ts'
 import { CodecError } from './codec.ts'
+import { ASSIGN_PREFIX, assignKey } from './control-key.ts'
 import type { Entry, Log } from './log.ts'
+import type { Assignment } from './service-record.ts'
 
 /** An assignment and where it is on the log: of two, the one with the lower offset was first. */
 export interface LoggedAssignment extends Assignment {

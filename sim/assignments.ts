@@ -3,8 +3,9 @@
  *
  * What must stay true: it is known from appended records, never from a watcher.
  */
-import { ASSIGN_PREFIX } from '../core/model/control-key.ts'
+
 import { readAssignments } from '../ports/assignment.ts'
+import { ASSIGN_PREFIX } from '../ports/control-key.ts'
 import type { Appended } from './broker.ts'
 import type { Checker, Fault, World } from './model.ts'
 

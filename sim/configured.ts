@@ -7,8 +7,8 @@
  * Not here: what people protect by a word (life-faults.ts).
  */
 import { POLICY_KEY } from '../core/graph/key.ts'
-import { PROTECT_POLICY_KEY } from '../core/model/control-key.ts'
 import type { Policy } from '../core/model/policy.ts'
+import { PROTECT_POLICY_KEY } from '../ports/control-key.ts'
 import { seeded } from '../testing/seeded.ts'
 import type { Checker, Fault, World } from './model.ts'
 import { stamp } from './trace.ts'

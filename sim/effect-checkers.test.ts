@@ -2,7 +2,7 @@
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import type { Control } from '../core/model/record.ts'
+import type { Control } from '../ports/service-record.ts'
 import { deleteObject } from '../testing/reaper.ts'
 import { CHECKERS } from './checkers.ts'
 import { effectCheckers } from './effect-checkers.ts'

@@ -4,11 +4,12 @@
  *
  * What must stay true: each is something that an API server lets happen; none needs a broken machine.
  */
-import { pauseKey, protectKey } from '../core/model/control-key.ts'
+
 import { EMPTY_SET } from '../core/model/hash.ts'
 import type { Policy } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
-import type { Control } from '../core/model/record.ts'
+import { pauseKey, protectKey } from '../ports/control-key.ts'
+import type { Control } from '../ports/service-record.ts'
 import { seeded } from '../testing/seeded.ts'
 import type { Fault, FaultContext, World } from './model.ts'
 import { siteOf } from './network-faults.ts'

@@ -5,7 +5,7 @@
  * with an empty log and empty disks, as that sentence says. What `control` loses is said again without a person.
  */
 
-import { protectingOf } from '../core/model/control-key.ts'
+import { protectingOf } from '../ports/control-key.ts'
 import { LogError } from '../ports/log.ts'
 import { seeded } from '../testing/seeded.ts'
 import { type LogCall, SWALLOWED } from './broker.ts'

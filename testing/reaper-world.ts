@@ -19,14 +19,14 @@ import type {
   OwnerClaim,
   RemoveFinalizer,
 } from '../core/model/command.ts'
-import { PROTECT_POLICY_KEY, protectKey } from '../core/model/control-key.ts'
 import type { ObjectMeta } from '../core/model/object.ts'
 import { objectKey } from '../core/model/partition.ts'
 import { type Mode, type Protection, policyFor } from '../core/model/policy.ts'
-import type { Control } from '../core/model/record.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import type { Codec } from '../ports/codec.ts'
+import { PROTECT_POLICY_KEY, protectKey } from '../ports/control-key.ts'
 import type { Produced } from '../ports/log.ts'
+import type { Control } from '../ports/service-record.ts'
 import type { ArchiveSettings } from '../services/reaper/archive.ts'
 import type { ReaperConfig } from '../services/reaper/config.ts'
 import type { Locks } from '../services/reaper/lock.ts'

@@ -1,9 +1,9 @@
 /** Shows what of an object is kept, and that one beyond the caps keeps its identity and can never be judged. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { HOLD_REFERENCE } from '../../core/model/cap.ts'
 import { phaseOf } from '../../core/model/node.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
+import { HOLD_REFERENCE } from '../../ports/cap.ts'
 import type { Resource } from '../../ports/cluster.ts'
 import { readMeta } from './meta.ts'
 

@@ -17,10 +17,11 @@ function after(count: number, outcome: CommandSettled['outcome'], code: number |
     const settled = world.settle(`pod/p${i}`, outcome, 'no') as CommandSettled
     world.tell({ ...settled, code })
   }
-  return openBreakerOf(world.folder.graph, 'c')?.because ?? ''
+  equal(openBreakerOf(world.folder.graph, 'c'), undefined)
+  return openBreakerOf(world.folder.graph, 'c', 'ns')?.because ?? ''
 }
 
-test('opens when most of twenty commands of a minute are refused', () => {
+test('opens in a namespace when most of twenty commands of a minute are refused there', () => {
   equal(after(19, 'blocked', 403), '')
   match(
     after(20, 'blocked', 403),

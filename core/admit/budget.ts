@@ -1,9 +1,9 @@
 /**
  * Budgets: how much may begin to be deleted within any ten minutes of log time: in a cluster, and of that in a namespace.
  *
- * What must stay true: never more begins than the policy has. Nothing is granted ahead: what costs something is let through in the moment in which nothing else holds it, or
- * waits; a deletion by others is a lease of a minute for all its dependents, and renewed at the price of another. No namespace uses more than half of what the others have left, so
- * it cannot use up theirs.
+ * What must stay true: never more begins than the policy has. Nothing is granted ahead: what costs something begins in the moment in which nothing else holds it, or waits; a
+ * deletion by others is a lease of a minute for all its dependents, renewed at the price of another. No namespace uses more than half of what the others have left, so it
+ * cannot use up theirs.
  *
  * Not here: what costs something (price.ts).
  */
@@ -20,7 +20,7 @@ import {
 import { putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { markDirty } from '../graph/outcome.ts'
-import { byNamespace, minuteOf, since, sumOf, withOne } from '../graph/window.ts'
+import { byNamespace, minuteOf, mostOf, since, sumOf, withOne } from '../graph/window.ts'
 import { BUDGET_MINUTES, KEYS_PER_PAGE, LEASE_MS } from '../model/constant.ts'
 import type { Hold, Node } from '../model/node.ts'
 import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
@@ -36,15 +36,14 @@ const MINUTE_MS = 60_000
 export function roomOf(
   graph: StateReader,
   cluster: ClusterId,
-  budget: BudgetClass,
-  namespace: string,
+  { class: budget, namespace }: Pick<Price, 'class' | 'namespace'>,
   now: number,
 ): number {
   const limit = limitOf(policyOf(graph).policy.budgets, budget)
   const { begun } = budgetOf(graph, cluster, budget)
-  const counts = byNamespace(since(begun, minuteOf(now) - BUDGET_MINUTES + 1))
-  const own = counts.get(namespace) ?? 0
-  const others = sumOf(counts) - own
+  const counted = since(begun, minuteOf(now) - BUDGET_MINUTES + 1)
+  const own = mostOf(counted, namespace)
+  const others = sumOf(byNamespace(counted)) - own
   return Math.max(0, Math.ceil((limit - others) / 2) - own)
 }
 
@@ -57,6 +56,70 @@ export function isLeased(
 ): boolean {
   const owner = root === null ? undefined : ownerOf(graph, cluster, root.uid, root.place)
   return owner !== undefined && owner.leasedAt > 0 && now < owner.leasedAt + LEASE_MS
+}
+
+/** A budget of a cluster, with the step that changes it. */
+class Account {
+  readonly step: Step
+  readonly state: ClusterState
+  readonly cluster: ClusterId
+  readonly class: BudgetClass
+
+  constructor(step: Step, state: ClusterState, cluster: ClusterId, budget: BudgetClass) {
+    this.step = step
+    this.state = state
+    this.cluster = cluster
+    this.class = budget
+  }
+
+  get now(): number {
+    return Math.max(this.state.now, this.step.at.timestamp)
+  }
+
+  get budget(): Budget {
+    return budgetOf(this.step.graph, this.cluster, this.class)
+  }
+
+  put(change: Partial<Budget>): void {
+    this.step.graph.put(budgetKey(this.cluster, this.class), { ...this.budget, ...change })
+  }
+
+  /** One has asked to be deleted: that may be too many. */
+  ask(namespace: string, about: string): void {
+    const asked = withOne(this.budget.asked, this.now, BUDGET_MINUTES, namespace)
+    this.put({ asked })
+    noteDemand(this.step, this.state, this.cluster, this.class, namespace, asked, about)
+  }
+
+  /** One begins to be deleted. */
+  begin(namespace: string): void {
+    this.put({ begun: withOne(this.budget.begun, this.now, BUDGET_MINUTES, namespace) })
+  }
+
+  /** The dependents of an owner may begin to be deleted, for a minute. */
+  lease(uid: Uid, place: Coordinates, owner: Owner): void {
+    this.begin(place.namespace)
+    const leased = { ...owner, turn: 'asked', leasedAt: this.now } as const
+    this.step.graph.put(ownerKey(this.cluster, uid, place), leased)
+  }
+
+  queue(namespace: string, ticket: Omit<Ticket, 'type'>): void {
+    const { next, dueAt } = this.budget
+    const key = ticketKey(this.cluster, this.class, namespace, next)
+    this.step.graph.put(key, { type: 'Ticket', ...ticket })
+    // The first one is called behind all that is being judged now.
+    if (dueAt === 0) enqueue(this.step, { work: 'tickets', cluster: this.cluster, uid: this.class })
+    this.put({ next: next + 1, dueAt: dueAt === 0 ? Math.max(1, this.state.now) : dueAt })
+  }
+
+  /** Some wait still: they are looked at with the next minute. */
+  lookAgain(): void {
+    if (this.budget.dueAt > Math.max(1, this.state.now)) return
+    const dueAt = (minuteOf(this.state.now) + 1) * MINUTE_MS
+    this.put({ dueAt })
+    const timer = { what: 'budget', uid: this.class, coordinates: null } as const
+    setTimer(this.step, this.cluster, dueAt, timer)
+  }
 }
 
 /**
@@ -74,90 +137,36 @@ export function pay(
 ): Hold {
   const isSoon = hold.by === 'hold' && (hold.until ?? 0) - state.now <= LEASE_MS
   if (hold.by !== null && hold.by !== 'budget' && !isSoon) return hold
-  const payer = { step, state, cluster, price, about }
-  if (price.root !== null) {
-    payForOwner(payer, price.root, hold)
-    return hold
+  const account = new Account(step, state, cluster, price.class)
+  if (price.root !== null) payForOwner(account, price.root, hold, about)
+  else if (hold.by === null) account.begin(price.namespace)
+  else if (hold.by === 'budget' && hold.turn !== 'queued') {
+    // An object that is held asks once that is over: until then its owner may be back.
+    if (hold.turn === 'none') account.ask(price.namespace, about)
+    account.queue(price.namespace, { uid: node.object.uid, coordinates: null })
+    return { ...hold, turn: 'queued' }
   }
-  if (hold.by === null) {
-    count(step, state, cluster, price)
-    return hold
-  }
-  // An object that is held asks once that is over: until then its owner may be back.
-  if (hold.by !== 'budget' || hold.turn === 'queued') return hold
-  if (hold.turn === 'none') ask(payer)
-  takeTicket(payer, { uid: node.object.uid, coordinates: null })
-  return { ...hold, turn: 'queued' }
+  return hold
 }
 
-interface Payer {
-  readonly step: Step
-  readonly state: ClusterState
-  readonly cluster: ClusterId
-  readonly price: Price
-  /** For people: why. */
-  readonly about: string
-}
-
-function payForOwner(payer: Payer, root: NonNullable<Price['root']>, { by }: Hold): void {
-  const { step, cluster } = payer
-  const { uid, place } = root
+function payForOwner(
+  account: Account,
+  { uid, place }: NonNullable<Price['root']>,
+  { by }: Hold,
+  about: string,
+): void {
+  const { step, cluster } = account
   const owner = ownerOf(step.graph, cluster, uid, place)
   if (owner === undefined) return
-  if (owner.turn === 'none') ask(payer)
+  if (owner.turn === 'none') account.ask(place.namespace, about)
+  if (by === null) return account.lease(uid, place, owner)
+  if (owner.turn === 'queued') return
   const { group, kind, namespace, name } = place
-  if (by === null) return lease(step, payer.state, cluster, payer.price.class, uid, place, owner)
-  if (by === 'budget' && owner.turn !== 'queued') {
-    takeTicket(payer, { uid, coordinates: { group, kind, namespace, name } })
+  if (by === 'budget') {
+    account.queue(namespace, { uid, coordinates: { group, kind, namespace, name } })
   }
   const turn = by === 'budget' ? 'queued' : 'asked'
-  const isSame = owner.turn === turn || owner.turn === 'queued'
-  if (!isSame) step.graph.put(ownerKey(cluster, uid, place), { ...owner, turn })
-}
-
-/** Its dependents may begin to be deleted, for a minute. */
-function lease(
-  step: Step,
-  state: ClusterState,
-  cluster: ClusterId,
-  budget: BudgetClass,
-  uid: Uid,
-  place: Coordinates,
-  owner: Owner,
-): void {
-  count(step, state, cluster, { class: budget, namespace: place.namespace })
-  const leased = { ...owner, turn: 'asked', leasedAt: nowOf(step, state) } as const
-  step.graph.put(ownerKey(cluster, uid, place), leased)
-}
-
-function count(
-  step: Step,
-  state: ClusterState,
-  cluster: ClusterId,
-  { class: budget, namespace }: Pick<Price, 'class' | 'namespace'>,
-): void {
-  const former = budgetOf(step.graph, cluster, budget)
-  const begun = withOne(former.begun, nowOf(step, state), BUDGET_MINUTES, namespace)
-  step.graph.put(budgetKey(cluster, budget), { ...former, begun })
-}
-
-function takeTicket({ step, state, cluster, price }: Payer, ticket: Omit<Ticket, 'type'>): void {
-  const { class: budget, namespace } = price
-  const former = budgetOf(step.graph, cluster, budget)
-  const key = ticketKey(cluster, budget, namespace, former.next)
-  step.graph.put(key, { type: 'Ticket', ...ticket })
-  // The first one is called behind all that is being judged now.
-  if (former.dueAt === 0) enqueue(step, { work: 'tickets', cluster, uid: budget })
-  const dueAt = former.dueAt === 0 ? Math.max(1, state.now) : former.dueAt
-  step.graph.put(budgetKey(cluster, budget), { ...former, next: former.next + 1, dueAt })
-}
-
-function ask({ step, state, cluster, price, about }: Payer): void {
-  const { class: budget, namespace } = price
-  const former = budgetOf(step.graph, cluster, budget)
-  const asked = withOne(former.asked, nowOf(step, state), BUDGET_MINUTES, namespace)
-  step.graph.put(budgetKey(cluster, budget), { ...former, asked })
-  noteDemand(step, state, cluster, budget, namespace, asked, about)
+  if (owner.turn !== turn) step.graph.put(ownerKey(cluster, uid, place), { ...owner, turn })
 }
 
 /** Another minute: those who wait are looked at. */
@@ -171,9 +180,9 @@ export function useTickets(
   { cluster, uid }: Work,
   keys: readonly string[],
 ): string | undefined {
-  const budget = uid as BudgetClass
   const state = clusterOf(step.graph, cluster)
   if (state === undefined) return undefined
+  const account = new Account(step, state, cluster, uid as BudgetClass)
   /** Objects of this page that were called: they begin when they are judged. */
   let called = 0
   let former = ''
@@ -181,72 +190,35 @@ export function useTickets(
     const namespace = namespaceOfTicket(key)
     if (namespace !== former) called = 0
     former = namespace
-    if (roomOf(step.graph, cluster, budget, namespace, nowOf(step, state)) <= called) {
-      lookAgain(step, state, cluster, budget)
+    const price = { class: account.class, namespace }
+    if (roomOf(step.graph, cluster, price, account.now) <= called) {
+      account.lookAgain()
       return endOfNamespaceTickets(key)
     }
     const ticket = step.graph.get(key)
     step.graph.remove(key)
     if (ticket?.type !== 'Ticket') continue
     if (ticket.coordinates === null) called++
-    useTicket(step, state, cluster, budget, ticket)
+    useTicket(account, ticket)
   }
   if (keys.length === KEYS_PER_PAGE) return keys.at(-1)
-  const { dueAt, ...rest } = budgetOf(step.graph, cluster, budget)
-  if (dueAt <= Math.max(1, state.now))
-    step.graph.put(budgetKey(cluster, budget), { ...rest, dueAt: 0 })
+  if (account.budget.dueAt <= Math.max(1, state.now)) account.put({ dueAt: 0 })
   return undefined
 }
 
 /** Whether it is still to be deleted is found when it is judged; a deletion by others is counted at once, so that what it would take along does not outnumber the room there is. */
-function useTicket(
-  step: Step,
-  state: ClusterState,
-  cluster: ClusterId,
-  budget: BudgetClass,
-  { uid, coordinates }: Ticket,
-): void {
-  if (coordinates !== null) return useOwnerTicket(step, state, cluster, budget, uid, coordinates)
-  const node = nodeOf(step.graph, cluster, uid)
-  if (node?.hold?.turn !== 'queued') return
-  putNode(step, cluster, node, { ...node, hold: { ...node.hold, turn: 'called' } })
-  markDirty(step, cluster, uid)
-}
-
-function useOwnerTicket(
-  step: Step,
-  state: ClusterState,
-  cluster: ClusterId,
-  budget: BudgetClass,
-  uid: Uid,
-  place: Coordinates,
-): void {
+function useTicket(account: Account, { uid, coordinates: place }: Ticket): void {
+  const { step, cluster } = account
+  if (place === null) {
+    const node = nodeOf(step.graph, cluster, uid)
+    if (node?.hold?.turn !== 'queued') return
+    putNode(step, cluster, node, { ...node, hold: { ...node.hold, turn: 'called' } })
+    return markDirty(step, cluster, uid)
+  }
   const owner = ownerOf(step.graph, cluster, uid, place)
   if (owner?.turn !== 'queued') return
-  lease(step, state, cluster, budget, uid, place, owner)
+  account.lease(uid, place, owner)
   judgeDependents(step, cluster, uid, place)
-}
-
-/** Some wait still. */
-function lookAgain(
-  step: Step,
-  { now }: ClusterState,
-  cluster: ClusterId,
-  budget: BudgetClass,
-): void {
-  const former = budgetOf(step.graph, cluster, budget)
-  if (former.dueAt > Math.max(1, now)) return
-  const dueAt = nextMinute(now)
-  step.graph.put(budgetKey(cluster, budget), { ...former, dueAt })
-  setTimer(step, cluster, dueAt, { what: 'budget', uid: budget, coordinates: null })
-}
-
-function nextMinute(now: number): number {
-  return (minuteOf(now) + 1) * MINUTE_MS
-}
-
-function nowOf(step: Step, state: ClusterState): number {
-  return Math.max(state.now, step.at.timestamp)
 }
 
 function budgetOf(graph: StateReader, cluster: ClusterId, budget: BudgetClass): Budget {

@@ -24,7 +24,7 @@ import type { ClusterId, ObjectMeta } from '../model/object.ts'
 import type { BudgetClass } from '../model/policy.ts'
 import { limitOf } from '../model/policy.ts'
 import type { Proof } from '../model/proof.ts'
-import type { ClusterState, MinuteCounts } from '../model/state.ts'
+import type { ClusterState, MinuteCounts, Pace } from '../model/state.ts'
 import { isEnding } from '../observe/namespace.ts'
 import { closedAt, openBreaker } from './breaker.ts'
 
@@ -149,19 +149,41 @@ function openFor(
   if (all !== undefined) openBreaker(step, cluster, '', all)
 }
 
-/** What our own gate holds back is no answer of a server, and a dry run for want of the lock (2xx) no refusal. */
-function noteSettled(step: Step, state: ClusterState, event: CommandSettled): void {
-  const { cluster, verb, outcome, code, reason } = event
+/**
+ * What our own gate holds back is no answer of a server, and a dry run for want of the lock (2xx) no refusal. Of a namespace the cluster counts no more refusals than a quarter of
+ * what opens its breaker.
+ */
+export function noteSettled(step: Step, state: ClusterState, event: CommandSettled): void {
+  const { verb, outcome, code, place } = event
   if (verb === 'VerifyOwner' || verb === 'WarnObject' || !isWatchful(step.graph)) return
-  const minute = minuteOf(nowOf(step, state))
-  const pace = step.graph.get(paceKey(cluster))
-  const former = pace?.type === 'Pace' && pace.minute === minute ? pace : { settled: 0, refused: 0 }
   const isRefused = outcome === 'blocked' && code !== null && code >= 400
+  const own = pace(step, state, event, place.namespace, isRefused)
+  const isOfAll = !isRefused || own.refused <= REFUSED_LEAST * NAMESPACE_SHARE
+  if (place.namespace !== '' && isOfAll) pace(step, state, event, '', isRefused)
+}
+
+/** Counts one command of this minute, in a namespace or (empty) in the cluster. */
+function pace(
+  step: Step,
+  state: ClusterState,
+  { cluster, code, reason }: CommandSettled,
+  namespace: string,
+  isRefused: boolean,
+): Pace {
+  const minute = minuteOf(nowOf(step, state))
+  const key = paceKey(cluster, namespace)
+  const found = step.graph.get(key)
+  const former = found?.type === 'Pace' && found.minute === minute ? found : NO_PACE
   const settled = former.settled + 1
   const refused = former.refused + Number(isRefused)
-  step.graph.put(paceKey(cluster), { type: 'Pace', minute, settled, refused })
-  const isCounted = minute * MINUTE_MS >= closedAt(step.graph, cluster)
-  if (!isCounted || settled < REFUSED_LEAST || refused * 2 <= settled || !isRefused) return
-  const because = `${refused} of ${settled} commands of a minute were refused, the last one with ${code}: ${reason}`
-  openBreaker(step, cluster, '', because)
+  const counted: Pace = { type: 'Pace', minute, settled, refused }
+  step.graph.put(key, counted)
+  const isCounted = minute * MINUTE_MS >= closedAt(step.graph, cluster, namespace)
+  if (isCounted && isRefused && settled >= REFUSED_LEAST && refused * 2 > settled) {
+    const because = `${refused} of ${settled} commands of a minute were refused, the last one with ${code}: ${reason}`
+    openBreaker(step, cluster, namespace, because)
+  }
+  return counted
 }
+
+const NO_PACE = { settled: 0, refused: 0 }

@@ -144,11 +144,11 @@ function mayBegin(
   graph: StateReader,
   cluster: ClusterId,
   { hold }: Node,
-  { class: budget, namespace, root }: Price,
+  price: Price,
   time: number,
 ): boolean {
-  const isCalled = root !== null || hold?.turn === 'called'
-  return isCalled && roomOf(graph, cluster, budget, namespace, time) > 0
+  const isCalled = price.root !== null || hold?.turn === 'called'
+  return isCalled && roomOf(graph, cluster, price, time) > 0
 }
 
 function budgetText(graph: StateReader, price: Price): string {

@@ -162,9 +162,9 @@ export function namespaceBreakersPrefix(cluster: ClusterId): string {
   return `${breakerKey(cluster)}/`
 }
 
-/** How commands of the present minute settle. */
-export function paceKey(cluster: ClusterId): string {
-  return `pace/${clusterPart('', cluster)}`
+/** How commands of the present minute settle, in a namespace or (empty) of all of the cluster. */
+export function paceKey(cluster: ClusterId, namespace: string): string {
+  return `pace/${clusterPart('', cluster)}/${part(namespace)}`
 }
 
 /** Owners of a kind that others deleted lately. */
@@ -179,11 +179,7 @@ export function endingKey(cluster: ClusterId, namespace: string): string {
 
 /** A definition, by its name, that is or was being deleted. */
 export function definitionKey(cluster: ClusterId, name: string): string {
-  return definitionsPrefix(cluster) + part(name)
-}
-
-export function definitionsPrefix(cluster: ClusterId): string {
-  return `definition/${clusterPart('', cluster)}/`
+  return `definition/${clusterPart('', cluster)}/${part(name)}`
 }
 
 export const POLICY_KEY = 'policy'

@@ -54,12 +54,26 @@ export function byNamespace(minutes: readonly MinuteCounts[]): ReadonlyMap<strin
   return sums
 }
 
-/** All of them together, where each counts as at most so many. Objects without a namespace are no tenant's and count as they are. */
+/** Of one namespace at most: in minutes in which it is not counted apart it may be all that is counted together. */
+export function mostOf(minutes: readonly MinuteCounts[], namespace: string): number {
+  const countIn = (all: readonly NamespaceCount[], name: string): number | undefined =>
+    all.find((each) => each.namespace === name)?.count
+  return minutes.reduce(
+    (sum, { namespaces }) =>
+      sum + (countIn(namespaces, namespace) ?? countIn(namespaces, ALL_OTHERS) ?? 0),
+    0,
+  )
+}
+
+/** All of them together, where each counts as at most so many. Objects without a namespace are no tenant's, and what is counted together is of many: they count as they are. */
 export function sumOf(
   counts: ReadonlyMap<string, number>,
   most: number = Number.MAX_SAFE_INTEGER,
 ): number {
   let sum = 0
-  for (const [namespace, count] of counts) sum += namespace === '' ? count : Math.min(count, most)
+  for (const [namespace, count] of counts) {
+    const isTenant = namespace !== '' && namespace !== ALL_OTHERS
+    sum += isTenant ? Math.min(count, most) : count
+  }
   return sum
 }

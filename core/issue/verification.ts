@@ -9,18 +9,14 @@ import { mayIssue } from '../admit/hold.ts'
 import { ownerTimer } from '../graph/agenda.ts'
 import { kindOf, nodeOf, ownerOf, policyOf } from '../graph/graph.ts'
 import { ownerKey } from '../graph/key.ts'
+import { kindStatus } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Target } from '../model/command.ts'
-import {
-  COMMAND_LIFE_MS,
-  COMMAND_MARGIN_MS,
-  KIND_PATIENCE_MS,
-  LOOKED_UP_AT_ONCE,
-} from '../model/constant.ts'
+import { COMMAND_LIFE_MS, COMMAND_MARGIN_MS, LOOKED_UP_AT_ONCE } from '../model/constant.ts'
 import type { Attempt } from '../model/node.ts'
 import { isUnderWay } from '../model/node.ts'
-import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
 import { isSamePlace, versionOf } from '../model/object.ts'
 import type { ClusterState, Kind } from '../model/state.ts'
 import { UNKNOWN_OWNER } from '../observe/departure.ts'
@@ -58,7 +54,7 @@ export function verifyOwner(
   version: string,
 ): boolean {
   const kind = kindOf(step.graph, cluster, place)
-  if (kind === undefined || !isReadyToAsk(kind, state)) return false
+  if (kind === undefined || !isReadyToAsk(kind, place, state)) return false
   if (!mayIssue(step.graph, cluster)) return false
   const owner = ownerOf(step.graph, cluster, uid, place)
   const intent = verifyIntent(state)
@@ -105,18 +101,9 @@ export function verifyOwner(
   return true
 }
 
-/** A watch that lives would have shown the owner; without one, only a GET can; while one is expected soon, wait for it. */
-function isReadyToAsk(kind: Kind, state: ClusterState): boolean {
-  // Its resource may be the other one, where nothing proves anything.
-  if (kind.ambiguous) return false
-  switch (kind.phase) {
-    case 'unserved':
-      return false
-    case 'unmonitored':
-      return true
-    case 'unsynced':
-      return state.now - kind.since >= KIND_PATIENCE_MS
-    case 'synced':
-      return kind.clusterEpoch === state.clusterEpoch || state.now - kind.since >= KIND_PATIENCE_MS
-  }
+/** A watch that lives would have shown the owner; without one, only a GET can; while one is expected soon, wait for it. Of an ambiguous kind it may be the other resource, where nothing proves anything. */
+function isReadyToAsk(kind: Kind, about: GroupKind, state: ClusterState): boolean {
+  const status = kindStatus(kind, about, state)
+  if (kind.ambiguous || status.type === 'gone') return false
+  return status.type !== 'listing' || state.now >= status.until
 }

@@ -8,11 +8,12 @@
  */
 import type { StateReader } from '../graph/graph.ts'
 import { clusterOf, countOf, kindOf } from '../graph/graph.ts'
-import { CATCH_UP_MS, KIND_PATIENCE_MS, KIND_SILENT_MS } from '../model/constant.ts'
+import { kindStatus } from '../graph/kind-status.ts'
+import { CATCH_UP_MS, KIND_PATIENCE_MS } from '../model/constant.ts'
 import type { Node } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../model/object.ts'
-import type { ClusterState, Count, Kind } from '../model/state.ts'
+import type { Count } from '../model/state.ts'
 
 export type Completion =
   /** For people: for what. `until`: log time at which it is worth another look though nothing is told; null when only news can help. */
@@ -101,25 +102,10 @@ function unfitness(
     return { because: 'not every kind has been listed yet', until: startUntil }
   }
   for (const each of kindOf(graph, cluster, owner)?.blockers ?? []) {
-    const kind = kindOf(graph, cluster, each)
-    const until = kind === undefined ? undefined : outOfSyncUntil(kind, each, state)
-    if (until !== undefined && state.now < until) {
-      return { because: `kind ${each.kind} is not in sync`, until }
+    const status = kindStatus(kindOf(graph, cluster, each), each, state)
+    if ((status.type === 'listing' || status.type === 'silent') && state.now < status.until) {
+      return { because: `kind ${each.kind} is not in sync`, until: status.until }
     }
   }
   return undefined
-}
-
-/** Until when a kind that is watched, and out of sync, is waited for; undefined when it is in sync or is not watched. */
-function outOfSyncUntil(
-  kind: Kind,
-  { group, kind: name }: GroupKind,
-  state: ClusterState,
-): number | undefined {
-  if (kind.phase === 'unserved' || kind.phase === 'unmonitored') return undefined
-  if (kind.phase === 'unsynced') return kind.since + KIND_PATIENCE_MS
-  if (kind.clusterEpoch !== state.clusterEpoch) return state.startedTime + KIND_PATIENCE_MS
-  const pulse = state.pulses.find((each) => each.group === group && each.kind === name)
-  const silentAt = pulse === undefined ? undefined : pulse.aliveAt + KIND_SILENT_MS
-  return silentAt !== undefined && state.now > silentAt ? silentAt + KIND_PATIENCE_MS : undefined
 }

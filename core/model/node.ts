@@ -1,8 +1,8 @@
 /**
  * A node of the graph: one object that was seen, the phase it is in, and what is under way for it.
  *
- * What must stay true: one `phase`, moved only along the table below. A move that is not in it is no crash but a doubt: the node becomes
- * `suspect`, gets no verdict and waits for a relist.
+ * What must stay true: one `phase`. A move that `mayMove` does not allow is no crash but a doubt: the node becomes `suspect`, gets no verdict and waits for a
+ * relist.
  */
 import type { CommandType, Outcome } from './command.ts'
 import { backoffMs } from './constant.ts'
@@ -18,18 +18,10 @@ import type { Evidence } from './proof.ts'
  */
 export type Phase = 'observed' | 'deleting' | 'waiting' | 'orphaning' | 'reaped' | 'suspect'
 
-const MOVES: Readonly<Record<Phase, readonly Phase[]>> = {
-  observed: ['deleting', 'waiting', 'orphaning', 'reaped', 'suspect'],
-  deleting: ['waiting', 'orphaning', 'reaped', 'suspect'],
-  waiting: ['deleting', 'orphaning', 'reaped', 'suspect'],
-  orphaning: ['deleting', 'waiting', 'reaped', 'suspect'],
-  // A sighting newer than our DELETE: its answer was wrong, or a finalizer was added in the same moment.
-  reaped: ['observed', 'deleting', 'waiting', 'orphaning', 'suspect'],
-  suspect: ['observed', 'deleting', 'waiting', 'orphaning', 'reaped'],
-}
-
+/** An object is on a one-way trip to its deletion: nothing but a restore, or an answer that was wrong, takes it back. */
 export function mayMove(from: Phase, to: Phase): boolean {
-  return from === to || MOVES[from].includes(to)
+  const isGoing = from === 'deleting' || from === 'waiting' || from === 'orphaning'
+  return !(isGoing && to === 'observed')
 }
 
 /** The phase that an object's own fields say. */

@@ -374,7 +374,7 @@ export interface Breaker {
   readonly because: string
 }
 
-/** `pace/<cluster>`: how commands of one minute settled. */
+/** `pace/<cluster>/<namespace>`: how commands of one minute settled; without a namespace those of all. */
 export interface Pace {
   readonly type: 'Pace'
   /** Since 1970. */

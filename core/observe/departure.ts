@@ -70,16 +70,11 @@ export function depart(
   noteDefinition(step, cluster, node?.object ?? object, null)
   const orphanedAt = node?.orphanedAt ?? former?.orphanedAt ?? null
   step.graph.put(ownerKey(cluster, object.uid, object), {
-    type: 'Owner',
+    ...UNKNOWN_OWNER,
     state: 'absent',
     proof,
     orphanedAt,
-    phase: null,
     position: step.at.position,
-    checks: 0,
-    turn: 'none',
-    leasedAt: 0,
-    attempt: null,
   })
   const forgetAt = state.now + memoryMs(step.graph, { proof, orphanedAt })
   ownerTimer(step, cluster, forgetAt, object.uid, object)

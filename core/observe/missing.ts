@@ -9,6 +9,7 @@
 import { enqueue, judgeWaiters, kindOfWork } from '../graph/agenda.ts'
 import { agendaOf, clusterOf, kindOf, nodeOf, seenOf } from '../graph/graph.ts'
 import { lastPart, workKey } from '../graph/key.ts'
+import { isSynced } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import { KEYS_PER_PAGE, MASS_COUNT, MASS_SHARE } from '../model/constant.ts'
 import { goesByUs, type Node } from '../model/node.ts'
@@ -16,7 +17,6 @@ import type { Uid } from '../model/object.ts'
 import { compareVersions } from '../model/object.ts'
 import type { ClusterState, Work } from '../model/state.ts'
 import { depart, proofOf } from './departure.ts'
-import { isSynced } from './sync.ts'
 
 /**
  * Before anything that a relist misses goes it is counted: what we asked to be deleted is no part of a mass cause, however much of it went while no watch could

@@ -7,6 +7,7 @@
 import { judgeDependents, nodeTimer, ownerTimer } from '../graph/agenda.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf } from '../graph/graph.ts'
 import { ownerKey } from '../graph/key.ts'
+import { isMonitored } from '../graph/kind-status.ts'
 import { putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, drop, markDirty, tell, touch } from '../graph/outcome.ts'
@@ -25,9 +26,8 @@ import { backedOff, phaseOf } from '../model/node.ts'
 import type { ClusterId } from '../model/object.ts'
 import { isSamePlace } from '../model/object.ts'
 import type { ClusterState, Owner } from '../model/state.ts'
-import { proofOf, wasHere } from './departure.ts'
+import { proofOf, UNKNOWN_OWNER, wasHere } from './departure.ts'
 import { sight } from './sighting.ts'
-import { isMonitored } from './sync.ts'
 
 function currentEpoch(
   step: Step,
@@ -163,15 +163,12 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const lookAt = state.now + backoffMs(checks + 5)
   const phase = phaseOf(event.object)
   const found: Owner = {
-    type: 'Owner',
+    ...UNKNOWN_OWNER,
     state: 'found',
-    proof: null,
     orphanedAt: markOfFound(phase, former, step.at.timestamp) ?? markSeen,
     phase,
     position: step.at.position,
     checks,
-    turn: 'none',
-    leasedAt: 0,
     attempt: answeredAttempt(state, event.command, lookAt),
   }
   step.graph.put(ownerKey(cluster, uid, place), found)
@@ -226,16 +223,11 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   const orphanedAt = former?.orphanedAt ?? null
   const how = event.how === 'NotFound' ? 'nothing is there' : `${event.otherUid} is there instead`
   step.graph.put(ownerKey(cluster, uid, place), {
-    type: 'Owner',
+    ...UNKNOWN_OWNER,
     state: 'absent',
     proof: { ...proofOf(step, state, cluster, place, evidence), command: event.command },
     orphanedAt,
-    phase: null,
     position: step.at.position,
-    checks: 0,
-    turn: 'none',
-    leasedAt: 0,
-    attempt: null,
   })
   ownerTimer(step, cluster, state.now + MEMORY_MS, uid, place)
   tell(step, { ...place, cluster, uid }, 'owner', `absent by a live GET: ${how}`, {

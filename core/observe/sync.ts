@@ -7,6 +7,7 @@
 import { enqueue, judgeAll, judgeWaiters, kindTimer } from '../graph/agenda.ts'
 import { clusterOf, kindOf, policyOf } from '../graph/graph.ts'
 import { ANY_KIND, clusterKey, kindKey, POLICY_KEY, unreadableKey } from '../graph/key.ts'
+import { isMonitored, isSynced } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import { drop } from '../graph/outcome.ts'
 import { KIND_PATIENCE_MS } from '../model/constant.ts'
@@ -191,15 +192,6 @@ function putKind(
   })
   // Owners that were not let go, since a kind might have held a dependent.
   judgeWaiters(step, about.cluster, ANY_KIND)
-}
-
-export function isMonitored(kind: Kind | undefined): boolean {
-  return kind?.phase === 'unsynced' || kind?.phase === 'synced'
-}
-
-/** It was listed to the end in this epoch. */
-export function isSynced(kind: Kind | undefined, { clusterEpoch }: ClusterState): boolean {
-  return kind?.phase === 'synced' && kind.clusterEpoch === clusterEpoch
 }
 
 export function policyChanged(step: Step, event: PolicyChanged): void {

@@ -9,10 +9,10 @@
  */
 import { createHash } from 'node:crypto'
 import { policyOf } from '../../core/graph/graph.ts'
-import { PROTECT_POLICY_KEY } from '../../core/model/control-key.ts'
 import type { Policy } from '../../core/model/policy.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
+import { PROTECT_POLICY_KEY } from '../../ports/control-key.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Placed, Placement, Role } from '../../ports/placement.ts'
 import type { Store } from '../../ports/store.ts'

@@ -7,10 +7,10 @@
  */
 import { createHash } from 'node:crypto'
 import type { ClusterId, Uid } from '../../core/model/object.ts'
-import type { Archived } from '../../core/model/record.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
+import type { Archived } from '../../ports/service-record.ts'
 import { type ArchiveKey, aboutObject } from '../../runtime/archive-key.ts'
 import { type JsonObject, parseObject } from '../../runtime/exact-json.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'

@@ -10,9 +10,8 @@
  *
  * Not here: how assignments are read (ports/assignment.ts), who may write for a cluster (holder-log.ts).
  */
-import { assignKey } from '../../core/model/control-key.ts'
+
 import type { ClusterId } from '../../core/model/object.ts'
-import type { Assignment } from '../../core/model/record.ts'
 import {
   type Assignments,
   assignmentsIn,
@@ -20,7 +19,9 @@ import {
   readAssignments,
 } from '../../ports/assignment.ts'
 import type { Codec } from '../../ports/codec.ts'
+import { assignKey } from '../../ports/control-key.ts'
 import type { Entry } from '../../ports/log.ts'
+import type { Assignment } from '../../ports/service-record.ts'
 import { WatcherError } from './identity.ts'
 import { appendUntilDone, type LogDeps, untilDone } from './log-retry.ts'
 

@@ -1,8 +1,8 @@
 /** Starts, restarts and rewinds: which epochs they have, and where they go on. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { protectKey } from '../../core/model/control-key.ts'
 import type { WatcherStarted } from '../../core/model/event.ts'
+import { protectKey } from '../../ports/control-key.ts'
 import { ExchangeError, type ExchangeResponse } from '../../ports/exchange.ts'
 import { answered, WatcherRig } from '../../testing/watcher-rig.ts'
 import { DEFAULT_CONFIG } from './config.ts'

@@ -1,9 +1,9 @@
 /** The watcher over a real API and a real log: what a live watch tells. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { HOLD_REFERENCE } from '../../core/model/cap.ts'
 import type { Touched } from '../../core/model/event.ts'
 import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
+import { HOLD_REFERENCE } from '../../ports/cap.ts'
 import { WatcherRig } from '../../testing/watcher-rig.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'

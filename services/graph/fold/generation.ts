@@ -6,14 +6,15 @@
  *
  * Not here: files and their names (cli/upgrade.ts).
  */
-import { PROTECT_PREFIX, pauseKey, protectingOf } from '../../../core/model/control-key.ts'
+
 import type { Directive } from '../../../core/model/event.ts'
 import { EMPTY_SET } from '../../../core/model/hash.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
-import type { Control, Watermark } from '../../../core/model/record.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import { CodecError } from '../../../ports/codec.ts'
+import { PROTECT_PREFIX, pauseKey, protectingOf } from '../../../ports/control-key.ts'
 import type { Log } from '../../../ports/log.ts'
+import type { Control, Watermark } from '../../../ports/service-record.ts'
 
 export interface GenerationParts {
   readonly from: Log

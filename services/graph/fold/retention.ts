@@ -5,11 +5,11 @@
  * store's content at one position, with the digests it had there. Folding goes on meanwhile: of a large graph it takes minutes.
  */
 import { POSITION_KEY } from '../../../core/graph/key.ts'
-import type { Snapshot } from '../../../core/model/record.ts'
 import type { Position } from '../../../core/model/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import { type Log, LogError, type Topic } from '../../../ports/log.ts'
+import type { Snapshot } from '../../../ports/service-record.ts'
 import { StoreError, type StoreView } from '../../../ports/store.ts'
 import type { Task } from './task.ts'
 

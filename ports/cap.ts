@@ -7,8 +7,8 @@
  *
  * Not here: reading what a server sends (adapters/kubernetes/meta.ts).
  */
-import type { ObjectMeta, OwnerReference } from './object.ts'
-import { FINALIZER_ORPHAN } from './object.ts'
+import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
+import { FINALIZER_ORPHAN } from '../core/model/object.ts'
 
 export const HOLD_REFERENCE: OwnerReference = {
   apiVersion: 'hold.kinfold.invalid/v1',

@@ -5,9 +5,9 @@
  *
  * Not here: relists and connections, whose keys their services know.
  */
-import type { ClusterId } from './object.ts'
-import type { Mode, Protection } from './policy.ts'
-import type { Control } from './record.ts'
+import type { ClusterId } from '../core/model/object.ts'
+import type { Mode, Protection } from '../core/model/policy.ts'
+import type { Control } from './service-record.ts'
 
 export const PAUSE_PREFIX = 'pause/'
 export const PROTECT_PREFIX = 'protect/'
