@@ -20,8 +20,8 @@ import { invariant } from './model/invariant.ts'
 import type { ClusterId, Uid } from './model/object.ts'
 import type { BudgetClass } from './model/policy.ts'
 import type { ClusterState, Work } from './model/state.ts'
+import { endingDue } from './observe/cause.ts'
 import { wasHere } from './observe/departure.ts'
-import { endingDue } from './observe/namespace.ts'
 import { forgetOwner } from './observe/retention.ts'
 
 /** Timers that are due; true when none is left that is. */

@@ -6,8 +6,9 @@
  *
  * Not here: reading the page, which takes time (services/graph/fold/task.ts); what a relist misses (missing.ts); timers (timer.ts).
  */
+
+import { ruleOn } from './admit/approval.ts'
 import { useTickets } from './admit/budget.ts'
-import { ruleOn } from './admit/ruling.ts'
 import type { PageRequest } from './graph/agenda.ts'
 import { kindOfWork } from './graph/agenda.ts'
 import type { StateReader } from './graph/graph.ts'

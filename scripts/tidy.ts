@@ -100,10 +100,10 @@ const IMPORT =
   /^\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|^\s*import\s+['"]([^'"]+)['"]/gm
 /** In the core: no clock, chance, process or output. */
 const OUTSIDE =
-  /\b(Date\.now|new Date|Math\.random|process\.|console\.|performance\.|setTimeout|setInterval|structuredClock)\b/
+  /\bnew Date\(\)|\b(Date\.now|Math\.random|process\.|console\.|performance\.|setTimeout|setInterval|structuredClock)\b/
 /** In service loops: ports give time and chance. */
 const CLOCKS =
-  /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|randomUUID)\b/
+  /\bnew Date\(\)|\b(Date\.now|Math\.random|performance\.now|setTimeout|setInterval|randomUUID)\b/
 const NAMING_IDS = ['*.md', '{bench,docs,schemas,testing}/**/*.md', 'core/scenarios/*.txt']
 /** A sentence for people is made at the edge and never read back: what code decides by is a field. */
 const READ_BACK =

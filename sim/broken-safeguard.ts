@@ -73,7 +73,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'what went with a definition counts as deleted by a person, one by one',
     changes: [
       {
-        file: 'core/observe/definition.ts',
+        file: 'core/observe/cause.ts',
         function: 'wentWithDefinition',
         body: '  return false',
       },

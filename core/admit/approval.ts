@@ -1,25 +1,25 @@
 /**
- * What people say of a mass cause: it may go, or it may not.
+ * What people say of a bulk deletion: it may go, or it may not.
  *
- * What must stay true: what is said holds for exactly what was shown. Where the set is another one nothing is done; what came later, or has changed, is
- * not meant; and nothing is approved for longer than an hour. Where two have to approve, both have said so of the same set within an hour, and a cluster said
- * of both who they are.
+ * What must stay true: what is said holds for exactly what was shown. Where the set is another one nothing is done; what came later, or has changed, is not meant; and
+ * nothing is approved for longer than an hour. Where two have to approve, both have said so of the same set within an hour, and a cluster said of both who they are.
  *
- * Not here: what it changes of each object (ruling.ts), who may say so (services/graph).
+ * Not here: who may say so (services/graph).
  */
-import { enqueue } from '../graph/agenda.ts'
+import { enqueue, nodeTimer } from '../graph/agenda.ts'
 import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, policyOf } from '../graph/graph.ts'
+import { clusterOf, nodeOf, policyOf } from '../graph/graph.ts'
 import { planOf } from '../graph/held-plan.ts'
-import { approvalKey, rulingKey } from '../graph/key.ts'
+import { approvalKey, heldKey, rulingKey } from '../graph/key.ts'
+import { putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
-import { drop } from '../graph/outcome.ts'
+import { drop, markDirty } from '../graph/outcome.ts'
 import { APPROVAL_MS } from '../model/constant.ts'
 import type { Directive } from '../model/event.ts'
 import type { SetHash } from '../model/hash.ts'
 import { isSameSet } from '../model/hash.ts'
 import type { Ruling } from '../model/node.ts'
-import type { ClusterId } from '../model/object.ts'
+import type { ClusterId, Uid } from '../model/object.ts'
 import type { FirstApproval } from '../model/state.ts'
 
 export function rule(step: Step, event: Directive, verdict: Ruling['verdict']): void {
@@ -69,4 +69,18 @@ export function firstApprovalOf(graph: StateReader, cluster: ClusterId): FirstAp
 
 function forgetFirst(step: Step, cluster: ClusterId): void {
   if (firstApprovalOf(step.graph, cluster) !== undefined) step.graph.remove(approvalKey(cluster))
+}
+
+/** Of one that was held when the plan was ruled on. */
+export function ruleOn(step: Step, cluster: ClusterId, uid: Uid): void {
+  const ruled = step.graph.get(rulingKey(cluster))
+  const held = step.graph.get(heldKey(cluster, uid))
+  const node = nodeOf(step.graph, cluster, uid)
+  if (ruled?.type !== 'PlanRuling' || held?.type !== 'HeldNode' || node?.hold == null) return
+  if (node.hold.by !== 'approval' || held.position >= ruled.position) return
+  const { verdict, who, why, until } = ruled
+  const ruling = { verdict, who, why, until, hash: node.hash, what: node.hold.what }
+  putNode(step, cluster, node, { ...node, hold: { ...node.hold, ruling } })
+  if (verdict === 'approved') nodeTimer(step, cluster, until, uid)
+  markDirty(step, cluster, uid)
 }

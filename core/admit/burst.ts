@@ -25,7 +25,7 @@ import type { BudgetClass } from '../model/policy.ts'
 import { limitOf } from '../model/policy.ts'
 import type { Proof } from '../model/proof.ts'
 import type { ClusterState, MinuteCounts, Pace } from '../model/state.ts'
-import { isEnding } from '../observe/namespace.ts'
+import { isEnding } from '../observe/cause.ts'
 import { closedAt, openBreaker } from './breaker.ts'
 
 const MINUTE_MS = 60_000

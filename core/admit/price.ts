@@ -13,7 +13,7 @@ import type { Node } from '../model/node.ts'
 import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
 import type { BudgetClass } from '../model/policy.ts'
 import type { Evidence, Proof } from '../model/proof.ts'
-import { isEnding } from '../observe/namespace.ts'
+import { isEnding } from '../observe/cause.ts'
 
 export interface Price {
   readonly class: BudgetClass

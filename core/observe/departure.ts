@@ -22,8 +22,7 @@ import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
 import { compareVersions, isSamePlace } from '../model/object.ts'
 import type { Proof } from '../model/proof.ts'
 import type { ClusterState, Owner, Seen } from '../model/state.ts'
-import { noteDefinition } from './definition.ts'
-import { noteNamespace } from './namespace.ts'
+import { noteDefinition, noteNamespace } from './cause.ts'
 import { currentCluster } from './sighting.ts'
 
 export function objectDeleted(step: Step, event: ObjectDeleted): void {

@@ -3,7 +3,7 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { World } from '../../testing/story.ts'
 import { KINDS_GONE_REMEMBERED } from '../model/constant.ts'
-import { mayHaveGone, withGone } from './kind-gone.ts'
+import { mayHaveGone, withGone } from './cause.ts'
 
 const FLAPS = KINDS_GONE_REMEMBERED + 2
 

@@ -22,9 +22,8 @@ import { markAfter, mayMove, phaseOf } from '../model/node.ts'
 import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from '../model/object.ts'
 import { compareVersions, isSamePlace, projectionHash } from '../model/object.ts'
 import type { ClusterState, Owner, Seen } from '../model/state.ts'
-import { noteDefinition } from './definition.ts'
+import { noteDefinition, noteNamespace } from './cause.ts'
 import { protectedUntilAfter } from './former-protection.ts'
-import { noteNamespace } from './namespace.ts'
 
 /** The state of the event's cluster, unless the event comes from a watcher that has been succeeded. */
 export function currentCluster(

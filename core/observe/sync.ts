@@ -27,8 +27,8 @@ import type { ClusterId, GroupKind, Scope } from '../model/object.ts'
 import { clusterOfHome } from '../model/partition.ts'
 import { FOLD_VERSION } from '../model/policy.ts'
 import type { ClusterState, Kind, KindPhase } from '../model/state.ts'
+import { withGone } from './cause.ts'
 import { formerAfter } from './former-protection.ts'
-import { withGone } from './kind-gone.ts'
 import { currentCluster } from './sighting.ts'
 
 export function watcherStarted(step: Step, event: WatcherStarted): void {

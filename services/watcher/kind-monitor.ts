@@ -8,7 +8,7 @@
  */
 import type { SyncId } from '../../core/model/id.ts'
 import type { ResourceVersion } from '../../core/model/object.ts'
-import { isDefinition } from '../../core/observe/definition.ts'
+import { isDefinition } from '../../core/observe/cause.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster, ClusterErrorCode, Resource, WatchEvent } from '../../ports/cluster.ts'
 import { ClusterError } from '../../ports/cluster.ts'

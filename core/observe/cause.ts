@@ -1,19 +1,56 @@
 /**
- * Definitions of kinds that people delete: all objects of the kind are deleted with it, each as if somebody meant that.
+ * What one act of a user deletes in bulk: a namespace with all in it, a CustomResourceDefinition with all objects of its kind, a kind that becomes absent from discovery.
  *
- * What must stay true: what was deleted while its definition was, shortly before or after, was deleted with it. A definition that is created again within a moment
- * changes nothing about that.
+ * What must stay true: what was deleted in that time, shortly before or after, was deleted with it; one that is created again within a moment changes nothing about that.
+ * Lists are bounded: when an entry is evicted, every time before it counts as affected, so eviction can only make a decision more conservative.
  *
- * Not here: kinds that discovery misses (sync.ts), what it means for a verdict (verdict.ts).
+ * Not here: kinds that discovery misses (sync.ts), what it means for a verdict or a budget (verdict.ts, price.ts, burst.ts).
  */
-import { judgeAll } from '../graph/agenda.ts'
+import { judgeAll, setTimer } from '../graph/agenda.ts'
 import type { StateReader } from '../graph/graph.ts'
-import { policyOf } from '../graph/graph.ts'
-import { definitionKey } from '../graph/key.ts'
+import { clusterOf, policyOf } from '../graph/graph.ts'
+import { definitionKey, endingKey } from '../graph/key.ts'
 import type { Step } from '../graph/outcome.ts'
-import { DEFINITION_LATE_MS, KIND_CAUSE_MS, KINDS_GONE_REMEMBERED } from '../model/constant.ts'
+import {
+  DEFINITION_LATE_MS,
+  ENDED_MEMORY_MS,
+  KIND_CAUSE_MS,
+  KINDS_GONE_REMEMBERED,
+} from '../model/constant.ts'
 import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
 import type { DefinitionSpan } from '../model/state.ts'
+
+/** An object is seen, or leaves (null). */
+export function noteNamespace(
+  step: Step,
+  cluster: ClusterId,
+  before: ObjectMeta | null,
+  after: ObjectMeta | null,
+): void {
+  const object = after ?? before
+  if (object?.kind !== 'Namespace' || object.group !== '') return
+  const ends = after !== null && after.deletedAt !== null
+  const ended = before !== null && before.deletedAt !== null
+  if (ends === ended) return
+  const key = endingKey(cluster, object.name)
+  if (ends) {
+    if (policyOf(step.graph).policy.budgets !== null) step.graph.put(key, { type: 'Ending' })
+    return
+  }
+  if (step.graph.get(key) === undefined) return
+  const now = clusterOf(step.graph, cluster)?.now ?? 0
+  const timer = { what: 'ending', uid: object.name, coordinates: null } as const
+  setTimer(step, cluster, now + ENDED_MEMORY_MS, timer)
+}
+
+export function isEnding(graph: StateReader, cluster: ClusterId, namespace: string): boolean {
+  return namespace !== '' && graph.get(endingKey(cluster, namespace)) !== undefined
+}
+
+export function endingDue(step: Step, cluster: ClusterId, namespace: string): void {
+  const key = endingKey(cluster, namespace)
+  if (step.graph.get(key) !== undefined) step.graph.remove(key)
+}
 
 /** Whether objects of it define other kinds. */
 export function isDefinition({ kind, group }: GroupKind): boolean {
@@ -88,4 +125,19 @@ export function wasRedefined(
 function spansOf(graph: StateReader, cluster: ClusterId, name: string): readonly DefinitionSpan[] {
   const definition = graph.get(definitionKey(cluster, name))
   return definition?.type === 'Definition' ? definition.spans : []
+}
+
+/** In order of time. Of a full list the second is forgotten: between the first and the next it may have gone at any time. */
+export function withGone(goneAt: readonly number[], at: number): readonly number[] {
+  if (goneAt.length < KINDS_GONE_REMEMBERED) return [...goneAt, at]
+  const [first = at, , ...later] = goneAt
+  return [first, ...later, at]
+}
+
+/** Whether it may have gone in that time, both ends included. */
+export function mayHaveGone(goneAt: readonly number[], from: number, to: number): boolean {
+  const [first = 0, second = 0] = goneAt
+  const isFull = goneAt.length >= KINDS_GONE_REMEMBERED
+  if (isFull && from <= second && first <= to) return true
+  return goneAt.some((gone) => from <= gone && gone <= to)
 }
