@@ -144,7 +144,7 @@ function registerCensus(
   )
   gauge(
     'kinfold_breaker_open',
-    '1 while the breaker is open: nothing goes until a person closes it.',
+    "1 while the breaker of the whole cluster is open: nothing is deleted until a person closes it. What a namespace's breaker holds is in kinfold_held.",
     ({ isBreakerOpen }) => [[Number(isBreakerOpen)]],
   )
   gauge(

@@ -14,7 +14,7 @@ import type { StateReader } from './graph.ts'
 import { heldKey, planKey } from './key.ts'
 import type { Step } from './outcome.ts'
 
-/** What waits for approval in this partition. */
+/** What waits for approval in a cluster. */
 export function planOf(graph: StateReader, cluster: ClusterId): SetHash {
   const plan = graph.get(planKey(cluster))
   return plan?.type === 'HeldPlan' ? plan.set : EMPTY_SET

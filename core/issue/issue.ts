@@ -178,7 +178,7 @@ function freshnessOf(evidence: Evidence, acted: readonly Stand[], isStale: IsSta
 type IsStale = (stand: Stand) => boolean
 
 /**
- * Whether the reaper has to verify this owner before it acts: no live watch saw it deleted; this partition does not watch it, but was told of it by another partition or a GET; or the
+ * Whether the reaper has to verify this owner before it acts: no live watch saw it deleted; nobody watches it, and a GET found it; or the
  * deletion was observed before the present watcher started (between two watchers a cluster may have been restored and written on until no version shows it), before the
  * dependent's kind was relisted, or before `enforce` was entered. Cause, hold and budget stay what they are.
  */

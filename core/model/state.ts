@@ -359,7 +359,6 @@ export interface Definition {
   readonly spans: readonly DefinitionSpan[]
 }
 
-/** Log time at the definition's home. */
 export interface DefinitionSpan {
   readonly since: number
   /** Null while it goes on. */
