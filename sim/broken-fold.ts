@@ -22,6 +22,34 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'a record judges a whole page',
+    mistake: 'objects with many owners make one record cost as much as thousands',
+    changes: [
+      {
+        file: 'core/fold.ts',
+        from: 'if (cost > step.references && !isFirst) return false',
+        to: 'void isFirst',
+      },
+    ],
+    by: 'sim',
+  },
+  {
+    name: 'an object with many owners is judged at each answer',
+    mistake:
+      'one object with a thousand references keeps the fold busy for minutes, and others wait',
+    changes: [
+      {
+        file: 'core/fold.ts',
+        from: 'if (step.isNews && cost > REFERENCES_OF_NEWS) return false',
+        to: 'void REFERENCES_OF_NEWS',
+      },
+    ],
+    by: {
+      file: 'core/hostile-tenant.test.ts',
+      test: 'an object that references one uid by 1,000 names delays the cascade of another namespace by a few records, and is deleted itself',
+    },
+  },
+  {
     name: 'unknown is absent',
     mistake: 'an owner that nobody has seen counts as gone',
     changes: [

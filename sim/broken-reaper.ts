@@ -374,6 +374,36 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'a namespace has its turn until nothing is left',
+    mistake: 'a deletion waits behind a thousand looks that another namespace has asked for',
+    changes: [
+      {
+        file: 'services/reaper/rotation.ts',
+        from: 'namespaces.delete(namespace)',
+        to: 'if (queues.size === 0) namespaces.delete(namespace)',
+      },
+    ],
+    by: {
+      file: 'services/reaper/backlog.test.ts',
+      test: 'I36: a DELETE waits for one call of each other namespace, however many looks those have waiting',
+    },
+  },
+  {
+    name: 'whoever names a uid is in its row',
+    mistake: 'an object is deleted after a thousand looks at names that a stranger gave its uid',
+    changes: [
+      {
+        file: 'services/reaper/backlog.ts',
+        function: 'subjectOf',
+        body: '  return command.target.uid',
+      },
+    ],
+    by: {
+      file: 'services/reaper/backlog.test.ts',
+      test: 'I36: a DELETE waits for one call of each other namespace, however many looks those have waiting',
+    },
+  },
+  {
     name: 'an answer is as young as its arrival',
     mistake: 'an owner that a server slept on still waits, though it orphans by now',
     changes: [

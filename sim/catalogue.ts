@@ -46,6 +46,8 @@ export const DATA: Rows = {
   I31: 'Contents of Secrets, `managedFields` and annotations that are not on the allow-list never appear in a topic, log line or answer. The archive holds a Secret only where the settings ask for it.',
   I33: 'All that is published of a cluster is in one partition.',
   I34: 'Clusters are spread over the partitions: none holds two while another holds none, unless a holder died while it chose.',
+  I35: 'No record makes the fold judge more owner references than a stated number, whatever is written in a namespace.',
+  I36: 'What is written in one namespace delays deletions in others by a bounded number of records and calls.',
 }
 
 /** Faults that the simulator does not draw. */
@@ -171,6 +173,8 @@ export const EXPECTED: Rows = {
     'Protection counts from the record on, and under `guarded` for ten minutes after it ended.',
   kill: 'A new process goes on from the log.',
   protect: 'Protected objects stay.',
+  tenant:
+    'Its objects are decided like all others; no record does more work for it than for anybody (I35), and others wait no longer (I36).',
 }
 
 /** What LevelDB does with damage, measured with classic-level 3.0.0: the reason for batch numbers, and for ending at the first failed write. */

@@ -9,6 +9,7 @@
 import { approvalCheckers } from './approvals.ts'
 import { assignmentCheckers } from './assignments.ts'
 import { configCheckers } from './configured.ts'
+import { costCheckers } from './cost-checkers.ts'
 import { effectCheckers } from './effect-checkers.ts'
 import type { Checker } from './model.ts'
 import { restCheckers } from './rest-checkers.ts'
@@ -20,5 +21,6 @@ export const CHECKERS: readonly Checker[] = [
   ...approvalCheckers,
   ...configCheckers,
   ...assignmentCheckers,
+  ...costCheckers,
   ...restCheckers,
 ]

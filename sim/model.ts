@@ -11,6 +11,8 @@ import type { ApiObject, Effect } from '../adapters/memory/api-server.ts'
 import type { MemoryCoordinator } from '../adapters/memory/placement.ts'
 import type { SortedMap } from '../adapters/memory/sorted-map.ts'
 
+import type { At, Outcome } from '../core/graph/outcome.ts'
+import type { Event } from '../core/model/event.ts'
 import type { Policy } from '../core/model/policy.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
@@ -77,6 +79,14 @@ export interface World extends Host, UserWorld {
   /** Something was seen that must never be. */
   wrong(text: string): void
   reaperSays(by: Incarnation, note: ReaperNote): void
+  folded(folded: Folded): void
+}
+
+/** A record was folded, and is to be committed; again by whoever takes over before it was. */
+export interface Folded {
+  readonly event: Event
+  readonly at: At
+  readonly outcome: Outcome
 }
 
 /** What a plan showed, and when that was approved. */
@@ -107,6 +117,7 @@ export interface Checker {
   effect?(seen: EffectSeen): string
   request?(world: World, passage: Passage): string
   appended?(world: World, appended: Appended): string
+  folded?(world: World, folded: Folded): string
   /** Every few minutes. */
   now?(world: World): readonly string[]
   /** When all has come to rest. */

@@ -45,7 +45,7 @@ function definitionOf(server: ApiServer): Definition | undefined {
 /** The server as the oracle sees it. */
 function oracleOf(server: ApiServer): OracleServer {
   return {
-    kindOf: (reference) => kindOf(server, reference),
+    kindOf: (reference) => (isAskable(reference) ? kindOf(server, reference) : 'unresolvable'),
     find({ uid, group, kind, namespace, name }) {
       const resource = Object.entries(KINDS).find(([called]) => called.endsWith(`/${kind}`))?.[1][1]
       const found = server.object(group, resource ?? '', namespace, name)
@@ -59,7 +59,32 @@ function objectOf({ apiVersion, kind, metadata }: ApiObject): OracleObject {
   const { uid, name, namespace = '', ownerReferences = [], finalizers = [] } = metadata
   const group = oracle.groupIn(apiVersion)
   const isDeleting = metadata.deletionTimestamp !== undefined
-  return { uid, group, kind, namespace, name, references: ownerReferences, isDeleting, finalizers }
+  const references = takenIn(ownerReferences)
+  return { uid, group, kind, namespace, name, references, isDeleting, finalizers }
+}
+
+/** No path can have such a name, so nobody learns whether its owner is there; the collector of upstream keeps asking, too. */
+function isAskable({ name }: { readonly name: string }): boolean {
+  return name !== '.' && name !== '..' && !/[/%]/.test(name)
+}
+
+/** Longer texts than these make an object one whose references are not taken in, but for one that can never be resolved (F27). */
+const LONGEST = { name: 253, uid: 128 }
+const BEYOND = {
+  apiVersion: 'hold.kinfold.invalid/v1',
+  kind: 'beyond caps',
+  name: 'beyond-caps',
+  uid: 'beyond-caps',
+}
+
+/** What of an object's references a graph may hold. */
+export function takenIn(
+  references: readonly oracle.OracleReference[],
+): readonly oracle.OracleReference[] {
+  const isBeyond = references.some(
+    ({ name, uid }) => name.length > LONGEST.name || uid.length > LONGEST.uid,
+  )
+  return isBeyond ? [BEYOND] : references
 }
 
 function kindOf(

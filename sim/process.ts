@@ -121,7 +121,10 @@ function graphOf({ world, slot, incarnation, log, codec, clock }: Parts): Graph 
       incarnation.call('store-read', () => slot.disk.open(partition, incarnation)),
     retention: { ...RETENTION, ...options.retention },
     policy: { policy: world.policy as Policy, who: slot.name },
-    observe: { takenOver: (why) => world.trace.note('take-over', `${incarnation.name}: ${why}`) },
+    observe: {
+      folded: (event, at, outcome) => world.folded({ event, at, outcome }),
+      takenOver: (why) => world.trace.note('take-over', `${incarnation.name}: ${why}`),
+    },
   })
 }
 

@@ -8,7 +8,7 @@ import { auditPartition } from '../services/graph/audit/audit.ts'
 import { mostCalls } from '../services/reaper/backlog.ts'
 import { DEFAULT_REAPER_CONFIG } from '../services/reaper/config.ts'
 import type { Checker } from './model.ts'
-import { RESOURCES, widgetScope } from './oracle.ts'
+import { RESOURCES, takenIn, widgetScope } from './oracle.ts'
 import type { Site } from './site.ts'
 import { ALL, statesOf } from './states.ts'
 
@@ -99,9 +99,11 @@ interface What {
 
 /** All that a verdict rests on. */
 function whatOf({ ownerReferences = [], finalizers = [], deletionTimestamp }: What): string {
-  const owners = ownerReferences.map(({ apiVersion, kind, name, uid, blockOwnerDeletion }) => {
-    return [apiVersion, kind, name, uid, blockOwnerDeletion === true]
-  })
+  const owners = takenIn(ownerReferences).map(
+    ({ apiVersion, kind, name, uid, blockOwnerDeletion }) => {
+      return [apiVersion, kind, name, uid, blockOwnerDeletion === true]
+    },
+  )
   return JSON.stringify([owners, finalizers, deletionTimestamp !== undefined])
 }
 

@@ -23,6 +23,9 @@ export const CANARY = 'canary-2f1e'
 /** Helm's annotation for what is to stay. */
 export const KEEP = 'helm.sh/resource-policy'
 
+/** The namespace of a tenant whom nobody trusts (tenant.ts); users have nothing to do there. */
+export const TENANT = 'evil'
+
 const NAMESPACES: readonly [string, ...string[]] = ['blue', 'green', 'red']
 type Home = readonly [apiVersion: string, resource: string]
 const KINDS: readonly [Home, ...Home[]] = [
@@ -199,6 +202,13 @@ export class Users {
     this.#delete(owner, 'Orphan')
   }
 
+  /** An owner and its dependents; returns what deletes it. */
+  family(): () => void {
+    const owner = this.#make('configmaps', 'blue', [])
+    for (let i = 0; i < 3; i++) this.#make('secrets', 'blue', [owner])
+    return () => this.#delete(owner, 'Background')
+  }
+
   restoreFamily(): void {
     const owner = this.#make('configmaps', 'blue', [])
     this.#delete(owner, 'Background')
@@ -234,7 +244,7 @@ export class Users {
   }
 
   #all(): ApiObject[] {
-    return this.site.all()
+    return this.site.all().filter(({ metadata }) => metadata.namespace !== TENANT)
   }
 
   #pick(): ApiObject | undefined {

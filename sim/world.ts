@@ -23,7 +23,7 @@ import { seeded } from '../testing/seeded.ts'
 import { type Appended, Broker } from './broker.ts'
 import { Timeline } from './clock.ts'
 import type { Incarnation } from './incarnation.ts'
-import type { Approval, Checker, Content, World } from './model.ts'
+import type { Approval, Checker, Content, Folded, World } from './model.ts'
 import { Network, type Passage } from './network.ts'
 import type { SimOptions } from './options.ts'
 import { leftoversOf } from './oracle.ts'
@@ -232,6 +232,13 @@ export class WholeWorld implements World {
     const outcome =
       result.type === 'CommandSettled' ? `${result.outcome} ${result.reason}` : result.type
     this.trace.note('settled', `${by.name} ${command.type} ${command.target.name}: ${outcome}`)
+  }
+
+  folded(folded: Folded): void {
+    for (const checker of this.#checkers) {
+      const objection = checker.folded?.(this, folded) ?? ''
+      if (objection !== '') this.wrong(objection)
+    }
   }
 
   /** What stands now and then, while everything goes on. */
