@@ -17,6 +17,7 @@ import {
   COMMAND_MARGIN_MS,
   KIND_PATIENCE_MS,
   LOOKED_UP_AT_ONCE,
+  ROUNDS_OF_LOOKS,
 } from '../model/constant.ts'
 import type { Attempt } from '../model/node.ts'
 import { isUnderWay } from '../model/node.ts'
@@ -35,11 +36,12 @@ export function verifyOwners(
   cluster: ClusterId,
   stands: readonly Stand[],
 ): void {
+  const most = Math.max(LOOKED_UP_AT_ONCE, Math.ceil(stands.length / ROUNDS_OF_LOOKS))
   let asked = 0
   for (const { standing, place, reference } of stands) {
     if (standing !== 'unverified' || place === null) continue
     // An object may have thousands, and others wait behind them.
-    if (asked >= LOOKED_UP_AT_ONCE) return
+    if (asked >= most) return
     // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
     const node = nodeOf(step.graph, cluster, reference.uid)
     if (node !== undefined && isSamePlace(node.object, place)) continue
