@@ -47,6 +47,8 @@ interface Folding {
   readonly event: Event
   readonly hadWork: boolean
   keysLeft: number
+  /** An object was not judged, since the record may judge no more. */
+  isFull: boolean
 }
 
 /** The keys of a page, in order, as they are stored and changed since. */
@@ -92,7 +94,8 @@ function fold(graph: Graph, event: Event, at: At): Folding {
   apply(step, event)
   countObservations(step)
   judgeDirty(step)
-  return { step, event, hadWork, keysLeft: mayGoOn(event, hadWork) ? KEYS_PER_RECORD : 0 }
+  const keysLeft = mayGoOn(event, hadWork) ? KEYS_PER_RECORD : 0
+  return { step, event, hadWork, keysLeft, isFull: false }
 }
 
 /**
@@ -104,16 +107,17 @@ function mayGoOn({ type }: Event, hadWork: boolean): boolean {
 }
 
 /** The page that the fold wants to look at next; undefined when this record may do no more. */
-function pageOf({ step, keysLeft }: Folding): PageRequest | undefined {
-  return keysLeft > 0 && step.references > 0 ? nextPage(step.graph) : undefined
+function pageOf({ step, keysLeft, isFull }: Folding): PageRequest | undefined {
+  return keysLeft > 0 && !isFull ? nextPage(step.graph) : undefined
 }
 
 function resume(folding: Folding, keys: readonly string[]): void {
   const { step } = folding
   takeStep(step, keys, (cluster, uid) => {
-    if (judgeOnce(step, cluster, uid)) return true
-    step.references = 0
-    return false
+    const isDone = judgeOnce(step, cluster, uid)
+    // Not before: what concerns objects that it has judged costs nothing more, such as further owners of one that cost it all.
+    if (!isDone) folding.isFull = true
+    return isDone
   })
   countObservations(step)
   judgeDirty(step)

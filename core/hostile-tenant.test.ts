@@ -110,6 +110,70 @@ test('an object that references one uid by 1,000 names delays the cascade of ano
   ok(log.work <= 70 * (MANY + 1) + 100, `${log.work} references were judged`)
 })
 
+for (const [count, mostWork] of [
+  // A round of looks has a 64th of them.
+  [2_000, 66 * 2_001],
+  // A record takes 64 answers at most, so a round takes two.
+  [6_000, 130 * 6_001],
+] as const) {
+  test(`an object with ${count} owners that never were is judged once for many answers, and is deleted`, () => {
+    const made = world()
+    const log = new Log(made.folder)
+    log.append(naming(made, 'cm/many', 'pv', 'stranger', count))
+    const { looks, others } = answered(log)
+    equal(looks, count)
+    deepEqual(
+      others.map(({ type, target }) => `${type} ${target.name}`),
+      ['DeleteObject many'],
+    )
+    ok(log.work <= mostWork, `${log.work} references were judged`)
+  })
+}
+
+test('an object with 6,000 owners, of which one is there, keeps that one and loses the others, as many at a time as a patch may', () => {
+  const made = world()
+  const log = new Log(made.folder)
+  made.step('put pv/there')
+  const event = naming(made, 'cm/many', 'pv', 'stranger', 6_000)
+  if (event.type !== 'ObjectAdded') throw new Error(event.type)
+  const { ownerReferences: strangers } = event.object
+  const there = { ...(strangers[0] as OwnerReference), name: 'there', uid: 'pv-there' }
+  let ownerReferences = [...strangers.slice(0, 3_000), there, ...strangers.slice(3_000)]
+  let object: ObjectMeta = { ...event.object, ownerReferences }
+  log.append({ ...event, object })
+  const dropped: number[] = []
+  for (let version = 0; ownerReferences.length > 1; version++) {
+    const [command, ...rest] = answered(log).others
+    deepEqual(rest, [])
+    if (command?.type !== 'OrphanDependent') throw new Error(`no drop but ${command?.type}`)
+    dropped.push(command.drop.length)
+    equal(command.owners.length, command.drop.length)
+    const isDropped = new Set(command.drop)
+    ownerReferences = ownerReferences.filter((_, index) => !isDropped.has(index))
+    object = { ...object, ownerReferences, resourceVersion: `${900_000 + version}` }
+    log.append({ type: 'ObjectUpdated', cluster: CLUSTER, epoch: 1, sync: null, object })
+  }
+  deepEqual(answered(log).others, [])
+  deepEqual(dropped, [4_000, 2_000])
+  deepEqual(ownerReferences, [there])
+})
+
+/** Folds all there is, where no owner is found that is looked for. */
+function answered(log: Log): { readonly looks: number; readonly others: readonly Command[] } {
+  const others: Command[] = []
+  let looks = 0
+  for (let next = log.next(); next !== undefined; next = log.next()) {
+    for (const command of next) {
+      if (command.type !== 'VerifyOwner') others.push(command)
+      else {
+        looks++
+        log.append(absent(command))
+      }
+    }
+  }
+  return { looks, others }
+}
+
 test('1,000 owners deleted at once cost their shared dependent a few judgements, and it is deleted', () => {
   const made = world()
   const { folder } = made

@@ -21,7 +21,6 @@ export const HOLD_REFERENCE: OwnerReference = {
 }
 
 /** The API server bounds names, mostly, but nobody bounds what users type into references. Characters, unless it says bytes. */
-const MOST_REFERENCES = 1_024
 const MOST_FINALIZERS = 256
 const FINALIZER_LENGTH = 320
 const NAME_LENGTH = 253
@@ -32,8 +31,14 @@ const KIND_LENGTH = 63
 /** Of those that are kept at all: protection may hang on one, so none is left out. */
 const LABEL_LENGTH = 63
 const ANNOTATION_LENGTH = 1_024
-/** References and finalizers of a record, in UTF-8. The API allows 256 KiB of annotations, etcd 1.5 MiB of everything. */
-const RECORD_BYTES = 256 * 1_024
+/**
+ * What the largest record about an object may take of its references and finalizers: a DELETE, which has each reference and, beside it, a claim that its owner is absent.
+ * The rest of a record's limit (ports/record-limit.ts) is for what surrounds them. etcd takes 1.5 MiB of an object. References as controllers write them are within
+ * this cap up to there, some 20,000 of them; so are 25,000 of the shortest that fit into JSON of that size, in a namespace with a name of usual length.
+ */
+const RECORD_BYTES = 6 * 1_024 * 1_024
+/** Of a reference in a DELETE, beside its own texts, again in the claim, and the namespace: lengths, flags, an offset of its basis, and a resource and a version of 63 bytes. */
+const REFERENCE_BYTES = 168
 /** No UTF-16 unit takes more in UTF-8. */
 const UNIT_BYTES = 3
 
@@ -43,7 +48,7 @@ const FEW = 32
 export function isBeyondCaps(object: ObjectMeta): boolean {
   const { name, uid, ownerReferences, finalizers, labels, annotations } = object
   if (name.length > NAME_LENGTH || uid.length > UID_LENGTH) return true
-  if (ownerReferences.length > MOST_REFERENCES || finalizers.length > MOST_FINALIZERS) return true
+  if (finalizers.length > MOST_FINALIZERS) return true
   if (ownerReferences.some(isReferenceBeyondCaps)) return true
   if (finalizers.some(({ length }) => length > FINALIZER_LENGTH)) return true
   if (labels.some(({ value }) => value.length > LABEL_LENGTH)) return true
@@ -74,15 +79,23 @@ function isReferenceBeyondCaps({ apiVersion, kind, name, uid }: OwnerReference):
   )
 }
 
-/** Of its texts that may be many, and more than it is where that is within the cap anyway. */
-function bytesOf({ ownerReferences, finalizers }: ObjectMeta): number {
-  const references = ownerReferences.flatMap((each) => [
-    ...[each.apiVersion, each.kind],
-    ...[each.name, each.uid],
-  ])
-  const texts = [...references, ...finalizers]
-  const most = texts.reduce((sum, text) => sum + text.length * UNIT_BYTES, 0)
-  return most <= RECORD_BYTES ? most : texts.reduce((sum, text) => sum + utf8Bytes(text), 0)
+/** In UTF-8, and more than it is where that is within the cap anyway. */
+function bytesOf(object: ObjectMeta): number {
+  const most = sizeOf(object, ({ length }) => length * UNIT_BYTES)
+  return most <= RECORD_BYTES ? most : sizeOf(object, utf8Bytes)
+}
+
+function sizeOf(
+  { namespace, ownerReferences, finalizers }: ObjectMeta,
+  measure: (text: string) => number,
+): number {
+  const each = REFERENCE_BYTES + measure(namespace)
+  let bytes = 0
+  for (const { apiVersion, kind, name, uid } of ownerReferences) {
+    bytes += each + 2 * (measure(apiVersion) + measure(kind) + measure(name) + measure(uid))
+  }
+  for (const finalizer of finalizers) bytes += measure(finalizer)
+  return bytes
 }
 
 function utf8Bytes(text: string): number {

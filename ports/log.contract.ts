@@ -119,16 +119,19 @@ function appending(name: string, open: Open): void {
 
   test(`${name}: a record at the limits is taken, one beyond them refused`, async (t) => {
     const { log } = await open(t)
-    const largest = { key: 'k'.repeat(32 * 1024), value: new Uint8Array(992 * 1024).fill(7) }
+    const largest = {
+      key: 'k'.repeat(32 * 1024),
+      value: new Uint8Array((7 * 1024 - 32) * 1024).fill(7),
+    }
     await log.append('events', 0, [largest])
-    deepEqual((await readAll(log, 'events', 0))[0]?.value?.length, 992 * 1024)
+    deepEqual((await readAll(log, 'events', 0))[0]?.value?.length, (7 * 1024 - 32) * 1024)
     const one = new Uint8Array(1)
     const refused: readonly (readonly [Topic, number, readonly Produced[]])[] = [
       ['events', 0, []],
       ['events', 0, [{ key: '', value: one }]],
       ['events', 0, [{ key: 'k'.repeat(32 * 1024 + 1), value: one }]],
       ['events', 0, [{ key: 'é'.repeat(16 * 1024 + 1), value: one }]],
-      ['events', 0, [{ ...largest, value: new Uint8Array(992 * 1024 + 1) }]],
+      ['events', 0, [{ ...largest, value: new Uint8Array((7 * 1024 - 32) * 1024 + 1) }]],
       ['events', 0, [record('fits'), { key: 'gone', value: null }]],
       ['events', -1, [record('a')]],
       ['events', 0.5, [record('a')]],

@@ -41,7 +41,7 @@ export const FENCE_KEY = '~fence'
 export interface Produced {
   /** Not empty; at most 32 KiB. */
   readonly key: string
-  /** Null only on compacted topics. At most 1 MiB with its key. */
+  /** Null only on compacted topics. At most 7 MiB with its key. */
   readonly value: Uint8Array | null
 }
 

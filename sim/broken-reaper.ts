@@ -629,4 +629,34 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
       test: 'stays paused, and spares what was protected, when control loses its end (F39)',
     },
   },
+  {
+    name: 'a long proof overlooks an outage',
+    mistake: 'owners looked at before a restore, which broke calls, count as gone after it',
+    changes: [
+      {
+        file: 'services/reaper/long-proof.ts',
+        from: 'if (askedAt < steady.since || troubledMs() >= askedAt) return false',
+        to: 'if (askedAt < steady.since) return false',
+      },
+    ],
+    by: {
+      file: 'services/reaper/long-proof.test.ts',
+      test: 'looks at all of them again when the cluster was away in between',
+    },
+  },
+  {
+    name: 'a long proof overlooks a silence',
+    mistake: 'owners looked at before a restore that no call fell into count as gone after it',
+    changes: [
+      {
+        file: 'services/reaper/long-proof.ts',
+        from: 'since: isBreak ? next.askedAt : since',
+        to: 'since: isBreak && next.askedAt < 0 ? next.askedAt : since',
+      },
+    ],
+    by: {
+      file: 'services/reaper/long-proof.test.ts',
+      test: 'looks at all of them again when the cluster did not say for too long that it is there',
+    },
+  },
 ]

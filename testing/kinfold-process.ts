@@ -96,6 +96,10 @@ export class KinfoldProcess implements AsyncDisposable {
     return (await this.#ask('/readyz')).ok
   }
 
+  async isLive(): Promise<boolean> {
+    return (await this.#ask('/livez')).ok
+  }
+
   /** The lines of `/readyz?verbose`. */
   async readiness(): Promise<readonly string[]> {
     return (await (await this.#ask('/readyz?verbose')).text()).trimEnd().split('\n')

@@ -29,7 +29,7 @@ const REGISTRY_HEADER_BYTES = 5
 
 /** Nearly all records are smaller. */
 const LIKELY_BYTES = 4096
-/** Of avsc's buffer of a type at the start; it grows to the largest record written, and records have a limit of 1 MiB. */
+/** Of avsc's buffer of a type at the start; it grows to the largest record written, and records have a limit of 7 MiB. */
 const INITIAL_BYTES = 1024
 
 /** What a registry calls schemas, by their fingerprints. */

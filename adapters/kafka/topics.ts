@@ -14,8 +14,8 @@ import { allTopicNames, KAFKA_TOPICS, type KafkaTopic, POSITIONS, topicName } fr
 
 const TOPIC = kafkajs.ConfigResourceTypes.TOPIC
 
-/** Batches hold up to 900 KiB, or one record of 1 MiB and what surrounds it. */
-const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
+/** Batches hold up to 900 KiB, or one record of 7 MiB and what surrounds it. */
+const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 const WANTED_REPLICAS = 3
 /** So long at least a null value is kept. Stores that were away for longer are built anew. */
 export const DELETE_RETENTION_MS: number = 24 * 3_600_000

@@ -18,14 +18,20 @@ export function stopWaiting(
 ): void {
   const anyKind = waitKey(cluster, ANY_KIND, before.uid)
   if (after === null && step.graph.get(anyKind) !== undefined) step.graph.remove(anyKind)
-  const kept = after === null ? [] : [after, ...after.ownerReferences.map(kindOfReference)]
+  const kept = new Set(
+    (after === null ? [] : [after, ...after.ownerReferences.map(kindOfReference)]).map(textOf),
+  )
   // As an owner it may have waited for a relist of those.
   const blockers = after === null ? (kindOf(step.graph, cluster, before)?.blockers ?? []) : []
   for (const kind of [before, ...before.ownerReferences.map(kindOfReference), ...blockers]) {
-    if (kept.some((other) => other.kind === kind.kind && other.group === kind.group)) continue
+    if (kept.has(textOf(kind))) continue
     const key = waitKey(cluster, kind, before.uid)
     if (step.graph.get(key) !== undefined) step.graph.remove(key)
   }
+}
+
+function textOf({ group, kind }: GroupKind): string {
+  return `${group}/${kind}`
 }
 
 export function waitFor(step: Step, cluster: ClusterId, kind: GroupKind, uid: Uid): void {

@@ -132,7 +132,8 @@ function commandFor(
       }
     }
     case 'drop': {
-      const dropped = stands.filter((_, index) => action.indexes.includes(index))
+      const indexes = new Set(action.indexes)
+      const dropped = stands.filter((_, index) => indexes.has(index))
       const owners = dropped.flatMap((stand) => claimOf(step, cluster, stand))
       const { indexes: drop } = action
       const freshness = freshnessOf(verdict.evidence, dropped, isStale)
@@ -205,7 +206,8 @@ function withoutStale(decision: Decision, isStale: IsStale): Decision {
   if (action.type !== 'drop' || verdict === null) return decision
   const isOrphaned = (index: number): boolean => stands[index]?.standing === 'orphaned'
   const indexes = action.indexes.filter(isOrphaned)
-  const others = stands.filter((_, index) => action.indexes.includes(index) && !isOrphaned(index))
+  const dropped = new Set(action.indexes)
+  const others = stands.filter((_, index) => dropped.has(index) && !isOrphaned(index))
   if (indexes.length === 0 || !others.some(isStale)) return decision
   return {
     ...decision,

@@ -13,7 +13,12 @@ import { kindStatus } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Target } from '../model/command.ts'
-import { COMMAND_LIFE_MS, COMMAND_MARGIN_MS, LOOKED_UP_AT_ONCE } from '../model/constant.ts'
+import {
+  COMMAND_LIFE_MS,
+  COMMAND_MARGIN_MS,
+  LOOKED_UP_AT_ONCE,
+  ROUNDS_OF_LOOKS,
+} from '../model/constant.ts'
 import type { Attempt } from '../model/node.ts'
 import { isUnderWay } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
@@ -31,11 +36,12 @@ export function verifyOwners(
   cluster: ClusterId,
   stands: readonly Stand[],
 ): void {
+  const most = Math.max(LOOKED_UP_AT_ONCE, Math.ceil(stands.length / ROUNDS_OF_LOOKS))
   let asked = 0
   for (const { standing, place, reference } of stands) {
     if (standing !== 'unverified' || place === null) continue
     // An object may have thousands, and others wait behind them.
-    if (asked >= LOOKED_UP_AT_ONCE) return
+    if (asked >= most) return
     // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
     const node = nodeOf(step.graph, cluster, reference.uid)
     if (node !== undefined && isSamePlace(node.object, place)) continue

@@ -1,5 +1,5 @@
 /** Warnings are commands like others: each has an id of its own, also when one verdict brings about several. */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Stand } from '../judge/standing.ts'
 import type { CommandBase, WarnObject } from '../model/command.ts'
@@ -15,6 +15,12 @@ test('two references that nothing can come of are warned of under two ids', () =
     issued.map(({ id }) => id),
     ['0', '1'],
   )
+})
+
+test('an object with thousands of references that nothing can come of is warned of a few', () => {
+  const stands = Array.from({ length: 5_000 }, (_, index) => misplaced(`${index}`))
+  const issued = [...warningsOf(stands, '', () => ({ id: '0' }) as CommandBase)]
+  equal(issued.length, 16)
 })
 
 function misplaced(name: string): Stand {

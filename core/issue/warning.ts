@@ -10,15 +10,18 @@
 import type { Stand } from '../judge/standing.ts'
 import type { CommandBase, WarnObject } from '../model/command.ts'
 
+/** Of one object, which may have thousands of references: whoever reads them knows by then what is wrong. */
+const MOST_WARNINGS = 16
+
 const REASON = 'OwnerRefInvalidNamespace'
 
-/** Of each reference to a namespaced owner that was never seen where the dependent could have one. */
+/** Of the first references to a namespaced owner that was never seen where the dependent could have one. */
 export function* warningsOf(
   stands: readonly Stand[],
   namespace: string,
   baseOf: () => CommandBase,
 ): Generator<WarnObject, void, undefined> {
-  for (const { reference } of stands.filter(isMisplaced)) {
+  for (const { reference } of stands.filter(isMisplaced).slice(0, MOST_WARNINGS)) {
     const { apiVersion, kind, name, uid } = reference
     const owner = `${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}`
     yield {

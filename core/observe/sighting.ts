@@ -215,8 +215,8 @@ function changed(
 
 /** What it is given after it let go of all it had is a new claim: who asked before that to keep it has no say in it. */
 function namesOneOf(after: ObjectMeta, before: ObjectMeta): boolean {
-  const uids = before.ownerReferences.map(({ uid }) => uid)
-  return after.ownerReferences.some(({ uid }) => uids.includes(uid))
+  const uids = new Set(before.ownerReferences.map(({ uid }) => uid))
+  return after.ownerReferences.some(({ uid }) => uids.has(uid))
 }
 
 /** Other references are another question, so what it has waited for begins anew. */
@@ -378,7 +378,14 @@ function describe(object: ObjectMeta): string {
   return `version ${object.resourceVersion}, owners: ${references}${deleting}`
 }
 
+/** Of owners, in a text: an object may have thousands. */
+const MOST_NAMED = 5
+
 function referencesText(object: ObjectMeta): string {
-  if (object.ownerReferences.length === 0) return 'none'
-  return object.ownerReferences.map(({ kind, name, uid }) => `${kind}/${name} (${uid})`).join(', ')
+  const { ownerReferences } = object
+  if (ownerReferences.length === 0) return 'none'
+  const named = ownerReferences.slice(0, MOST_NAMED)
+  const more = ownerReferences.length - named.length
+  const texts = named.map(({ kind, name, uid }) => `${kind}/${name} (${uid})`)
+  return [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }

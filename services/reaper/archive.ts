@@ -54,7 +54,7 @@ export interface ArchiveParts {
   readonly settings: ArchiveSettings
 }
 
-/** Bytes of one piece: with what surrounds it a record stays far below 1 MiB. */
+/** Bytes of one piece: with what surrounds it a record stays far below its limit. */
 const PIECE_BYTES = 512 * 1024
 /** No API server stores an object of this size; whatever answers so is not to be trusted with the log. */
 const MAX_OBJECT_BYTES = 16 * 1024 * 1024

@@ -18,7 +18,6 @@ import {
   disproof,
   type Facts,
   foundAgainst,
-  isOutdated,
   isReadFirst,
   judge,
   marksAskedFor,
@@ -26,6 +25,7 @@ import {
   sparedBecause,
 } from './gate.ts'
 import { deleteGuard, patchGuard } from './guard.ts'
+import { areOutdated, type ClaimLook, type Looking, lookAtAll } from './long-proof.ts'
 import type { Moments } from './moment.ts'
 import type { Proofs } from './proof.ts'
 import { type Ended, type Result, settled, verified } from './result.ts'
@@ -49,6 +49,8 @@ export interface Reaping {
   readonly config: ReaperConfig
   /** What is to be deleted goes there first; undefined: it is deleted at once. */
   readonly archive: Archive | undefined
+  /** When a call to the cluster last went wrong. Monotonic. */
+  troubledMs(): number
   /** As they are now. */
   facts(command: Command, moments: Moments): Facts
   /** An owner is there that the graph holds to be gone: it has to learn that, or what names the owner would be asked for again and again. */
@@ -153,18 +155,25 @@ async function prove(
   if (impostor !== undefined) return { type: 'Disproven', reason: impostor }
   // What went wrong meanwhile may have been a restore: then more has to be proven than before.
   const claims = claimsToProve(command, site.facts(command, moments), config)
-  const looks = await Promise.all(
-    claims.map(async (claim) => ({ claim, ...(await proofs.owner(claim, since, onCall, signal)) })),
-  )
-  for (const { claim, answer } of looks) {
+  const looking: Looking = {
+    bounds: config,
+    now: () => clock.monotonicMs(),
+    troubledMs: () => site.troubledMs(),
+    look: (claim, from) => proofs.owner(claim, from, onCall, signal),
+    attest: () => proofs.attest(onCall, signal),
+  }
+  const isDisproof = ({ claim, answer }: ClaimLook): boolean =>
+    disproof(claim, answer) !== undefined
+  const found = await lookAtAll(claims, since, looking, isDisproof)
+  if (typeof found === 'string') return { type: 'Disproven', reason: found }
+  for (const { claim, answer } of found.looks) {
     const reason = disproof(claim, answer)
     if (reason === undefined) continue
     const object = foundAgainst(claim, answer)
     if (object !== undefined) site.onFound(command, claim, object)
     return { type: 'Disproven', reason }
   }
-  const nowMs = clock.monotonicMs()
-  const isOld = looks.some(({ claim, askedAt }) => isOutdated(claim, nowMs - askedAt, config))
+  const isOld = areOutdated(found, looking)
   return { type: isOld ? 'Outdated' : 'Proven' }
 }
 

@@ -102,7 +102,8 @@ class OneCluster implements Site {
     this.#parts = parts
     this.#throttle = throttle
     const { onFound } = parts
-    this.#reaping = { clock, caller, proofs, config, archive, facts, onFound }
+    const troubledMs = (): number => this.#troubledMs
+    this.#reaping = { clock, caller, proofs, config, archive, troubledMs, facts, onFound }
     this.project()
   }
 

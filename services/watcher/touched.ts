@@ -6,7 +6,7 @@
 import type { TouchedEntry } from '../../core/model/event.ts'
 import type { Uid } from '../../core/model/object.ts'
 
-/** What one record may hold of them: users of other servers' kinds may type long uids, and a record has a limit of 1 MiB. */
+/** What one record may hold of them: users of other servers' kinds may type long uids, and a record has a limit. */
 const MOST_BYTES = 256 * 1024
 /** No character of a string takes more in UTF-8. */
 const CHARACTER_BYTES = 3

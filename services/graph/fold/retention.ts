@@ -36,7 +36,7 @@ export const DEFAULT_RETENTION: RetentionConfig = {
 
 /** Snapshots kept of a partition. */
 const SNAPSHOTS_KEPT = 3
-/** Keys of one chunk, and bytes after which it is closed: a record stays below 1 MiB. */
+/** Keys of one chunk, and bytes after which it is closed, unless one value alone has more. */
 const CHUNK_KEYS = 2_000
 const CHUNK_BYTES = 512 * 1024
 /** Chunks read at once: one is decoded in some 10 ms without a turn for others. */
