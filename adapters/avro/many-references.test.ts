@@ -1,10 +1,10 @@
 /** Shows that whatever is said of an object with as many references as are taken in is within the limit of a record. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { isBeyondCaps } from '../../core/model/cap.ts'
 import type { DeleteObject, OrphanDependent, OwnerClaim } from '../../core/model/command.ts'
 import type { Node } from '../../core/model/node.ts'
 import type { ObjectMeta, OwnerReference } from '../../core/model/object.ts'
+import { isBeyondCaps } from '../../ports/cap.ts'
 import type { Writable } from '../../ports/codec.ts'
 import { MAX_RECORD_BYTES } from '../../ports/record-limit.ts'
 import { deleteObject, object, orphanDependent } from '../../testing/reaper.ts'

@@ -1,9 +1,10 @@
 /**
  * Which records have a schema. A type missing here, or one too many, does not compile.
  */
-import { EVENT_TYPES, type LoggedEvent } from '../../core/model/event.ts'
+import type { LoggedEvent } from '../../core/model/event.ts'
 import type { PublicRecord } from '../../core/model/record.ts'
 import type { Writable } from '../../ports/codec.ts'
+import { EVENT_TYPES } from '../../ports/event-type.ts'
 
 const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']>, true>> = {
   DeleteObject: true,
