@@ -143,6 +143,7 @@ function checkOne(
       return earliest !== undefined && earliest < value.nextDue ? ['a timer is due before'] : []
     }
     case 'Work':
+    case 'Queued':
       return ['work that no agenda holds']
     case 'Ring':
     case 'RingVisit':

@@ -13,6 +13,7 @@ import type { PageRequest } from './graph/agenda.ts'
 import { enqueue } from './graph/agenda.ts'
 import type { Graph } from './graph/graph.ts'
 import { nodeOf } from './graph/graph.ts'
+import { queuedKey } from './graph/key.ts'
 import type { At, Outcome, Step, Subject } from './graph/outcome.ts'
 import { stepOf } from './graph/outcome.ts'
 import { judge } from './judge.ts'
@@ -113,8 +114,9 @@ function pageOf({ step, keysLeft, isFull }: Folding): PageRequest | undefined {
 
 function resume(folding: Folding, keys: readonly string[]): void {
   const { step } = folding
-  takeStep(step, keys, (cluster, uid) => {
-    const isDone = judgeOnce(step, cluster, uid)
+  takeStep(step, keys, (work, cluster, uid) => {
+    const isDone =
+      work === 'subject' ? judgeQueued(step, cluster, uid) : judgeOnce(step, cluster, uid)
     // Not before: what concerns objects that it has judged costs nothing more, such as further owners of one that cost it all.
     if (!isDone) folding.isFull = true
     return isDone
@@ -131,7 +133,7 @@ function judgeDirty(step: Step): void {
     const [key, { cluster, uid }] = next
     step.dirty.delete(key)
     step.judged.delete(key)
-    if (!judgeOnce(step, cluster, uid)) enqueue(step, { work: 'subject', cluster, uid })
+    if (!judgeOnce(step, cluster, uid)) queueSubject(step, cluster, uid)
   }
 }
 
@@ -142,18 +144,44 @@ function firstOf(dirty: Step['dirty']): [string, Subject] | undefined {
 
 /** Judges an object unless this record has, since its facts changed. False: it has more references than the record may still judge. */
 function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
-  const key = objectKey(cluster, uid)
-  if (step.judged.has(key)) return true
-  const node = nodeOf(step.graph, cluster, uid)
-  if (node === undefined) return true
-  const cost = 1 + node.object.ownerReferences.length
+  const cost = costOf(step, cluster, uid)
+  if (cost <= REFERENCES_OF_NEWS) return judgeWithin(step, cluster, uid, cost)
+  // Once, behind all that is on the agenda, however many of its owners that is about.
+  queueSubject(step, cluster, uid)
+  return true
+}
+
+/** Its turn has come. One with many references is left to `Continue`, which stands behind all that was published meanwhile. */
+function judgeQueued(step: Step, cluster: ClusterId, uid: Uid): boolean {
+  const cost = costOf(step, cluster, uid)
   if (step.isNews && cost > REFERENCES_OF_NEWS) return false
+  if (!judgeWithin(step, cluster, uid, cost)) return false
+  step.graph.remove(queuedKey(cluster, uid))
+  return true
+}
+
+function queueSubject(step: Step, cluster: ClusterId, uid: Uid): void {
+  const key = queuedKey(cluster, uid)
+  if (step.graph.get(key) !== undefined) return
+  step.graph.put(key, { type: 'Queued' })
+  enqueue(step, { work: 'subject', cluster, uid })
+}
+
+/** 0 for what is not there, or was judged and rests on the same facts. */
+function costOf(step: Step, cluster: ClusterId, uid: Uid): number {
+  if (step.judged.has(objectKey(cluster, uid))) return 0
+  const node = nodeOf(step.graph, cluster, uid)
+  return node === undefined ? 0 : 1 + node.object.ownerReferences.length
+}
+
+function judgeWithin(step: Step, cluster: ClusterId, uid: Uid, cost: number): boolean {
+  if (cost === 0) return true
   // The first of a record is judged whatever it costs: else it never would be.
   const isFirst = step.references === REFERENCES_PER_RECORD
   if (cost > step.references && !isFirst) return false
   step.references -= cost
   step.outcome.work += cost
-  step.judged.add(key)
+  step.judged.add(objectKey(cluster, uid))
   judge(step, cluster, uid)
   return true
 }

@@ -7,7 +7,7 @@
  */
 import type { Decision } from './admit/admission.ts'
 import { admit } from './admit/admission.ts'
-import { pay } from './admit/budget.ts'
+import { ask, pay } from './admit/budget.ts'
 import { mayIssue } from './admit/hold.ts'
 import { beginWalk, nodeTimer } from './graph/agenda.ts'
 import type { StateReader } from './graph/graph.ts'
@@ -44,7 +44,12 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
 
   const judgement = decide(step.graph, cluster, node)
   const time = Math.max(step.at.timestamp, state.now)
-  const decision = admit(step.graph, cluster, node, judgement, time)
+  const admitted = admit(step.graph, cluster, node, judgement, time)
+  const { hold: asking, price: due } = admitted
+  const about = reasonsOf(judgement.stands)
+  // What it asks for may open a breaker, which holds it then.
+  const hasAsked = asking && due && ask(step, state, cluster, asking, due, about)
+  const decision = hasAsked ? admit(step.graph, cluster, node, judgement, time) : admitted
   for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
   if (decision.action.type === 'verify') verifyOwners(step, state, cluster, decision.stands)
   const completion = completionOf(step.graph, cluster, node)
@@ -56,7 +61,7 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const wanted =
     price === null || decision.hold === null
       ? decision.hold
-      : pay(step, state, cluster, node, decision.hold, price, reasonsOf(decision.stands))
+      : pay(step, state, cluster, node, decision.hold, price, about)
   const hold = isSameHold(node.hold, wanted) ? node.hold : wanted
   const isSame = attempt === node.attempt && verdict === node.verdict && hold === node.hold
   if (isSame && node === held && isWarned === node.isWarned) return

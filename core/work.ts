@@ -37,6 +37,7 @@ import { endWalk, ringPage, walk } from './judge/ring.ts'
 import { KEYS_PER_PAGE } from './model/constant.ts'
 import { invariant } from './model/invariant.ts'
 import type { ClusterId, Uid } from './model/object.ts'
+import { objectKey } from './model/partition.ts'
 import type { Work } from './model/state.ts'
 import { forget } from './observe/departure.ts'
 import { countMissing, takeMissed } from './observe/missing.ts'
@@ -76,7 +77,7 @@ export function takeStep(step: Step, keys: readonly string[], judge: Judge): voi
   } else step.graph.put(key, { ...workAt(step.graph, agenda.head), cursor })
 }
 
-export type Judge = (cluster: ClusterId, uid: Uid) => boolean
+export type Judge = (work: Work['work'], cluster: ClusterId, uid: Uid) => boolean
 
 /** The key behind which the work goes on; undefined when this was its last step. */
 function take(step: Step, work: Work, keys: readonly string[], judge: Judge): string | undefined {
@@ -94,7 +95,7 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
     case 'ring-end':
       return endWalk(step, work, keys) ? undefined : lastOf(keys)
     case 'subject':
-      return judge(work.cluster, work.uid) ? undefined : ''
+      return judge(work.work, work.cluster, work.uid) ? undefined : ''
     case 'dependents':
     case 'waits':
     case 'verdicts':
@@ -124,9 +125,12 @@ function judgeEach(
     const cluster = work.cluster || decodeURIComponent(key.split('/')[1] ?? '')
     const uid = lastPart(key)
     if (work.work === 'waits' || work.work === 'verdicts') relink(step, cluster, uid)
-    // Whoever still has to wait when it is judged waits anew.
-    if (work.work === 'waits') step.graph.remove(key)
-    if (isJudgedBy(step, work, cluster, uid) && !judge(cluster, uid)) {
+    // Whoever still has to wait when it is judged waits anew, also where this record has judged it before.
+    if (work.work === 'waits') {
+      step.graph.remove(key)
+      step.judged.delete(objectKey(cluster, uid))
+    }
+    if (isJudgedBy(step, work, cluster, uid) && !judge(work.work, cluster, uid)) {
       if (work.work === 'waits') step.graph.put(key, { type: 'Wait' })
       return cursor
     }

@@ -595,7 +595,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/fold.ts',
-        from: '  if (step.judged.has(key)) return true\n',
+        from: '  if (step.judged.has(objectKey(cluster, uid))) return 0\n',
         to: '',
       },
     ],

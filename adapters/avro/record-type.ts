@@ -35,6 +35,7 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   Directives: true,
   Wait: true,
   Due: true,
+  Queued: true,
   Work: true,
   Ring: true,
   RingVisit: true,

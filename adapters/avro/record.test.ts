@@ -597,6 +597,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
   Wait: {},
   Due: {},
+  Queued: {},
   Work: {
     work: word<Work['work']>({
       dependents: 1,

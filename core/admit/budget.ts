@@ -135,10 +135,9 @@ export function pay(
   price: Price,
   about: string,
 ): Hold {
-  const isSoon = hold.by === 'hold' && (hold.until ?? 0) - state.now <= LEASE_MS
-  if (hold.by !== null && hold.by !== 'budget' && !isSoon) return hold
+  if (!isTime(hold, state)) return hold
   const account = new Account(step, state, cluster, price.class)
-  if (price.root !== null) payForOwner(account, price.root, hold, about)
+  if (price.root !== null) payForOwner(account, price.root, hold)
   else if (hold.by === null) account.begin(price.namespace)
   else if (hold.by === 'budget' && hold.turn !== 'queued') {
     // An object that is held asks once that is over: until then its owner may be back.
@@ -149,24 +148,41 @@ export function pay(
   return hold
 }
 
+/** Counts the deletion of an owner among those that ask, before anything of it begins. True where it had not asked: that may have opened a breaker. */
+export function ask(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  hold: Hold,
+  { class: budget, root }: Price,
+  about: string,
+): boolean {
+  if (root === null || !isTime(hold, state)) return false
+  const owner = ownerOf(step.graph, cluster, root.uid, root.place)
+  if (owner?.turn !== 'none') return false
+  step.graph.put(ownerKey(cluster, root.uid, root.place), { ...owner, turn: 'asked' })
+  new Account(step, state, cluster, budget).ask(root.place.namespace, about)
+  return true
+}
+
+/** Nothing but the budget holds it, or nothing but a hold that is over within a minute. */
+function isTime({ by, until }: Hold, { now }: ClusterState): boolean {
+  return by === null || by === 'budget' || (by === 'hold' && (until ?? 0) - now <= LEASE_MS)
+}
+
 function payForOwner(
   account: Account,
   { uid, place }: NonNullable<Price['root']>,
   { by }: Hold,
-  about: string,
 ): void {
   const { step, cluster } = account
   const owner = ownerOf(step.graph, cluster, uid, place)
   if (owner === undefined) return
-  if (owner.turn === 'none') account.ask(place.namespace, about)
   if (by === null) return account.lease(uid, place, owner)
-  if (owner.turn === 'queued') return
+  if (by !== 'budget' || owner.turn === 'queued') return
   const { group, kind, namespace, name } = place
-  if (by === 'budget') {
-    account.queue(namespace, { uid, coordinates: { group, kind, namespace, name } })
-  }
-  const turn = by === 'budget' ? 'queued' : 'asked'
-  if (owner.turn !== turn) step.graph.put(ownerKey(cluster, uid, place), { ...owner, turn })
+  account.queue(namespace, { uid, coordinates: { group, kind, namespace, name } })
+  step.graph.put(ownerKey(cluster, uid, place), { ...owner, turn: 'queued' })
 }
 
 /** Another minute: those who wait are looked at. */
@@ -177,7 +193,7 @@ export function budgetDue(step: Step, cluster: ClusterId, budget: BudgetClass): 
 /** A page of tickets. Answers with the key behind which it goes on; undefined when it is over. */
 export function useTickets(
   step: Step,
-  { cluster, uid }: Work,
+  { cluster, uid, cursor }: Work,
   keys: readonly string[],
 ): string | undefined {
   const state = clusterOf(step.graph, cluster)
@@ -202,7 +218,8 @@ export function useTickets(
     useTicket(account, ticket)
   }
   if (keys.length === KEYS_PER_PAGE) return keys.at(-1)
-  if (account.budget.dueAt <= Math.max(1, state.now)) account.put({ dueAt: 0 })
+  if (cursor !== '') account.lookAgain()
+  else if (account.budget.dueAt <= Math.max(1, state.now)) account.put({ dueAt: 0 })
   return undefined
 }
 

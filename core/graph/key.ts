@@ -234,6 +234,11 @@ export function timeOfDueKey(key: string): number {
   return Number(key.split('/')[2])
 }
 
+/** Of an object that waits on the agenda by itself. */
+export function queuedKey(cluster: ClusterId, uid: Uid): string {
+  return `queued/${clusterPart('', cluster)}/${part(uid)}`
+}
+
 export const AGENDA_KEY = 'agenda'
 
 export function workKey(number: number): string {

@@ -24,6 +24,7 @@ export type StateValue =
   | Directives
   | Wait
   | Due
+  | Queued
   | Work
   | Ring
   | RingVisit
@@ -205,6 +206,11 @@ export interface ProtectedSubject {
 /** `waits/<cluster>/<kind>/<dependent's uid>`: judged again when that kind gets in sync or is served. */
 export interface Wait {
   readonly type: 'Wait'
+}
+
+/** `queued/<cluster>/<uid>`: a work of the agenda judges that object; there is one. */
+export interface Queued {
+  readonly type: 'Queued'
 }
 
 /** `due/<cluster>/<time>/<what>/<of what>`: something to look at again once that time is reached; what, its key says (`timerOf`). */

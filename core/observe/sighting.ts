@@ -180,7 +180,8 @@ function changed(
   // An equal version with another content is no answer of an honest server.
   const isHonest = hash === node.hash || how.isNewer
   const phase = isHonest ? nextPhase(node, object) : 'suspect'
-  const places = hash === node.hash ? node.places : placesOf(step, cluster, object)
+  const isSure = hash === node.hash && how.wasCurrent && node.phase !== 'suspect'
+  const places = isSure ? node.places : placesOf(step, cluster, object)
   const orphanedAt = markAfter(node, object, how.isOurs, step.at.timestamp)
   putNode(step, cluster, node, {
     ...node,
@@ -313,6 +314,7 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
   const orphanedAt = markAfter(node, node.object, false, step.at.timestamp)
   putNode(step, cluster, node, {
     ...node,
+    places: placesOf(step, cluster, node.object),
     phase: phaseOf(node.object),
     isReaped: node.isReaped && node.object.deletedAt !== null,
     orphanedAt,
