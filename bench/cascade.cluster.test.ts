@@ -1,7 +1,7 @@
 /** The benchmark of cascades runs and counts; how fast anything is stands in RESULTS.md and is no test. */
 import { equal, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { policyFor } from '../core/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { missingServers } from '../testing/cluster/binaries.ts'
 import { benchCascade, type Turn } from './cascade.ts'
 import { POLICY_NAMES, type PolicyName } from './policy.ts'
@@ -46,7 +46,7 @@ suite('the benchmark of cascades', { skip: skip ?? false }, () => {
     equal(`${parity?.contender} ${guarded?.contender}`, 'kinfold guarded')
     equal(guarded?.calls['DELETE configmaps'], DEPENDENTS)
     equal(parity?.calls['DELETE configmaps'], DEPENDENTS)
-    const hold = policyFor('enforce', 'guarded').holds.e1Ms
+    const hold = policyFor('enforce', 'guarded').holds.deletedMs
     ok((guarded?.firstMs ?? 0) >= hold - CLOCKS_APART_MS)
     ok((parity?.firstMs ?? hold) < hold)
     ok(print(report).includes('| guarded '))

@@ -7,8 +7,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Preset } from '../core/policy.ts'
-import { policyFor } from '../core/policy.ts'
+import type { Preset } from '../core/model/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
 import type { Contender, ContenderName } from './contender.ts'
 import { startContender } from './contender.ts'
@@ -269,7 +269,7 @@ function holds(
 ): Table {
   const { holds: held } = policyFor('enforce', 'guarded')
   const seconds = (ms: number): number => rounded(ms / 1_000, 1)
-  const holdMsOf = (name: ContenderName): number => (name === 'guarded' ? held.e1Ms : 0)
+  const holdMsOf = (name: ContenderName): number => (name === 'guarded' ? held.deletedMs : 0)
   const beyond = (name: ContenderName): number =>
     median(of(turns, name).map(({ ms }) => ms - holdMsOf(name)))
   const spread = (name: ContenderName): number =>
@@ -288,7 +288,7 @@ function holds(
     ]
   })
   return {
-    title: `Seconds from the owner's departure; what is held for ${held.e1Ms / 1_000} s begins to go up to 5 s later`,
+    title: `Seconds from the owner's departure; what is held for ${held.deletedMs / 1_000} s begins to go up to 5 s later`,
     columns: [
       '',
       'rounds',

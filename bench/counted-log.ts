@@ -4,8 +4,11 @@
  * What must stay true: it costs next to nothing, so what is measured is the fold; a read gives the same number of events however fast they are folded, so
  * what a commit holds does not depend on the machine.
  *
+ * With digests it costs more, and its time is a count: then two versions whose topics have the same digests wrote the same bytes.
+ *
  * Not here: what a log is like in earnest (adapters).
  */
+import { createHash, type Hash } from 'node:crypto'
 import { MemoryLog } from '../adapters/memory/log.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Bounds, Entry, Page, Produced, TaskCommit, TaskLog, Topic } from '../ports/log.ts'
@@ -14,7 +17,12 @@ export interface Counted {
   puts: number
   removals: number
   bytes: number
+  /** Of all keys and values, each with its length; where that is asked for. */
+  readonly digest: Hash | undefined
 }
+
+/** Log time of the first event where digests are asked for; each later one is a millisecond later. */
+const BEGINNING_MS = 1_790_000_000_000
 
 export class CountedLog extends MemoryLog {
   /** By topic; in the changelog by the first part of the key, too. */
@@ -22,11 +30,13 @@ export class CountedLog extends MemoryLog {
   readonly #events: Entry[] = []
   readonly #clock: Clock
   readonly #perCommit: number
+  readonly #hasDigests: boolean
   #more: PromiseWithResolvers<void> = Promise.withResolvers()
 
-  constructor(clock: Clock, perCommit: number) {
+  constructor(clock: Clock, perCommit: number, hasDigests = false) {
     super({ partitions: 1, clock })
     this.#clock = clock
+    this.#hasDigests = hasDigests
     this.#perCommit = perCommit
   }
 
@@ -37,8 +47,9 @@ export class CountedLog extends MemoryLog {
   ): Promise<bigint> {
     if (topic !== 'events') return await super.append(topic, partition, records)
     const first = this.#events.length
-    const timestamp = this.#clock.now()
+    const nowMs = this.#clock.now()
     for (const { key, value } of records) {
+      const timestamp = this.#hasDigests ? BEGINNING_MS + this.#events.length : nowMs
       this.#events.push({ offset: BigInt(this.#events.length), timestamp, key, value })
     }
     this.#more.resolve()
@@ -90,12 +101,18 @@ export class CountedLog extends MemoryLog {
   }
 
   #count(what: string, records: readonly Produced[]): void {
-    const counted = this.written.get(what) ?? { puts: 0, removals: 0, bytes: 0 }
+    const counted = this.written.get(what) ?? this.#nothing()
     this.written.set(what, counted)
     for (const { key, value } of records) {
       if (value === null) counted.removals += 1
       else counted.puts += 1
       counted.bytes += key.length + (value?.length ?? 0)
+      counted.digest?.update(`${key.length} ${value?.length} ${key}`).update(value ?? '')
     }
+  }
+
+  #nothing(): Counted {
+    const digest = this.#hasDigests ? createHash('sha256') : undefined
+    return { puts: 0, removals: 0, bytes: 0, digest }
   }
 }

@@ -14,8 +14,8 @@ import { systemClock } from '../runtime/clock.ts'
 import { stopSignal } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { FAR } from '../services/graph/config.ts'
+import { DEFAULT_RETENTION } from '../services/graph/fold/retention.ts'
 import { openGraph } from '../services/graph/main.ts'
-import { DEFAULT_RETENTION } from '../services/graph/retention.ts'
 
 export interface FoldArguments {
   readonly brokers: readonly string[]

@@ -12,12 +12,13 @@ import { join } from 'node:path'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { openLevelStore } from '../adapters/level/store.ts'
 import { becomeLean } from '../cli/lean-process.ts'
-import type { Command } from '../core/command.ts'
-import type { LoggedEvent } from '../core/event.ts'
+import type { Command } from '../core/model/command.ts'
+import type { LoggedEvent } from '../core/model/event.ts'
 import type { Produced } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { Task } from '../services/graph/task.ts'
+import { GatheringStore } from '../services/graph/fold/gathering-store.ts'
+import { Task } from '../services/graph/fold/task.ts'
 import { settled } from '../services/reaper/result.ts'
 import { CountedLog } from './counted-log.ts'
 import { beginning, CLUSTER, condemnation, Ownership, pulse, type Told } from './ownership.ts'
@@ -33,6 +34,8 @@ export interface FoldingOptions extends Readonly<Record<string, number>> {
   readonly rounds: number
   /** Events that one commit holds at most. */
   readonly commit: number
+  /** 1: what was written is told by its SHA-256 as well, and the log's time is a count: for what must be the same in two versions. */
+  readonly digests: number
 }
 
 interface Reads {
@@ -48,6 +51,7 @@ interface Folded extends Reads {
   readonly cpuMs: number
   /** Puts, removals and bytes. */
   readonly written: Readonly<Record<string, readonly number[]>>
+  readonly digests: Readonly<Record<string, string>>
 }
 
 const codec = avroCodec()
@@ -74,14 +78,14 @@ export async function benchFolding(options: FoldingOptions): Promise<Report> {
   }
 }
 
-async function ownership({ events, living, commit }: FoldingOptions): Promise<Folded> {
+async function ownership({ events, living, commit, digests }: FoldingOptions): Promise<Folded> {
   const told = new Ownership(0, 1, living)
   const records = Array.from({ length: events }, (_, index) => {
     if (index % PULSE_EVERY === 0) return record(CLUSTER, pulse())
     const { home, event } = told.next()
     return record(home, event)
   })
-  await using field = await Field.open(commit)
+  await using field = await Field.open(commit, digests > 0)
   const half = records.length >> 1
   await field.fold(records.slice(0, half))
   return await field.measure('ownership', records.length - half, async () => {
@@ -89,9 +93,9 @@ async function ownership({ events, living, commit }: FoldingOptions): Promise<Fo
   })
 }
 
-async function cascade({ dependents, commit }: FoldingOptions): Promise<Folded> {
+async function cascade({ dependents, commit, digests }: FoldingOptions): Promise<Folded> {
   const { added, owner, gone } = condemnation(dependents)
-  await using field = await Field.open(commit)
+  await using field = await Field.open(commit, digests > 0)
   await field.fold(added.map(recordOf))
   return await field.measure('cascade', dependents, async () => {
     field.answer = (commands) => [
@@ -126,19 +130,19 @@ class Field implements AsyncDisposable {
   #issued: Command[] = []
   #caughtUp: PromiseWithResolvers<void> = Promise.withResolvers()
 
-  private constructor(perCommit: number) {
-    this.#log = new CountedLog(clock, perCommit)
+  private constructor(perCommit: number, hasDigests: boolean) {
+    this.#log = new CountedLog(clock, perCommit, hasDigests)
   }
 
-  static async open(perCommit: number): Promise<Field> {
-    const field = new Field(perCommit)
+  static async open(perCommit: number, hasDigests: boolean): Promise<Field> {
+    const field = new Field(perCommit, hasDigests)
     const directory = await mkdtemp(join(tmpdir(), 'kinfold-bench-'))
     field.#closing.defer(async () => await rm(directory, { recursive: true, force: true }))
     const store = await openLevelStore({ directory: join(directory, 'store'), identity: 'bench' })
     field.#closing.use(store)
     const task = new Task({
       ...{ log: field.#log, codec, clock, partition: 0 },
-      store: counted(store, field.#reads),
+      store: new GatheringStore(counted(store, field.#reads), clock),
       pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 },
       observe: {
         folded: (_event, _at, { commands }) => void field.#issued.push(...commands),
@@ -146,7 +150,7 @@ class Field implements AsyncDisposable {
       },
     })
     field.#running = task.run(field.#ended.signal)
-    await field.fold(beginning(1).map((event) => record(CLUSTER, event)))
+    await field.fold(beginning().map((event) => record(CLUSTER, event)))
     return field
   }
 
@@ -167,13 +171,18 @@ class Field implements AsyncDisposable {
     const before = process.cpuUsage()
     await work()
     const { user, system } = process.cpuUsage(before)
-    const written = [...this.#log.written].map(([what, { puts, removals, bytes }]) => {
+    const all = [...this.#log.written].toSorted(([a], [b]) => (a < b ? -1 : 1))
+    const written = all.map(([what, { puts, removals, bytes }]) => {
       return [what, [puts, removals, bytes]] as const
+    })
+    const digests = all.flatMap(([what, { digest }]) => {
+      return digest === undefined ? [] : [[what, digest.copy().digest('hex')] as const]
     })
     return {
       ...{ stream, units, cpuMs: (user + system) / 1_000 },
       ...this.#reads,
-      written: Object.fromEntries(written.toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      written: Object.fromEntries(written),
+      digests: Object.fromEntries(digests),
     }
   }
 
@@ -228,5 +237,6 @@ function costs(title: string, all: readonly Folded[]): Table {
   for (const [what, [puts = 0, removals = 0, bytes = 0]] of Object.entries(first.written)) {
     rows.push([what, each(puts), each(removals), rounded(bytes / first.units)])
   }
+  for (const [what, digest] of Object.entries(first.digests)) rows.push([what, digest, '', ''])
   return { title, columns: ['', 'of each', 'removed', 'bytes'], rows }
 }

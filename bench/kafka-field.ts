@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { type KafkaLog, openKafkaLog } from '../adapters/kafka/log.ts'
 import type { KafkaSettings } from '../adapters/kafka/settings.ts'
-import type { LoggedEvent } from '../core/event.ts'
+import type { LoggedEvent } from '../core/model/event.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Produced } from '../ports/log.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -87,7 +87,7 @@ async function openTurn(kafka: Kafka, name: string, partitions: number): Promise
 /** Tells each partition how the cluster begins. */
 export async function begin(log: KafkaLog): Promise<void> {
   const partitions = log.partitions('events')
-  const told = beginning(partitions).map((event) => record(CLUSTER, event))
+  const told = beginning().map((event) => record(CLUSTER, event))
   await Promise.all(
     everyPartition(partitions, (partition) => log.append('events', partition, told)),
   )

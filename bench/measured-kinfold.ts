@@ -6,7 +6,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Preset } from '../core/policy.ts'
+import type { Preset } from '../core/model/policy.ts'
 import { KinfoldProcess } from '../testing/kinfold-process.ts'
 
 export interface MeasuredKinfold extends AsyncDisposable {

@@ -7,11 +7,11 @@
  *
  * Not here: the log (fold.ts).
  */
-import type { LoggedEvent } from '../core/event.ts'
-import { EMPTY_SET } from '../core/hash.ts'
-import type { ObjectMeta, OwnerReference } from '../core/object.ts'
-import { homeOf, partitionOf } from '../core/partition.ts'
-import { policyFor } from '../core/policy.ts'
+import type { LoggedEvent } from '../core/model/event.ts'
+import { EMPTY_SET } from '../core/model/hash.ts'
+import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
+import { homeOf, partitionOf } from '../core/model/partition.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { KINDS, type KindNotation } from '../testing/notation.ts'
 
 export const CLUSTER = '0b6f5f1c-8d3a-4a57-9c1e-5f0a3de1b2c4'
@@ -24,8 +24,7 @@ const POD = KINDS['pod'] as KindNotation
 const NAMESPACES = 25
 
 /** In every partition before anything else: the cluster is watched, both kinds are served and nothing of them is there. */
-export function beginning(partitions: number): readonly LoggedEvent[] {
-  const listed = Array.from({ length: partitions }, () => EMPTY_SET)
+export function beginning(): readonly LoggedEvent[] {
   const told = { cluster: CLUSTER, epoch: EPOCH }
   const policy = policyFor('enforce', 'parity')
   return [
@@ -38,7 +37,7 @@ export function beginning(partitions: number): readonly LoggedEvent[] {
       return [
         { type: 'KindServed', ...about, ...served, ambiguous: false, aggregated: false },
         { type: 'SyncStarted', ...about, sync },
-        { type: 'SyncFinished', ...about, sync, resourceVersion: '1', listed },
+        { type: 'SyncFinished', ...about, sync, resourceVersion: '1', listed: EMPTY_SET },
       ]
     }),
     { type: 'PolicyChanged', policy, who: 'bench', why: 'bench' },

@@ -3,7 +3,7 @@
  *
  * What must stay true: all contenders meet the same DELETE of the owner.
  */
-import type { PropagationPolicy } from '../core/object.ts'
+import type { PropagationPolicy } from '../core/model/object.ts'
 
 export type PolicyName = 'background' | 'foreground' | 'orphan'
 

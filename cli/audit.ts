@@ -1,7 +1,7 @@
 /** `kinfold audit verify`: folds the log again, offline, and compares. */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
-import type { AuditResult } from '../services/graph/audit.ts'
+import type { AuditResult } from '../services/graph/audit/audit.ts'
 import { configFile, defaultDataDirectory } from './config.ts'
 import { addKafkaOptions, type KafkaFlags } from './kafka-config.ts'
 

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { stringify } from 'yaml'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { Cascade } from '../services/graph/cascade.ts'
+import type { Cascade } from '../services/graph/query/cascade.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, linesOf, selectorParams, serverOf, withObject } from './client.ts'
 import { outputOf } from './output.ts'

@@ -3,7 +3,7 @@ import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics } from '../runtime/metrics.ts'
 import type { Census } from '../services/graph/census.ts'
-import { NONE_BLOCKED, NONE_HELD } from '../services/graph/tally.ts'
+import { NONE_BLOCKED, NONE_HELD } from '../services/graph/fold/tally.ts'
 import { registerGraph } from './process-metrics.ts'
 
 const NAMES: Readonly<Record<string, string>> = { 'id-1': 'prod', 'id-2': 'prod', 'id-3': 'dev' }
@@ -18,7 +18,7 @@ test('clusters of one name have series of their own', async () => {
       })),
   }
   await using metrics = createMetrics('0')
-  registerGraph(metrics.meter, { tasks: [] }, census, (id) => NAMES[id] ?? id)
+  registerGraph(metrics.meter, { tasks: [] }, census, (id) => NAMES[id] ?? id, { now: () => 0 })
   const text = await metrics.scrape()
   match(text, /^kinfold_edges\{cluster="prod \(id-1\)".*\} 1$/m)
   match(text, /^kinfold_edges\{cluster="prod \(id-2\)".*\} 2$/m)

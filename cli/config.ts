@@ -6,16 +6,16 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Budgets, Holds, Mode, Policy, Preset, Protection } from '../core/policy.ts'
-import { policyFor } from '../core/policy.ts'
+import type { Budgets, Holds, Mode, Policy, Preset, Protection } from '../core/model/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { makeDirectory } from '../runtime/directory.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level } from '../runtime/logger.ts'
-import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/retention.ts'
+import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/fold/retention.ts'
 import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
 import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'
-import { httpAuthority } from './http-authority.ts'
+import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
 import { listedKinds, nameOf } from './listed-kind.ts'
 import { protectionOf } from './protection-config.ts'
 import {
@@ -29,7 +29,7 @@ import {
   whole,
 } from './setting.ts'
 
-export interface UpConfig {
+export interface UpConfig extends AuthorityConfig {
   readonly kubeconfig: string | undefined
   readonly contexts: readonly string[]
   readonly data: string
@@ -51,10 +51,6 @@ export interface UpConfig {
   /** What requests must show; undefined: nothing, on loopback. */
   readonly httpTokenFile: string | undefined
   readonly httpAdvertise: string | undefined
-  /** The context whose cluster says whose a token is; undefined: none does. */
-  readonly httpReview: string | undefined
-  /** Whether reading takes rights in the clusters, too. */
-  readonly httpAuthorize: boolean
   readonly logLevel: Level
   readonly keepMs: number
   readonly keepEvents: number

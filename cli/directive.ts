@@ -1,7 +1,7 @@
 /** What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject, close-breaker. */
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
-import type { DirectiveAnswer } from '../services/graph/directive-http.ts'
+import type { DirectiveAnswer } from '../services/graph/orders/directive-http.ts'
 import { type ClientFlags, order, serverOf, withServer } from './client.ts'
 import { bad } from './setting.ts'
 

@@ -7,10 +7,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { avroCodec } from '../adapters/avro/codec.ts'
-import { openSqliteLog } from '../adapters/sqlite/log.ts'
+import { openSqliteLog, type SqliteLog } from '../adapters/sqlite/log.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
-import type { Log } from '../ports/log.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { checkHttp, serveEndpoint } from '../runtime/endpoint.ts'
 import { openToken } from '../runtime/http-token.ts'
@@ -18,7 +17,7 @@ import { together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
-import { checkFoldVersion, foldVersionOf } from '../services/graph/fold-version.ts'
+import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { openReaper } from '../services/reaper/main.ts'
@@ -27,6 +26,7 @@ import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
 import { openAuthority } from './http-authority.ts'
 import { identifyEach, identifySome } from './identity.ts'
+import { checksOfLogTime, clockOf, watchLogTime } from './log-time.ts'
 import {
   namesOf,
   observeLatency,
@@ -86,19 +86,19 @@ export async function runEmbedded(
   makeDataDirectory(config.data)
   checkUpgraded(config.data)
   await using log = await openLog(config, clock)
+  const logClock = clockOf(log.time, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
   const connected = await identifySome(clusters, signal)
   await using metrics = createMetrics(VERSION)
   await using parts = await openGraph({
     log,
     codec,
-    clock,
+    clock: logClock,
     logger,
     directory: config.data,
-    token: () => token?.own(),
     access: { authority, isReadingReviewed: config.httpAuthorize },
     ...graphOptionsOf(config),
-    observe: observeLatency(metrics.meter, clock),
+    observe: observeLatency(metrics.meter, logClock),
   })
   const watchers = clusters.map((cluster) =>
     openWatcher({
@@ -110,7 +110,8 @@ export async function runEmbedded(
   const reaper = openReaper({
     log,
     codec,
-    clock,
+    clock: logClock,
+    ageMs: (timestamp) => log.time.ageMs(timestamp),
     random,
     logger,
     clusters: connected,
@@ -121,7 +122,7 @@ export async function runEmbedded(
   const { graph, census, index, shadow } = parts
   registerProcess(metrics.meter, VERSION)
   registerWatchers(metrics.meter, watchers)
-  registerGraph(metrics.meter, graph, census, namesOf(watchers))
+  registerGraph(metrics.meter, graph, census, namesOf(watchers), logClock)
   registerShadow(metrics.meter, shadow, census, namesOf(watchers))
   registerReaper(metrics.meter, reaper, namesOf(watchers))
   const { url, advertised, server } = await serveEndpoint(
@@ -130,6 +131,7 @@ export async function runEmbedded(
       checks: () => [
         ...readinessOf(watchers, graph, census),
         ...reaper.status().locks.map(checkOfLock),
+        ...checksOfLogTime(log.time),
       ],
       scrape: metrics.scrape,
       add: (routes) => {
@@ -155,6 +157,7 @@ export async function runEmbedded(
         (either) => identifyEach(clusters, connected, clock, logger, either),
         (either) => index.run(either),
         (either) => shadow.run(either),
+        (either) => watchLogTime(log.time, clock, logger, either),
         (either) => serveAddress(config, url, either),
       ],
       signal,
@@ -164,7 +167,7 @@ export async function runEmbedded(
   }
 }
 
-async function openLog(config: EmbeddedConfig, clock: Clock): Promise<Log> {
+async function openLog(config: EmbeddedConfig, clock: Clock): Promise<SqliteLog> {
   const directory = join(config.data, 'log')
   const isNew = !existsSync(directory)
   const partitions = config.partitions ?? (isNew ? 1 : undefined)

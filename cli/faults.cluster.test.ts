@@ -139,7 +139,9 @@ suite('spoiled answers', { skip: skip ?? false }, () => {
     // The index of history follows the fold.
     await eventually('more than a mass is told to have been missing from a list', async () => {
       const whys = await Promise.all(leaves.map((leaf) => kinfold.why(leaf)))
-      const listed = whys.filter((why) => why?.history.some(({ evidence }) => evidence === 'E2'))
+      const listed = whys.filter((why) =>
+        why?.history.some(({ evidence }) => evidence === 'missing'),
+      )
       return listed.length > MASS || `only ${listed.length} were`
     })
   })

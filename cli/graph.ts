@@ -1,11 +1,11 @@
 /** `kinfold graph`: folds what Kafka holds, decides, and answers questions; several share the partitions. */
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { clusterLabels } from '../services/graph/cluster-label.ts'
 import { FAR } from '../services/graph/config.ts'
 import { policyName } from '../services/graph/graph.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
+import { clusterLabels } from '../services/graph/query/cluster-label.ts'
 import { serveAddress } from './address-file.ts'
 import { addPolicyOptions, graphOptionsOf, makeDataDirectory } from './config.ts'
 import { observeLatency, registerGraph, registerShadow } from './process-metrics.ts'
@@ -53,14 +53,13 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     directory: join(config.data, parts.kafka.settings.application),
     logIdentity: log.identity,
     placement: parts.placement(standbys, policyName(options.policy.policy)),
-    token: () => parts.token?.own(),
     access: { authority: parts.authority, isReadingReviewed: config.httpAuthorize },
     ...options,
     pace: FAR,
     observe: observeLatency(meter, clock),
   })
   const { graph, census, index, shadow } = made
-  registerGraph(meter, graph, census, (id) => made.clusterName(id))
+  registerGraph(meter, graph, census, (id) => made.clusterName(id), clock)
   registerShadow(meter, shadow, census, (id) => made.clusterName(id))
   const blocked = (): ReturnType<typeof blockedOf> => {
     const counts = census.counts()

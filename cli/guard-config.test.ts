@@ -5,23 +5,41 @@ import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'
 
 test('holds are the preset’s but for those that are given', () => {
   deepEqual(holdsOf(undefined, 'holds', 'guarded'), {
-    e1Ms: 30_000,
-    e2Ms: 600_000,
-    e3Ms: 3_600_000,
+    deletedMs: 30_000,
+    missingMs: 600_000,
+    notFoundMs: 3_600_000,
   })
-  deepEqual(holdsOf({ e1: '0s', e3: '2h' }, 'holds', 'guarded'), {
-    e1Ms: 0,
-    e2Ms: 600_000,
-    e3Ms: 7_200_000,
+  deepEqual(holdsOf({ deleted: '0s', 'not-found': '2h' }, 'holds', 'guarded'), {
+    deletedMs: 0,
+    missingMs: 600_000,
+    notFoundMs: 7_200_000,
   })
-  deepEqual(holdsOf({ e2: '5m' }, 'holds', 'parity'), { e1Ms: 0, e2Ms: 300_000, e3Ms: 0 })
+  deepEqual(holdsOf({ missing: '5m' }, 'holds', 'parity'), {
+    deletedMs: 0,
+    missingMs: 300_000,
+    notFoundMs: 0,
+  })
 })
 
 test('budgets are the preset’s but for those that are given, and may be taken away', () => {
-  deepEqual(budgetsOf({ e2: 10 }, 'budgets', 'guarded'), { e1: 1_000, e2: 10, e3: 50 })
-  deepEqual(budgetsOf({ e3: 0 }, 'budgets', 'parity'), { e1: 1_000, e2: 200, e3: 0 })
+  deepEqual(budgetsOf({ missing: 10 }, 'budgets', 'guarded'), {
+    deleted: 1_000,
+    missing: 10,
+    notFound: 50,
+  })
+  deepEqual(budgetsOf({ 'not-found': 0 }, 'budgets', 'parity'), {
+    deleted: 1_000,
+    missing: 200,
+    notFound: 0,
+  })
   deepEqual(budgetsOf('none', 'budgets', 'guarded'), null)
   deepEqual(budgetsOf(undefined, 'budgets', 'parity'), null)
+})
+
+test('the former names of evidence are taken, too', () => {
+  const today = holdsOf({ deleted: '1m', missing: '2m', 'not-found': '3m' }, 'holds', 'guarded')
+  deepEqual(holdsOf({ e1: '1m', E2: '2m', e3: '3m' }, 'holds', 'guarded'), today)
+  deepEqual(budgetsOf({ E1: 7 }, 'budgets', 'guarded')?.deleted, 7)
 })
 
 const setting = (key: string, value: unknown) => ({ key, value, from: key })
@@ -45,10 +63,17 @@ const mistakes = [
     () => approvalsOf(setting('approvals', 2), setting('httpAuth', undefined)),
     /approvals: 2 takes httpAuth/,
   ],
-  [() => holdsOf({ e4: '1h' }, 'holds', 'guarded'), /holds: unknown key e4; known are e1, e2, e3/],
-  [() => holdsOf({ e1: '1 hour' }, 'holds', 'guarded'), /holds.e1: expected a duration/],
-  [() => holdsOf([], 'holds', 'guarded'), /holds: expected a mapping of e1, e2, e3 to durations/],
-  [() => budgetsOf({ e1: -1 }, 'budgets', 'guarded'), /budgets.e1: expected a whole number/],
+  [
+    () => holdsOf({ e4: '1h' }, 'holds', 'guarded'),
+    /holds: unknown key e4; known are deleted, missing, not-found/,
+  ],
+  [() => holdsOf({ deleted: '1 hour' }, 'holds', 'guarded'), /holds.deleted: expected a duration/],
+  [() => holdsOf({ e1: '1m', deleted: '2m' }, 'holds', 'guarded'), /holds: deleted is given twice/],
+  [
+    () => holdsOf([], 'holds', 'guarded'),
+    /holds: expected a mapping of deleted, missing, not-found to durations/,
+  ],
+  [() => budgetsOf({ E1: -1 }, 'budgets', 'guarded'), /budgets.deleted: expected a whole number/],
   [() => budgetsOf(7, 'budgets', 'guarded'), /budgets: expected a mapping .* numbers, or none/],
 ] as const
 

@@ -4,11 +4,13 @@
  *
  * What must stay true: what is left out is as the preset has it; what cannot be understood ends the start.
  */
-import type { Budgets, Holds, Preset } from '../core/policy.ts'
-import { policyFor } from '../core/policy.ts'
+import type { Budgets, Holds, Preset } from '../core/model/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { bad, checkKey, duration, type Setting, whole } from './setting.ts'
 
-const KEYS = ['e1', 'e2', 'e3'] as const
+/** Of each evidence; a letter and a number is what it was called before, and is still taken. */
+const KEYS = ['deleted', 'missing', 'not-found'] as const
+const FORMER_KEYS = { e1: 'deleted', e2: 'missing', e3: 'not-found' } as const
 const MOST = 1_000_000_000
 const LEAST_MEMORY_MS = 24 * 3_600_000
 
@@ -21,9 +23,9 @@ export function holdsOf(section: unknown, from: string, preset: Preset): Holds {
     return value === 0 || value === '0s' ? 0 : duration({ key, value, from: `${from}.${key}` })
   }
   return {
-    e1Ms: of('e1') ?? built.e1Ms,
-    e2Ms: of('e2') ?? built.e2Ms,
-    e3Ms: of('e3') ?? built.e3Ms,
+    deletedMs: of('deleted') ?? built.deletedMs,
+    missingMs: of('missing') ?? built.missingMs,
+    notFoundMs: of('not-found') ?? built.notFoundMs,
   }
 }
 
@@ -37,9 +39,9 @@ export function budgetsOf(section: unknown, from: string, preset: Preset): Budge
     whole({ key, value: fields[key], from: `${from}.${key}` }, 0, MOST)
   const usual = built ?? policyFor('dry-run', 'guarded').budgets
   return {
-    e1: of('e1') ?? usual?.e1 ?? 0,
-    e2: of('e2') ?? usual?.e2 ?? 0,
-    e3: of('e3') ?? usual?.e3 ?? 0,
+    deleted: of('deleted') ?? usual?.deleted ?? 0,
+    missing: of('missing') ?? usual?.missing ?? 0,
+    notFound: of('not-found') ?? usual?.notFound ?? 0,
   }
 }
 
@@ -65,6 +67,18 @@ function fieldsOf(section: unknown, from: string, what: string): Record<string, 
   if (typeof section !== 'object' || section === null || Array.isArray(section)) {
     throw bad(`${from}: expected a mapping of ${KEYS.join(', ')} to ${what}`)
   }
-  for (const key of Object.keys(section)) checkKey(key, KEYS, from)
-  return section as Record<string, unknown>
+  const fields: Record<string, unknown> = {}
+  for (const [given, value] of Object.entries(section)) {
+    const key = todaysKey(given)
+    checkKey(key, KEYS, from)
+    if (key in fields) throw bad(`${from}: ${key} is given twice (${given} is its former name)`)
+    fields[key] = value
+  }
+  return fields
+}
+
+/** `e1` and `E1` for `deleted`, and so on. */
+function todaysKey(given: string): string {
+  const former = given.toLowerCase()
+  return former in FORMER_KEYS ? FORMER_KEYS[former as keyof typeof FORMER_KEYS] : given
 }

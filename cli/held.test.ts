@@ -1,7 +1,7 @@
 /** What is held, and what waits for approval, as people and programs read it. */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { HeldAnswer, HeldPlan } from '../services/graph/held.ts'
+import type { HeldAnswer, HeldPlan } from '../services/graph/query/held.ts'
 import { heldText, planText } from './held.ts'
 import { lineOf } from './terminal.ts'
 
@@ -16,13 +16,16 @@ const none: HeldAnswer = {
 
 const held: HeldAnswer = {
   ...none,
-  breakers: [{ cluster: 'north', scope: 'north', since: 0, because: 'a burst' }],
+  breakers: [
+    { cluster: 'north', scope: 'north', namespace: '', since: 0, because: 'a burst' },
+    { cluster: 'north', scope: 'north', namespace: 'shop', since: 0, because: 'a flood' },
+  ],
   total: 2,
   counts: [
     {
       cluster: 'north',
       by: 'hold',
-      evidence: 'E2',
+      evidence: 'missing',
       group: 'apps',
       kind: 'ReplicaSet',
       namespace: 'shop',
@@ -45,7 +48,7 @@ const plan: HeldPlan = {
       name: 'p',
       uid: 'u',
       by: 'approval',
-      evidence: 'E4',
+      evidence: 'bulk',
       what: 'delete',
       because: 'ReplicaSet "web" is gone',
       since: 0,
@@ -61,8 +64,9 @@ test('what is held, as a table and as JSON', () => {
   equal(
     heldText(held, 'table'),
     `The breaker of north is open since 1970-01-01T00:00:00Z: a burst. "kinfold close-breaker --cluster north --why …" closes it.
+The breaker of namespace shop in north is open since 1970-01-01T00:00:00Z: a flood. "kinfold close-breaker --cluster north --why …" closes it.
 CLUSTER   BY     EVIDENCE   NAMESPACE   KIND              COUNT   SINCE                  FIRST                  ONE
-north     hold   E2         shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" is gone
+north     hold   missing    shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" is gone
 `,
   )
   equal((JSON.parse(heldText(held, 'json')) as { kind: string }).kind, 'Held')

@@ -7,7 +7,7 @@ import type {
   RefusedCount,
   StandingOrder,
   StandingProtection,
-} from '../services/graph/held.ts'
+} from '../services/graph/query/held.ts'
 import type { ClientFlags } from './client.ts'
 import { ask, serverOf, withServer } from './client.ts'
 import { outputOf } from './output.ts'
@@ -63,8 +63,9 @@ async function asked<T>(path: string, flags: HeldFlags): Promise<T> {
 
 export function heldText(answer: HeldAnswer, output: Output): string {
   if (output !== 'table') return structured('Held', answer, output)
-  const breakers = answer.breakers.map(({ cluster, scope, since, because }) => {
-    const name = lineOf(cluster)
+  const breakers = answer.breakers.map(({ cluster, scope, namespace, since, because }) => {
+    const whose = namespace === '' ? '' : `namespace ${lineOf(namespace)} in `
+    const name = whose + lineOf(cluster)
     const why = lineOf(because)
     return `The breaker of ${name} is open since ${time(since)}: ${why}. "kinfold close-breaker${scopeOf(scope)} --why …" closes it.\n`
   })

@@ -1,5 +1,5 @@
 /**
- * S26: names that break programs, in owner references and wherever a server takes them, through the whole of Kinfold: watched, folded, stored, collected,
+ * Names that break programs, in owner references and wherever a server takes them, through the whole of Kinfold: watched, folded, stored, collected,
  * asked about, printed and audited. Nothing ends, nothing that has an owner goes, and no terminal gets to see them raw.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'

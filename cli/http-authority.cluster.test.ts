@@ -100,8 +100,6 @@ suite('an endpoint that asks a cluster', { skip: skip ?? false }, () => {
       equal((await ask(path, reader)).status, 403, path)
       equal((await ask(path, auditor)).status, 200, path)
     }
-    const internal = await ask('/internal/partition/0/get', auditor, { keys: [] })
-    equal(internal.status, 403)
   })
 
   test('a tree has no names of what may not be got', async () => {

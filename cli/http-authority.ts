@@ -9,10 +9,16 @@ import type { Command } from 'commander'
 import type { Clock } from '../ports/clock.ts'
 import { type Authority, createAuthority } from '../runtime/authority.ts'
 import { openReviews } from './clusters.ts'
-import type { UpConfig } from './config.ts'
 import { bad, oneOf, type Setting, text } from './setting.ts'
 
 const TOKEN_REVIEW = 'token-review:'
+
+export interface AuthorityConfig {
+  /** The context whose cluster says whose a token is; undefined: none does. */
+  readonly httpReview: string | undefined
+  /** Whether reading takes rights in the clusters, too. */
+  readonly httpAuthorize: boolean
+}
 
 export function addAuthorityOptions(command: Command): Command {
   return command
@@ -20,10 +26,7 @@ export function addAuthorityOptions(command: Command): Command {
     .option('--http-authorize <how>', 'sar: reading takes rights in the clusters, too')
 }
 
-export function httpAuthority(
-  auth: Setting,
-  authorize: Setting,
-): Pick<UpConfig, 'httpReview' | 'httpAuthorize'> {
+export function httpAuthority(auth: Setting, authorize: Setting): AuthorityConfig {
   const how = text(auth)
   const context = how?.startsWith(TOKEN_REVIEW) ? how.slice(TOKEN_REVIEW.length) : undefined
   if (how !== undefined && (context ?? '') === '') {
@@ -38,13 +41,19 @@ export function httpAuthority(
   return { httpReview: context, httpAuthorize: isReviewed }
 }
 
+interface Clusters {
+  readonly kubeconfig: string | undefined
+  readonly contexts: readonly string[]
+}
+
 export interface OpenAuthority extends AsyncDisposable {
   /** Undefined where no cluster is to be asked. */
   readonly authority: Authority | undefined
 }
 
+/** `contexts`: those whose rights may be asked about beside the one that says whose a token is. */
 export function openAuthority(
-  { httpReview, kubeconfig, contexts }: Pick<UpConfig, 'httpReview' | 'kubeconfig' | 'contexts'>,
+  { httpReview, kubeconfig, contexts }: Pick<AuthorityConfig, 'httpReview'> & Clusters,
   clock: Clock,
 ): OpenAuthority {
   if (httpReview === undefined) {

@@ -3,7 +3,7 @@
  *
  * What must stay true: two contexts that are one cluster end the start; a cluster is known by its own answer, never by its name.
  */
-import type { ClusterId } from '../core/object.ts'
+import type { ClusterId } from '../core/model/object.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import { ClusterError } from '../ports/cluster.ts'

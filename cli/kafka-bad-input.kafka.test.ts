@@ -1,4 +1,4 @@
-/** Where Kafka cannot be used as asked, a command ends soon, with a sentence that says what to do, and changes nothing. */
+/** Where Kafka cannot be used as asked, a command ends soon, with a sentence that says what to do, and changes nothing (F41, F42). */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 
 /**
  * V8 sizes its heap by the machine's memory: on a large one its young generation alone takes 100 MB, and the old one grows to thrice what lives. These
- * cost garbage collections, which DESIGN's order of values puts last.
+ * cost garbage collections, which count less here than memory.
  */
 const NODE_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=50'] as const
 

@@ -4,11 +4,12 @@
  * What must stay true: it concerns no other account, and what it cannot evaluate it refuses. What comes first is what a probe is told first
  * (adapters/kubernetes/lock-probe.ts).
  *
- * Not here: rights (role-manifest.ts), what a mark is (core/mark.ts). Deletes of objects that another API server keeps pass it by, and so does who may change the policy.
+ * Not here: rights (role-manifest.ts), what a mark is (core/model/mark.ts). Deletes of objects that another API server keeps pass it by, and so does who may change the policy.
  */
-import { LOCK, LOCK_REFUSALS } from '../core/lock.ts'
-import { COPIED_TO, type Mark, OTHERS_MARKS, OWN_KEY, OWN_MARKS } from '../core/mark.ts'
-import { readKeyValue } from '../core/subject.ts'
+
+import { COPIED_TO, type Mark, OTHERS_MARKS, OWN_KEY, OWN_MARKS } from '../core/model/mark.ts'
+import { readKeyValue } from '../core/model/subject.ts'
+import { LOCK, LOCK_REFUSALS } from '../ports/lock.ts'
 import { type ListedKind, nameOf } from './listed-kind.ts'
 import type { Manifest } from './role-manifest.ts'
 

@@ -68,7 +68,7 @@ suite('kinfold up', { skip: skip ?? false }, () => {
       return whys.every((why) => why?.verdict?.type === 'reap' && why.attempt?.state === 'would-go')
     })
     const [why] = await Promise.all(unseen.slice(0, 1).map((made) => kinfold.why(made)))
-    equal(why?.verdict?.evidence, 'E3')
+    equal(why?.verdict?.evidence, 'not-found')
     deepEqual([...new Set(await kinfold.verdicts(unseen))], ['held'])
     deepEqual(await missingOf(plane, [...seen, ...unseen]), [])
     equal(await kinfold.metric('kinfold_commands_total', { result: 'done' }), 0)

@@ -81,7 +81,7 @@ suite('an owner', { skip: skip ?? false }, () => {
     })
   })
 
-  test('in another namespace is none: its dependent goes by E3', async () => {
+  test('in another namespace is none: its dependent goes by not-found', async () => {
     const owner = await make(plane, { kind: CONFIG_MAP, name: 'far', namespace: 'north' })
     const dependent = await make(plane, {
       kind: CONFIG_MAP,
@@ -96,7 +96,7 @@ suite('an owner', { skip: skip ?? false }, () => {
       owners: [owner],
     })
     await untilGone(plane, [dependent])
-    deepEqual(await evidenceOf(kinfold, dependent), ['E3'])
+    deepEqual(await evidenceOf(kinfold, dependent), ['not-found'])
     deepEqual(await missingOf(plane, [owner, near]), [])
   })
 
@@ -109,7 +109,7 @@ suite('an owner', { skip: skip ?? false }, () => {
     ])
     await remove(plane, owner)
     await untilGone(plane, dependents)
-    for (const dependent of dependents) deepEqual(await evidenceOf(kinfold, dependent), ['E1'])
+    for (const dependent of dependents) deepEqual(await evidenceOf(kinfold, dependent), ['deleted'])
   })
 
   test('may be a custom resource, and so may dependents', async () => {

@@ -2,7 +2,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import type { Plan } from '../services/graph/plan.ts'
+import type { Plan } from '../services/graph/query/plan.ts'
 import { missingServers } from '../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
 import { eventually } from '../testing/eventually.ts'

@@ -1,8 +1,8 @@
 /** A plan and a cascade in each of their forms, and what is said beside readiness. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cascade } from '../services/graph/cascade.ts'
-import type { Plan } from '../services/graph/plan.ts'
+import type { Cascade } from '../services/graph/query/cascade.ts'
+import type { Plan } from '../services/graph/query/plan.ts'
 import { oneLine, render as renderCascade } from './cascade.ts'
 import { render } from './plan.ts'
 import { blockedOf } from './readiness.ts'
@@ -38,7 +38,7 @@ const plan: Plan = {
     },
     root,
   ],
-  holds: ['2 that rest on evidence E3 would wait for 1h'],
+  holds: ['2 that rest on evidence not-found would wait for 1h'],
   digest: 'abc',
 }
 
@@ -55,7 +55,7 @@ north     shop        Pod/p            stays    no; left: Job/j
 north     shop        Deployment/web   goes     it is deleted
 1 more are not listed (--limit)
 
-But 2 that rest on evidence E3 would wait for 1h.
+But 2 that rest on evidence not-found would wait for 1h.
 Digest: sha256:abc
 `,
   )

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { stringify } from 'yaml'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { Plan } from '../services/graph/plan.ts'
+import type { Plan } from '../services/graph/query/plan.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, withObject } from './client.ts'
 import { addPlanHeld } from './held.ts'

@@ -3,12 +3,12 @@ import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../ports/clock.ts'
 import type { Reading } from '../runtime/metrics.ts'
 import { observeCounter, observeGauge } from '../runtime/metrics.ts'
+import type { Shadow } from '../services/graph/audit/shadow.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
-import { clusterLabels } from '../services/graph/cluster-label.ts'
+import type { BlockedCount } from '../services/graph/fold/tally.ts'
+import type { TaskObserver } from '../services/graph/fold/task.ts'
 import type { Graph } from '../services/graph/graph.ts'
-import type { Shadow } from '../services/graph/shadow.ts'
-import type { BlockedCount } from '../services/graph/tally.ts'
-import type { TaskObserver } from '../services/graph/task.ts'
+import { clusterLabels } from '../services/graph/query/cluster-label.ts'
 import type { Reaper } from '../services/reaper/reaper.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 
@@ -108,6 +108,7 @@ export function registerGraph(
   graph: Pick<Graph, 'tasks'>,
   census: Census,
   nameOf: ClusterNames,
+  clock: Pick<Clock, 'now'>,
 ): void {
   observeGauge(meter, 'kinfold_ingest_lag_messages', 'Events not folded yet.', () =>
     graph.tasks.map((task) => ({
@@ -121,10 +122,15 @@ export function registerGraph(
       labels: { partition: String(task.partition) },
     })),
   )
-  registerCensus(meter, census, nameOf)
+  registerCensus(meter, census, nameOf, clock)
 }
 
-function registerCensus(meter: Meter, census: Census, nameOf: ClusterNames): void {
+function registerCensus(
+  meter: Meter,
+  census: Census,
+  nameOf: ClusterNames,
+  clock: Pick<Clock, 'now'>,
+): void {
   const gauge = (name: string, description: string, read: ReadCount): void =>
     observeGauge(meter, name, description, () => perCluster(census, nameOf, read))
   gauge('kinfold_edges', 'Owner references that lead to an owner.', ({ edges }) => [[edges]])
@@ -138,7 +144,7 @@ function registerCensus(meter: Meter, census: Census, nameOf: ClusterNames): voi
   )
   gauge(
     'kinfold_breaker_open',
-    '1 while the breaker is open: nothing goes until a person closes it.',
+    "1 while the breaker of the whole cluster is open: nothing is deleted until a person closes it. What a namespace's breaker holds is in kinfold_held.",
     ({ isBreakerOpen }) => [[Number(isBreakerOpen)]],
   )
   gauge(
@@ -148,7 +154,7 @@ function registerCensus(meter: Meter, census: Census, nameOf: ClusterNames): voi
   )
   for (const [name, description, read] of BLOCKED) {
     gauge(name, description, ({ blocked }) =>
-      Object.entries(blocked).map(([reason, count]) => [read(count), { reason }]),
+      Object.entries(blocked).map(([reason, count]) => [read(count, clock.now()), { reason }]),
     )
   }
 }
@@ -190,18 +196,18 @@ export function registerShadow(
 
 const AGREEMENTS = ['agreed', 'theirs', 'ours', 'unclear', 'pending'] as const
 
-const BLOCKED: readonly [string, string, (count: BlockedCount) => number][] = [
+const BLOCKED: readonly [string, string, (count: BlockedCount, now: number) => number][] = [
   ['kinfold_blocked_deletions', 'Objects that may not go, by why.', ({ objects }) => objects],
   [
     'kinfold_blocked_oldest_seconds',
     'Since the first refusal of the object that has been refused for longest.',
-    ({ since }) => (since === null ? 0 : Math.max(0, Date.now() - since) / 1_000),
+    ({ since }, now) => (since === null ? 0 : Math.max(0, now - since) / 1_000),
   ],
   ['kinfold_blocked_tries', 'Tries of the object that was tried most.', ({ tries }) => tries],
   [
     'kinfold_blocked_next_try_seconds',
     'Until the next object is tried again; 0 when none is to be.',
-    ({ nextTry }) => (nextTry === null ? 0 : Math.max(0, nextTry - Date.now()) / 1_000),
+    ({ nextTry }, now) => (nextTry === null ? 0 : Math.max(0, nextTry - now) / 1_000),
   ],
 ]
 

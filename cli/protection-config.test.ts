@@ -1,7 +1,7 @@
 /** The section `protection`: what it adds, and each mistake in it one sentence. */
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { policyFor } from '../core/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { protectionOf } from './protection-config.ts'
 
 const { protection } = policyFor('dry-run', 'guarded')

@@ -3,11 +3,11 @@
  *
  * What must stay true: it only ever adds to the preset's kinds; what cannot be understood ends the start, so that nobody believes something protected.
  */
-import type { GroupKind } from '../core/object.ts'
-import type { Preset, Protection } from '../core/policy.ts'
-import { policyFor } from '../core/policy.ts'
-import type { Subject } from '../core/subject.ts'
-import { readSubject, voidSubject } from '../core/subject.ts'
+import type { GroupKind } from '../core/model/object.ts'
+import type { Preset, Protection } from '../core/model/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
+import type { Subject } from '../core/model/subject.ts'
+import { readSubject, voidSubject } from '../core/model/subject.ts'
 import { bad, checkKey, flag, texts } from './setting.ts'
 
 const KEYS = ['kinds', 'namespaces', 'labels', 'annotations', 'othersMarks'] as const

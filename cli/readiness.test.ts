@@ -2,8 +2,8 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { isReady, verbose } from '../runtime/health.ts'
+import { NONE_BLOCKED } from '../services/graph/fold/tally.ts'
 import type { PartitionStatus } from '../services/graph/graph.ts'
-import { NONE_BLOCKED } from '../services/graph/tally.ts'
 import { noCounters, type WatcherStatus } from '../services/watcher/status.ts'
 import { blockedOf, checkOfGroup, checkOfLock, checksOfWatcher, readinessOf } from './readiness.ts'
 

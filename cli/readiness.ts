@@ -1,8 +1,8 @@
 /** What `/readyz` checks: every kind synced, every task folding and caught up; and what it says beside: what cannot be carried out. */
 import type { Check } from '../runtime/health.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
+import type { BlockedCount } from '../services/graph/fold/tally.ts'
 import type { Graph } from '../services/graph/graph.ts'
-import type { BlockedCount } from '../services/graph/tally.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { time } from './table.ts'

@@ -64,17 +64,17 @@ suite('kinfold up, started again,', { skip: skip ?? false }, () => {
     deepEqual(lists, [])
   })
 
-  test('after kill -9 is told by its watches what went meanwhile (E1)', async () => {
+  test('after kill -9 is told by its watches what went meanwhile (deleted)', async () => {
     const { owner, dependents } = await makeTree('killed')
     await kinfold.kill()
     await remove(plane, owner)
     await start()
     await untilGone(plane, dependents)
     equal(await kinfold.metric('kinfold_watcher_lists_total'), 0)
-    deepEqual(await evidenceOf(dependents), ['E1'])
+    deepEqual(await evidenceOf(dependents), ['deleted'])
   })
 
-  test('after etcd was compacted lists anew, and finds what vanished meanwhile (E2)', async () => {
+  test('after etcd was compacted lists anew, and finds what vanished meanwhile (missing)', async () => {
     const { owner, dependents } = await makeTree('compacted')
     const kept = await makeTree('kept')
     await kinfold.stop()
@@ -84,7 +84,7 @@ suite('kinfold up, started again,', { skip: skip ?? false }, () => {
     await start()
     await untilGone(plane, dependents)
     ok((await kinfold.metric('kinfold_watcher_lists_total')) > 0, 'it listed nothing')
-    deepEqual(await evidenceOf(dependents), ['E2'])
+    deepEqual(await evidenceOf(dependents), ['missing'])
     deepEqual(await missingOf(plane, [kept.owner, ...kept.dependents]), [])
   })
 

@@ -4,7 +4,7 @@
  * What must stay true: both say the same; names and reasons come from clusters, and cannot steer a terminal.
  */
 import { stringify } from 'yaml'
-import type { Uid } from '../core/object.ts'
+import type { Uid } from '../core/model/object.ts'
 import type { ArchivedObject } from '../services/restore/archive-reader.ts'
 import type { PlannedReference, Step } from '../services/restore/restore-plan.ts'
 import type { Restored } from '../services/restore/restore-run.ts'

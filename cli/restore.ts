@@ -4,7 +4,7 @@
  * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
  */
 import type { Command } from 'commander'
-import type { Uid } from '../core/object.ts'
+import type { Uid } from '../core/model/object.ts'
 import { LogError } from '../ports/log.ts'
 import { type ArchiveKey, openArchiveKey } from '../runtime/archive-key.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'

@@ -6,7 +6,7 @@
  *
  * Not here: the lock beside these rights (lock-policy.ts), which kinds there are (rbac.ts).
  */
-import { LOCK } from '../core/lock.ts'
+import { LOCK } from '../ports/lock.ts'
 import { LEASE } from '../services/watcher/config.ts'
 import { type ListedKind, nameOf } from './listed-kind.ts'
 

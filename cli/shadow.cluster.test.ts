@@ -5,7 +5,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import type { ShadowCount, ShadowReport } from '../services/graph/shadow-report.ts'
+import type { ShadowCount, ShadowReport } from '../services/graph/audit/shadow-report.ts'
 import { missingServers } from '../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
 import type { ControllerManager } from '../testing/cluster/controller-manager.ts'

@@ -1,7 +1,7 @@
 /** `kinfold shadow`: what another collector of the same cluster deletes, beside what Kinfold would. Exit code 1 when they differ. */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { ShadowCase, ShadowReport } from '../services/graph/shadow-report.ts'
+import type { ShadowCase, ShadowReport } from '../services/graph/audit/shadow-report.ts'
 import type { ClientFlags } from './client.ts'
 import { ask, serverOf, withServer } from './client.ts'
 import { table, time } from './table.ts'

@@ -24,7 +24,10 @@ export function addTopics(program: Command): void {
     .description('the topics on Kafka: what would be changed, and changing it')
   const shared = (command: Command): Command =>
     addKafkaOptions(command)
-      .option('--partitions <n>', 'of new topics (default: as those that are there, else 1)')
+      .option(
+        '--partitions <n>',
+        'of new topics, at most as many as clusters (default: as those that are there, else 1)',
+      )
       .option('--config <file>', 'YAML file with a kafka section; flags win')
   shared(
     topics.command('plan').description('what is missing or wrong; exit code 1 if anything is'),

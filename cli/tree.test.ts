@@ -1,7 +1,7 @@
 /** A tree in each of its forms. */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TreeNode } from '../services/graph/tree.ts'
+import type { TreeNode } from '../services/graph/query/tree.ts'
 import { render } from './tree.ts'
 
 function node(kind: string, name: string, ...children: TreeNode[]): TreeNode {

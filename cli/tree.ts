@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { stringify } from 'yaml'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { TreeNode } from '../services/graph/tree.ts'
+import type { TreeNode } from '../services/graph/query/tree.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, withObject } from './client.ts'
 import { lineOf } from './terminal.ts'

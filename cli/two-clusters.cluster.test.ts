@@ -200,7 +200,7 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
       async () => {
         const whys = await Promise.all(dependents.map((each) => both.kinfold.why(each)))
         const seen = whys.map((why) => `${why?.verdict?.type} ${why?.verdict?.evidence}`)
-        return seen.every((each) => each === 'held E4') || seen.join()
+        return seen.every((each) => each === 'held bulk') || seen.join()
       },
       PATIENCE,
     )
@@ -239,7 +239,7 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     ok(again.uid !== widget.uid)
     await both.judged(dependents, 'held')
     const whys = await Promise.all(dependents.map((each) => both.kinfold.why(each)))
-    equal([...new Set(whys.map((why) => why?.verdict?.evidence))].join(), 'E4')
+    equal([...new Set(whys.map((why) => why?.verdict?.evidence))].join(), 'bulk')
     // It takes as long as a person's own delete is held: by then theirs would have gone.
     await both.goesOn(blue)
     equal((await missingOf(red, dependents)).join(), '')

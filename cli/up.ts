@@ -24,7 +24,7 @@ export function addUp(program: Command): void {
     ),
   )
     .option('--data <dir>', 'data directory (default: ~/.local/share/kinfold)')
-    .option('--partitions <n>', 'partitions of a new log (default: 1)')
+    .option('--partitions <n>', 'partitions of a new log, at most as many as clusters (default: 1)')
     .option(
       '--http <host:port>',
       'endpoint; beyond loopback with a token only (default: 127.0.0.1:7070)',

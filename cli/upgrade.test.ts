@@ -19,11 +19,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { openSqliteLog, type SqliteLog } from '../adapters/sqlite/log.ts'
-import { POSITION_KEY } from '../core/key.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
-import type { Position } from '../core/state.ts'
+import { POSITION_KEY } from '../core/graph/key.ts'
+import { FOLD_VERSION } from '../core/model/policy.ts'
+import type { Position } from '../core/model/state.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { auditPartition } from '../services/graph/audit.ts'
+import { auditPartition } from '../services/graph/audit/audit.ts'
 import { runKinfold } from '../testing/kinfold-command.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../testing/task-rig.ts'
 
@@ -54,7 +54,7 @@ function kubeconfigIn(data: string): string {
   return file
 }
 
-for (const version of [3, 10, 11, 12, 13]) {
+for (const version of [3, 10, 11, 12, 13, 14]) {
   test(`a log of fold version ${version} is refused with what to do, and nothing is written to it`, async (t) => {
     const data = dataOf(t, version)
     const before = readFileSync(join(data, 'log', 'log.sqlite'))

@@ -1,7 +1,7 @@
 /** `kinfold why`: how an object stands and how it came to that, also after it is gone. */
 import type { Command } from 'commander'
-import type { Why } from '../services/graph/query.ts'
-import type { Others } from '../services/graph/question.ts'
+import type { Why } from '../services/graph/query/query.ts'
+import type { Others } from '../services/graph/query/question.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, withObject } from './client.ts'
 import { outputOf } from './output.ts'

@@ -6,13 +6,11 @@ import { folder } from '../testing/folder.ts'
 import { CLUSTER, served } from '../testing/model-cluster.ts'
 import { kindNotation, object } from '../testing/notation.ts'
 import { check } from './check.ts'
-import { KEYS_PER_PAGE, STEPS_PER_RECORD } from './constant.ts'
-import type { Event } from './event.ts'
-import { EMPTY_SET } from './hash.ts'
-import type { Outcome } from './outcome.ts'
-import { policyFor } from './policy.ts'
-
-const SLICE = STEPS_PER_RECORD * KEYS_PER_PAGE
+import type { Outcome } from './graph/outcome.ts'
+import { KEYS_PER_RECORD as SLICE } from './model/constant.ts'
+import type { Event } from './model/event.ts'
+import { EMPTY_SET } from './model/hash.ts'
+import { policyFor } from './model/policy.ts'
 
 function begun(batchSize: number): Folder {
   const begun = folder(batchSize)
@@ -30,7 +28,7 @@ function begun(batchSize: number): Folder {
 function emptyRelist(short: string, sync: number): Event[] {
   const { group, kind } = kindNotation(short)
   const about = { cluster: CLUSTER, epoch: 1, group, kind, sync }
-  const finished = { resourceVersion: '1000000', listed: [EMPTY_SET] }
+  const finished = { resourceVersion: '1000000', listed: EMPTY_SET }
   return [
     { type: 'SyncStarted', ...about },
     { type: 'SyncFinished', ...about, ...finished },
@@ -75,8 +73,8 @@ for (const batchSize of [1, 1000]) {
       sliced(5000),
     )
     deepEqual(
-      outcomes.map(({ notes }) => notes.length),
-      sliced(5000).map((_, index, all) => (index < all.length - 1 ? 1 : 0)),
+      outcomes.map(({ continues }) => continues),
+      sliced(5000).map((_, index, all) => index < all.length - 1),
     )
     equal(new Set(told.commands.map(({ target }) => target.uid)).size, 5000)
     equal(new Set(told.commands.map(({ id }) => id)).size, 5000)
@@ -90,7 +88,7 @@ test('what comes between the slices is seen by those that follow', () => {
   // By name, the last of all: the slices have not come to it when it drops its reference.
   told.foldOne(deleted('rs/web', 6000))
   told.foldOne({ ...added('cm/d999', 6001), type: 'ObjectUpdated' } as Event)
-  for (let left = 1; left > 0; ) left = told.foldOne({ type: 'Continue' }).notes.length
+  for (let goesOn = true; goesOn; ) goesOn = told.foldOne({ type: 'Continue' }).continues
   told.commit()
   equal(told.commands.length, 4999)
   deepEqual(check(told.state), [])
@@ -103,11 +101,11 @@ test('what is told while slices are left brings about its own and no slice, so t
   equal(told.foldOne(deleted('rs/web', 6000)).commands.length, SLICE)
 
   for (let i = 0; i < 100; i++) {
-    const { commands, notes } = told.foldOne(deleted(`cm/d${i}`, 6001 + i))
-    deepEqual([commands.length, notes.length], [0, 0])
+    const { commands, continues } = told.foldOne(deleted(`cm/d${i}`, 6001 + i))
+    deepEqual([commands.length, continues], [0, false])
   }
-  const { commands, notes } = told.foldOne({ type: 'Continue' })
-  deepEqual([commands.length, notes.length], [SLICE, 1])
+  const { commands, continues } = told.foldOne({ type: 'Continue' })
+  deepEqual([commands.length, continues], [SLICE, true])
 })
 
 test('heartbeats go on where a Continue was lost', () => {
@@ -117,8 +115,8 @@ test('heartbeats go on where a Continue was lost', () => {
   equal(told.foldOne(deleted('rs/web', 6000)).commands.length, SLICE)
 
   const heartbeat: Event = { type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] }
-  const { commands, notes } = told.foldOne(heartbeat)
-  deepEqual([commands.length, notes.length], [1000 - SLICE, 0])
+  const { commands, continues } = told.foldOne(heartbeat)
+  deepEqual([commands.length, continues], [1000 - SLICE, false])
   deepEqual(told.foldOne({ type: 'Continue' }).commands, [])
 })
 

@@ -7,18 +7,18 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Folders } from '../testing/folders.ts'
-import { commandsOf, folders } from '../testing/folders.ts'
+import type { FoldedLog } from '../testing/folded-log.ts'
+import { foldedLog } from '../testing/folded-log.ts'
 import { CLUSTER, MONITORED, ModelCluster, settled } from '../testing/model-cluster.ts'
+import { leftovers, objection } from '../testing/model-oracle.ts'
 import { shortKind } from '../testing/notation.ts'
-import { leftovers, objection } from '../testing/oracle.ts'
 import { type Action, act, life } from '../testing/world-generator.ts'
 import { check } from './check.ts'
-import type { Command, DeleteObject } from './command.ts'
-import type { Event } from './event.ts'
-import type { ObjectMeta } from './object.ts'
-import type { Outcome } from './outcome.ts'
-import { policyFor } from './policy.ts'
+import type { Outcome } from './graph/outcome.ts'
+import type { Command, DeleteObject } from './model/command.ts'
+import type { Event } from './model/event.ts'
+import type { ObjectMeta } from './model/object.ts'
+import { policyFor } from './model/policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
 /** Enough for every growing wait to have come to its end several times. */
@@ -29,22 +29,23 @@ const BUSY_ROUNDS = 1_000
 
 /** Server, watches, fold and reaper; each `turn` lets one of them go on. */
 class Loop {
-  readonly folders: Folders
+  readonly log: FoldedLog = foldedLog()
   readonly objections: string[] = []
   readonly cluster: ModelCluster
   readonly #commands: Command[] = []
   readonly #results: Event[] = []
   #now = 0
-  readonly #namespaces = new Map<string, string>()
+  readonly #isLate: boolean
 
-  constructor(partitions = 1) {
+  /** `isLate`: the fold takes its turn like all others, and is behind the watches. */
+  constructor(isLate = false) {
+    this.#isLate = isLate
     const onRemoved = (object: ObjectMeta, command: DeleteObject | null): void => {
       if (command === null) return
       const why = objection(this.cluster.objects.values(), object)
       if (why !== '') this.objections.push(`${object.uid} goes by ${command.id}: ${why}`)
     }
-    this.cluster = new ModelCluster(onRemoved, () => {}, partitions)
-    this.folders = folders(partitions, (uid) => this.#namespaces.get(uid) ?? '')
+    this.cluster = new ModelCluster(onRemoved, () => {})
     const policy = policyFor('enforce', 'parity')
     const cluster = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
     this.tell({ type: 'WatcherStarted', ...cluster })
@@ -53,16 +54,12 @@ class Loop {
   }
 
   tell(event: Event): void {
-    if ('object' in event && event.object !== null) {
-      this.#namespaces.set(event.object.uid, event.object.namespace)
-    }
-    this.folders.append(event, this.#now)
-    // One partition folds at once, so that the choices are all about the watches; several take turns.
-    if (this.folders.all.length === 1) this.#fold(0)
+    this.log.append(event, this.#now)
+    if (!this.#isLate) this.#fold()
   }
 
-  #fold(partition: number): void {
-    const outcome = this.folders.foldNext(partition)
+  #fold(): void {
+    const outcome = this.log.foldNext()
     if (outcome !== undefined) this.#gather(outcome)
   }
 
@@ -85,7 +82,7 @@ class Loop {
 
   /** 0 to 4: Continue, a result, a command, time; others let one kind's watch tell something. */
   turn(choice: number): void {
-    if (choice === 0 || this.folders.all.length > 1) this.#fold(choice % this.folders.all.length)
+    if (choice === 0 || (this.#isLate && choice % 2 === 0)) this.#fold()
     if (choice === 0) return
     if (choice === 1) return this.#result()
     if (choice === 2) return this.#carryOut(false)
@@ -127,16 +124,16 @@ class Loop {
 
   #isBusy(): boolean {
     const isTelling = [...this.cluster.streams.values()].some((stream) => stream.length > 0)
-    return isTelling || this.folders.waiting + this.#results.length + this.#commands.length > 0
+    return isTelling || this.log.waiting + this.#results.length + this.#commands.length > 0
   }
 }
 
 function run(
   actions: readonly Action[],
   turns: readonly (readonly number[])[],
-  partitions = 1,
+  isLate = false,
 ): Loop {
-  const loop = new Loop(partitions)
+  const loop = new Loop(isLate)
   for (const [serial, action] of actions.entries()) {
     act(loop.cluster, action, serial)
     for (const choice of turns[serial % turns.length] ?? []) loop.turn(choice)
@@ -144,7 +141,7 @@ function run(
   // What the watches lost is found by the hourly relist.
   for (const short of MONITORED) loop.cluster.relist(short, 0, false)
   loop.quiet()
-  for (const each of loop.folders.all) each.commit()
+  loop.log.folder.commit()
   return loop
 }
 
@@ -160,25 +157,25 @@ test('what goes may go, and what must go goes', () => {
       const loop = run(actions, each)
       deepEqual(loop.objections, [])
       deepEqual(leftovers(loop.cluster.objects), [])
-      for (const { state } of loop.folders.all) deepEqual(check(state), [])
+      deepEqual(check(loop.log.folder.state), [])
     }),
     { numRuns: RUNS },
   )
 })
 
-test('what goes may go, and what must go goes, over several partitions', () => {
+test('what goes may go, and what must go goes, by a fold that is behind', () => {
   fc.assert(
-    fc.property(anyLife, turns, fc.integer({ min: 2, max: 8 }), (actions, each, partitions) => {
-      const loop = run(actions, each, partitions)
+    fc.property(anyLife, turns, (actions, each) => {
+      const loop = run(actions, each, true)
       deepEqual(loop.objections, [])
       deepEqual(leftovers(loop.cluster.objects), [])
-      for (const { state } of loop.folders.all) deepEqual(check(state), [])
+      deepEqual(check(loop.log.folder.state), [])
     }),
     { numRuns: RUNS },
   )
 })
 
-/** Who let it go is known at once, that another owner went before only by a note from elsewhere; and a third cannot be resolved. */
+/** One owner orphaned it, another was deleted before, and a third cannot be resolved. */
 const LET_GO_BESIDE_UNRESOLVABLE: Action[] = [
   { type: 'create', kind: 'pv', name: 'a', namespace: 'ns', references: [], finalizers: [] },
   {
@@ -207,7 +204,7 @@ const LET_GO_BESIDE_UNRESOLVABLE: Action[] = [
   { type: 'release', pick: 0 },
 ]
 
-test('eight partitions lead to what one leads to', () => {
+test('a fold that is behind leads to what one at once leads to', () => {
   const anyLife = life({
     hasOrphaning: true,
     hasKindsGone: false,
@@ -216,8 +213,8 @@ test('eight partitions lead to what one leads to', () => {
   })
   fc.assert(
     fc.property(anyLife, (actions) => {
-      const [one, eight] = [1, 8].map((partitions) => {
-        const loop = new Loop(partitions)
+      const [one, late] = [false, true].map((isLate) => {
+        const loop = new Loop(isLate)
         loop.quiet(1)
         for (const [serial, action] of actions.entries()) {
           act(loop.cluster, action, serial)
@@ -229,7 +226,7 @@ test('eight partitions lead to what one leads to', () => {
             [uid, ownerReferences, finalizers, deletedAt !== null] as const,
         )
       })
-      deepEqual(eight, one)
+      deepEqual(late, one)
     }),
     { numRuns: Math.ceil(RUNS / 3), examples: [[LET_GO_BESIDE_UNRESOLVABLE]] },
   )
@@ -238,10 +235,8 @@ test('eight partitions lead to what one leads to', () => {
 test('the graph holds at the end what the server holds', () => {
   fc.assert(
     fc.property(anyLife, turns, (actions, each) => {
-      const { cluster, folders } = run(actions, each)
-      const nodes = folders.all.flatMap(({ state }) =>
-        [...state.values()].filter((value) => value.type === 'Node'),
-      )
+      const { cluster, log } = run(actions, each)
+      const nodes = [...log.folder.state.values()].filter((value) => value.type === 'Node')
       const held = nodes.map(({ object, phase }) => `${object.uid} ${phase === 'reaped'}`)
       const watched = [...cluster.objects.values()].filter(({ kind }) => kind !== 'Deployment')
       deepEqual(held.sort(), watched.map(({ uid }) => `${uid} false`).sort())
@@ -254,12 +249,12 @@ test('nobody is asked twice what nothing changed', () => {
   fc.assert(
     fc.property(anyLife, turns, (actions, each) => {
       const loop = run(actions, each)
-      const issued = commandsOf(loop.folders).length
-      for (const event of [...(loop.folders.all[0]?.state.values() ?? [])].slice(0, 5)) {
+      const issued = loop.log.folder.commands.length
+      for (const event of [...loop.log.folder.state.values()].slice(0, 5)) {
         if (event.type === 'Node') loop.cluster.touch(event.object.uid)
       }
       for (let choice = 0; choice < 40; choice++) if (choice % 20 > 4) loop.turn(choice % 20)
-      equal(commandsOf(loop.folders).length, issued)
+      equal(loop.log.folder.commands.length, issued)
     }),
     { numRuns: Math.ceil(RUNS / 3) },
   )

@@ -7,23 +7,29 @@
  *
  * Not here: clocks, clusters, bytes, reading pages (services/graph).
  */
-import { breakerOpened } from './breaker.ts'
-import { tokensAsked } from './budget.ts'
-import { STEPS_PER_RECORD } from './constant.ts'
-import { definitionDeleted } from './definition.ts'
-import { objectDeleted } from './departure.ts'
-import { directive } from './directive.ts'
-import type { Event } from './event.ts'
-import type { Graph } from './graph.ts'
-import { ownerInterest, ownerState, tellOwners } from './interest.ts'
-import { never } from './invariant.ts'
-import { namespaceEnding } from './namespace.ts'
-import type { At, Outcome, Step } from './outcome.ts'
-import { emptyOutcome } from './outcome.ts'
-import { notesLost } from './retelling.ts'
-import { commandSettled, ownerAbsent, ownerFound } from './settle.ts'
-import { kindMissed, kindShare } from './share.ts'
-import { objectSeen, touched } from './sighting.ts'
+import { countObservations } from './admit/burst.ts'
+import { directive } from './admit/directive.ts'
+import type { PageRequest } from './graph/agenda.ts'
+import { enqueue } from './graph/agenda.ts'
+import type { Graph } from './graph/graph.ts'
+import { nodeOf } from './graph/graph.ts'
+import { queuedKey } from './graph/key.ts'
+import type { At, Outcome, Step, Subject } from './graph/outcome.ts'
+import { stepOf } from './graph/outcome.ts'
+import { judge } from './judge.ts'
+import {
+  KEYS_OF_A_READ,
+  KEYS_PER_RECORD,
+  REFERENCES_OF_NEWS,
+  REFERENCES_PER_RECORD,
+} from './model/constant.ts'
+import type { Event } from './model/event.ts'
+import { never } from './model/invariant.ts'
+import type { ClusterId, Uid } from './model/object.ts'
+import { objectKey } from './model/partition.ts'
+import { objectDeleted } from './observe/departure.ts'
+import { commandSettled, ownerAbsent, ownerFound } from './observe/settle.ts'
+import { objectSeen, touched } from './observe/sighting.ts'
 import {
   heartbeat,
   kindGone,
@@ -33,30 +39,68 @@ import {
   syncStarted,
   unreadable,
   watcherStarted,
-} from './sync.ts'
-import { tokensGranted } from './token.ts'
-import type { PageRequest } from './work.ts'
+} from './observe/sync.ts'
 import { hasWork, nextPage, takeStep } from './work.ts'
 
 /** A record being folded. */
-export interface Folding {
+interface Folding {
   readonly step: Step
   readonly event: Event
   readonly hadWork: boolean
-  stepsLeft: number
+  keysLeft: number
+  /** An object was not judged, since the record may judge no more. */
+  isFull: boolean
+}
+
+/** The keys of a page, in order, as they are stored and changed since. */
+type ReadPage = (request: PageRequest) => readonly string[]
+
+/** Folds a record to its end, where pages can be read at once. */
+export function foldRecord(graph: Graph, event: Event, at: At, readPage: ReadPage): Outcome {
+  const folding = fold(graph, event, at)
+  for (let next = pageOf(folding); next !== undefined; next = pageOf(folding)) {
+    resume(folding, readPage(next))
+  }
+  return finish(folding)
+}
+
+/** The same where a page takes time to be read: without one it returns at once. */
+export function foldRecordFrom(
+  graph: Graph,
+  event: Event,
+  at: At,
+  readPage: (request: PageRequest) => Promise<readonly string[]>,
+): Outcome | Promise<Outcome> {
+  const folding = fold(graph, event, at)
+  const first = pageOf(folding)
+  return first === undefined ? finish(folding) : goOn(folding, first, readPage)
+}
+
+async function goOn(
+  folding: Folding,
+  first: PageRequest,
+  readPage: (request: PageRequest) => Promise<readonly string[]>,
+): Promise<Outcome> {
+  for (let next: PageRequest | undefined = first; next !== undefined; next = pageOf(folding)) {
+    resume(folding, await readPage(next))
+  }
+  return finish(folding)
 }
 
 /** Begins to fold a record. While `pageOf` names a page, give its keys to `resume`; then `finish`. */
-export function fold(graph: Graph, event: Event, at: At): Folding {
-  const step: Step = { graph, at, outcome: emptyOutcome(), owners: new Map() }
+function fold(graph: Graph, event: Event, at: At): Folding {
+  const isNews = event.type !== 'Continue' && event.type !== 'Heartbeat'
+  const step = stepOf(graph, at, REFERENCES_PER_RECORD, isNews)
   const hadWork = hasWork(graph)
   apply(step, event)
-  tellOwners(step)
-  return { step, event, hadWork, stepsLeft: mayGoOn(event, hadWork) ? STEPS_PER_RECORD : 0 }
+  countObservations(step)
+  judgeDirty(step)
+  const keysLeft = mayGoOn(event, hadWork) ? KEYS_PER_RECORD : 0
+  return { step, event, hadWork, keysLeft, isFull: false }
 }
 
 /**
- * Whoever puts work on the agenda begins with it. From then on it goes on at `Continue`, which stands behind all that was told meanwhile: else each result
+ * Whoever puts work on the agenda begins with it. From then on it goes on at `Continue`, which stands behind all that was published meanwhile: else each result
  * of a cascade would bring hundreds of decisions more, and the fold fall behind those who carry them out. And at heartbeats, should a `Continue` ever be unreadable.
  */
 function mayGoOn({ type }: Event, hadWork: boolean): boolean {
@@ -64,24 +108,88 @@ function mayGoOn({ type }: Event, hadWork: boolean): boolean {
 }
 
 /** The page that the fold wants to look at next; undefined when this record may do no more. */
-export function pageOf(folding: Folding): PageRequest | undefined {
-  return folding.stepsLeft > 0 ? nextPage(folding.step.graph) : undefined
+function pageOf({ step, keysLeft, isFull }: Folding): PageRequest | undefined {
+  return keysLeft > 0 && !isFull ? nextPage(step.graph) : undefined
 }
 
-export function resume(folding: Folding, keys: readonly string[]): void {
-  takeStep(folding.step, keys)
-  tellOwners(folding.step)
-  folding.stepsLeft -= 1
+function resume(folding: Folding, keys: readonly string[]): void {
+  const { step } = folding
+  takeStep(step, keys, (work, cluster, uid) => {
+    const isDone =
+      work === 'subject' ? judgeQueued(step, cluster, uid) : judgeOnce(step, cluster, uid)
+    // Not before: what concerns objects that it has judged costs nothing more, such as further owners of one that cost it all.
+    if (!isDone) folding.isFull = true
+    return isDone
+  })
+  countObservations(step)
+  judgeDirty(step)
+  folding.keysLeft -= Math.max(KEYS_OF_A_READ, keys.length)
+}
+
+/** Once the facts are written: what they changed is judged, and what is more than the record may judge goes on the agenda. */
+function judgeDirty(step: Step): void {
+  // Judging one may change what another one waits for.
+  for (let next = firstOf(step.dirty); next !== undefined; next = firstOf(step.dirty)) {
+    const [key, { cluster, uid }] = next
+    step.dirty.delete(key)
+    step.judged.delete(key)
+    if (!judgeOnce(step, cluster, uid)) queueSubject(step, cluster, uid)
+  }
+}
+
+function firstOf(dirty: Step['dirty']): [string, Subject] | undefined {
+  for (const entry of dirty) return entry
+  return undefined
+}
+
+/** Judges an object unless this record has, since its facts changed. False: it has more references than the record may still judge. */
+function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
+  const cost = costOf(step, cluster, uid)
+  if (cost <= REFERENCES_OF_NEWS) return judgeWithin(step, cluster, uid, cost)
+  // Once, behind all that is on the agenda, however many of its owners that is about.
+  queueSubject(step, cluster, uid)
+  return true
+}
+
+/** Its turn has come. One with many references is left to `Continue`, which stands behind all that was published meanwhile. */
+function judgeQueued(step: Step, cluster: ClusterId, uid: Uid): boolean {
+  const cost = costOf(step, cluster, uid)
+  if (step.isNews && cost > REFERENCES_OF_NEWS) return false
+  if (!judgeWithin(step, cluster, uid, cost)) return false
+  step.graph.remove(queuedKey(cluster, uid))
+  return true
+}
+
+function queueSubject(step: Step, cluster: ClusterId, uid: Uid): void {
+  const key = queuedKey(cluster, uid)
+  if (step.graph.get(key) !== undefined) return
+  step.graph.put(key, { type: 'Queued' })
+  enqueue(step, { work: 'subject', cluster, uid })
+}
+
+/** 0 for what is not there, or was judged and rests on the same facts. */
+function costOf(step: Step, cluster: ClusterId, uid: Uid): number {
+  if (step.judged.has(objectKey(cluster, uid))) return 0
+  const node = nodeOf(step.graph, cluster, uid)
+  return node === undefined ? 0 : 1 + node.object.ownerReferences.length
+}
+
+function judgeWithin(step: Step, cluster: ClusterId, uid: Uid, cost: number): boolean {
+  if (cost === 0) return true
+  // The first of a record is judged whatever it costs: else it never would be.
+  const isFirst = step.references === REFERENCES_PER_RECORD
+  if (cost > step.references && !isFirst) return false
+  step.references -= cost
+  step.outcome.work += cost
+  step.judged.add(objectKey(cluster, uid))
+  judge(step, cluster, uid)
+  return true
 }
 
 /** Ends the fold: what is left on the agenda is continued by a record of its own, so a replay slices the same way. */
-export function finish(folding: Folding): Outcome {
+function finish(folding: Folding): Outcome {
   const { step, event, hadWork } = folding
-  const goesOn = hasWork(step.graph) && (event.type === 'Continue' || !hadWork)
-  if (goesOn) {
-    const { partition } = step.at
-    step.outcome.notes.push({ partition, key: '~', event: { type: 'Continue' } })
-  }
+  step.outcome.continues = hasWork(step.graph) && (event.type === 'Continue' || !hadWork)
   return step.outcome
 }
 
@@ -116,28 +224,8 @@ function apply(step: Step, event: Event): void {
       return policyChanged(step, event)
     case 'Unreadable':
       return unreadable(step, event)
-    case 'OwnerInterest':
-      return ownerInterest(step, event)
-    case 'OwnerState':
-      return ownerState(step, event)
     case 'Directive':
       return directive(step, event)
-    case 'TokensAsked':
-      return tokensAsked(step, event)
-    case 'TokensGranted':
-      return tokensGranted(step, event)
-    case 'BreakerOpened':
-      return breakerOpened(step, event)
-    case 'NamespaceEnding':
-      return namespaceEnding(step, event)
-    case 'DefinitionDeleted':
-      return definitionDeleted(step, event)
-    case 'KindMissed':
-      return kindMissed(step, event)
-    case 'KindShare':
-      return kindShare(step, event)
-    case 'NotesLost':
-      return notesLost(step, event)
     case 'Continue':
       return
     default:

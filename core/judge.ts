@@ -1,35 +1,34 @@
 /**
- * Judges one node: decides, remembers the verdict, and has the command issued that it calls for.
+ * Judges one node: what should become of it, whether it may now, and the command that this calls for.
  *
  * What must stay true: judged from the state as it is now, so a lost trigger cannot change what is decided in the end.
  *
- * Not here: the decision itself (verdict.ts), commands (issue.ts), looking owners up (verification.ts).
+ * Not here: the judgement itself (verdict.ts), whether it may be carried out (admission.ts), commands (issue.ts), looking owners up (verification.ts).
  */
-import { beginWalk, nodeTimer } from './agenda.ts'
-import type { CommandBase } from './command.ts'
-import { targetOf } from './command.ts'
-import { completionOf, mayBeRing } from './completion.ts'
-import { GRANT_MS } from './constant.ts'
-import type { StateReader } from './graph.ts'
-import { clusterOf, kindOf, nodeOf, policyOf, seenOf } from './graph.ts'
-import { mayIssue } from './hold.ts'
-import { attemptFor, baseOf } from './issue.ts'
-import { ANY_KIND, unreadableHomeKey, unreadableKey } from './key.ts'
-import { putNode } from './link.ts'
-import type { Attempt, Hold, Node, Verdict } from './node.ts'
-import type { ClusterId, GroupKind, Uid } from './object.ts'
-import { FINALIZER_ORPHAN } from './object.ts'
-import type { Step } from './outcome.ts'
-import { tell, touch } from './outcome.ts'
-import { priceOf } from './price.ts'
-import { kindOfReference } from './standing.ts'
-import type { ClusterState } from './state.ts'
-import { askFor } from './ticket.ts'
-import type { Decision } from './verdict.ts'
-import { decide, kindsAwaited, lastRequest } from './verdict.ts'
-import { verifyOwners } from './verification.ts'
-import { waitFor } from './wait.ts'
-import { isMisplaced, warningsOf } from './warning.ts'
+import type { Decision } from './admit/admission.ts'
+import { admit } from './admit/admission.ts'
+import { ask, pay } from './admit/budget.ts'
+import { mayIssue } from './admit/hold.ts'
+import { beginWalk, nodeTimer } from './graph/agenda.ts'
+import type { StateReader } from './graph/graph.ts'
+import { clusterOf, kindOf, nodeOf, policyOf, seenOf } from './graph/graph.ts'
+import { ANY_KIND, unreadableHomeKey, unreadableKey } from './graph/key.ts'
+import { putNode } from './graph/link.ts'
+import type { Step } from './graph/outcome.ts'
+import { tell, touch } from './graph/outcome.ts'
+import { waitFor } from './graph/wait.ts'
+import { attemptFor, baseOf } from './issue/issue.ts'
+import { targetOf } from './issue/target.ts'
+import { verifyOwners } from './issue/verification.ts'
+import { isMisplaced, warningsOf } from './issue/warning.ts'
+import { completionOf, mayBeRing } from './judge/completion.ts'
+import { decide, kindsAwaited, lastRequest, reasonsOf } from './judge/verdict.ts'
+import type { CommandBase } from './model/command.ts'
+import type { Attempt, Hold, Node, Verdict } from './model/node.ts'
+import type { ClusterId, GroupKind, Uid } from './model/object.ts'
+import { FINALIZER_ORPHAN } from './model/object.ts'
+import { kindOfReference } from './model/reference.ts'
+import type { ClusterState } from './model/state.ts'
 
 /** Judges a node from the state as it is now. Nothing happens to one that is not there, is reaped or in doubt. */
 export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
@@ -43,7 +42,14 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   for (const kind of awaited ?? []) waitFor(step, cluster, kind, uid)
   if (awaited === undefined || awaited.length > 0) return
 
-  const decision = decide(step.graph, cluster, node, Math.max(step.at.timestamp, state.now))
+  const judgement = decide(step.graph, cluster, node)
+  const time = Math.max(step.at.timestamp, state.now)
+  const admitted = admit(step.graph, cluster, node, judgement, time)
+  const { hold: asking, price: due } = admitted
+  const about = reasonsOf(judgement.stands)
+  // What it asks for may open a breaker, which holds it then.
+  const hasAsked = asking && due && ask(step, state, cluster, asking, due, about)
+  const decision = hasAsked ? admit(step.graph, cluster, node, judgement, time) : admitted
   for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
   if (decision.action.type === 'verify') verifyOwners(step, state, cluster, decision.stands)
   const completion = completionOf(step.graph, cluster, node)
@@ -51,7 +57,11 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const isWarned = warn(step, state, cluster, node, decision)
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
-  const wanted = paying(step, cluster, node, decision)
+  const { price } = decision
+  const wanted =
+    price === null || decision.hold === null
+      ? decision.hold
+      : pay(step, state, cluster, node, decision.hold, price, about)
   const hold = isSameHold(node.hold, wanted) ? node.hold : wanted
   const isSame = attempt === node.attempt && verdict === node.verdict && hold === node.hold
   if (isSame && node === held && isWarned === node.isWarned) return
@@ -86,7 +96,7 @@ function warn(
   const { because, basis } = verdict
   const base = (): CommandBase => ({
     ...baseOf(step, state, cluster, target),
-    evidence: 'O',
+    evidence: 'orphaning',
     because,
     basis,
   })
@@ -145,7 +155,7 @@ function later(a: number | null, b: number | null): number | null {
 
 /** A dry run takes nothing off, but then the mark stays for good. */
 function isFreeing(attempt: Attempt | null): boolean {
-  return attempt?.intent.startsWith(`finish ${FINALIZER_ORPHAN}`) === true
+  return attempt?.finalizer === FINALIZER_ORPHAN
 }
 
 /** These verdicts, and no others, come with a warning. */
@@ -153,31 +163,12 @@ function comesWithWarning(verdict: Verdict | null): boolean {
   return ['reap', 'drop', 'held', 'blocked'].includes(verdict?.type ?? '')
 }
 
-/** What it costs is asked for in time. */
-function paying(
-  step: Step,
-  cluster: ClusterId,
-  node: Node,
-  { hold, verdict, stands }: Decision,
-): Hold | null {
-  if (hold === null || verdict?.evidence == null) return hold
-  if (hold.by !== 'hold' && hold.by !== 'budget') return hold
-  // A grant that waited out a long hold would be one that is saved up.
-  const now = clusterOf(step.graph, cluster)?.now ?? 0
-  if (hold.by === 'hold' && (hold.until ?? 0) - now > GRANT_MS) return hold
-  const isDelete = hold.what === 'delete'
-  const price = priceOf(step.graph, cluster, node, verdict.evidence, isDelete, stands)
-  if (price === null) return hold
-  const about = stands.map(({ reason }) => reason).join('; ')
-  const pass = askFor(step, cluster, { ...node, hold }, price, about)
-  return pass === hold.pass ? hold : { ...hold, pass }
-}
-
 function isSameHold(a: Hold | null, b: Hold | null): boolean {
   if (a === null || b === null) return a === b
   const isRuledAlike = a.ruling === b.ruling && a.what === b.what
-  if (a.pass !== b.pass || a.lapsedAt !== b.lapsedAt) return false
-  return a.by === b.by && a.since === b.since && a.until === b.until && isRuledAlike
+  return (
+    a.turn === b.turn && a.by === b.by && a.since === b.since && a.until === b.until && isRuledAlike
+  )
 }
 
 /** Verdicts that differ only in the events they rest on are the same to people. */

@@ -1,60 +1,50 @@
-/** What judging one owner changes for another one is told as well: one record brings both about. */
+/** What judging one owner changes for another one is found out as well: one record brings both about. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { commandsOf } from '../testing/folders.ts'
-import { kindNotation, object } from '../testing/notation.ts'
-import { PARTITIONS, PartitionWorld } from '../testing/partition-world.ts'
-import { show } from '../testing/story.ts'
-import type { Event } from './event.ts'
-import { EMPTY_SET, withMember } from './hash.ts'
-import { partitionOfObject } from './partition.ts'
-import { policyFor } from './policy.ts'
+import { World } from '../testing/story.ts'
+import type { Event } from './model/event.ts'
+import { hasWork } from './work.ts'
 
 const BLOCKED = 'rs/a <- pv/b!, job/none'
 const OTHER = 'pv/k <- pv/b! [deleting h.io/x]'
 const LAST = 'pod/d <- rs/a! [h.io/x]'
 /** More than a record's share of the agenda. */
-const OTHERS = 700
+const OTHERS = 1_500
 
-test('an owner in another partition hears of a dependent that blocks it since its own owner was judged', () => {
-  const world = new PartitionWorld()
-  for (const text of ['pv/b', BLOCKED, LAST]) world.put(text)
-  for (let each = 0; each < OTHERS; each++) world.put(`widget/w${each} <- pv/other`)
-  world.put(OTHER)
-  world.put('pv/b [deleting foreground]')
-  world.beat(60)
-  equal(world.why('pv/b'), 'waiting, wait: dependents block it')
+function steps(world: World, ...lines: readonly string[]): void {
+  for (const line of lines) world.step(line)
+}
 
-  // From here on the partition of rs/a is told one record after the other, and does not come to the end of its agenda.
-  const folders = world.folders.all
-  const here = folders[partitionOfObject('c', 'ns', PARTITIONS)]!
-  const tell = (event: Event): void => {
-    for (const note of here.foldOne(event).notes) {
-      if (note.event.type !== 'Continue') folders[note.partition]!.foldOne(note.event)
-    }
-  }
+test('an owner waits for a dependent that blocks it only since its own owner was judged, though the agenda has not come to it', () => {
+  const world = new World()
+  world.begin()
+  steps(world, 'unserve job', 'put pv/b', `put ${BLOCKED}`, `put ${LAST}`)
+  steps(world, `many ${OTHERS} cm/m# <- pv/other`, `put ${OTHER}`, 'put pv/b [deleting foreground]')
+  world.step('beat 60')
+  equal(world.step('why pv/b').join(), '= waiting, wait: dependents block it')
+  // A reference that cannot be resolved keeps it for good, so it blocks nobody.
+  equal(world.step('why rs/a').join().startsWith('= observed, blocked'), true)
+
   // It is not judged before its kind is listed anew, and so blocks nobody yet.
-  tell({ type: 'Unreadable', home: 'c/ns', reason: 'garbage' })
-  tell({ type: 'Continue' })
-  const waiting = `${BLOCKED} [deleting foreground]`
-  world.put(waiting)
-  world.relist('pv', ['pv/b [deleting foreground]', OTHER])
-  world.relist('pod', [LAST])
+  steps(world, 'unreadable c/ns', `put ${BLOCKED} [deleting foreground]`)
+  steps(world, 'relist pod', 'relist pv')
+  equal(world.step('why rs/a').join().startsWith('= waiting, blocked'), true)
 
-  tell({ type: 'PolicyChanged', policy: policyFor('enforce', 'parity'), who: '', why: '' })
-  const { group, kind } = kindNotation('rs')
-  const about = { cluster: 'c', epoch: 1, group, kind, sync: 1_999_999 }
-  const listed = Array.from({ length: PARTITIONS }, () => EMPTY_SET)
-  const seen = object(waiting, '99999')
-  listed[partitionOfObject('c', 'ns', PARTITIONS)] = withMember(EMPTY_SET, seen.uid)
-  tell({ type: 'SyncStarted', ...about })
-  tell({ type: 'ObjectUpdated', cluster: 'c', epoch: 1, sync: about.sync, object: seen })
-  tell({ type: 'SyncFinished', ...about, resourceVersion: '99999', listed })
-  tell({ type: 'ObjectDeleted', cluster: 'c', epoch: 1, object: object(LAST, '99999'), ageMs: 0 })
-  for (let each = 0; each < 50; each++) tell({ type: 'Continue' })
-
-  const before = commandsOf(world.folders).length
-  world.remove(OTHER)
-  deepEqual(commandsOf(world.folders).slice(before).map(show), [])
-  equal(world.why('pv/b'), 'waiting, wait: dependents in other partitions have to go first')
+  // From here on the fold comes to the end of no agenda.
+  const { folder } = world
+  const fold = (event: Event): void => {
+    folder.foldOne(event)
+    equal(hasWork(folder.graph), true)
+  }
+  fold(world.policy('enforce', 'parity'))
+  for (const event of world.relist('rs')) fold(event)
+  const finishes = (): string[] =>
+    folder.commands.filter(({ type }) => type === 'RemoveFinalizer').map(({ target }) => target.uid)
+  fold(world.remove(LAST))
+  deepEqual(finishes(), ['rs-a'])
+  fold(world.remove(OTHER))
+  deepEqual(finishes(), ['rs-a'])
+  equal(world.step('why pv/b').join(), '= waiting, wait: dependents block it')
+  fold(world.remove('rs/a'))
+  deepEqual(finishes(), ['rs-a', 'pv-b'])
 })

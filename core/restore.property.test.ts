@@ -6,17 +6,17 @@ import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { claimsToProve } from '../services/reaper/gate.ts'
-import type { Folders } from '../testing/folders.ts'
-import { folders } from '../testing/folders.ts'
+import type { FoldedLog } from '../testing/folded-log.ts'
+import { foldedLog } from '../testing/folded-log.ts'
 import { CLUSTER, MONITORED, ModelCluster, served, settled } from '../testing/model-cluster.ts'
+import { groundOf, leftovers, objection } from '../testing/model-oracle.ts'
 import { shortKind } from '../testing/notation.ts'
-import { groundOf, leftovers, objection } from '../testing/oracle.ts'
 import { type Action, act, life } from '../testing/world-generator.ts'
 import { check } from './check.ts'
-import type { Command } from './command.ts'
-import type { CommandSettled, Event } from './event.ts'
-import type { ObjectMeta } from './object.ts'
-import { policyFor } from './policy.ts'
+import type { Command } from './model/command.ts'
+import type { CommandSettled, Event } from './model/event.ts'
+import type { ObjectMeta } from './model/object.ts'
+import { policyFor } from './model/policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
 const BEAT_MS = 30_000
@@ -29,25 +29,27 @@ type Jolt =
   | { readonly type: 'watch' }
 
 class Loop {
-  readonly folders: Folders
+  readonly log: FoldedLog = foldedLog()
   readonly objections: string[] = []
   readonly cluster: ModelCluster
   #commands: [Command, number][] = []
   readonly #results: Event[] = []
-  readonly #namespaces = new Map<string, string>()
   readonly #unwatched = new Set<string>()
   #kept: ReadonlyMap<string, ObjectMeta> | undefined
   #now = 0
   #epoch = 1
   #clusterEpoch = 1
 
-  constructor(partitions: number, isLost: () => boolean = () => false) {
+  readonly #isLate: boolean
+
+  /** `isLate`: the fold takes its turn like all others, and is behind the watches. */
+  constructor(isLate: boolean) {
+    this.#isLate = isLate
     const onRemoved = (object: ObjectMeta, command: Command | null): void => {
       const why = command === null ? '' : objection(this.cluster.objects.values(), object)
       if (why !== '') this.objections.push(`${object.uid} goes: ${why}`)
     }
-    this.cluster = new ModelCluster(onRemoved, () => {}, partitions)
-    this.folders = folders(partitions, (uid) => this.#namespaces.get(uid) ?? '', isLost)
+    this.cluster = new ModelCluster(onRemoved, () => {})
     this.#start()
     const policy = policyFor('enforce', 'parity')
     this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
@@ -60,15 +62,12 @@ class Loop {
   }
 
   tell(event: Event): void {
-    if ('object' in event && event.object !== null) {
-      this.#namespaces.set(event.object.uid, event.object.namespace)
-    }
-    this.folders.append('epoch' in event ? { ...event, epoch: this.#epoch } : event, this.#now)
-    if (this.folders.all.length === 1) this.#fold(0)
+    this.log.append('epoch' in event ? { ...event, epoch: this.#epoch } : event, this.#now)
+    if (!this.#isLate) this.#fold()
   }
 
-  #fold(partition: number): void {
-    const outcome = this.folders.foldNext(partition)
+  #fold(): void {
+    const outcome = this.log.foldNext()
     for (const { kind } of outcome?.relists ?? []) this.#relist(shortKind(kind.group, kind.kind))
     for (const command of outcome?.commands ?? []) this.#commands.push([command, this.#now])
   }
@@ -78,7 +77,7 @@ class Loop {
   }
 
   turn(choice: number): void {
-    if (choice === 0 || this.folders.all.length > 1) this.#fold(choice % this.folders.all.length)
+    if (choice === 0 || (this.#isLate && choice % 2 === 0)) this.#fold()
     if (choice === 0) return
     if (choice === 1) return this.#result()
     if (choice === 2) return this.#carryOut(false)
@@ -98,7 +97,7 @@ class Loop {
   #carryOut(isRefused: boolean): void {
     const [command, at] = this.#commands.shift() ?? []
     if (command === undefined || at === undefined || command.type === 'WarnObject') return
-    const isOld = command.clusterEpoch !== this.#clusterEpoch || command.evidence === 'E4'
+    const isOld = command.clusterEpoch !== this.#clusterEpoch || command.evidence === 'bulk'
     const result =
       isRefused || isOld
         ? settled(command, 'blocked', null)
@@ -199,7 +198,7 @@ class Loop {
 
   #isBusy(): boolean {
     const isTelling = [...this.cluster.streams.values()].some((stream) => stream.length > 0)
-    return isTelling || this.folders.waiting + this.#results.length + this.#commands.length > 0
+    return isTelling || this.log.waiting + this.#results.length + this.#commands.length > 0
   }
 }
 
@@ -227,20 +226,17 @@ function run(
   actions: readonly Action[],
   turns: readonly (readonly number[])[],
   jolts: readonly (Jolt | null)[],
-  partitions: number,
-  isLost: () => boolean = () => false,
+  isLate: boolean,
 ): Loop {
-  let isQuiet = false
-  const loop = new Loop(partitions, () => !isQuiet && isLost())
+  const loop = new Loop(isLate)
   for (const [serial, action] of actions.entries()) {
     act(loop.cluster, action, serial)
     const jolt = jolts[serial % jolts.length] ?? null
     if (jolt !== null) loop.jolt(jolt)
     for (const choice of turns[serial % turns.length] ?? []) loop.turn(choice)
   }
-  isQuiet = true
   loop.quiet(200)
-  for (const each of loop.folders.all) each.commit()
+  loop.log.folder.commit()
   return loop
 }
 
@@ -254,16 +250,14 @@ function orphaning(actions: readonly Action[]): readonly Action[] {
   })
 }
 
-const partitions = fc.integer({ min: 1, max: 4 })
-
 test('nothing wrong goes while watchers and watches come and go, and what must go goes', () => {
   const lives = life({ hasOrphaning: true, hasKindsGone: false, maxLength: 30 })
   fc.assert(
-    fc.property(lives, anyTurns, joltsOf(calm), partitions, (actions, turns, jolts, count) => {
-      const loop = run(actions, turns, jolts, count)
+    fc.property(lives, anyTurns, joltsOf(calm), fc.boolean(), (actions, turns, jolts, isLate) => {
+      const loop = run(actions, turns, jolts, isLate)
       deepEqual(loop.objections, [])
       deepEqual(leftovers(loop.cluster.objects), [])
-      for (const { state } of loop.folders.all) deepEqual(check(state), [])
+      deepEqual(check(loop.log.folder.state), [])
     }),
     { numRuns: RUNS },
   )
@@ -272,27 +266,10 @@ test('nothing wrong goes while watchers and watches come and go, and what must g
 test('nothing wrong goes, and nothing loses an owner that nobody deletes, when a cluster is restored', () => {
   const lives = life({ hasOrphaning: true, hasKindsGone: false, maxLength: 30 }).map(orphaning)
   fc.assert(
-    fc.property(lives, anyTurns, joltsOf(wild), partitions, (actions, turns, jolts, count) => {
-      const loop = run(actions, turns, jolts, count)
+    fc.property(lives, anyTurns, joltsOf(wild), fc.boolean(), (actions, turns, jolts, isLate) => {
+      const loop = run(actions, turns, jolts, isLate)
       deepEqual(loop.objections, [])
-      for (const { state } of loop.folders.all) deepEqual(check(state), [])
-    }),
-    { numRuns: RUNS },
-  )
-})
-
-test('nothing wrong goes, and what must go goes, where what partitions tell each other cannot be read', () => {
-  const lives = life({ hasOrphaning: true, hasKindsGone: false, maxLength: 30 })
-  const many = fc.integer({ min: 2, max: 4 })
-  const losses = fc.array(fc.boolean(), { minLength: 1, maxLength: 20 })
-  const times = fc.tuple(many, losses)
-  fc.assert(
-    fc.property(lives, anyTurns, joltsOf(calm), times, (actions, turns, jolts, [count, lost]) => {
-      let told = 0
-      const loop = run(actions, turns, jolts, count, () => lost[told++ % lost.length] === true)
-      deepEqual(loop.objections, [])
-      deepEqual(leftovers(loop.cluster.objects), [])
-      for (const { state } of loop.folders.all) deepEqual(check(state), [])
+      deepEqual(check(loop.log.folder.state), [])
     }),
     { numRuns: RUNS },
   )

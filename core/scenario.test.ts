@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { normalGraph } from '../testing/normal-graph.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
 import { endOf, retell } from '../testing/story.ts'
-import type { Event } from './event.ts'
+import type { Event } from './model/event.ts'
 
 const folder = new URL('./scenarios/', import.meta.url)
 const ORDERS = 50
@@ -23,17 +23,10 @@ for (const name of readdirSync(folder).sort()) {
 
   test(`story ${title}, in ${ORDERS} orders`, () => {
     const text = readFileSync(file, 'utf8')
-    const options = { isEvidenceFolded: true }
-    const end = normalGraph(
-      endOf(text, (streams) => mixed(streams, seeded(0))),
-      options,
-    )
+    const end = normalGraph(endOf(text, (streams) => mixed(streams, seeded(0))))
     for (let seed = 1; seed <= ORDERS; seed++) {
       const chance = seeded(seed)
-      const other = normalGraph(
-        endOf(text, (streams) => mixed(streams, chance)),
-        options,
-      )
+      const other = normalGraph(endOf(text, (streams) => mixed(streams, chance)))
       deepEqual(other, end, `seed ${seed}`)
     }
   })

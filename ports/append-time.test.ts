@@ -1,7 +1,8 @@
 /** Shows the times that a log gives while its machine's clocks do what clocks do. Whole logs: log.contract.ts. */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { AppendTime } from './append-time.ts'
+import { DEFAULT_CONFIG } from '../services/watcher/config.ts'
+import { AppendTime, MOST_AHEAD_MS } from './append-time.ts'
 
 const WALL_MS = 1_700_000_000_000
 
@@ -23,7 +24,7 @@ class Clocks {
   }
 }
 
-test('append times are the wall clock, also when it leaps ahead or runs at a pace of its own', () => {
+test('append times are the wall clock, also when it is put right by a second or runs at a pace of its own', () => {
   const clocks = new Clocks()
   const time = new AppendTime(clocks, 0)
   clocks.wallMs += 0.75
@@ -36,17 +37,58 @@ test('append times are the wall clock, also when it leaps ahead or runs at a pac
 
 test('append times go on by the monotonic clock while the wall clock is behind them', () => {
   const clocks = new Clocks()
-  const time = new AppendTime(clocks, 0)
-  clocks.wallMs += 10_000
-  const ahead = time.now()
-  clocks.wallMs -= 10_000
+  const ahead = WALL_MS + 10_000
+  const time = new AppendTime(clocks, ahead)
   const given = [0, 1, 3_000, 6_000, 4_000].map((ms) => {
     clocks.pass(ms)
     return time.now() - ahead
   })
   deepEqual(given, [0, 1, 3_001, 9_001, 13_001])
-  clocks.wallMs = ahead + 20_000
-  equal(time.now(), ahead + 20_000)
+  clocks.pass(20_000)
+  clocks.wallMs = ahead + 35_000
+  equal(time.now(), ahead + 35_000, 'the wall clock has come up with it')
+})
+
+test('append times run ahead of the monotonic clock by a heartbeat at most, however often the wall clock is set forward', () => {
+  equal(MOST_AHEAD_MS, DEFAULT_CONFIG.heartbeatMs)
+  const clocks = new Clocks()
+  const time = new AppendTime(clocks, WALL_MS - 60_000)
+  for (const setMs of [3_000, 3_000, 3_600_000, -1_800_000, 86_400_000]) {
+    clocks.pass(1_000)
+    clocks.wallMs += setMs
+    const goneMs = clocks.elapsedMs - 5_000
+    ok(time.now() <= WALL_MS + goneMs + MOST_AHEAD_MS, `after ${setMs}`)
+  }
+  const before = time.now()
+  clocks.pass(3_600_000)
+  equal(time.now() - before, 3_600_000, 'it stands, or catches up')
+  equal(time.wallAheadMs(), clocks.wallMs - time.now())
+  const next = new AppendTime(clocks, time.now())
+  equal(next.now(), clocks.wallMs, 'the next start goes by the wall clock')
+})
+
+test('what was given before the wall clock was set forward is as old as that clock says, and what comes after is young', () => {
+  const clocks = new Clocks()
+  const time = new AppendTime(clocks, 0)
+  const before = time.now()
+  clocks.pass(2_000)
+  equal(time.ageMs(before), 2_000)
+  clocks.wallMs += 3_600_000
+  equal(time.ageMs(before), 3_602_000)
+  clocks.pass(1_000)
+  const after = time.now()
+  clocks.pass(4_000)
+  equal(time.ageMs(after), 4_000)
+  equal(time.ageMs(before), 3_607_000)
+  clocks.wallMs -= 3_600_000
+  equal(time.ageMs(after), 4_000, 'set back')
+  equal(time.ageMs(before), 3_607_000)
+  clocks.wallMs += 1_800_000
+  ok(time.ageMs(after) >= 1_804_000, 'set forward again')
+  const ahead = new AppendTime(clocks, clocks.wallMs + 86_400_000)
+  const given = ahead.now()
+  clocks.wallMs += 3_600_000
+  equal(ahead.ageMs(given), 3_600_000, 'set forward where the log is a day ahead')
 })
 
 test('append times go on from those of an earlier process', () => {

@@ -9,8 +9,8 @@
  */
 import { deepEqual, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Target } from '../core/command.ts'
-import { compareVersions, type ObjectMeta } from '../core/object.ts'
+import type { Target } from '../core/model/command.ts'
+import { compareVersions, type ObjectMeta } from '../core/model/object.ts'
 import {
   type Cluster,
   ClusterError,

@@ -1,15 +1,15 @@
 /**
  * Port: one Kubernetes-style cluster, in the few calls Kinfold makes. Every answer is a named case, decided once, here below.
  *
- * Guarantees: `Absent` is only what DESIGN section 5 calls absent; a list is complete and consistent or it throws; a watch ends or throws, it
- * never skips; objects are within the caps of core/cap.ts. Every mutating call carries its guard and an explicit policy (I4), but the probe of the lock, which is a dry run.
+ * Guarantees: `Absent` is only an answer that proves an absence (I5); a list is complete and consistent or it throws; a watch ends or throws, it
+ * never skips; objects are within the caps of core/model/cap.ts. Every mutating call carries its guard and an explicit policy (I4), but the probe of the lock, which is a dry run.
  * Assumes: nothing about retries: a call is one
  * exchange, callers retry.
  *
  * Not here: sockets (exchange.ts), what is done about an answer (services).
  */
-import type { Target } from '../core/command.ts'
-import type { Projection } from '../core/mark.ts'
+import type { Target } from '../core/model/command.ts'
+import type { Projection } from '../core/model/mark.ts'
 import type {
   ClusterId,
   ObjectMeta,
@@ -17,7 +17,7 @@ import type {
   ResourceVersion,
   Scope,
   Uid,
-} from '../core/object.ts'
+} from '../core/model/object.ts'
 
 export interface DiscoveredKind {
   readonly group: string

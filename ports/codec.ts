@@ -4,10 +4,11 @@
  * Guarantees: `decode(encode(r))` equals `r`, null fields included; bytes of any older schema in schemas/ decode with the defaults its
  * rules give. Assumes: `encode` is given a record of its type; anything else is an error that names the field.
  */
-import type { Command } from '../core/command.ts'
-import type { LoggedEvent } from '../core/event.ts'
-import type { PublicRecord, ServiceRecord } from '../core/record.ts'
-import type { StateValue } from '../core/state.ts'
+import type { Command } from '../core/model/command.ts'
+import type { LoggedEvent } from '../core/model/event.ts'
+import type { PublicRecord } from '../core/model/record.ts'
+import type { StateValue } from '../core/model/state.ts'
+import type { ServiceRecord } from './service-record.ts'
 
 /** `type` tells them apart; an `Unreadable` is made by the task and never written. */
 export type Writable = LoggedEvent | Command | PublicRecord | ServiceRecord | StateValue

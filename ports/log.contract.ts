@@ -119,16 +119,19 @@ function appending(name: string, open: Open): void {
 
   test(`${name}: a record at the limits is taken, one beyond them refused`, async (t) => {
     const { log } = await open(t)
-    const largest = { key: 'k'.repeat(32 * 1024), value: new Uint8Array(992 * 1024).fill(7) }
+    const largest = {
+      key: 'k'.repeat(32 * 1024),
+      value: new Uint8Array((7 * 1024 - 32) * 1024).fill(7),
+    }
     await log.append('events', 0, [largest])
-    deepEqual((await readAll(log, 'events', 0))[0]?.value?.length, 992 * 1024)
+    deepEqual((await readAll(log, 'events', 0))[0]?.value?.length, (7 * 1024 - 32) * 1024)
     const one = new Uint8Array(1)
     const refused: readonly (readonly [Topic, number, readonly Produced[]])[] = [
       ['events', 0, []],
       ['events', 0, [{ key: '', value: one }]],
       ['events', 0, [{ key: 'k'.repeat(32 * 1024 + 1), value: one }]],
       ['events', 0, [{ key: 'é'.repeat(16 * 1024 + 1), value: one }]],
-      ['events', 0, [{ ...largest, value: new Uint8Array(992 * 1024 + 1) }]],
+      ['events', 0, [{ ...largest, value: new Uint8Array((7 * 1024 - 32) * 1024 + 1) }]],
       ['events', 0, [record('fits'), { key: 'gone', value: null }]],
       ['events', -1, [record('a')]],
       ['events', 0.5, [record('a')]],
@@ -236,26 +239,58 @@ function reading(name: string, open: Open): void {
     const { log, clock, reopen } = await open(t)
     if (clock === undefined || reopen === undefined) return t.skip('it gives no times by itself')
     const day = 86_400_000
+    await log.append('events', 0, [record('before')])
     clock.setWall(day)
-    await log.append('events', 0, [record('a')])
+    const started = await reopen()
+    await started.log.append('events', 0, [record('a')])
     clock.setWall(0)
-    await log.append('events', 0, [record('b')])
+    await started.log.append('events', 0, [record('b')])
     clock.pass(60_000)
-    await log.append('events', 1, [record('another partition')])
-    await log.append('events', 0, [record('c')])
-    const { log: later } = await reopen()
+    await started.log.append('events', 1, [record('another partition')])
+    await started.log.append('events', 0, [record('c')])
+    const { log: later } = await started.reopen!()
     clock.pass(60_000)
     await later.append('events', 0, [record('d')])
     clock.pass(2 * day)
     const before = clock.now()
     await later.append('events', 0, [record('e')])
-    const [a, b, c, d, e] = (await readAll(later, 'events', 0)).map((entry) => entry.timestamp)
+    const times = (await readAll(later, 'events', 0)).map((entry) => entry.timestamp)
+    const [, a, b, c, d, e] = times
+    ok(a! >= times[0]! + day, 'the start did not go by the clock')
     ok(a! <= b!)
     ok(b! + 60_000 <= c! + 1, 'it stood')
     ok(c! + 60_000 <= d! + 1, 'it stood after the restart')
     ok(before <= e! && e! <= clock.now(), 'it is not the clock again that has come up with it')
     const [other] = await readAll(later, 'events', 1)
     ok(b! < other!.timestamp && other!.timestamp <= c!, 'partitions go by different times')
+  })
+
+  test(`${name}: append times do not follow a clock that is set forward, until the log is opened again`, async (t) => {
+    const { log, clock, reopen } = await open(t)
+    if (clock === undefined || reopen === undefined) return t.skip('it gives no times by itself')
+    const [hour, heartbeat] = [3_600_000, 5_000]
+    await log.append('events', 0, [record('a')])
+    clock.setWall(hour)
+    await log.append('events', 0, [record('b')])
+    clock.setWall(2 * hour)
+    clock.pass(60_000)
+    const task = await log.openTask(0)
+    await commitOne(task, 'committed')
+    await log.append('events', 1, [record('another partition')])
+    await log.append('events', 0, [record('c')])
+    const right = clock.now() - 2 * hour
+    const [a, b, c] = (await readAll(log, 'events', 0)).map((entry) => entry.timestamp)
+    const [other] = await readAll(log, 'events', 1)
+    const [committed] = await readAll(log, 'commands', 0)
+    ok(a! <= b! && b! + 60_000 - heartbeat <= c!, 'it stood')
+    for (const each of [b!, c!, other!.timestamp, committed!.timestamp]) {
+      ok(each <= right + heartbeat, `it is ${each - right} ms ahead`)
+    }
+    const { log: later } = await reopen()
+    const before = clock.now()
+    await later.append('events', 0, [record('d')])
+    const d = (await readAll(later, 'events', 0)).at(-1)!.timestamp
+    ok(before <= d && d <= clock.now(), 'it does not go by the clock after a start')
   })
 }
 

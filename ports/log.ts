@@ -5,7 +5,7 @@
  * sees committed entries only, and never one beyond an open transaction; a task's commit is atomic; after `openTask`
  * no earlier owner's commit takes effect. Assumes: callers can take an entry twice, and never retry a failed commit.
  *
- * Not here: what the bytes mean (codec.ts), which partition something belongs to (core/partition.ts).
+ * Not here: what the bytes mean (codec.ts), which partition something belongs to (core/model/partition.ts).
  */
 
 export const TOPICS = [
@@ -41,7 +41,7 @@ export const FENCE_KEY = '~fence'
 export interface Produced {
   /** Not empty; at most 32 KiB. */
   readonly key: string
-  /** Null only on compacted topics. At most 1 MiB with its key. */
+  /** Null only on compacted topics. At most 7 MiB with its key. */
   readonly value: Uint8Array | null
 }
 
@@ -59,7 +59,7 @@ export function sentNow(records: readonly Appending[]): readonly Produced[] {
 
 export interface Entry extends Produced {
   readonly offset: bigint
-  /** Append time, in milliseconds since 1970, given by the log itself. In a log of this process it goes on, whatever becomes of the clock (append-time.ts). */
+  /** Append time, in milliseconds since 1970, given by the log itself. In a log of this process it goes on at the pace of time, whatever becomes of the clock (append-time.ts). */
   readonly timestamp: number
 }
 

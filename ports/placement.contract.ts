@@ -3,7 +3,7 @@
  *
  * What must stay true: nothing here waits by the clock: it looks again, as often as the fixture gives it a moment, until what was promised is so.
  *
- * Not here: how the shares are chosen (core/assignment.test.ts), the fence (log.contract.ts).
+ * Not here: how the shares are chosen (ports/share-out.test.ts), the fence (log.contract.ts).
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'

@@ -6,7 +6,8 @@
 import { COMPACTED, LogError, type Produced, type SavedPosition, type Topic } from './log.ts'
 
 const MAX_KEY_BYTES = 32 * 1024
-const MAX_RECORD_BYTES = 1024 * 1024
+/** A DELETE of an object with as many references as core/model/cap.ts takes in, and what surrounds them. Services that sell Kafka take 8 MiB with a batch's own bytes. */
+export const MAX_RECORD_BYTES: number = 7 * 1024 * 1024
 const MAX_DETAIL_BYTES = 64 * 1024
 /** No UTF-16 unit of a key takes more in UTF-8. */
 const UNIT_BYTES = 3
@@ -22,7 +23,7 @@ export function checkRecords(topic: Topic, records: readonly Produced[]): void {
       throw invalid(`Topic ${topic} is not compacted and takes no tombstone (key ${key})`)
     }
     if (keyBytes + (value?.length ?? 0) > MAX_RECORD_BYTES) {
-      throw invalid(`The record ${key} for ${topic} is larger than 1 MiB: split it`)
+      throw invalid(`The record ${key} for ${topic} is larger than 7 MiB: split it`)
     }
   }
 }

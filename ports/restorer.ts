@@ -6,7 +6,7 @@
  *
  * Not here: anything that changes or deletes what is there.
  */
-import type { Uid } from '../core/object.ts'
+import type { Uid } from '../core/model/object.ts'
 import type { Cluster, NamedResource, UnknownAnswer } from './cluster.ts'
 
 /** Prefix of annotations on a restored object: a uid that it had follows. By them a restore that is run again knows what it made. */

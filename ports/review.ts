@@ -3,7 +3,7 @@
  *
  * Guarantees: a user is only ever told whom the cluster authenticated for our audience. Assumes: the caller never writes a token down.
  */
-import type { ClusterId } from '../core/object.ts'
+import type { ClusterId } from '../core/model/object.ts'
 
 export interface User {
   readonly name: string

@@ -5,7 +5,7 @@
  * `DAMAGED` at open, at a read or by `verify`, never by a hole or another value. Assumes: keys are printable ASCII (so all orders
  * agree) and do not begin with `~`, which is the store's own; values are not changed after `write`; one writer.
  *
- * Not here: changes not yet committed (core/graph.ts holds those), what the values mean (codec.ts).
+ * Not here: changes not yet committed (core/graph/graph.ts holds those), what the values mean (codec.ts).
  */
 
 export type StoreEntry = readonly [key: string, value: Uint8Array]

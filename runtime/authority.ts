@@ -4,7 +4,7 @@
  * What must stay true: an answer that lets in counts for 60 s, one that refuses for 30 s, and for what changes anything none counts but a fresh one. Who
  * cannot be reviewed is not let in. Tokens are remembered by their digests only.
  *
- * Not here: the reviews themselves (ports/review.ts), what a question needs (services/graph/access.ts).
+ * Not here: the reviews themselves (ports/review.ts), what a question needs (services/graph/query/access.ts).
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../ports/clock.ts'

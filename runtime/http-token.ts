@@ -20,8 +20,6 @@ const PRINTABLE = /^[!-~]+$/
 export interface HttpToken {
   /** Whether the value of an `Authorization` header shows one of them. */
   isShown(authorization: string | undefined): boolean
-  /** The first: what this process shows to others. Undefined while the file cannot be read. */
-  own(): string | undefined
 }
 
 /** Throws `ExitError` when the file cannot be read or has no good token now. */
@@ -49,7 +47,6 @@ export function openToken(file: string): HttpToken {
       const matches = current().map((token) => timingSafeEqual(digestOf(token), shown))
       return matches.includes(true)
     },
-    own: () => current()[0],
   }
 }
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
-import { FOLD_VERSION } from '../core/policy.ts'
+import { FOLD_VERSION } from '../core/model/policy.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../testing/task-rig.ts'
 
@@ -42,7 +42,8 @@ try {
 
 async function record(): Promise<void> {
   await using log = await openSqliteLog({ directory, partitions: 1, clock: systemClock() })
-  const mark = { group: '', kind: '', resource: '', resourceVersion: '', sync: 0, projection: '' }
+  const own = { group: '', kind: '', resource: '', resourceVersion: '', sync: 0, projection: '' }
+  const mark = { ...own, partition: 0 }
   const watermark = { type: 'Watermark', cluster: 'c', epoch: 7, clusterEpoch: 3, ...mark } as const
   await log.append('watermarks', 0, [{ key: 'c//', value: codec.encode(watermark) }])
   const archived = { key: 'c/rs-a', value: Buffer.from('what was archived') }

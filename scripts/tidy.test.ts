@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { importComplaint, tidy } from './tidy.ts'
+import { cycles, importComplaint, tidy } from './tidy.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -21,15 +21,21 @@ test('format and lint are right', () =>
 test('every file keeps to its room', () => deepEqual(tidy(root), []))
 
 const walls = [
-  ['core/fold.ts', './graph.ts', ''],
+  ['core/fold.ts', './graph/graph.ts', ''],
   ['core/fold.ts', 'node:fs', 'may not import node:fs'],
+  ['core/judge/verdict.ts', '../observe/namespace.ts', ''],
+  ['core/judge/verdict.ts', '../admit/hold.ts', 'may not import ../admit/hold.ts'],
+  ['core/model/object.ts', '../fold.ts', 'may not import ../fold.ts'],
+  ['services/graph/query/view.ts', '../turns.ts', ''],
+  ['services/graph/query/view.ts', '../graph.ts', 'may not import ../graph.ts'],
+  ['services/graph/fold/task.ts', '../query/view.ts', 'may not import ../query/view.ts'],
   ['core/fold.ts', '../ports/log.ts', 'may not import ../ports/log.ts'],
   ['adapters/level/store.ts', '../memory/store.ts', 'may not import ../memory/store.ts'],
-  ['services/graph/task.ts', '../reaper/gate.ts', 'may not import ../reaper/gate.ts'],
+  ['services/graph/fold/task.ts', '../../reaper/gate.ts', 'may not import ../../reaper/gate.ts'],
   [
-    'services/graph/task.ts',
-    '../../adapters/level/store.ts',
-    'may not import ../../adapters/level/store.ts',
+    'services/graph/fold/task.ts',
+    '../../../adapters/level/store.ts',
+    'may not import ../../../adapters/level/store.ts',
   ],
   ['services/graph/main.ts', '../../adapters/level/store.ts', ''],
   ['playground/http.ts', '../adapters/memory/exchange.ts', ''],
@@ -39,3 +45,15 @@ const walls = [
 for (const [file, specifier, complaint] of walls) {
   test(`a wall: ${file} and ${specifier}`, () => equal(importComplaint(file, specifier), complaint))
 }
+
+test('files that import each other for types only are a cycle; a test is in none', () => {
+  const texts = {
+    'core/a.ts': "import type { B } from './b.ts'\n",
+    'core/b.ts': "import type { C } from '../ports/c.ts'\n",
+    'ports/c.ts': "export type { A } from '../core/a.ts'\n",
+    'core/d.test.ts': "import { e } from './e.ts'\n",
+    'core/e.ts': "import { d } from './d.test.ts'\nimport type { B } from './b.ts'\n",
+  }
+  const text = 'is in a cycle of files with core/b.ts, ports/c.ts'
+  deepEqual(cycles(new Map(Object.entries(texts))), [{ file: 'core/a.ts', text }])
+})

@@ -1,23 +1,64 @@
 /**
- * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, nothing dead.
+ * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, no sentence read back, nothing dead, and no id that
+ * leads to no page.
  *
  * What must stay true: the table below is the table in ARCHITECTURE.md; a wall is moved here first.
  */
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, normalize } from 'node:path'
+import { cyclesOf } from './cycle.ts'
+import { knownIds, unknownIds } from './ids.ts'
 
 export interface Complaint {
   readonly file: string
   readonly text: string
 }
 
-/** Folder of a file → what it may import: folders of ours, `node:*`, or `npm`. The longest matching prefix counts. */
+/** What rooms of services/graph may import: its bounds and its turns stand beside them. */
+const ROOM_OF_SERVICE = [
+  'core',
+  'ports',
+  'runtime',
+  'node',
+  'npm',
+  'services/graph/config.ts',
+  'services/graph/turns.ts',
+]
+
+/** Folder of a file → what it may import: folders of ours, files, `node:*`, or `npm`. The longest matching folder counts. */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
+  'core/model': ['core/model'],
+  'core/graph': ['core/model', 'core/graph'],
+  'core/observe': ['core/model', 'core/graph', 'core/observe'],
+  'core/judge': ['core/model', 'core/graph', 'core/observe', 'core/judge'],
+  'core/admit': ['core/model', 'core/graph', 'core/observe', 'core/judge', 'core/admit'],
+  'core/issue': [
+    'core/model',
+    'core/graph',
+    'core/observe',
+    'core/judge',
+    'core/admit',
+    'core/issue',
+  ],
   ports: ['core', 'ports'],
   adapters: ['core', 'ports', 'node', 'npm', 'self'],
   runtime: ['ports', 'runtime', 'node', 'npm'],
   services: ['core', 'ports', 'runtime', 'node', 'npm', 'self'],
+  'services/graph/fold': [...ROOM_OF_SERVICE, 'services/graph/fold'],
+  'services/graph/query': [...ROOM_OF_SERVICE, 'services/graph/fold', 'services/graph/query'],
+  'services/graph/orders': [
+    ...ROOM_OF_SERVICE,
+    'services/graph/fold',
+    'services/graph/query',
+    'services/graph/orders',
+  ],
+  'services/graph/audit': [
+    ...ROOM_OF_SERVICE,
+    'services/graph/fold',
+    'services/graph/query',
+    'services/graph/audit',
+  ],
   playground: ['core', 'ports', 'runtime', 'playground', 'adapters/memory', 'node'],
   sim: [
     'core',
@@ -54,15 +95,21 @@ export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
   'services/reaper/main.ts',
 ])
 
-const ROOTS = Object.keys(MAY_IMPORT)
+const ROOTS = Object.keys(MAY_IMPORT).filter((folder) => !folder.includes('/'))
 const IMPORT =
   /^\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|^\s*import\s+['"]([^'"]+)['"]/gm
 /** In the core: no clock, chance, process or output. */
 const OUTSIDE =
-  /\b(Date\.now|new Date|Math\.random|process\.|console\.|performance\.|setTimeout|setInterval|structuredClock)\b/
+  /\bnew Date\(\)|\b(Date\.now|Math\.random|process\.|console\.|performance\.|setTimeout|setInterval|structuredClock)\b/
 /** In service loops: ports give time and chance. */
 const CLOCKS =
-  /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|randomUUID)\b/
+  /\bnew Date\(\)|\b(Date\.now|Math\.random|performance\.now|setTimeout|setInterval|randomUUID)\b/
+const NAMING_IDS = ['*.md', '{bench,docs,schemas,testing}/**/*.md', 'core/scenarios/*.txt']
+/** A sentence for people is made at the edge and never read back: what code decides by is a field. */
+const READ_BACK =
+  /\b(intent|reason|because|why|who|told)\??\.(startsWith|endsWith|includes|split|match)\(/
+/** By name, since rooms move: it has nothing but the public record, whose verdict is a sentence. */
+const MAY_READ_BACK: ReadonlySet<string> = new Set(['shadow-case.ts'])
 const UNDONE = new RegExp(['FIX', 'ME'].join('') + '|' + ['XX', 'X'].join(''))
 
 export function sourceFiles(root: string): string[] {
@@ -83,7 +130,24 @@ export function tidy(root: string): Complaint[] {
   return [
     ...files.flatMap((file) => complaintsOf(file, texts.get(file) ?? '')),
     ...deadFiles(root, texts),
+    ...idComplaints(root, texts),
+    ...cycles(texts),
   ]
+}
+
+/** In sources, documents and stories. */
+function idComplaints(root: string, texts: ReadonlyMap<string, string>): Complaint[] {
+  const known = knownIds(root)
+  const others = globSync(NAMING_IDS, { cwd: root }).map((file): [string, string] => [
+    file,
+    readFileSync(join(root, file), 'utf8'),
+  ])
+  return [...texts, ...others.sort()].flatMap(([file, text]) =>
+    unknownIds(text, known).map((id) => ({
+      file,
+      text: `names ${id}, which no page in docs/ has`,
+    })),
+  )
 }
 
 function complaintsOf(file: string, text: string): Complaint[] {
@@ -97,6 +161,8 @@ function complaintsOf(file: string, text: string): Complaint[] {
     found.push('reaches outside of the core')
   if (!isTest && isLoop(file) && CLOCKS.test(code))
     found.push('takes time or chance from elsewhere than the ports')
+  if (!isTest && isDecided(file) && READ_BACK.test(code))
+    found.push('reads a sentence for people back')
   if (!isTest) {
     for (const [, from, bare] of text.matchAll(IMPORT)) {
       const complaint = importComplaint(file, from ?? bare ?? '')
@@ -106,13 +172,16 @@ function complaintsOf(file: string, text: string): Complaint[] {
   return found.map((what) => ({ file, text: what }))
 }
 
+function isDecided(file: string): boolean {
+  return /^(core|services)\//.test(file) && !MAY_READ_BACK.has(basename(file))
+}
+
 function isLoop(file: string): boolean {
   return file.startsWith('services/') && !file.endsWith('/main.ts')
 }
 
 export function importComplaint(file: string, specifier: string): string {
-  const folder = file.split('/')[0] ?? ''
-  const allowed = MAY_IMPORT[folder] ?? []
+  const allowed = MAY_IMPORT[folderOf(file)] ?? []
   if (allowed.includes('*')) return ''
   const target = targetOf(file, specifier)
   const isOwn = roomOf(target) === roomOf(file)
@@ -123,6 +192,13 @@ export function importComplaint(file: string, specifier: string): string {
   const isForeignService = file.startsWith('services/') && target.startsWith('services/') && !isOwn
   if (isAllowed && !isForeignService) return ''
   return `may not import ${specifier}`
+}
+
+/** The longest one that the table has. */
+function folderOf(file: string): string {
+  let folder = dirname(file)
+  while (folder.includes('/') && MAY_IMPORT[folder] === undefined) folder = dirname(folder)
+  return folder
 }
 
 /** `adapters/x` and `services/x` are rooms of their own. */
@@ -154,6 +230,25 @@ function deadFiles(root: string, texts: ReadonlyMap<string, string>): Complaint[
   return [...texts.keys()]
     .filter((file) => !/\.test\.ts$/.test(file) && !used.has(file) && !scripts.includes(file))
     .map((file) => ({ file, text: 'is imported by nothing' }))
+}
+
+/** Types included: what a type means is to be read in one direction, too. */
+export function cycles(texts: ReadonlyMap<string, string>): Complaint[] {
+  const imports = new Map<string, readonly string[]>()
+  for (const [file, text] of texts) {
+    if (file.endsWith('.test.ts')) continue
+    const targets = [...text.matchAll(IMPORT)].map(([, from, bare]) =>
+      targetOf(file, from ?? bare ?? ''),
+    )
+    imports.set(
+      file,
+      targets.filter((target) => texts.has(target)),
+    )
+  }
+  return cyclesOf(imports).map(([file = '', ...others]) => ({
+    file,
+    text: `is in a cycle of files with ${others.join(', ')}`,
+  }))
 }
 
 function withoutComments(text: string): string {

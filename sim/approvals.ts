@@ -5,19 +5,18 @@
  * the approval was told, both remembered here.
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import type { CommandId, DeleteObject, OrphanDependent } from '../core/command.ts'
-import { EMPTY_SET, isSameSet, type SetHash } from '../core/hash.ts'
-import { heldPrefix, lastPart, nodeKey, planKey } from '../core/key.ts'
-import type { OwnerReference } from '../core/object.ts'
-import type { StateValue } from '../core/state.ts'
+import { heldPrefix, lastPart, nodeKey, planKey } from '../core/graph/key.ts'
+import type { DeleteObject, OrphanDependent } from '../core/model/command.ts'
+import { EMPTY_SET, isSameSet, type SetHash } from '../core/model/hash.ts'
+import type { CommandId } from '../core/model/id.ts'
+import type { OwnerReference } from '../core/model/object.ts'
+import type { StateValue } from '../core/model/state.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Entry, Log, Topic } from '../ports/log.ts'
 import { prefixRange } from '../ports/store.ts'
 import { seeded } from '../testing/seeded.ts'
-import type { Checker } from './checkers.ts'
-import type { Fault } from './faults.ts'
+import type { Approval, Checker, Fault, World } from './model.ts'
 import { siteOf } from './network-faults.ts'
-import type { WholeWorld } from './world.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -30,15 +29,6 @@ const SERVED_MS = 10 * SECOND
 const SEEN_MS = 3 * MINUTE
 const MOST_HELD = 10_000
 const WHO = 'anna'
-
-/** What a plan showed, and when that was approved. */
-export interface Approval {
-  readonly cluster: string
-  /** What each object named as its owners, by uid. */
-  readonly shown: ReadonlyMap<string, string>
-  /** Wall time. */
-  readonly saidMs: number
-}
 
 export const approvalFaults: readonly Fault[] = [
   {
@@ -80,13 +70,14 @@ export const approvalFaults: readonly Fault[] = [
 
 export const approvalCheckers: readonly Checker[] = [
   {
-    invariant: 'I10 I11: what is approved is what was shown (F93)',
+    invariant:
+      'I10 I11: of a bulk deletion only what a person was shown and approved is commanded (F93)',
     appended: (world, { topic, records }) => {
       for (const { value } of topic === 'commands' ? records : []) {
         const command = approvedIn(world.codec, value)
         if (command === undefined) continue
         const { name } = command.target
-        if (command.approvedBy !== WHO) return `${name}: nobody approved a mass cause (E4)`
+        if (command.approvedBy !== WHO) return `${name}: nobody approved a bulk deletion`
         if (!world.approvals.some((each) => isOf(each, command)))
           return `${name} is approved, and was not shown like that (F93)`
       }
@@ -94,56 +85,60 @@ export const approvalCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I11: an approval ends after an hour, by log time',
+    invariant: 'I11: an approval ends after an hour of log time',
     rest: async (world) => (world.approvals.length === 0 ? [] : await lateOnes(world)),
   },
 ]
 
 interface Plan {
-  readonly sets: readonly SetHash[]
+  readonly set: SetHash
   readonly shown: ReadonlyMap<string, string>
 }
 
-function planOf(world: WholeWorld, cluster: string): Plan {
+function planOf(world: World, cluster: string): Plan {
+  for (let partition = 0; partition < world.broker.partitions; partition++) {
+    const plan = planIn(world, cluster, partition)
+    if (plan !== undefined) return plan
+  }
+  return { set: EMPTY_SET, shown: new Map() }
+}
+
+/** Undefined where the cluster has nothing to approve. */
+function planIn(world: World, cluster: string, partition: number): Plan | undefined {
+  const entries = world.contentOf(partition)
+  const stateOf = (key: string): StateValue | undefined => {
+    const bytes = entries.get(key)
+    return bytes === undefined ? undefined : (world.codec.decode(bytes) as StateValue)
+  }
+  const plan = stateOf(planKey(cluster))
+  if (plan?.type !== 'HeldPlan') return undefined
   const shown = new Map<string, string>()
-  const sets = Array.from({ length: world.broker.partitions }, (_, partition) => {
-    const { entries } = world.contentOf(partition)
-    const stateOf = (key: string): StateValue | undefined => {
-      const bytes = entries.get(key)
-      return bytes === undefined ? undefined : (world.codec.decode(bytes) as StateValue)
-    }
-    const plan = stateOf(planKey(cluster))
-    if (plan?.type !== 'HeldPlan') return EMPTY_SET
-    const { gte, lt } = prefixRange(heldPrefix(cluster), MOST_HELD)
-    for (const [key] of entries.page(gte, lt, MOST_HELD)) {
-      const node = stateOf(nodeKey(cluster, lastPart(key)))
-      if (node?.type === 'Node' && node.hold?.by === 'approval')
-        shown.set(node.object.uid, namesOf(node.object.ownerReferences))
-    }
-    return plan.set
-  })
-  return { sets, shown }
+  const { gte, lt } = prefixRange(heldPrefix(cluster), MOST_HELD)
+  for (const [key] of entries.page(gte, lt, MOST_HELD)) {
+    const node = stateOf(nodeKey(cluster, lastPart(key)))
+    if (node?.type === 'Node' && node.hold?.by === 'approval')
+      shown.set(node.object.uid, namesOf(node.object.ownerReferences))
+  }
+  return { set: plan.set, shown }
 }
 
 /** As the endpoint does it once the digest was found to be right, which may be long ago when the fold is behind. */
-async function approve(world: WholeWorld, cluster: string, { sets, shown }: Plan): Promise<void> {
+async function approve(world: World, cluster: string, { set, shown }: Plan): Promise<void> {
   const { broker, codec } = world
   const { log } = broker
-  const now = planOf(world, cluster).sets
-  if (sets.some((set, partition) => !isSameSet(set, now[partition] ?? EMPTY_SET)))
-    world.reached('F93')
+  if (!isSameSet(set, planOf(world, cluster).set)) world.reached('F93')
   world.trace.note('approves', `${shown.size} objects of ${cluster}`)
   world.approvals.push({ cluster, shown, saidMs: world.time.now() })
   const value = codec.encode({
     ...{ type: 'Directive', verb: 'approve', cluster, subject: '' },
-    ...{ digest: null, listed: [...sets], who: WHO, why: 'a fault' },
+    ...{ digest: null, listed: set, who: WHO, isProven: false, why: 'a fault' },
   })
   for (let partition = 0; partition < broker.partitions; partition++)
     await log.append('events', partition, [{ key: 'directive', value }])
 }
 
 /** Commands on the log that was there at the end, by the time of the event that decided them. */
-async function lateOnes({ broker, codec, approvals }: WholeWorld): Promise<readonly string[]> {
+async function lateOnes({ broker, codec, approvals }: World): Promise<readonly string[]> {
   const late: string[] = []
   for (let partition = 0; partition < broker.partitions; partition++) {
     for (const { value } of await allOf(broker.log, 'commands', partition)) {
@@ -179,14 +174,14 @@ async function allOf(log: Log, topic: Topic, partition: number): Promise<readonl
 function approvedIn(codec: Codec, value: Uint8Array | null): Approved | undefined {
   const record = value === null ? undefined : codec.decode(value)
   if (record?.type !== 'DeleteObject' && record?.type !== 'OrphanDependent') return undefined
-  return record.mode === 'enforce' && record.evidence === 'E4' ? record : undefined
+  return record.mode === 'enforce' && record.evidence === 'bulk' ? record : undefined
 }
 
 type Approved = DeleteObject | OrphanDependent
 
 /** A mass cause waits for a person and for nothing else. */
 export function isApproved(
-  { approvals }: WholeWorld,
+  { approvals }: World,
   cluster: string,
   { metadata }: ApiObject,
 ): boolean {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { brokenText } from './broken-build.ts'
 import { BROKEN_BUILDS } from './broken-builds.ts'
 import { type Caught, replay, SKIPPED } from './broken-catch.ts'
+import { placeOf, sourceFiles } from './broken-file.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const recorded = JSON.parse(readFileSync(`${root}sim/broken-seeds.json`, 'utf8')) as Readonly<
@@ -14,11 +15,12 @@ const recorded = JSON.parse(readFileSync(`${root}sim/broken-seeds.json`, 'utf8')
 
 test('there are thirty broken builds at least, each once, and each breaks something', () => {
   const names = BROKEN_BUILDS.map(({ name }) => name)
+  const files = sourceFiles()
   equal(new Set(names).size, names.length)
   ok(names.length >= 30, `there are ${names.length}`)
   for (const { changes } of BROKEN_BUILDS) {
     for (const change of changes) {
-      const text = readFileSync(root + change.file, 'utf8')
+      const text = readFileSync(root + placeOf(change.file, files), 'utf8')
       ok(brokenText(change, text) !== text)
     }
   }

@@ -7,6 +7,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { BrokenBuild, FailingTest } from './broken-build.ts'
+import { placeOf, sourceFiles } from './broken-file.ts'
 import type { Family } from './small-world.ts'
 
 /** What noticed it, and its first words. */
@@ -75,8 +76,8 @@ async function failing(
   { file, test }: FailingTest,
 ): Promise<Caught | undefined> {
   const pattern = `^${test.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')}$`
-  const named = ['--test-reporter=tap', `--test-name-pattern=${pattern}`, file]
-  const { out, errors } = await broken(build, named)
+  const named = ['--test-reporter=tap', `--test-name-pattern=${pattern}`]
+  const { out, errors } = await broken(build, [...named, placeOf(file, sourceFiles())])
   const results = [...out.matchAll(/^\s*(not ok|ok) \d+ - (.*)$/gm)]
   const isIt = (name = ''): boolean =>
     name.replaceAll('\\#', '#').split(' # SKIP')[0]?.trim() === test

@@ -11,14 +11,42 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'what a watcher says of its age is not counted',
     changes: [
       {
-        file: 'core/issue.ts',
+        file: 'core/issue/issue.ts',
         from: 'return proof.at - proof.ageMs',
         to: 'return proof.at',
       },
     ],
     by: {
-      file: 'core/decided-at.test.ts',
+      file: 'core/issue/decided-at.test.ts',
       test: 'a deletion that waited for the log, or for its watcher to wake, is as old as it may have been seen',
+    },
+  },
+  {
+    name: 'a record judges a whole page',
+    mistake: 'objects with many owners make one record cost as much as thousands',
+    changes: [
+      {
+        file: 'core/fold.ts',
+        from: 'if (cost > step.references && !isFirst) return false',
+        to: 'void isFirst',
+      },
+    ],
+    by: 'sim',
+  },
+  {
+    name: 'an object with many owners is judged at each answer',
+    mistake:
+      'one object with a thousand references keeps the fold busy for minutes, and others wait',
+    changes: [
+      {
+        file: 'core/fold.ts',
+        from: 'if (step.isNews && cost > REFERENCES_OF_NEWS) return false',
+        to: 'void REFERENCES_OF_NEWS',
+      },
+    ],
+    by: {
+      file: 'core/hostile-tenant.test.ts',
+      test: 'an object that references one uid by 1,000 names delays the cascade of another namespace by a few records, and is deleted itself',
     },
   },
   {
@@ -26,7 +54,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'an owner that nobody has seen counts as gone',
     changes: [
       {
-        file: 'core/standing.ts',
+        file: 'core/judge/standing.ts',
         from: "return stand('unverified', `${name} has not been seen`)",
         to: "return stand('dangling', `${name} has not been seen`)",
       },
@@ -38,7 +66,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a reference to an owner elsewhere is solid if that was seen first',
     changes: [
       {
-        file: 'core/standing.ts',
+        file: 'core/judge/standing.ts',
         from: 'if (node !== undefined && isSamePlace(node.object, place)) {',
         to: 'if (node !== undefined) {',
       },
@@ -50,9 +78,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a reference finds nobody, since its version stands in the way',
     changes: [
       {
-        file: 'core/standing.ts',
-        from: 'return { group: groupOf(reference.apiVersion), kind: reference.kind }',
-        to: 'return { group: reference.apiVersion + groupOf(reference.apiVersion), kind: reference.kind }',
+        file: 'core/model/reference.ts',
+        function: 'kindOfReference',
+        body: '  return { group: reference.apiVersion, kind: reference.kind }',
       },
     ],
     by: 'small',
@@ -61,11 +89,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     name: 'an illegal scope is no matter',
     mistake: 'an owner in a namespace may own what is in none',
     changes: [
-      {
-        file: 'core/standing.ts',
-        from: "return kind.scope === 'Namespaced' && dependent.scope === 'Cluster'",
-        to: 'return false',
-      },
+      { file: 'core/model/reference.ts', function: 'isIllegalScope', body: '  return false' },
     ],
     by: 'small',
   },
@@ -74,7 +98,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'what a waiting owner owns goes though somebody may still turn it to orphan',
     changes: [
       {
-        file: 'core/verdict.ts',
+        file: 'core/judge/verdict.ts',
         from: "const useless = [...of('dangling'), ...of('waiting')]\n  if (of('solid').length > 0) {",
         to: "const useless = [...of('dangling'), ...of('waiting')]\n  if (of('solid').length > 0 && of('waiting').length === 0) {",
       },
@@ -86,9 +110,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'an object goes with the first of its owners',
     changes: [
       {
-        file: 'core/verdict.ts',
+        file: 'core/judge/verdict.ts',
         from: "if (useless.length === 0) return conclude('keep', of('solid'), null, { type: 'none' })",
-        to: "if (of('dangling').length === 0) return conclude('keep', of('solid'), null, { type: 'none' })\n    if (of('dangling').length > 0) return conclude('reap', useless, 'E1', { type: 'delete', policy: 'Background' })",
+        to: "if (of('dangling').length === 0) return conclude('keep', of('solid'), null, { type: 'none' })\n    if (of('dangling').length > 0) return conclude('reap', useless, 'deleted', { type: 'delete', policy: 'Background' })",
       },
     ],
     by: 'small',
@@ -98,12 +122,12 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'an owner that orphans its dependents counts as waiting for them',
     changes: [
       {
-        file: 'core/standing.ts',
+        file: 'core/judge/standing.ts',
         from: "case 'orphaning':\n      return stand('orphaned',",
         to: "case 'orphaning':\n      return stand('waiting',",
       },
       {
-        file: 'core/standing.ts',
+        file: 'core/judge/standing.ts',
         from: 'if (owner.orphanedAt !== null)\n',
         to: "if (owner.orphanedAt !== null && owner.phase !== 'orphaning')\n",
       },
@@ -115,7 +139,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'once its finalizer is off, an owner that orphaned its dependents is any other',
     changes: [
       {
-        file: 'core/node.ts',
+        file: 'core/model/node.ts',
         from: 'return !wasTaken || isOurs || before.isFreed ? orphanedAt : null',
         to: 'return wasTaken ? null : orphanedAt',
       },
@@ -127,7 +151,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a dependent that comes late is deleted and not orphaned',
     changes: [
       {
-        file: 'core/departure.ts',
+        file: 'core/observe/departure.ts',
         from: 'const orphanedAt = node?.orphanedAt ?? former?.orphanedAt ?? null',
         to: 'const orphanedAt = null',
       },
@@ -139,13 +163,13 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a dependent that comes back weeks later is deleted and not orphaned',
     changes: [
       {
-        file: 'core/agenda.ts',
-        from: 'isPlain ? rememberMs : Math.max(rememberMs, MEMORY_MS)',
-        to: 'rememberMs',
+        file: 'core/graph/agenda.ts',
+        function: 'memoryMs',
+        body: '  return policyOf(graph).policy.rememberMs',
       },
     ],
     by: {
-      file: 'core/forget.test.ts',
+      file: 'core/observe/forget.test.ts',
       test: 'that an owner let its dependents go is remembered for thirty days, however short the rest',
     },
   },
@@ -155,7 +179,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       'an owner that orphaned its dependents and stays away is after a restore any other that is gone',
     changes: [
       {
-        file: 'core/standing.ts',
+        file: 'core/judge/standing.ts',
         from: "return { phase: 'absent', proof, orphanedAt: owner.orphanedAt, basis, isHearsay }",
         to: "return { phase: 'absent', proof, orphanedAt: isOfEpoch ? owner.orphanedAt : null, basis, isHearsay }",
       },
@@ -170,9 +194,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'an owner that comes back with a restore loses dependents that are told before it',
     changes: [
       {
-        file: 'core/standing.ts',
-        from: 'const isHearsay = owner.seq > 0 || (owner.orphanedAt !== null && !isOfEpoch)',
-        to: 'const isHearsay = owner.seq > 0',
+        file: 'core/judge/standing.ts',
+        from: 'const isHearsay = owner.orphanedAt !== null && !isOfEpoch',
+        to: 'const isHearsay = owner.orphanedAt !== null && !isOfEpoch && false',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story orphaned and gone before restore' },
@@ -182,7 +206,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a sighting that comes late undoes what was seen since',
     changes: [
       {
-        file: 'core/sighting.ts',
+        file: 'core/observe/sighting.ts',
         from: 'if (compared < 0 && !isSetBack) {\n    // It is listed',
         to: 'if (compared < -1e9) {\n    // It is listed',
       },
@@ -194,7 +218,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a sighting that comes late brings back what went',
     changes: [
       {
-        file: 'core/sighting.ts',
+        file: 'core/observe/sighting.ts',
         from: 'if (isGone && !isListedSince(step, cluster, object, sync, owner.proof.position)) {',
         to: 'if (isGone && step.at.position < 0n) {',
       },
@@ -206,9 +230,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'an owner waits for dependents that it does not have',
     changes: [
       {
-        file: 'core/link.ts',
-        from: 'dependents: (old?.dependents ?? 0) + dependents,',
-        to: 'dependents: (old?.dependents ?? Number(dependents > 0)) + dependents,',
+        file: 'core/graph/link.ts',
+        from: 'dependents: old.dependents + dependents,',
+        to: 'dependents: (old.dependents || Number(dependents > 0)) + dependents,',
       },
     ],
     by: 'small',
@@ -218,7 +242,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'an owner is let go before the last dependent that blocks it',
     changes: [
       {
-        file: 'core/completion.ts',
+        file: 'core/judge/completion.ts',
         from: ': left.blocking === 0 || (ringed',
         to: ': left.blocking <= 1 || (ringed',
       },
@@ -242,8 +266,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'nobody judges them when it has gone',
     changes: [
       {
-        file: 'core/departure.ts',
-        from: 'basis: [step.at.position],\n  })\n  ownerChanged(step, cluster, object.uid, object)\n}\n\nfunction takeOut',
+        file: 'core/observe/departure.ts',
+        from: 'basis: [step.at.position],\n  })\n  judgeDependents(step, cluster, object.uid, object)\n}\n\nfunction takeOut',
         to: 'basis: [step.at.position],\n  })\n}\n\nfunction takeOut',
       },
     ],
@@ -266,7 +290,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a command whose answer was lost is never asked for again',
     changes: [
       {
-        file: 'core/issue.ts',
+        file: 'core/issue/issue.ts',
         from: 'nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)',
         to: 'void nodeTimer',
       },
@@ -278,7 +302,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a command that was blocked once is never asked for again',
     changes: [
       {
-        file: 'core/settle.ts',
+        file: 'core/observe/settle.ts',
         from: 'nodeTimer(step, event.cluster, next.until, event.uid)\n      return put({ attempt: next })',
         to: "return put({ attempt: { ...next, state: 'would-go' } })",
       },
@@ -290,7 +314,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'each look at a node issues its command once more',
     changes: [
       {
-        file: 'core/issue.ts',
+        file: 'core/issue/issue.ts',
         from: 'if (former !== null && isUnderWay(former, state.now)) return former',
         to: 'void isUnderWay',
       },
@@ -301,15 +325,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     name: 'what stands on a kind is not looked at again',
     mistake:
       'a kind in another scope, or without a version that it had, judges only who waits for it',
-    changes: [
-      {
-        file: 'core/sync.ts',
-        from: 'if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)\n  else if (isNews)',
-        to: 'void isOtherGround\n  if (isNews)',
-      },
-    ],
+    changes: [{ file: 'core/observe/sync.ts', function: 'isOtherGround', body: '  return false' }],
     by: {
-      file: 'core/served.test.ts',
+      file: 'core/observe/served.test.ts',
       test: 'blocks a dependent that it kept by a version that is served no more',
     },
   },
@@ -320,12 +338,12 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/work.ts',
-        from: 'deletedAt !== null) relinkAndJudge(step, cluster, last)',
-        to: 'deletedAt !== null) judge(step, cluster, last)',
+        from: "if (work.work === 'waits' || work.work === 'verdicts') relink(step, cluster, uid)",
+        to: "if (work.work === 'waits') relink(step, cluster, uid)",
       },
     ],
     by: {
-      file: 'core/served.test.ts',
+      file: 'core/observe/served.test.ts',
       test: 'leads an edge elsewhere at once when its kind has another scope',
     },
   },
@@ -334,11 +352,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake:
       'of a kind made again in another scope, whoever is named from before counts as never seen',
     changes: [
-      {
-        file: 'core/verdict.ts',
-        from: "if (proof.class === 'E3' && isOlderThanKind(graph, cluster, node, proof, place)) return 'E4'",
-        to: 'void isOlderThanKind',
-      },
+      { file: 'core/judge/verdict.ts', function: 'isOlderThanKind', body: '  return false' },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story scope changed' },
   },
@@ -347,7 +361,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'what was made while a list was under way counts as gone',
     changes: [
       {
-        file: 'core/work.ts',
+        file: 'core/observe/missing.ts',
         from: 'if (!isOlderEpoch && (order === undefined || order > 0)) return undefined',
         to: 'if (!isOlderEpoch && order === undefined) return undefined',
       },
@@ -359,7 +373,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'what went while nobody watched stays for ever, and so does what it owned',
     changes: [
       {
-        file: 'core/sync.ts',
+        file: 'core/observe/sync.ts',
         from: 'if (isSameSet(listed, kind.held)) return',
         to: 'if (listed.count <= kind.held.count) return',
       },
@@ -371,7 +385,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'what only the newer list holds counts as gone',
     changes: [
       {
-        file: 'core/sync.ts',
+        file: 'core/observe/sync.ts',
         from: 'if (kind === undefined || kind.openSync !== event.sync) {',
         to: 'if (kind === undefined) {',
       },
@@ -383,7 +397,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'what an old watcher tells late is folded',
     changes: [
       {
-        file: 'core/sighting.ts',
+        file: 'core/observe/sighting.ts',
         from: 'if (state !== undefined && event.epoch >= state.epoch) return state',
         to: 'if (state !== undefined) return state',
       },
@@ -398,24 +412,24 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a proof of one epoch of a cluster counts in the next',
     changes: [
       {
-        file: 'core/verdict.ts',
-        from: "if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'E4'",
+        file: 'core/judge/verdict.ts',
+        from: "if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'bulk'",
         to: '',
       },
     ],
     by: {
-      file: 'core/verdict.test.ts',
-      test: 'is held E4 when the cluster went back in time since',
+      file: 'core/judge/verdict.test.ts',
+      test: 'is held bulk when the cluster went back in time since',
     },
   },
   {
     name: 'a deletion seen long ago needs no look',
-    mistake: 'an owner whose deletion was seen before a relist is not looked at again',
+    mistake: 'an owner whose deletion was seen before a relist is not verified again',
     changes: [
       {
-        file: 'core/verdict.ts',
-        from: "return relistedAt > proof.position || enforcedAt > proof.position ? 'E2' : 'E1'",
-        to: "return enforcedAt > proof.position ? 'E2' : 'E1'",
+        file: 'core/issue/issue.ts',
+        from: ' || position < relistedAt',
+        to: '',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story still listed' },
@@ -425,7 +439,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a version moves on though its content is another',
     changes: [
       {
-        file: 'core/sighting.ts',
+        file: 'core/observe/sighting.ts',
         from: '} else if (entry.hash === node.hash) {',
         to: '} else if (order >= 0) {',
       },
@@ -443,7 +457,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       },
     ],
     by: {
-      file: 'services/graph/task.test.ts',
+      file: 'services/graph/fold/task.test.ts',
       test: 'what cannot be read goes to the dead letters, and its home is not judged (F47)',
     },
   },
@@ -452,7 +466,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'in what order dependents are judged depends on what is stored yet',
     changes: [
       {
-        file: 'core/graph.ts',
+        file: 'core/graph/graph.ts',
         from: 'return [...keys].sort(byAscii)',
         to: 'void byAscii\n      return [...keys]',
       },
@@ -467,9 +481,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'one record judges all dependents of an owner',
     changes: [
       {
-        file: 'core/constant.ts',
-        from: 'export const STEPS_PER_RECORD = 8',
-        to: 'export const STEPS_PER_RECORD = 1e9',
+        file: 'core/model/constant.ts',
+        from: 'export const KEYS_PER_RECORD = 512',
+        to: 'export const KEYS_PER_RECORD = 1e9',
       },
     ],
     by: {
@@ -482,7 +496,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'after an outage, a deletion that was seen before it counts as seen after it',
     changes: [
       {
-        file: 'core/issue.ts',
+        file: 'core/issue/issue.ts',
         from: 'if (proof !== null) return proof.at - proof.ageMs',
         to: 'if (proof !== null) return []',
       },
@@ -495,9 +509,11 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
     name: 'an ambiguous kind is asked for',
     mistake: 'an owner is looked for in the other resource of its kind, and is not there',
-    changes: [{ file: 'core/verification.ts', from: 'if (kind.ambiguous) return false', to: '' }],
+    changes: [
+      { file: 'core/issue/verification.ts', from: 'if (kind.ambiguous) return false', to: '' },
+    ],
     by: {
-      file: 'core/served.test.ts',
+      file: 'core/observe/served.test.ts',
       test: 'an owner that a GET found is not looked for again while two resources share its kind',
     },
   },
@@ -506,7 +522,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'a late dependent of an owner that orphaned goes, once nobody asked for half an hour',
     changes: [
       {
-        file: 'core/work.ts',
+        file: 'core/timer.ts',
         from: '} else if (owner.orphanedAt === null && !wasHere(owner)) {',
         to: '} else if (owner.orphanedAt !== 0) {',
       },
@@ -518,12 +534,12 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'what lives again after a restore goes in a mass without a person',
     changes: [
       {
-        file: 'core/sighting.ts',
+        file: 'core/observe/sighting.ts',
         from: 'isReaped: node.isReaped && object.deletedAt !== null,',
         to: '',
       },
       {
-        file: 'core/sighting.ts',
+        file: 'core/observe/sighting.ts',
         from: 'isReaped: node.isReaped && node.object.deletedAt !== null,',
         to: '',
       },
@@ -535,7 +551,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'of objects that nobody can ask for any more it is said that they are there',
     changes: [
       {
-        file: 'core/sync.ts',
+        file: 'core/observe/sync.ts',
         from: "enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })",
         to: '',
       },
@@ -548,20 +564,59 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       'one object that a person deletes while no watch can tell waits for a person, since a relist misses many of ours with it',
     changes: [
       {
-        file: 'core/work.ts',
+        file: 'core/observe/missing.ts',
         from: 'if (found.isOurs && !found.isOlderEpoch) ours++\n    else others++',
         to: 'others++',
       },
     ],
-    by: { file: 'core/ours.test.ts', test: 'what a person deletes beside them is no mass either' },
+    by: {
+      file: 'core/observe/ours.test.ts',
+      test: 'what a person deletes beside them is no mass either',
+    },
   },
   {
-    name: 'what another could not read is told once',
-    mistake: 'an owner waits for ever for an answer that its partition could not read',
-    changes: [{ file: 'core/work.ts', from: 'return notesDue(step, cluster)', to: 'return' }],
+    name: 'an object with many references is judged with each of its owners',
+    mistake: 'the work of a thousand deleted owners grows with its square',
+    changes: [
+      {
+        file: 'core/model/constant.ts',
+        from: 'export const REFERENCES_OF_NEWS = 128',
+        to: 'export const REFERENCES_OF_NEWS = 1e9',
+      },
+    ],
     by: {
-      file: 'core/retelling.test.ts',
-      test: 'an owner that waits for nobody is let go where OwnerState cannot be read',
+      file: 'core/hostile-tenant.test.ts',
+      test: '1,000 owners deleted at once cost their shared dependent a few judgements, and it is deleted',
+    },
+  },
+  {
+    name: 'a record judges an object as often as its owners moved',
+    mistake: 'the work of a record grows with the owners of one object',
+    changes: [
+      {
+        file: 'core/fold.ts',
+        from: '  if (step.judged.has(objectKey(cluster, uid))) return 0\n',
+        to: '',
+      },
+    ],
+    by: {
+      file: 'core/hostile-tenant.test.ts',
+      test: '1,000 owners deleted at once cost their shared dependent a few judgements, and it is deleted',
+    },
+  },
+  {
+    name: 'an object has all its owners looked up at once',
+    mistake: 'others wait behind the looks of one object',
+    changes: [
+      {
+        file: 'core/model/constant.ts',
+        from: 'export const LOOKED_UP_AT_ONCE = 16',
+        to: 'export const LOOKED_UP_AT_ONCE = 1e9',
+      },
+    ],
+    by: {
+      file: 'core/hostile-tenant.test.ts',
+      test: 'an object that references one uid by 1,000 names delays the cascade of another namespace by a few records, and is deleted itself',
     },
   },
 ]

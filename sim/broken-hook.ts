@@ -1,13 +1,14 @@
 /**
- * Imported before a program (`node --import`), it breaks that program: the build named by `KINFOLD_BROKEN_BUILD` replaces texts of source files as
- * they are loaded. Nothing in the program itself knows of it, and without that variable nothing is replaced.
+ * Imported before a program (`node --import`), it breaks that program: the build named by `KINFOLD_BROKEN_BUILD` replaces functions and texts of
+ * source files as they are loaded. Nothing in the program itself knows of it, and without that variable nothing is replaced.
  *
- * What must stay true: a text that is not there exactly once, or a file that the program never loads, ends the process: then nothing was broken, and
- * nothing that follows would show anything.
+ * What must stay true: a function or text that is not there exactly once, or a file that the program never loads, ends the process: then nothing
+ * was broken, and nothing that follows would show anything.
  */
 import { registerHooks } from 'node:module'
 import { brokenBuild, brokenText } from './broken-build.ts'
 import { BROKEN_BUILDS } from './broken-builds.ts'
+import { placeOf, sourceFiles } from './broken-file.ts'
 
 const ROOT = new URL('..', import.meta.url)
 /** Of a process whose program was never broken. */
@@ -15,17 +16,20 @@ const NOT_BROKEN = 70
 
 const name = process.env['KINFOLD_BROKEN_BUILD']
 if (name !== undefined) {
-  const { changes } = brokenBuild(BROKEN_BUILDS, name)
+  const files = sourceFiles()
+  const changes = brokenBuild(BROKEN_BUILDS, name).changes.map((change) => {
+    return { change, url: new URL(placeOf(change.file, files), ROOT).href }
+  })
   const left = new Set(changes)
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context)
-      const here = changes.filter(({ file }) => new URL(file, ROOT).href === url)
+      const here = changes.filter((each) => each.url === url)
       if (here.length === 0) return loaded
       let source = String(loaded.source)
-      for (const change of here) {
-        source = brokenText(change, source)
-        left.delete(change)
+      for (const each of here) {
+        source = brokenText(each.change, source)
+        left.delete(each)
       }
       return { ...loaded, source }
     },
@@ -35,8 +39,8 @@ if (name !== undefined) {
   Reflect.deleteProperty(process.env, 'KINFOLD_BROKEN_ROOT')
   process.once('exit', () => {
     if (!isRoot) return
-    for (const { file } of left) {
-      console.error(`${file} was not loaded, so build "${name}" broke nothing.`)
+    for (const { change } of left) {
+      console.error(`${change.file} was not loaded, so build "${name}" broke nothing.`)
       process.exitCode = NOT_BROKEN
     }
   })

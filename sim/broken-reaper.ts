@@ -69,13 +69,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
   {
     name: 'a conflict is tried again blindly',
     mistake: 'an object that has another owner by now goes under its new version',
-    changes: [
-      {
-        file: 'services/reaper/settle.ts',
-        from: 'if (!isAsJudged(command, object)) {',
-        to: 'if (!isAsJudged(command, object) && object.uid === "") {',
-      },
-    ],
+    changes: [{ file: 'services/reaper/settle.ts', function: 'isAsJudged', body: '  return true' }],
     by: {
       file: 'services/reaper/reap.test.ts',
       test: 'deletes what it was judged for, after a new owner',
@@ -136,16 +130,19 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     by: { file: 'services/reaper/gate.test.ts', test: 'is told by no answer' },
   },
   {
-    name: 'E2 without a look',
-    mistake: 'an owner that a list missed is not looked at before a DELETE',
+    name: 'a recheck without a look',
+    mistake: 'an owner that a list missed is not verified before a DELETE',
     changes: [
       {
         file: 'services/reaper/gate.ts',
-        from: "case 'E2':\n    case 'E3':",
-        to: "case 'E2':\n      return NONE\n    case 'E3':",
+        from: "if (command.freshness === 'recheck') return command.owners",
+        to: '',
       },
     ],
-    by: { file: 'services/reaper/gate.test.ts', test: 'looks at the owners that E2 asks for' },
+    by: {
+      file: 'services/reaper/gate.test.ts',
+      test: 'verifies the owners of a command that is recheck',
+    },
   },
   {
     name: 'what was seen long ago needs no look',
@@ -168,8 +165,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/moment.ts',
-        from: 'Math.max(aheadMs, clock.now() - clock.monotonicMs())',
-        to: 'Math.max(0, clock.now() - clock.monotonicMs())',
+        from: 'Math.min(timestamp - aheadMs, clock.monotonicMs()',
+        to: 'Math.min(timestamp, clock.monotonicMs()',
       },
     ],
     by: {
@@ -181,11 +178,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     name: 'what was there before is as young as it says',
     mistake: 'a reaper whose clock is behind takes a backlog for news',
     changes: [
-      {
-        file: 'services/reaper/lane.ts',
-        from: 'moments: isLate ? unwitnessed(moments) : moments',
-        to: 'moments: isLate ? moments : moments',
-      },
+      { file: 'services/reaper/moment.ts', function: 'unwitnessed', body: '  return moments' },
     ],
     by: {
       file: 'services/reaper/lane.test.ts',
@@ -273,16 +266,19 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     },
   },
   {
-    name: 'O without a look',
-    mistake: 'an owner that was seen to orphan is not looked at although it may have been restored',
+    name: 'a broken connection proves enough',
+    mistake: 'an owner that was seen to orphan is not verified although it may have been restored',
     changes: [
       {
         file: 'services/reaper/gate.ts',
-        from: "case 'O':\n    case 'E1':",
-        to: "case 'O':\n      return NONE\n    case 'E1':",
+        from: '!isUnbroken || newsMs',
+        to: 'newsMs',
       },
     ],
-    by: { file: 'services/reaper/gate.test.ts', test: 'looks at the owners that O asks for' },
+    by: {
+      file: 'services/reaper/gate.test.ts',
+      test: 'verifies the owners of a command that is live',
+    },
   },
   {
     name: 'W without a look',
@@ -294,7 +290,10 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
         to: 'if (newsMs >= 0) return NONE',
       },
     ],
-    by: { file: 'services/reaper/gate.test.ts', test: 'looks at the owners that W asks for' },
+    by: {
+      file: 'services/reaper/gate.test.ts',
+      test: 'verifies the owners of a command that is live',
+    },
   },
   {
     name: 'a write is sent again with new credentials',
@@ -334,13 +333,13 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
       'what a watcher that is behind tells of an owner that waits counts from when it tells it',
     changes: [
       {
-        file: 'core/issue.ts',
+        file: 'core/issue/issue.ts',
         from: 'return Math.min(step.at.timestamp, ...times)',
         to: 'return Math.max(step.at.timestamp, ...times)',
       },
     ],
     by: {
-      file: 'core/decided-at.test.ts',
+      file: 'core/issue/decided-at.test.ts',
       test: 'what a watcher tells late of an owner that waits is as old as its deletion',
     },
   },
@@ -372,6 +371,36 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     by: {
       file: 'services/reaper/backlog.test.ts',
       test: 'I21: lets one of each other kind go when what one has under way hangs, and more as that ends',
+    },
+  },
+  {
+    name: 'a namespace has its turn until nothing is left',
+    mistake: 'a deletion waits behind a thousand looks that another namespace has asked for',
+    changes: [
+      {
+        file: 'services/reaper/rotation.ts',
+        from: 'namespaces.delete(namespace)',
+        to: 'if (queues.size === 0) namespaces.delete(namespace)',
+      },
+    ],
+    by: {
+      file: 'services/reaper/backlog.test.ts',
+      test: 'I36: a DELETE waits for one call of each other namespace, however many looks those have waiting',
+    },
+  },
+  {
+    name: 'whoever names a uid is in its row',
+    mistake: 'an object is deleted after a thousand looks at names that a stranger gave its uid',
+    changes: [
+      {
+        file: 'services/reaper/backlog.ts',
+        function: 'subjectOf',
+        body: '  return command.target.uid',
+      },
+    ],
+    by: {
+      file: 'services/reaper/backlog.test.ts',
+      test: 'I36: a DELETE waits for one call of each other namespace, however many looks those have waiting',
     },
   },
   {
@@ -536,11 +565,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     name: 'an older decision goes after a newer one',
     mistake: 'what was decided before it had an owner again is carried out',
     changes: [
-      {
-        file: 'services/reaper/backlog.ts',
-        from: 'if (rival !== undefined && isEarlier(job.command.id, rival.command.id)) return job',
-        to: 'void isEarlier',
-      },
+      { file: 'services/reaper/backlog.ts', function: 'isEarlier', body: '  return false' },
     ],
     by: {
       file: 'services/reaper/backlog.test.ts',
@@ -602,6 +627,36 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     by: {
       file: 'services/reaper/reaper.test.ts',
       test: 'stays paused, and spares what was protected, when control loses its end (F39)',
+    },
+  },
+  {
+    name: 'a long proof overlooks an outage',
+    mistake: 'owners looked at before a restore, which broke calls, count as gone after it',
+    changes: [
+      {
+        file: 'services/reaper/long-proof.ts',
+        from: 'if (askedAt < steady.since || troubledMs() >= askedAt) return false',
+        to: 'if (askedAt < steady.since) return false',
+      },
+    ],
+    by: {
+      file: 'services/reaper/long-proof.test.ts',
+      test: 'looks at all of them again when the cluster was away in between',
+    },
+  },
+  {
+    name: 'a long proof overlooks a silence',
+    mistake: 'owners looked at before a restore that no call fell into count as gone after it',
+    changes: [
+      {
+        file: 'services/reaper/long-proof.ts',
+        from: 'since: isBreak ? next.askedAt : since',
+        to: 'since: isBreak && next.askedAt < 0 ? next.askedAt : since',
+      },
+    ],
+    by: {
+      file: 'services/reaper/long-proof.test.ts',
+      test: 'looks at all of them again when the cluster did not say for too long that it is there',
     },
   },
 ]

@@ -7,33 +7,14 @@ import type { BrokenBuild } from './broken-build.ts'
 
 export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
-    name: 'grants are saved up under protection',
-    mistake: 'once protection is taken back all goes at once',
-    changes: [
-      {
-        file: 'core/price.ts',
-        from: 'if (passAt <= lapsedAt) return false',
-        to: 'if (passAt < 0n) return false',
-      },
-    ],
-    by: {
-      file: 'core/scenario.test.ts',
-      test: 'story guarded pass not saved under protection',
-    },
-  },
-  {
     name: 'a namespace is not in itself',
     mistake: 'a protected namespace goes with its owner, and all in it',
     changes: [
-      {
-        file: 'core/subject.ts',
-        from: "return kind === 'Namespace' && group === '' ? [namespace, name] : [namespace]",
-        to: 'return kind === name && group === name ? [namespace, name] : [namespace]',
-      },
+      { file: 'core/model/subject.ts', function: 'namespacesOf', body: '  return [namespace]' },
     ],
     by: {
-      file: 'core/protection.test.ts',
-      test: 'a namespace of the policy itself is spared from E1 with what goes with it',
+      file: 'core/admit/protection.test.ts',
+      test: 'a namespace of the policy itself is spared from deleted with what goes with it',
     },
   },
   {
@@ -41,13 +22,13 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'whatever a slip in the config no longer protects goes, as soon as it is read',
     changes: [
       {
-        file: 'core/protection.ts',
+        file: 'core/observe/former-protection.ts',
         from: 'until: Math.max(left?.until ?? 0, now + PROTECTED_FOR_MS) }',
         to: 'until: now }',
       },
     ],
     by: {
-      file: 'core/protection.test.ts',
+      file: 'core/admit/protection.test.ts',
       test: 'I9: what a policy protected that lets go is spared for ten minutes more',
     },
   },
@@ -56,28 +37,22 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'once a config names it no more, what bore it goes with the next list',
     changes: [
       {
-        file: 'core/protection.ts',
-        from: 'const all = lately(graph, cluster, now)',
-        to: 'const all = guardingOf(graph, cluster)\n  void lately',
+        file: 'core/observe/former-protection.ts',
+        function: 'lately',
+        body: '  return guardingOf(graph, cluster)',
       },
     ],
     by: {
-      file: 'core/protection.test.ts',
+      file: 'core/admit/protection.test.ts',
       test: 'I9: a label that a policy named is remembered for ten minutes, though nobody tells it any more',
     },
   },
   {
     name: 'a kind that nothing can be is protected',
     mistake: 'somebody believes his pods protected, and they go',
-    changes: [
-      {
-        file: 'services/graph/directive-order.ts',
-        from: "const vain = verb === 'protect' ? voidSubject(subject) : ''",
-        to: "const vain = verb === 'protect' && voidSubject(subject) === verb ? verb : ''",
-      },
-    ],
+    changes: [{ file: 'core/model/subject.ts', function: 'voidSubject', body: "  return ''" }],
     by: {
-      file: 'services/graph/directive-http.test.ts',
+      file: 'services/graph/orders/directive-http.test.ts',
       test: 'a resource is refused, and nothing is appended',
     },
   },
@@ -86,8 +61,8 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'what went with its kind takes along what it owned',
     changes: [
       {
-        file: 'core/hold.ts',
-        from: "if (isRejected || (evidence === 'E4' && ruling === null)) {",
+        file: 'core/admit/hold.ts',
+        from: "if (isRejected || (evidence === 'bulk' && ruling === null)) {",
         to: 'if (isRejected) {',
       },
     ],
@@ -98,27 +73,75 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'what went with a definition counts as deleted by a person, one by one',
     changes: [
       {
-        file: 'core/verdict.ts',
-        from: 'return wentWithDefinition(graph, cluster, { resource, group: place.group }, at)',
-        to: 'return false',
+        file: 'core/observe/cause.ts',
+        function: 'wentWithDefinition',
+        body: '  return false',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story guarded definition replaced' },
   },
   {
-    name: 'each partition sees its own share',
-    mistake: 'a mass that is spread over many namespaces is none anywhere',
+    name: 'a namespace is counted in full against all others',
+    mistake: 'what one tenant deletes holds up the whole cluster',
     changes: [
       {
-        file: 'core/share.ts',
-        from: 'if (isMass(gone, all)) openBreaker(',
-        to: 'if (gone < 0) openBreaker(',
+        file: 'core/admit/burst.ts',
+        from: 'sumOf(inAll, Math.floor(most * NAMESPACE_SHARE))',
+        to: 'sumOf(inAll)',
       },
     ],
     by: {
-      file: 'core/share.property.test.ts',
-      test: 'what others delete of a kind opens the breaker everywhere where it is a mass in all, and only there',
+      file: 'core/ordinary-day.test.ts',
+      test: '102 rare objects that one tenant deletes hold its own namespace, and no other',
     },
+  },
+  {
+    name: 'only a namespace is looked at',
+    mistake: 'a mass that is spread over many namespaces is none anywhere',
+    changes: [
+      {
+        file: 'core/admit/burst.ts',
+        from: "if (all !== undefined) openBreaker(step, cluster, '', all)",
+        to: 'void all',
+      },
+    ],
+    by: {
+      file: 'core/ordinary-day.test.ts',
+      test: 'what five namespaces do together opens the breaker of the cluster',
+    },
+  },
+  {
+    name: 'what a controller cleans up counts as a mass',
+    mistake: 'CronJobs with a history limit open the breaker',
+    changes: [{ file: 'core/admit/burst.ts', function: 'isOfLiveOwner', body: '  return false' }],
+    by: {
+      file: 'core/ordinary-day.test.ts',
+      test: '11 CronJobs that keep three finished Jobs each, a run a minute',
+    },
+  },
+  {
+    name: 'a namespace may use the whole budget',
+    mistake: 'one tenant uses up what another needs',
+    changes: [
+      {
+        file: 'core/admit/budget.ts',
+        from: 'Math.ceil((limit - others) / 2)',
+        to: '(limit - others)',
+      },
+    ],
+    by: { file: 'core/admit/budget.property.test.ts', test: 'what nobody uses is not saved up' },
+  },
+  {
+    name: 'a lease never ends',
+    mistake: 'what a deletion by others takes along later costs nothing',
+    changes: [
+      {
+        file: 'core/admit/budget.ts',
+        from: 'now < owner.leasedAt + LEASE_MS',
+        to: 'now < owner.leasedAt + 1e9 * LEASE_MS',
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story guarded lease ends' },
   },
   {
     name: 'the gate lets mass causes go',
@@ -130,12 +153,12 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
         to: 'return !mayBe',
       },
     ],
-    by: { file: 'services/reaper/gate.test.ts', test: 'blocks a command with E4' },
+    by: { file: 'services/reaper/gate.test.ts', test: 'blocks a command with bulk' },
   },
   {
     name: 'nothing is held',
     mistake: 'an owner that a list missed takes its dependents along at once',
-    changes: [{ file: 'core/hold.ts', from: 'return e2Ms', to: 'return 0' }],
+    changes: [{ file: 'core/admit/hold.ts', from: 'return missingMs', to: 'return 0' }],
     by: { file: 'core/scenario.test.ts', test: 'story guarded holds' },
   },
   {
@@ -143,7 +166,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'an object that names another owner by now is held no longer than for the one before',
     changes: [
       {
-        file: 'core/sighting.ts',
+        file: 'core/observe/sighting.ts',
         from: 'hold: how.wasCurrent && namesTheSame(object, node.object) ? node.hold : null,',
         to: 'hold: node.hold,',
       },
@@ -155,7 +178,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'an object that has waited for one owner goes as soon as the last one is gone',
     changes: [
       {
-        file: 'core/hold.ts',
+        file: 'core/admit/hold.ts',
         from: 'if (begun > since) since = begun',
         to: 'void begun',
       },
@@ -165,7 +188,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'who comes late has waited',
     mistake: 'what a restore brings goes at once when its owner went long ago',
-    changes: [{ file: 'core/hold.ts', from: ' || position > proof.position', to: '' }],
+    changes: [{ file: 'core/admit/hold.ts', from: ' || position > proof.position', to: '' }],
     by: { file: 'core/scenario.test.ts', test: 'story guarded hold cascade' },
   },
   {
@@ -173,7 +196,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'what was said of one content is said of another',
     changes: [
       {
-        file: 'core/hold.ts',
+        file: 'core/admit/hold.ts',
         from: 'if (ruling.hash !== hash || ruling.what !== what) return null',
         to: 'void [hash, what]',
       },
@@ -185,7 +208,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'where two have to approve, one is enough who asks again',
     changes: [
       {
-        file: 'core/approval.ts',
+        file: 'core/admit/approval.ts',
         from: 'if (isTold && first.who !== who) {',
         to: 'if (isTold) {',
       },
@@ -197,7 +220,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'what was approved once goes a week later',
     changes: [
       {
-        file: 'core/hold.ts',
+        file: 'core/admit/hold.ts',
         from: "return ruling.verdict === 'approved' && isOver ? null : ruling",
         to: 'return isOver ? ruling : ruling',
       },
@@ -207,16 +230,10 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'budgets are no matter',
     mistake: 'a burst takes as much as it likes',
-    changes: [
-      {
-        file: 'core/hold.ts',
-        from: 'if (isGranted(graph, cluster, price, lapsedOf(node))) return null',
-        to: 'if (isGranted(graph, cluster, price, lapsedOf(node)) || price !== null) return null',
-      },
-    ],
+    changes: [{ file: 'core/admit/budget.ts', function: 'roomOf', body: '  return 1_000' }],
     by: {
-      file: 'core/budget.property.test.ts',
-      test: 'nothing goes before its hold, nor more than the budget within ten minutes, and all goes in the end',
+      file: 'core/admit/budget.property.test.ts',
+      test: 'nothing is deleted before its hold, nor more than the budget within ten minutes, and all is in the end',
     },
   },
   {
@@ -224,7 +241,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'protected objects are commanded to go',
     changes: [
       {
-        file: 'core/hold.ts',
+        file: 'core/admit/hold.ts',
         from: "if (spared !== null) return { by: 'protection', ...spared }",
         to: 'void spared',
       },
@@ -234,13 +251,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'the gate spares nothing',
     mistake: 'an object that was protected since it was judged goes',
-    changes: [
-      {
-        file: 'services/reaper/gate.ts',
-        from: 'return protectedNow(object, evidenceFor(command), guarding)',
-        to: "void [protectedNow, evidenceFor(command), guarding]\n  return ''",
-      },
-    ],
+    changes: [{ file: 'services/reaper/gate.ts', function: 'sparedBecause', body: "  return ''" }],
     by: {
       file: 'services/reaper/reaper.test.ts',
       test: 'reads each object first while people protect a label',
@@ -263,20 +274,20 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'a reaper that starts then knows of no pause',
     changes: [
       {
-        file: 'services/graph/control-keeper.ts',
+        file: 'services/graph/orders/control-keeper.ts',
         from: 'if (records.length > 0) await log.append',
         to: 'if (records.length > 1e6) await log.append',
       },
     ],
     by: {
-      file: 'services/graph/control-keeper.test.ts',
+      file: 'services/graph/orders/control-keeper.test.ts',
       test: 'a pause, protection and the policy’s are said again where all of control is lost (F39)',
     },
   },
   {
     name: 'what was never seen is not held',
     mistake: 'a dependent that a restore brought back before its owner goes at once',
-    changes: [{ file: 'core/hold.ts', from: 'return e3Ms', to: 'return 0' }],
+    changes: [{ file: 'core/admit/hold.ts', from: 'return notFoundMs', to: 'return 0' }],
     by: 'sim',
   },
   {
@@ -296,7 +307,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'whoever begins anew has ten minutes of tokens again',
     changes: [
       {
-        file: 'services/graph/task.ts',
+        file: 'services/graph/fold/task.ts',
         from: "this.#state = 'folding'\n    while",
         to: "for (const [key] of await store.page({ gte: 'budget/', lt: 'budget0', limit: 100 })) await store.write([[key, null]], store.checkpoint()!)\n    this.#state = 'folding'\n    while",
       },
@@ -308,7 +319,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'who folds decides by its own time, and nobody can fold the same again',
     changes: [
       {
-        file: 'services/graph/task.ts',
+        file: 'services/graph/fold/task.ts',
         from: 'timestamp: entry.timestamp,',
         to: 'timestamp: clock.now(),',
       },

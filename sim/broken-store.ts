@@ -11,18 +11,18 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     mistake: 'a commit that never took effect is part of the state',
     changes: [
       {
-        file: 'services/graph/task.ts',
+        file: 'services/graph/fold/task.ts',
         from: 'const end = await owned.commit({ changelog, outputs: all })',
         to: 'await store.write(changelog.map(({ key, value }) => [key, value] as const), { changelog: store.checkpoint()?.changelog ?? 0n, position: position.position })\n    const end = await owned.commit({ changelog, outputs: all })',
       },
       {
-        file: 'services/graph/task.ts',
+        file: 'services/graph/fold/task.ts',
         from: 'await store.write(changes, { changelog: end,',
         to: 'await store.write([], { changelog: end,',
       },
     ],
     by: {
-      file: 'services/graph/task.test.ts',
+      file: 'services/graph/fold/task.test.ts',
       test: 'a commit whose answer is lost did not take: either way once (F58)',
     },
   },
@@ -31,13 +31,13 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     mistake: 'what was folded before a kill is not part of the state',
     changes: [
       {
-        file: 'services/graph/batch.ts',
+        file: 'services/graph/fold/batch.ts',
         from: 'const changelog = [...this.#values].map(([key, value]) => ({ key, value }))',
         to: "const changelog = [...this.#values].filter(([key]) => !key.startsWith('edge/')).map(([key, value]) => ({ key, value }))",
       },
     ],
     by: {
-      file: 'services/graph/task.test.ts',
+      file: 'services/graph/fold/task.test.ts',
       test: 'memory: a successor fences a task that still lives (F44)',
     },
   },
@@ -46,13 +46,13 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     mistake: 'a batch that is folded again asks for everything once more',
     changes: [
       {
-        file: 'services/graph/task.ts',
+        file: 'services/graph/fold/task.ts',
         from: 'const end = await owned.commit({ changelog, outputs: all })',
         to: "for (const { topic, partition, records: sent } of all) if (topic === 'commands') await this.#options.log.append(topic, partition, sent)\n    const end = await owned.commit({ changelog, outputs: all.filter(({ topic }) => topic !== 'commands') })",
       },
     ],
     by: {
-      file: 'services/graph/task.test.ts',
+      file: 'services/graph/fold/task.test.ts',
       test: 'memory: a successor fences a task that still lives (F44)',
     },
   },
@@ -61,14 +61,29 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     mistake: 'one whose answer was lost takes effect twice',
     changes: [
       {
-        file: 'services/graph/task.ts',
+        file: 'services/graph/fold/task.ts',
         from: 'const end = await owned.commit({ changelog, outputs: all })',
         to: 'const end = await owned.commit({ changelog, outputs: all }).catch(async () => { const again = await this.#options.log.openTask(this.partition); return await again.commit({ changelog, outputs: all }) })',
       },
     ],
     by: {
-      file: 'services/graph/task.test.ts',
+      file: 'services/graph/fold/task.test.ts',
       test: 'a commit whose answer is lost took: either way once (F58)',
+    },
+  },
+  {
+    name: 'a store is written ahead of what is gathered',
+    mistake: 'what was gathered when a process died is replayed by nobody',
+    changes: [
+      {
+        file: 'services/graph/fold/gathering-store.ts',
+        from: 'this.#checkpoint = checkpoint\n    this.#writes += 1',
+        to: 'this.#checkpoint = checkpoint\n    await this.#store.write([], checkpoint)\n    this.#writes += 1',
+      },
+    ],
+    by: {
+      file: 'services/graph/fold/gathering-store.test.ts',
+      test: 'pages, points and the checkpoint are those of all commits, and a crash leaves one of them',
     },
   },
   {
@@ -76,13 +91,13 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     mistake: 'a commit that no store was written for is lost with its process',
     changes: [
       {
-        file: 'services/graph/restore.ts',
+        file: 'services/graph/fold/restore.ts',
         from: 'while (replay.next < end) entries += await replay.page(end, signal)',
         to: 'if (store.checkpoint() === undefined) while (replay.next < end) entries += await replay.page(end, signal)',
       },
     ],
     by: {
-      file: 'services/graph/task.test.ts',
+      file: 'services/graph/fold/task.test.ts',
       test: 'a kill at every commit in turn leaves the same end (I23)',
     },
   },
@@ -152,13 +167,28 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'ports/append-time.ts',
-        from: 'this.#lastMs + goneMs : wallMs',
-        to: 'this.#lastMs : wallMs',
+        from: '? this.#lastMs + goneMs :',
+        to: '? this.#lastMs :',
       },
     ],
     by: {
       file: 'adapters/sqlite/log.test.ts',
       test: 'sqlite log: append times go on where the clock was ahead and was set right, also after a restart',
+    },
+  },
+  {
+    name: 'log time follows a clock that is set forward',
+    mistake: 'a clock that is an hour ahead for a moment ends every hold of an hour',
+    changes: [
+      {
+        file: 'ports/append-time.ts',
+        from: 'Math.min(wallMs, monotonicMs + this.#mostMs)',
+        to: 'wallMs',
+      },
+    ],
+    by: {
+      file: 'adapters/sqlite/log.test.ts',
+      test: 'sqlite log: append times do not follow a clock that is set forward, until the log is opened again',
     },
   },
   {
@@ -181,12 +211,12 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     mistake: 'what was told before it was committed is folded by nobody after a kill',
     changes: [
       {
-        file: 'services/graph/task.ts',
+        file: 'services/graph/fold/task.ts',
         from: 'from: position,',
         to: "from: position && { ...position, position: (await log.loadPosition('graph', 'events', partition))?.offset ?? position.position },",
       },
       {
-        file: 'services/graph/task.ts',
+        file: 'services/graph/fold/task.ts',
         from: 'const end = await owned.commit({ changelog, outputs: all })',
         to: "await this.#options.log.savePosition('graph', 'events', this.partition, { offset: position.position, detail: '' })\n    const end = await owned.commit({ changelog, outputs: all })",
       },

@@ -231,4 +231,66 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
       test: 'the connection is told again within a minute when control loses its end (F39)',
     },
   },
+  {
+    name: 'a choice of a partition is not compared with others',
+    mistake:
+      'clusters that are watched from the same moment on share one partition, and others stay empty',
+    changes: [
+      {
+        file: 'services/watcher/assignment.ts',
+        from: "return emptiest(before, deps.log.partitions('events')) === partition",
+        to: 'return before.length >= 0 || partition < 0',
+      },
+    ],
+    by: {
+      file: 'services/watcher/assignment.test.ts',
+      test: 'clusters whose watchers choose at the same moment are spread all the same',
+    },
+  },
+  {
+    name: 'a partition is chosen at each start',
+    mistake: 'a cluster is divided over partitions, and each answers for what it knows',
+    changes: [
+      {
+        file: 'services/watcher/assignment.ts',
+        from: 'if (isThere(published)) return published',
+        to: '',
+      },
+    ],
+    by: {
+      file: 'services/watcher/assignment.test.ts',
+      test: 'what was published stays where it is, whatever is emptier by now',
+    },
+  },
+  {
+    name: 'a watch goes on in a partition that has nothing of it',
+    mistake:
+      'where the assignment was lost, the new partition knows nothing of what was there before',
+    changes: [
+      {
+        file: 'services/watcher/marks.ts',
+        from: 'const isSame = marks.partition === reign.partition && marks',
+        to: 'const isSame = marks',
+      },
+    ],
+    by: {
+      file: 'services/watcher/assignment.test.ts',
+      test: 'where both are lost, everything is listed from the beginning in the partition that is chosen then',
+    },
+  },
+  {
+    name: 'a late choice stays',
+    mistake: 'whoever asks which partition has a cluster is led to one that has nothing of it',
+    changes: [
+      {
+        file: 'services/watcher/assignment.ts',
+        from: 'if (recorded?.partition === partition && isSame) return',
+        to: 'if (isSame) return',
+      },
+    ],
+    by: {
+      file: 'services/watcher/assignment.test.ts',
+      test: 'what is counted is recorded when it differs by more than half, and the partition is said again',
+    },
+  },
 ]

@@ -6,14 +6,12 @@
  *
  * Not here: what people protect by a word (life-faults.ts).
  */
-import { PROTECT_POLICY_KEY } from '../core/control-key.ts'
-import { POLICY_KEY } from '../core/key.ts'
-import type { Policy } from '../core/policy.ts'
+import { POLICY_KEY } from '../core/graph/key.ts'
+import type { Policy } from '../core/model/policy.ts'
+import { PROTECT_POLICY_KEY } from '../ports/control-key.ts'
 import { seeded } from '../testing/seeded.ts'
-import type { Checker } from './checkers.ts'
-import type { Fault } from './faults.ts'
+import type { Checker, Fault, World } from './model.ts'
 import { stamp } from './trace.ts'
-import type { WholeWorld } from './world.ts'
 
 const MINUTE = 60_000
 /** For so long `guarded` spares what is protected no more. */
@@ -24,7 +22,7 @@ const TOLD_MS = 2_000
 export const configFaults: readonly Fault[] = [
   {
     row: 'F98 config',
-    what: 'a config protects a namespace, and later does not',
+    what: 'the config protects a namespace, and later does not',
     lastsMs: [3 * MINUTE, 30 * MINUTE],
     most: 2,
     suits: ({ policy }) => policy.mode === 'enforce',
@@ -41,7 +39,7 @@ export const configFaults: readonly Fault[] = [
 ]
 
 /** One after the other, as their supervisors come to it. */
-function startAll(world: WholeWorld, policy: Policy): void {
+function startAll(world: World, policy: Policy): void {
   world.policy = policy
   for (const slot of world.slots) slot.terminate()
 }
@@ -63,7 +61,7 @@ const words = new WeakMap<object, Map<string, Word>>()
 export const configCheckers: readonly Checker[] = [
   {
     invariant:
-      'I9: nothing goes that a partition read to be protected, nor in guarded for ten minutes after',
+      'I9: no partition commands a delete in a namespace that it has read to be protected by the policy, under guarded for ten minutes more',
     appended(world, { topic, partition, records }) {
       for (const { key, value } of records) {
         if (value === null || (topic !== 'events' && topic !== 'control')) continue
@@ -98,11 +96,11 @@ export const configCheckers: readonly Checker[] = [
 ]
 
 /** `control` lost its end: who starts now knows less than who runs, until it is said again. */
-export function forgetWord(world: WholeWorld): void {
+export function forgetWord(world: World): void {
   wordOf(world, 'control').namespaces = []
 }
 
-function hear(world: WholeWorld, where: string, namespaces: readonly string[]): void {
+function hear(world: World, where: string, namespaces: readonly string[]): void {
   const word = wordOf(world, where)
   const nowMs = world.time.monotonicMs()
   for (const each of word.namespaces) if (!namespaces.includes(each)) word.liftedMs.set(each, nowMs)
@@ -111,10 +109,10 @@ function hear(world: WholeWorld, where: string, namespaces: readonly string[]): 
 }
 
 /** As of the commit before this one: a store is written after it. */
-function sparedBy(world: WholeWorld, partition: number): ReadonlySet<string> {
+function sparedBy(world: World, partition: number): ReadonlySet<string> {
   const { namespaces, liftedMs, read } = wordOf(world, `${partition}`)
   if (namespaces.length === 0 && liftedMs.size === 0) return new Set()
-  const bytes = world.contentOf(partition).entries.get(POLICY_KEY)
+  const bytes = world.contentOf(partition).get(POLICY_KEY)
   const state = bytes === undefined ? undefined : world.codec.decode(bytes)
   const now = state?.type === 'PolicyState' ? state.policy.protection.namespaces : []
   for (const each of now) {
@@ -129,7 +127,7 @@ function sparedBy(world: WholeWorld, partition: number): ReadonlySet<string> {
   return read
 }
 
-function wordOf({ broker }: WholeWorld, where: string): Word {
+function wordOf({ broker }: World, where: string): Word {
   const all = words.get(broker.log) ?? new Map<string, Word>()
   words.set(broker.log, all)
   const word = all.get(where) ?? {

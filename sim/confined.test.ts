@@ -5,9 +5,10 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import { policyFor } from '../core/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { ExchangeError } from '../ports/exchange.ts'
 import { refusal } from './answer.ts'
+import { CHECKERS } from './checkers.ts'
 import type { Passage } from './network.ts'
 import { draw } from './options.ts'
 import type { Site } from './site.ts'
@@ -112,11 +113,14 @@ function p99(sorted: readonly number[]): number {
 /** From the owner's departure to its dependent's in the second cluster, in milliseconds of virtual time, sorted. */
 async function waits(fault: Fault | undefined): Promise<readonly number[]> {
   const drawn = draw(1, [])
-  const world = new WholeWorld({
-    ...drawn,
-    ...{ clusters: 2, partitions: 2, shape: 'embedded', bursts: [], archive: 'off' },
-    policy: policyFor('enforce', 'parity'),
-  })
+  const world = new WholeWorld(
+    {
+      ...drawn,
+      ...{ clusters: 2, partitions: 2, shape: 'embedded', bursts: [], archive: 'off' },
+      policy: policyFor('enforce', 'parity'),
+    },
+    CHECKERS,
+  )
   const site = world.sites[1] as Site
   const garbage = fault && makeStuck(world, fault)
   world.start()

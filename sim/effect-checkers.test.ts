@@ -2,8 +2,9 @@
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import type { Control } from '../core/record.ts'
+import type { Control } from '../ports/service-record.ts'
 import { deleteObject } from '../testing/reaper.ts'
+import { CHECKERS } from './checkers.ts'
 import { effectCheckers } from './effect-checkers.ts'
 import { draw } from './options.ts'
 import { WholeWorld } from './world.ts'
@@ -13,7 +14,7 @@ const UID = 'u-1'
 const LATER_MS = 5_000
 
 function rig() {
-  const world = new WholeWorld(draw(1, []))
+  const world = new WholeWorld(draw(1, []), CHECKERS)
   const site = world.sites[0]!
   const by = 'a test'
   return {

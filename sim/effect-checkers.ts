@@ -6,12 +6,12 @@
  *
  * Not here: what is looked at when all is quiet (rest-checkers.ts).
  */
-import type { OrphanDependent, RemoveFinalizer } from '../core/command.ts'
+import type { OrphanDependent, RemoveFinalizer } from '../core/model/command.ts'
 import type { Codec } from '../ports/codec.ts'
-import type { Checker } from './checkers.ts'
+import type { Checker, World } from './model.ts'
 import { objectionTo } from './oracle.ts'
 import { stamp } from './trace.ts'
-import type { WholeWorld } from './world.ts'
+import { CANARY, KEEP } from './workload.ts'
 
 /** Requests of ours that took effect on one object: references dropped, finalizers taken off, one delete. More is a loop. */
 const EFFECTS_OF_ONE = 40
@@ -21,23 +21,18 @@ const PAUSE_MS = 2_000
 const EPOCH_MS = 2_000
 /** From when a name leads to another cluster until nobody may believe otherwise. */
 const IDENTITY_MS = 30_000
-/** Planted in Secrets' data and in what is not told of metadata. */
-export const CANARY = 'canary-2f1e'
-
-/** Helm's word for what is to stay. */
-export const KEEP = 'helm.sh/resource-policy'
-
 const UID = /[0-9a-f]{8}-[0-9a-f-]{27}/
 
 const CHANGING: ReadonlySet<string> = new Set(['DELETE', 'PATCH'])
 
 export const effectCheckers: readonly Checker[] = [
   {
-    invariant: 'I1 I2 I3 I4 I6: right by the whole truth, and guarded',
+    invariant:
+      'I1 I2 I3 I4 I6: each change is right by all that the API servers hold, and has its guard',
     effect: ({ truth, acting, before, after }) => objectionTo(truth, acting.request, before, after),
   },
   {
-    invariant: 'I4: no deletecollection',
+    invariant: 'I4: no collection is deleted',
     request: (_, { request }) => {
       const [path = ''] = request.path.split('?')
       const isCollection = request.method === 'DELETE' && /\/[a-z]+$/.test(path) && !isNamed(path)
@@ -45,7 +40,7 @@ export const effectCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I7: nothing is sent to another cluster for longer than an identity is believed',
+    invariant: 'I7: 30 s after an address began to lead to another cluster nothing is sent there',
     request: (world, { request, site }) => {
       if (!CHANGING.has(request.method) || request.body === null) return ''
       const [uid = ''] = UID.exec(request.body) ?? []
@@ -57,7 +52,7 @@ export const effectCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I8: nothing is sent that was decided in an epoch of the cluster that is over',
+    invariant: 'I8: 2 s after a new epoch of the cluster nothing is sent that an older one decided',
     appended: (world, { topic, records }) => {
       for (const { value } of topic === 'commands' || topic === 'control' ? records : []) {
         const record = value === null ? undefined : world.codec.decode(value)
@@ -76,12 +71,12 @@ export const effectCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I12: nothing changes unless told to enforce',
+    invariant: 'I12: no object changes unless the mode is enforce',
     effect: ({ world }) =>
       world.policy.mode === 'enforce' ? '' : `mode is ${world.policy.mode} (I12)`,
   },
   {
-    invariant: 'I13: nothing is sent two seconds after a pause is on the log',
+    invariant: 'I13: 2 s after a pause is on the log nothing is sent',
     effect: ({ world, site, acting }) => {
       const since = world.pausedMs.get(site.id) ?? world.pausedMs.get('')
       return since !== undefined && acting.sentMs - since > PAUSE_MS
@@ -90,7 +85,7 @@ export const effectCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I9: nothing goes that a person protects, by namespace',
+    invariant: 'I9: no object is deleted in a namespace that a person protects',
     effect: ({ world, site, acting, before }) => {
       const since = world.protectedMs.get(`${site.name}/${before.metadata.namespace}`)
       if (acting.request.method !== 'DELETE' || since === undefined) return ''
@@ -98,7 +93,7 @@ export const effectCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I9: nothing goes that others marked to be kept, where the policy heeds that',
+    invariant: 'I9: no object is deleted that a mark of Helm keeps, where the policy respects it',
     effect: ({ world, acting, before }) => {
       const isKept = before.metadata.annotations?.[KEEP] === 'keep'
       const isHeeded = world.policy.protection.othersMarks
@@ -106,7 +101,7 @@ export const effectCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I18: no loop over one object',
+    invariant: 'I18: Kinfold changes no object 40 times',
     effect: ({ truth, before }) => {
       const count = (truth.effects.get(before.metadata.uid) ?? 0) + 1
       truth.effects.set(before.metadata.uid, count)
@@ -123,7 +118,7 @@ export const effectCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I31: nothing secret is told',
+    invariant: 'I31: no record holds a planted secret, but in the archive',
     appended: (_, { topic, records }) =>
       // What is put away is put away whole; of whom it may be is looked at there (safeguard-checkers.ts).
       topic !== 'archive' && records.some(({ value }) => value !== null && holds(value, CANARY))
@@ -142,13 +137,13 @@ interface Epochs {
 /** Per log: who begins with another has begun anew. */
 const epochs = new WeakMap<object, Epochs>()
 
-function epochsOf({ broker }: WholeWorld): Epochs {
+function epochsOf({ broker }: World): Epochs {
   const known = epochs.get(broker.log) ?? { begunMs: new Map(), decided: new Map() }
   epochs.set(broker.log, known)
   return known
 }
 
-function noteEpoch(world: WholeWorld, record: ReturnType<Codec['decode']>): void {
+function noteEpoch(world: World, record: ReturnType<Codec['decode']>): void {
   const { begunMs, decided } = epochsOf(world)
   if (record.type === 'Control' && record.verb === 'epoch') {
     const { cluster, number: epoch } = record

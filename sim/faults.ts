@@ -3,31 +3,24 @@
  *
  * What must stay true: a fault counts only when it came about: what was meant to break broke. Each row that could be simulated stands in one of the
  * three lists.
+ *
+ * Not here: what a fault is (model.ts).
  */
 import { approvalFaults } from './approvals.ts'
+import { assignmentFaults } from './assignments.ts'
 import { configFaults } from './configured.ts'
 import { lifeFaults } from './life-faults.ts'
 import { logFaults } from './log-faults.ts'
+import type { Fault, World } from './model.ts'
 import { networkFaults } from './network-faults.ts'
-import type { Drawable, ScheduledFault } from './options.ts'
+import type { ScheduledFault } from './options.ts'
 import { processFaults } from './process-faults.ts'
 import { streamFaults } from './stream-faults.ts'
+import { tenantFaults } from './tenant.ts'
 import type { Users } from './workload.ts'
-import type { WholeWorld } from './world.ts'
 
 export interface Begun {
   end(): void
-}
-
-export interface FaultContext {
-  readonly world: WholeWorld
-  readonly users: readonly Users[]
-  readonly fault: ScheduledFault
-}
-
-export interface Fault extends Drawable {
-  readonly what: string
-  begin(context: FaultContext): (() => void) | undefined
 }
 
 export const FAULTS: readonly Fault[] = [
@@ -38,13 +31,11 @@ export const FAULTS: readonly Fault[] = [
   ...lifeFaults,
   ...approvalFaults,
   ...configFaults,
+  ...assignmentFaults,
+  ...tenantFaults,
 ]
 
-export function beginFault(
-  world: WholeWorld,
-  users: readonly Users[],
-  fault: ScheduledFault,
-): Begun {
+export function beginFault(world: World, users: readonly Users[], fault: ScheduledFault): Begun {
   const found = FAULTS.find(({ row }) => row === fault.row)
   if (found === undefined) throw new Error(`there is no fault ${fault.row}`)
   const end = found.begin({ world, users, fault })
@@ -53,22 +44,23 @@ export function beginFault(
 
 /** Not drawn: they come about in every world that has what they need, and are counted there. */
 export const BY_THEMSELVES: Readonly<Record<string, string>> = {
-  F10: 'with F9, when what was deleted is there again',
-  F25: 'users write references to kinds in groups that nobody serves',
-  F50: 'with several partitions, owners of cluster-scoped kinds live elsewhere than their dependents',
+  F10: 'with F9, when an object that was deleted exists again',
+  F25: 'users write references to kinds in groups that are not served',
+  F27: 'a tenant writes references with longer names and uids than are taken in',
   F62: 'each log is folded again at the end, in other batches',
   F66: 'users misspell names, kinds and versions',
-  F73: 'users delete and make again under the same name',
-  F74: 'users delete what a finalizer of their own holds',
-  F92: 'in guarded worlds with small budgets, when ten minutes have seen all that may begin and graph processes began anew meanwhile',
+  F73: 'users delete an object and create another one under its name',
+  F74: 'users delete objects that a finalizer of their own holds',
+  F92: 'in guarded worlds with small budgets, when a budget is spent and graph processes have restarted',
 }
 
 /** Rows of simulation that no world brings about, and what shows them instead. */
 export const UNCOVERED: Readonly<Record<string, string>> = {
-  F34: 'not chosen: no sequences per source; an append that is made twice after a lost answer is F38',
-  F35: 'not chosen: no sequences per source; counts and hashes at each relist find what was lost',
-  F36: 'not chosen: the same',
-  F42: 'the number of partitions is compared where stores and logs are opened, outside of the loops',
-  F96: 'not chosen: commands are not signed',
-  F99: 'not chosen: one version of the fold decides for a partition',
+  F34: 'records have no sequence per source; an append that is made twice after a lost answer is F38',
+  F35: 'records have no sequence per source',
+  F36: 'records have no sequence per source',
+  F42: 'it is compared where stores and logs are opened, before the loops begin',
+  F50: 'a cluster is one partition: no owner is in another one than its dependents',
+  F96: 'commands are not signed',
+  F99: 'one version of the fold decides for a partition',
 }

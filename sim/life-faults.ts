@@ -4,15 +4,16 @@
  *
  * What must stay true: each is something that an API server lets happen; none needs a broken machine.
  */
-import { pauseKey, protectKey } from '../core/control-key.ts'
-import type { Policy } from '../core/policy.ts'
-import { policyFor } from '../core/policy.ts'
-import type { Control } from '../core/record.ts'
+
+import { EMPTY_SET } from '../core/model/hash.ts'
+import type { Policy } from '../core/model/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
+import { pauseKey, protectKey } from '../ports/control-key.ts'
+import type { Control } from '../ports/service-record.ts'
 import { seeded } from '../testing/seeded.ts'
-import type { Fault, FaultContext } from './faults.ts'
+import type { Fault, FaultContext, World } from './model.ts'
 import { siteOf } from './network-faults.ts'
 import type { Users } from './workload.ts'
-import type { WholeWorld } from './world.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -39,21 +40,29 @@ function once(row: string, what: string, most: number, act: (users: Users) => vo
 }
 
 export const lifeFaults: readonly Fault[] = [
-  once('F23', 'a definition goes with all its objects, or comes again', 4, (users) =>
-    users.define(),
+  once(
+    'F23',
+    'a CustomResourceDefinition is deleted with all its objects, or created again',
+    4,
+    (users) => users.define(),
   ),
-  once('F24', 'the version that references name is served no more', 2, (users) =>
+  once('F24', 'the version that references name is not served any more', 2, (users) =>
     users.dropVersion(),
   ),
   once('F67', 'a reference names an owner in another namespace', 3, (users) =>
     users.dependAcross(),
   ),
-  once('F69', 'one owner of several goes', 4, (users) => users.shareAndDelete()),
+  once('F69', 'one of several owners is deleted', 4, (users) => users.shareAndDelete()),
   once('F70', 'owners own each other, or themselves', 3, (users) => users.ring()),
-  once('F71', 'a long chain and a wide family go at once', 1, (users) => users.crowd()),
+  once(
+    'F71',
+    'a long chain of owners, and one owner with many dependents, are deleted at once',
+    1,
+    (users) => users.crowd(),
+  ),
   {
     row: 'F72',
-    what: 'an object is adopted right before it is deleted',
+    what: 'an object is adopted by another owner right before Kinfold deletes it',
     lastsMs: [MINUTE, 20 * MINUTE],
     most: 4,
     begin(context) {
@@ -68,14 +77,11 @@ export const lifeFaults: readonly Fault[] = [
       return () => world.beforeEffects.delete(adopt)
     },
   },
-  once('F75', 'an owner goes and a finalizer holds it for hours', 4, (users) =>
+  once('F75', 'an owner is deleted, and a finalizer holds it for hours', 4, (users) =>
     users.holdDeleted(),
   ),
-  once(
-    'F76',
-    'both finalizers of the collector are on one owner, or one is taken off',
-    4,
-    (users) => users.mixFinalizers(),
+  once('F76', 'an owner has both finalizers of the collector, or a user removes one', 4, (users) =>
+    users.mixFinalizers(),
   ),
   {
     row: 'F77',
@@ -94,12 +100,12 @@ export const lifeFaults: readonly Fault[] = [
       return () => slot.disarm()
     },
   },
-  once('F78', 'a restore brings dependents back whose owners are no more', 2, (users) =>
+  once('F78', 'a backup tool restores dependents whose owners do not exist', 2, (users) =>
     users.restoreFamily(),
   ),
   {
     row: 'F79',
-    what: 'a controller makes again what we delete',
+    what: 'a controller creates again what Kinfold deletes',
     lastsMs: [MINUTE, 10 * MINUTE],
     most: 2,
     begin(context) {
@@ -117,7 +123,7 @@ export const lifeFaults: readonly Fault[] = [
   },
   {
     row: 'F94',
-    what: 'a person pauses a cluster, or all, and resumes',
+    what: 'a person pauses a cluster or all of them, and resumes later',
     lastsMs: [10 * SECOND, 15 * MINUTE],
     most: 3,
     begin(context) {
@@ -137,7 +143,7 @@ export const lifeFaults: readonly Fault[] = [
   },
   {
     row: 'protect',
-    what: 'a person protects a namespace, and takes that back',
+    what: 'a person protects a namespace, and ends that later',
     lastsMs: [MINUTE, 30 * MINUTE],
     most: 3,
     begin(context) {
@@ -158,7 +164,7 @@ export const lifeFaults: readonly Fault[] = [
   },
   {
     row: 'F98',
-    what: 'the policy is changed while everything runs, and back',
+    what: 'the mode is changed while everything runs, and changed back',
     lastsMs: [MINUTE, 20 * MINUTE],
     most: 2,
     suits: ({ policy }) => policy.mode === 'enforce',
@@ -176,7 +182,7 @@ export const lifeFaults: readonly Fault[] = [
 const PROTECTED = ['blue', 'green', 'red'] as const
 
 /** Whoever sees that something is still held back, which nobody wants held back any more, says so once more: what lets it go may be lost (F39). */
-export async function letGoOfAll(world: WholeWorld): Promise<void> {
+export async function letGoOfAll(world: World): Promise<void> {
   for (const { id, name } of world.sites) {
     if (!world.pausedMs.has(id)) await direct(world, 'resume', id, '')
     for (const namespace of PROTECTED) {
@@ -189,7 +195,7 @@ export async function letGoOfAll(world: WholeWorld): Promise<void> {
 
 /** As the endpoint does it: every partition is told, and `control`, so that reapers know at once. False: on a log that is no more. */
 export async function direct(
-  world: WholeWorld,
+  world: World,
   verb: 'pause' | 'resume' | 'protect' | 'unprotect',
   cluster: string,
   subject: string,
@@ -206,14 +212,14 @@ export async function direct(
   await log.append('control', 0, [{ key, value: codec.encode(control) }])
   const value = codec.encode({
     ...{ type: 'Directive', verb, ...about, subject },
-    ...{ digest: null, listed: [] },
+    ...{ digest: null, listed: EMPTY_SET, isProven: false },
   })
   for (let partition = 0; partition < broker.partitions; partition++)
     await log.append('events', partition, [{ key: 'directive', value }])
   return log === broker.log
 }
 
-async function tellPolicy({ broker, codec }: WholeWorld, policy: Policy): Promise<void> {
+async function tellPolicy({ broker, codec }: World, policy: Policy): Promise<void> {
   const value = codec.encode({ type: 'PolicyChanged', policy, who: 'somebody', why: 'a fault' })
   for (let partition = 0; partition < broker.partitions; partition++)
     await broker.tell('events', partition, [{ key: 'policy', value }])

@@ -5,15 +5,14 @@
  * with an empty log and empty disks, as that sentence says. What `control` loses is said again without a person.
  */
 
-import { protectingOf } from '../core/control-key.ts'
+import { protectingOf } from '../ports/control-key.ts'
 import { LogError } from '../ports/log.ts'
 import { seeded } from '../testing/seeded.ts'
 import { type LogCall, SWALLOWED } from './broker.ts'
 import { forgetWord } from './configured.ts'
-import type { Fault } from './faults.ts'
 import { direct } from './life-faults.ts'
+import type { Fault, World } from './model.ts'
 import { siteOf } from './network-faults.ts'
-import type { WholeWorld } from './world.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -26,7 +25,7 @@ const WRITES: ReadonlySet<LogCall> = new Set(['append', 'commit'])
 export const logFaults: readonly Fault[] = [
   {
     row: 'F38',
-    what: 'a broker crashes: calls fail, and some of those that took effect look as if they had not',
+    what: 'a broker crashes: calls fail, and of some that took effect the answer is lost',
     lastsMs: [5 * SECOND, 2 * MINUTE],
     most: 6,
     begin({ world, fault }) {
@@ -59,7 +58,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F40',
-    what: 'retention overtakes whoever reads',
+    what: 'retention removes records before a process has read them',
     lastsMs: [20 * SECOND, 2 * MINUTE],
     most: 1,
     begin(context) {
@@ -97,7 +96,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F46',
-    what: "a reader's position is acknowledged and lost",
+    what: 'a saved position is acknowledged and lost',
     lastsMs: [MINUTE, 10 * MINUTE],
     most: 3,
     begin({ world }) {
@@ -114,7 +113,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F47',
-    what: 'a record that nobody can read',
+    what: 'a record cannot be decoded',
     lastsMs: [1, 1],
     most: 4,
     begin(context) {
@@ -129,7 +128,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F49',
-    what: 'the log is away for long, and back',
+    what: 'the log is not available for up to 40 minutes',
     lastsMs: [10 * MINUTE, 40 * MINUTE],
     most: 1,
     begin({ world }) {
@@ -141,7 +140,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F83',
-    what: 'commands are on the log several times',
+    what: 'commands are on the log up to ten times',
     lastsMs: [MINUTE, 10 * MINUTE],
     most: 4,
     begin({ world, fault }) {
@@ -162,7 +161,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F85',
-    what: 'commands are read hours late',
+    what: 'commands are read up to 40 minutes late',
     lastsMs: [3 * MINUTE, 40 * MINUTE],
     most: 2,
     begin({ world, fault }) {
@@ -183,7 +182,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F95',
-    what: 'the archive takes nothing, takes its time, or has taken what it says it has not',
+    what: 'the archive is full, not available or slow, or its answer is lost',
     lastsMs: [MINUTE, 20 * MINUTE],
     most: 4,
     suits: ({ archive }) => archive !== 'off',
@@ -204,7 +203,7 @@ export const logFaults: readonly Fault[] = [
   },
   {
     row: 'F97',
-    what: 'somebody tells of a deletion that was none, in the name of a watcher that is no more',
+    what: 'a forged ObjectDeleted, in the name of a former watcher',
     lastsMs: [30 * SECOND, 2 * MINUTE],
     most: 3,
     begin({ world, fault }) {
@@ -231,14 +230,14 @@ export const logFaults: readonly Fault[] = [
   },
 ]
 
-type Observer = Parameters<WholeWorld['onAppended']['add']>[0]
+type Observer = Parameters<World['onAppended']['add']>[0]
 
 function isUnknown(error: unknown): boolean {
   return error instanceof LogError && error.code === 'UNKNOWN_OUTCOME'
 }
 
 function loseEnd(
-  world: WholeWorld,
+  world: World,
   topic: 'events' | 'commands' | 'changelog' | 'control',
   partition: number,
   count: bigint,
@@ -260,7 +259,7 @@ function loseEnd(
 }
 
 /** A person sees that something is held back which nobody wants held back any more, and says so once more. */
-async function letGo(world: WholeWorld): Promise<void> {
+async function letGo(world: World): Promise<void> {
   for (const { key, value } of await world.broker.log.latest('control', 0)) {
     const control = value === null ? undefined : world.codec.decode(value)
     if (control?.type !== 'Control') continue
@@ -276,7 +275,7 @@ async function letGo(world: WholeWorld): Promise<void> {
   }
 }
 
-async function overtake(world: WholeWorld, topic: 'events' | 'commands'): Promise<void> {
+async function overtake(world: World, topic: 'events' | 'commands'): Promise<void> {
   const { log } = world.broker
   for (let partition = 0; partition < world.broker.partitions; partition++) {
     const { end } = await log.bounds(topic, partition)
@@ -287,7 +286,7 @@ async function overtake(world: WholeWorld, topic: 'events' | 'commands'): Promis
 }
 
 /** Whoever finds it out says so and ends; then a person does what the sentence says. */
-function expectDamage(world: WholeWorld): void {
+function expectDamage(world: World): void {
   world.isLogHurt = true
   for (const site of world.sites) world.truthOf(site).forgetTheGone()
   const excuse = (error: unknown): boolean => {
@@ -302,7 +301,7 @@ function expectDamage(world: WholeWorld): void {
 }
 
 /** With an empty log and empty disks. What was paused and protected is said again before anything runs, since nobody else knows of it any more. */
-function beginAnew(world: WholeWorld): void {
+function beginAnew(world: World): void {
   const starts = world.slots.map((slot) => slot.holdDown())
   world.broker.replace()
   world.isLogHurt = false

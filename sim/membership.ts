@@ -4,7 +4,7 @@
  * What must stay true: the group gives away what a member has once it has not been heard of for a session; the member itself goes on until it
  * is told, which is after it has woken. One that finds itself put out joins again.
  *
- * Not here: who gets what (core/assignment.ts).
+ * Not here: who gets what (ports/share-out.ts).
  */
 import type { MemoryCoordinator } from '../adapters/memory/placement.ts'
 import type { Placed, Placement } from '../ports/placement.ts'

@@ -7,7 +7,7 @@
 import { ExchangeError, type ExchangeRequest, type ExchangeResponse } from '../ports/exchange.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
 import { answer, cutShort, plain, refusal, textOf } from './answer.ts'
-import type { Fault, FaultContext } from './faults.ts'
+import type { Fault, FaultContext } from './model.ts'
 import type { Passage } from './network.ts'
 import type { Site } from './site.ts'
 import type { Slot } from './slot.ts'
@@ -98,7 +98,7 @@ interface Item {
 export const networkFaults: readonly Fault[] = [
   {
     row: 'F12',
-    what: 'a continue token expires in the middle of a list, or a later page is of another version',
+    what: 'a continue token expires in the middle of a list, or a later page has another version',
     lastsMs: [5 * SECOND, 2 * MINUTE],
     most: 5,
     suits: ({ watcher }) => (watcher.listPageSize ?? 500) < 500,
@@ -117,7 +117,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F14',
-    what: 'a list is suddenly empty, or lacks half of what there is',
+    what: 'a list is suddenly empty, or lacks half of the objects',
     lastsMs: [10 * SECOND, 4 * MINUTE],
     most: 4,
     begin(context) {
@@ -133,7 +133,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F15',
-    what: 'one kind is answered 404 as if it had vanished',
+    what: 'lists and watches of one kind are answered 404, as if the kind were removed',
     lastsMs: [5 * SECOND, 3 * MINUTE],
     most: 4,
     begin(context) {
@@ -144,7 +144,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F16',
-    what: 'one kind may not be read any more',
+    what: 'the right to read one kind is taken away (403)',
     lastsMs: [10 * SECOND, 10 * MINUTE],
     most: 3,
     begin(context) {
@@ -155,7 +155,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F18',
-    what: 'throttling, server errors, resets, stalls',
+    what: 'the API server throttles, answers with errors, resets connections or stalls',
     lastsMs: [10 * SECOND, 5 * MINUTE],
     most: 6,
     begin: (context) =>
@@ -163,7 +163,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F19',
-    what: 'the conversion of one kind is broken',
+    what: 'the conversion webhook of one kind is broken (429 or 500)',
     lastsMs: [10 * SECOND, 8 * MINUTE],
     most: 3,
     begin(context) {
@@ -185,7 +185,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F20',
-    what: 'an aggregated API is down: discovery calls it stale, and it answers 503',
+    what: 'an aggregated API is down: discovery marks it as stale, and it answers 503',
     lastsMs: [10 * SECOND, 8 * MINUTE],
     most: 3,
     begin(context) {
@@ -212,7 +212,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F21',
-    what: 'an API server starts: plain 404 for what is there',
+    what: 'an API server is starting and answers a plain 404 for objects that exist',
     lastsMs: [2 * SECOND, 20 * SECOND],
     most: 5,
     begin(context) {
@@ -224,7 +224,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F22',
-    what: 'servers of two versions: some answers of discovery lack a group',
+    what: 'API servers of two versions: some discovery answers lack a group',
     lastsMs: [20 * SECOND, 10 * MINUTE],
     most: 3,
     begin: (context) =>
@@ -240,7 +240,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F30',
-    what: 'a name leads to another cluster',
+    what: 'the address of a cluster leads to another cluster',
     lastsMs: [10 * SECOND, 5 * MINUTE],
     most: 2,
     suits: ({ clusters }) => clusters > 1,
@@ -248,7 +248,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F87',
-    what: 'a change is carried out and its answer lost',
+    what: 'a DELETE or PATCH takes effect, and its answer is lost',
     lastsMs: [10 * SECOND, 5 * MINUTE],
     most: 5,
     begin(context) {
@@ -264,7 +264,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F88',
-    what: 'a GET is answered by a server that slept on it',
+    what: 'a GET is answered late, with what was true when it was asked',
     lastsMs: [10 * SECOND, 5 * MINUTE],
     most: 5,
     begin: (context) =>
@@ -278,7 +278,7 @@ export const networkFaults: readonly Fault[] = [
   },
   {
     row: 'F13',
-    what: 'a body is cut, no JSON, or a page of something else',
+    what: 'a response body is cut off, is no JSON, or is an HTML page',
     lastsMs: [10 * SECOND, 5 * MINUTE],
     most: 5,
     begin: (context) =>

@@ -2,13 +2,13 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import { PROTECT_POLICY_KEY } from '../core/control-key.ts'
-import { type Policy, policyFor } from '../core/policy.ts'
+import { type Policy, policyFor } from '../core/model/policy.ts'
+import { PROTECT_POLICY_KEY } from '../ports/control-key.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
 import { CHECKERS } from './checkers.ts'
-import { CANARY, KEEP } from './effect-checkers.ts'
 import { draw } from './options.ts'
 import type { Site } from './site.ts'
+import { CANARY, KEEP } from './workload.ts'
 import { WholeWorld } from './world.ts'
 
 const AT = '/api/v1/namespaces/blue'
@@ -26,7 +26,7 @@ interface Rig {
 
 function rigFor(policy: Policy): Rig {
   // Holds and budgets have checkers of their own.
-  const world = new WholeWorld({ ...draw(1, []), clusters: 1, policy, archive: 'off' })
+  const world = new WholeWorld({ ...draw(1, []), clusters: 1, policy, archive: 'off' }, CHECKERS)
   const site = world.sites[0] as Site
   site.user('POST', '/api/v1/namespaces', { metadata: { name: 'blue' } })
   const carryOut = (method: 'DELETE' | 'PATCH', { metadata }: ApiObject, body: object): void => {
@@ -227,11 +227,14 @@ test('I9: a delete in a namespace that the config protects is objected to, once 
 })
 
 test('a DELETE of a collection, and one that is about another cluster, are objected to', async () => {
-  const world = new WholeWorld({
-    ...draw(1, []),
-    clusters: 2,
-    policy: policyFor('enforce', 'parity'),
-  })
+  const world = new WholeWorld(
+    {
+      ...draw(1, []),
+      clusters: 2,
+      policy: policyFor('enforce', 'parity'),
+    },
+    CHECKERS,
+  )
   const [one, other] = world.sites as [Site, Site]
   one.user('POST', '/api/v1/namespaces', { metadata: { name: 'blue' } })
   one.user('POST', `${AT}/secrets`, { metadata: { name: 'it' } })
@@ -253,7 +256,7 @@ test('a DELETE of a collection, and one that is about another cluster, are objec
 })
 
 test('a secret in a record is objected to, but for the archive', () => {
-  const world = new WholeWorld(draw(1, []))
+  const world = new WholeWorld(draw(1, []), CHECKERS)
   const checker = CHECKERS.find(({ invariant }) => invariant.startsWith('I31'))
   const told = (topic: 'events' | 'archive'): string => {
     const value = Buffer.from(`so ${CANARY} it is`)

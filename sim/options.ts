@@ -5,8 +5,8 @@
  *
  * Not here: what a fault does (faults.ts), what users do (workload.ts).
  */
-import type { Policy } from '../core/policy.ts'
-import { policyFor } from '../core/policy.ts'
+import type { Policy } from '../core/model/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
 
@@ -66,6 +66,8 @@ export interface Drawable {
   readonly lastsMs: readonly [least: number, most: number]
   /** At most so many in one run. */
   readonly most: number
+  /** It begins with the world: what it breaks happens once. */
+  readonly isAtStart?: boolean
   suits?(options: Omit<SimOptions, 'faults'>): boolean
 }
 
@@ -126,7 +128,11 @@ function policy(chance: Chance): Policy {
 /** Half of those that have budgets have such as a world of this size comes up to. */
 function budgeted(seed: number, drawn: Policy): Policy {
   const chance = ofOwn(seed, 'budgets')
-  const few = { e1: 1 + chance.below(3), e2: 1 + chance.below(2), e3: 1 + chance.below(2) }
+  const few = {
+    deleted: 1 + chance.below(3),
+    missing: 1 + chance.below(2),
+    notFound: 1 + chance.below(2),
+  }
   return drawn.budgets === null || chance.next() < 0.5 ? drawn : { ...drawn, budgets: few }
 }
 
@@ -166,7 +172,7 @@ function faults(
   drawable: readonly Drawable[],
 ): ScheduledFault[] {
   const drawn: ScheduledFault[] = []
-  for (const { row, lastsMs, most, suits } of drawable) {
+  for (const { row, lastsMs, most, isAtStart = false, suits } of drawable) {
     // Numbers are drawn whether it is on or not, so a new fault changes no world beyond itself.
     const own = ofOwn(world.seed, row)
     const isOn = own.next() < SWARM && (suits?.(world) ?? true)
@@ -174,10 +180,12 @@ function faults(
     if (!isOn) continue
     for (let i = 0; i < count; i++) {
       const [least, longest] = lastsMs
+      // Half of them when users are busy: nothing breaks that is at rest.
+      const atMs =
+        own.next() < 0.5 ? near(own, world.bursts) : own.below(world.safetyMs - 5 * MINUTE)
       drawn.push({
         row,
-        // Half of them when users are busy: nothing breaks that is at rest.
-        atMs: own.next() < 0.5 ? near(own, world.bursts) : own.below(world.safetyMs - 5 * MINUTE),
+        atMs: isAtStart ? 0 : atMs,
         lastsMs: least + own.below(longest - least + 1),
         target: own.below(1_000),
         rate: 0.05 + 0.5 * own.next() ** 2,

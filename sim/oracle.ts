@@ -1,13 +1,16 @@
 /**
- * What Kinfold may do to a server, and what it must have done in the end, said naively over the server's own objects.
+ * The oracle over a simulated server: what Kinfold may send to it, and what it must have done in the end.
  *
- * What must stay true: it uses none of the graph's code, and reads each reference as the API defines ownership: at its coordinates.
+ * What must stay true: it uses none of the graph's code. What is forgiven here is what no collector could have known in time.
+ *
+ * Not here: what the API means by ownership (testing/oracle.ts).
  */
 import type { ApiObject, ApiServer } from '../adapters/memory/api-server.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
+import type { Ground, Leftover, OracleObject, OracleServer } from '../testing/oracle.ts'
+import * as oracle from '../testing/oracle.ts'
 
 type Reference = NonNullable<ApiObject['metadata']['ownerReferences']>[number]
-type Ground = 'live' | 'waiting' | 'orphaning' | 'absent' | 'unresolvable'
 
 /** Served kinds that users and references may name, by apiVersion and kind. */
 const KINDS: Readonly<Record<string, readonly [group: string, resource: string, scope: string]>> = {
@@ -39,37 +42,67 @@ function definitionOf(server: ApiServer): Definition | undefined {
   return server.object(...place, 'widgets.example.com')?.['spec'] as Definition | undefined
 }
 
-export function groundOf(server: ApiServer, dependent: ApiObject, reference: Reference): Ground {
-  const owner = ownerOf(server, dependent, reference)
-  if (typeof owner === 'string') return owner
-  const { deletionTimestamp, finalizers = [] } = owner.metadata
-  if (deletionTimestamp === undefined) return 'live'
-  if (finalizers.includes('orphan')) return 'orphaning'
-  return finalizers.includes('foregroundDeletion') ? 'waiting' : 'live'
+/** The server as the oracle sees it. */
+function oracleOf(server: ApiServer): OracleServer {
+  return {
+    kindOf: (reference) => (isAskable(reference) ? kindOf(server, reference) : 'unresolvable'),
+    find({ uid, group, kind, namespace, name }) {
+      const resource = Object.entries(KINDS).find(([called]) => called.endsWith(`/${kind}`))?.[1][1]
+      const found = server.object(group, resource ?? '', namespace, name)
+      return found?.metadata.uid === uid ? objectOf(found) : undefined
+    },
+    isWatched: () => true,
+  }
 }
 
-function ownerOf(
+function objectOf({ apiVersion, kind, metadata }: ApiObject): OracleObject {
+  const { uid, name, namespace = '', ownerReferences = [], finalizers = [] } = metadata
+  const group = oracle.groupIn(apiVersion)
+  const isDeleting = metadata.deletionTimestamp !== undefined
+  const references = takenIn(ownerReferences)
+  return { uid, group, kind, namespace, name, references, isDeleting, finalizers }
+}
+
+/** No path can have such a name, so nobody learns whether its owner is there; the collector of upstream keeps asking, too. */
+function isAskable({ name }: { readonly name: string }): boolean {
+  return name !== '.' && name !== '..' && !/[/%]/.test(name)
+}
+
+/** Longer texts than these make an object one whose references are not taken in, but for one that can never be resolved (F27). */
+const LONGEST = { name: 253, uid: 128 }
+const BEYOND = {
+  apiVersion: 'hold.kinfold.invalid/v1',
+  kind: 'beyond caps',
+  name: 'beyond-caps',
+  uid: 'beyond-caps',
+}
+
+/** What of an object's references a graph may hold. */
+export function takenIn(
+  references: readonly oracle.OracleReference[],
+): readonly oracle.OracleReference[] {
+  const isBeyond = references.some(
+    ({ name, uid }) => name.length > LONGEST.name || uid.length > LONGEST.uid,
+  )
+  return isBeyond ? [BEYOND] : references
+}
+
+function kindOf(
   server: ApiServer,
-  dependent: ApiObject,
-  reference: Reference,
-): ApiObject | 'absent' | 'unresolvable' {
-  const { apiVersion, kind, name, uid } = reference
+  { apiVersion, kind }: Pick<Reference, 'apiVersion' | 'kind'>,
+): ReturnType<OracleServer['kindOf']> {
   const [asked = '', version] = apiVersion.split('/')
+  if (asked !== WIDGETS || kind !== 'Widget') {
+    const [group, , scope] = KINDS[`${apiVersion}/${kind}`] ?? []
+    return group === undefined ? 'unresolvable' : { group, isNamespaced: scope === 'Namespaced' }
+  }
   // A widget may be named by any version that is served.
-  const isWidget = asked === WIDGETS && kind === 'Widget'
-  const known = KINDS[`${isWidget ? `${WIDGETS}/v1` : apiVersion}/${kind}`]
-  if (known === undefined) return 'unresolvable'
-  const [group, resource] = known
-  const definition = isWidget ? definitionOf(server) : undefined
-  // What a definition took along is gone, and in no scope.
-  if (isWidget && definition === undefined) return 'absent'
-  const isServed = definition?.versions?.some((each) => each.name === version && each.served)
+  const definition = definitionOf(server)
+  // What was deleted with its definition is absent, in whatever scope.
+  if (definition === undefined) return 'absent'
+  const isServed = definition.versions?.some((each) => each.name === version && each.served)
   if (isServed === false) return 'unresolvable'
-  const scope = isWidget ? definition?.scope : known[2]
-  const { namespace = '' } = dependent.metadata
-  if (scope === 'Namespaced' && namespace === '') return 'unresolvable'
-  const owner = server.object(group, resource, scope === 'Namespaced' ? namespace : '', name)
-  return owner?.metadata.uid === uid ? owner : 'absent'
+  return { group: WIDGETS, isNamespaced: definition.scope === 'Namespaced' }
 }
 
 /** Whatever version names it: it is the same object. */
@@ -118,7 +151,7 @@ function liveness(
   dependent: ApiObject,
   reference: Reference,
 ): Ground {
-  const ground = groundOf(server, dependent, reference)
+  const ground = oracle.groundOf(oracleOf(server), objectOf(dependent), reference)
   if (ground === 'unresolvable' && isGone(dependent, reference)) return 'absent'
   if (ground === 'orphaning' && hasJustTurned(reference.uid)) return 'waiting'
   return ground === 'live' && waited.has(reference.uid) ? 'waiting' : ground
@@ -160,15 +193,14 @@ function objectionToDelete(judged: Judged, sent: DeleteBody, object: ApiObject):
   if (preconditions?.uid !== uid) return `uid ${preconditions?.uid} was commanded (I3)`
   if (preconditions.resourceVersion !== resourceVersion) return 'no such version (I4)'
   if (propagationPolicy === undefined) return 'no policy (I4)'
-  if (ownerReferences.length === 0) return 'it has no owner references (I2)'
+  const ground = (reference: Reference): Ground => liveness(judged, object, reference)
+  const objection = oracle.objectionTo(ownerReferences, ground)
+  if (objection !== '') return objection
   for (const reference of ownerReferences) {
-    const ground = liveness(judged, object, reference)
-    if (ground === 'unresolvable') return `${reference.name} cannot be resolved (I6)`
-    if (ground === 'live') return `${reference.name} lives (I1)`
-    if (ground === 'orphaning') return `${reference.name} is orphaning (I1)`
     const isMarked =
       isOrphaned(judged.orphaned, object, reference) && !hasOtherScope(judged, reference)
-    if (ground !== 'waiting' && isMarked) return `${reference.name} orphaned its dependents (P10)`
+    if (isMarked && ground(reference) !== 'waiting')
+      return `${reference.name} orphaned its dependents (P10)`
   }
   return ''
 }
@@ -217,66 +249,12 @@ function finalizerObjection(sent: PatchBody, before: ApiObject): string {
   return ''
 }
 
-export interface Leftover {
-  readonly object: ApiObject
-  readonly text: string
-}
-
 /** What is left to do when all is quiet; empty when nothing is. */
 export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): readonly Leftover[] {
-  const left: Leftover[] = []
-  for (const object of objects) {
-    const leave = (text: string): void => void left.push({ object, text })
-    const { name, ownerReferences = [], deletionTimestamp, finalizers = [] } = object.metadata
-    const state = finalizers.includes('orphan') ? 'orphaning' : 'waiting'
-    if (
-      deletionTimestamp !== undefined &&
-      finalizers.some((each) => each === 'orphan' || each === 'foregroundDeletion')
-    ) {
-      if (!isHeldUp(server, object, state, objects))
-        leave(`${object.kind}/${name} is ${state} for nothing (I17)`)
-    }
-    const grounds = ownerReferences.map((reference) => groundOf(server, object, reference))
-    if (deletionTimestamp !== undefined || grounds.length === 0) continue
-    // What goes with its definition is a mass cause and waits for approval, so whoever names one may stay.
-    const isOfWidgets = [object, ...ownerReferences].some((each) => each.kind === 'Widget')
-    if (isOfWidgets) continue
-    if (grounds.includes('unresolvable')) continue
-    if (!grounds.includes('live')) leave(`${object.kind}/${name} has no owner left (I16)`)
-    else if (grounds.some((ground) => ground !== 'live')) {
-      leave(`${object.kind}/${name} names an absent owner beside a live one`)
-    }
-  }
-  return left
-}
-
-/** Whether anything that it waits for, near or far, is no waiting owner itself: with nothing but those it is a ring. */
-function isHeldUp(
-  server: ApiServer,
-  owner: ApiObject,
-  state: 'waiting' | 'orphaning',
-  objects: Iterable<ApiObject>,
-): boolean {
-  const all = [...objects]
-  const namers = (of: ApiObject): ApiObject[] =>
-    all.filter((each) => each.metadata.ownerReferences?.some(({ uid }) => uid === of.metadata.uid))
-  if (state === 'orphaning') return namers(owner).length > 0
-  const reached = new Set([owner])
-  for (const each of reached) {
-    const { deletionTimestamp, finalizers = [] } = each.metadata
-    if (deletionTimestamp === undefined || !finalizers.includes('foregroundDeletion')) return true
-    for (const dependent of namers(each))
-      if (blocks(server, dependent, each)) reached.add(dependent)
-  }
-  return false
-}
-
-function blocks(server: ApiServer, dependent: ApiObject, owner: ApiObject): boolean {
-  const { ownerReferences = [], deletionTimestamp } = dependent.metadata
-  const grounds = ownerReferences.map((reference) => groundOf(server, dependent, reference))
-  if (deletionTimestamp === undefined && grounds.includes('unresolvable')) return false
-  return ownerReferences.some(
-    ({ uid, blockOwnerDeletion }, index) =>
-      uid === owner.metadata.uid && blockOwnerDeletion === true && grounds[index] === 'waiting',
-  )
+  // What goes with its definition is a bulk deletion and waits for approval, so an object that names one may stay.
+  const isOfWidgets = ({ kind, references }: OracleObject): boolean =>
+    kind === 'Widget' || references.some((each) => each.kind === 'Widget')
+  return oracle
+    .leftoversOf(oracleOf(server), Array.from(objects, objectOf))
+    .filter(({ object, isStuck }) => isStuck || !isOfWidgets(object))
 }

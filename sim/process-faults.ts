@@ -5,8 +5,8 @@
  * What must stay true: nothing here touches what a process holds in memory; it dies, sleeps or lives.
  */
 import { seeded } from '../testing/seeded.ts'
-import type { Fault, FaultContext } from './faults.ts'
 import type { Trap } from './incarnation.ts'
+import type { Fault, FaultContext } from './model.ts'
 import { makeRelist, siteOf, swap } from './network-faults.ts'
 import type { SimOptions } from './options.ts'
 import type { Roles, Slot } from './slot.ts'
@@ -57,7 +57,7 @@ const SHORTEST_BUMP_MS = 6 * SECOND
 export const processFaults: readonly Fault[] = [
   {
     row: 'F9',
-    what: 'etcd is restored: versions go back or are bumped, and watches break or stay silent',
+    what: 'etcd is restored from a snapshot: versions go back or jump ahead, and watches break or stay silent',
     lastsMs: [500, 2 * MINUTE],
     most: 2,
     begin(context) {
@@ -83,7 +83,7 @@ export const processFaults: readonly Fault[] = [
   },
   {
     row: 'F29',
-    what: 'a watcher sleeps for longer than its lease, and wakes beside its successor',
+    what: 'a watcher is suspended for longer than its Lease, and resumes beside its successor',
     lastsMs: [50 * SECOND, 5 * MINUTE],
     most: 3,
     suits: (options) => isApart(options) && options.watchers > 1,
@@ -91,7 +91,7 @@ export const processFaults: readonly Fault[] = [
   },
   {
     row: 'F32',
-    what: 'two names lead to one cluster when a process starts',
+    what: 'two addresses lead to one cluster when a process starts',
     lastsMs: [MINUTE, 3 * MINUTE],
     most: 2,
     suits: ({ clusters }) => clusters > 1,
@@ -103,7 +103,7 @@ export const processFaults: readonly Fault[] = [
   },
   {
     row: 'F33',
-    what: 'a machine reads the wrong time, or always the same',
+    what: 'the wall clock of a machine is wrong by up to an hour, or stands still',
     lastsMs: [MINUTE, 40 * MINUTE],
     most: 4,
     begin(context) {
@@ -134,7 +134,7 @@ export const processFaults: readonly Fault[] = [
   },
   {
     row: 'F44',
-    what: 'a graph process sleeps for longer than its session, and wakes beside its successor',
+    what: 'a graph process is suspended for longer than its session, and resumes beside its successor',
     lastsMs: [25 * SECOND, 5 * MINUTE],
     most: 4,
     suits: (options) => isApart(options) && options.graphs > 1,
@@ -142,7 +142,7 @@ export const processFaults: readonly Fault[] = [
   },
   {
     row: 'F56',
-    what: 'power is lost, and a disk that lied about syncing has an older state',
+    what: 'power is lost, and a disk that only claimed to have synced has an older state',
     lastsMs: [10 * SECOND, 20 * MINUTE],
     most: 3,
     begin(context) {
@@ -165,7 +165,7 @@ export const processFaults: readonly Fault[] = [
   },
   {
     row: 'F59',
-    what: 'a disk is lost, and the process that restores it dies while it does',
+    what: 'a disk is lost, and the process that restores the store dies meanwhile',
     lastsMs: [MINUTE, MINUTE],
     most: 3,
     begin(context) {
@@ -182,14 +182,14 @@ export const processFaults: readonly Fault[] = [
   },
   {
     row: 'F63',
-    what: 'a process stands still for some time',
+    what: 'a process is suspended for up to a minute',
     lastsMs: [2 * SECOND, 60 * SECOND],
     most: 6,
     begin: sleeping(),
   },
   {
     row: 'F84',
-    what: 'a reaper sleeps on commands that another one has gone beyond',
+    what: 'a reaper is suspended with commands that another one has already carried out',
     lastsMs: [5 * SECOND, 8 * MINUTE],
     most: 4,
     suits: (options) => isApart(options) && options.reapers > 1,
@@ -197,14 +197,14 @@ export const processFaults: readonly Fault[] = [
   },
   {
     row: 'F86',
-    what: 'a reaper dies at any call, before or after it took effect',
+    what: 'a reaper dies at any call, before or after the call took effect',
     lastsMs: [MINUTE, 2 * MINUTE],
     most: 8,
     begin: dyingAt('F86', 'reaps', ['request', 'request', 'append', 'save', 'any'], 40),
   },
   {
     row: 'kill',
-    what: 'a process is killed at any call; now and then its disk is lost, too',
+    what: 'a process is killed at any call; sometimes its disk is lost as well',
     lastsMs: [2 * MINUTE, 2 * MINUTE],
     most: 6,
     begin(context) {

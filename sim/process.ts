@@ -3,13 +3,13 @@
  *
  * What must stay true: the loops are the real ones; the wires, the log, the disk and time are all that is ours.
  *
- * Not here: when it starts and dies (supervisor.ts).
+ * Not here: when it starts and dies (slot.ts).
  */
 import { openCluster } from '../adapters/kubernetes/cluster.ts'
 import { kubernetesLease } from '../adapters/kubernetes/lease.ts'
 import { MemoryLease } from '../adapters/memory/lease.ts'
 import { placeAll } from '../adapters/memory/placement.ts'
-import type { Policy } from '../core/policy.ts'
+import type { Policy } from '../core/model/policy.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import type { Codec } from '../ports/codec.ts'
@@ -27,24 +27,11 @@ import { createWatcher } from '../services/watcher/watcher.ts'
 import type { Incarnation } from './incarnation.ts'
 import { clockOf } from './incarnation.ts'
 import { membership } from './membership.ts'
-import type { Slot } from './slot.ts'
-import type { WholeWorld } from './world.ts'
-
-export interface Process {
-  readonly incarnation: Incarnation
-  /** As a signal asks for. */
-  readonly stop: AbortController
-  readonly watchers: readonly Watcher[]
-  readonly graph: Graph | undefined
-  readonly reaper: Reaper | undefined
-  /** The clusters that its reaper met, each under the name that led there then. */
-  readonly connected: readonly ConnectedCluster[]
-  /** Rejects with what it died of. Never settles once it was killed. */
-  readonly ended: Promise<void>
-}
+import type { World } from './model.ts'
+import type { Process, Slot } from './slot.ts'
 
 interface Parts {
-  readonly world: WholeWorld
+  readonly world: World
   readonly slot: Slot
   readonly incarnation: Incarnation
   readonly log: Log
@@ -65,7 +52,7 @@ const SAVE_MS = 4_000
 const CONTROL_MS = 900
 const AGAIN_MS = 5_000
 
-export function startProcess(world: WholeWorld, slot: Slot, incarnation: Incarnation): Process {
+export function startProcess(world: World, slot: Slot, incarnation: Incarnation): Process {
   const { codec, time, broker } = world
   const clock = clockOf(time, incarnation, slot.wall)
   const log = broker.logOf(incarnation)
@@ -134,7 +121,10 @@ function graphOf({ world, slot, incarnation, log, codec, clock }: Parts): Graph 
       incarnation.call('store-read', () => slot.disk.open(partition, incarnation)),
     retention: { ...RETENTION, ...options.retention },
     policy: { policy: world.policy as Policy, who: slot.name },
-    observe: { takenOver: (why) => world.trace.note('take-over', `${incarnation.name}: ${why}`) },
+    observe: {
+      folded: (event, at, outcome) => world.folded({ event, at, outcome }),
+      takenOver: (why) => world.trace.note('take-over', `${incarnation.name}: ${why}`),
+    },
   })
 }
 

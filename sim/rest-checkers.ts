@@ -1,24 +1,24 @@
 /** Checkers of how things stand: bounds now and then, and everything else when all has come to rest (I16, I17, I19, I23, I26, I30). */
 import { MemoryStore } from '../adapters/memory/store.ts'
 import { check } from '../core/check.ts'
-import { kindKey } from '../core/key.ts'
-import type { Node } from '../core/node.ts'
-import type { StateValue } from '../core/state.ts'
-import { auditPartition } from '../services/graph/audit.ts'
+import { kindKey } from '../core/graph/key.ts'
+import type { Node } from '../core/model/node.ts'
+import type { StateValue } from '../core/model/state.ts'
+import { auditPartition } from '../services/graph/audit/audit.ts'
 import { mostCalls } from '../services/reaper/backlog.ts'
 import { DEFAULT_REAPER_CONFIG } from '../services/reaper/config.ts'
-import type { Checker } from './checkers.ts'
-import { RESOURCES, widgetScope } from './oracle.ts'
+import type { Checker } from './model.ts'
+import { RESOURCES, takenIn, widgetScope } from './oracle.ts'
 import type { Site } from './site.ts'
 import { ALL, statesOf } from './states.ts'
 
 export const restCheckers: readonly Checker[] = [
   {
-    invariant: 'I16 I17: what should go has gone, what was asked for is done',
+    invariant: 'I16 I17: no object is left without an owner, and no deletion incomplete',
     rest: async (world) => (world.isEnforcing ? await world.unexplained() : []),
   },
   {
-    invariant: 'I19: the graph is what the servers hold, and agrees with itself',
+    invariant: 'I19: the graph is what the API servers hold, and its tables agree',
     rest: async (world) => {
       const complaints: string[] = []
       const held = new Map<string, string>()
@@ -35,7 +35,7 @@ export const restCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I26: a store is what its changelog says',
+    invariant: 'I26: a store holds what its changelog says',
     rest: async (world) => {
       const complaints: string[] = []
       // A task that goes on folding over a changelog whose end is cut off under it notices only when it is taken over.
@@ -44,7 +44,7 @@ export const restCheckers: readonly Checker[] = [
         const said = new Map<string, Uint8Array>()
         for (const { key, value } of await world.broker.log.latest('changelog', partition))
           if (!key.startsWith('~') && value !== null) said.set(key, value)
-        const page = await new MemoryStore(world.contentOf(partition)).page(ALL)
+        const page = world.contentOf(partition).page(ALL.gte, ALL.lt, ALL.limit)
         const isSame =
           page.length === said.size &&
           page.every(([key, value]) => Buffer.compare(value, said.get(key) ?? EMPTY) === 0)
@@ -55,7 +55,7 @@ export const restCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I23: the same log folds to the same digests and commands, in other batches',
+    invariant: 'I23: the log folds to the same digests and commands in other batches',
     rest: async (world) => {
       const complaints: string[] = []
       if (world.isLogHurt) return complaints
@@ -70,7 +70,7 @@ export const restCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I30: queues stay within their bounds',
+    invariant: 'I30: calls in flight and queued commands stay within their bounds',
     now: (world) =>
       world.processes().flatMap(({ reaper, incarnation }) => {
         if (reaper === undefined) return []
@@ -99,9 +99,11 @@ interface What {
 
 /** All that a verdict rests on. */
 function whatOf({ ownerReferences = [], finalizers = [], deletionTimestamp }: What): string {
-  const owners = ownerReferences.map(({ apiVersion, kind, name, uid, blockOwnerDeletion }) => {
-    return [apiVersion, kind, name, uid, blockOwnerDeletion === true]
-  })
+  const owners = takenIn(ownerReferences).map(
+    ({ apiVersion, kind, name, uid, blockOwnerDeletion }) => {
+      return [apiVersion, kind, name, uid, blockOwnerDeletion === true]
+    },
+  )
   return JSON.stringify([owners, finalizers, deletionTimestamp !== undefined])
 }
 

@@ -1,9 +1,10 @@
 /** A server that dies in the middle of a cascade and comes back as it was before: every guard would pass, and nothing may go. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Preset, policyFor } from '../core/policy.ts'
+import { type Preset, policyFor } from '../core/model/policy.ts'
 import { ExchangeError } from '../ports/exchange.ts'
 import { LogError } from '../ports/log.ts'
+import { CHECKERS } from './checkers.ts'
 import { draw } from './options.ts'
 import type { Site } from './site.ts'
 import { WholeWorld } from './world.ts'
@@ -208,7 +209,7 @@ function newWorld(
   const [heartbeatMs, contactLostMs] = [5_000, 15_000]
   const watcher = { ...drawn.watcher, heartbeatMs, contactLostMs }
   const one = { clusters: 1, partitions: 1, shape: 'embedded', bursts: [] } as const
-  return new WholeWorld({ ...drawn, policy, watcher, ...one, ...more })
+  return new WholeWorld({ ...drawn, policy, watcher, ...one, ...more }, CHECKERS)
 }
 
 function makeFamily(site: Site): void {

@@ -3,6 +3,7 @@
  *
  * What must stay true: all that happens follows from the options, so the same options give the same digest.
  */
+import { CHECKERS } from './checkers.ts'
 import { type Begun, beginFault } from './faults.ts'
 import { letGoOfAll } from './life-faults.ts'
 import type { ScheduledFault, SimOptions } from './options.ts'
@@ -36,9 +37,8 @@ export interface Run {
 }
 
 export async function run(options: SimOptions, print?: (line: string) => void): Promise<Run> {
-  const world = new WholeWorld(options, print)
+  const world = new WholeWorld(options, CHECKERS, print)
   const users = world.sites.map((site) => new Users(world, site))
-  world.start()
   await live(world, users)
   const wrongs = world.wrongs.length > 0 ? [] : await heal(world, users)
   for (const each of wrongs) world.wrong(each)
@@ -53,12 +53,16 @@ export async function run(options: SimOptions, print?: (line: string) => void): 
   }
 }
 
-/** Faults begin and end, and users act, each at its time. */
+/** Faults begin and end, and users act, each at its time; what begins with the world begins before any process runs. */
 async function live(world: WholeWorld, users: readonly Users[]): Promise<void> {
   const { options, time } = world
   const begun = new Set<Begun>()
   world.isTroubled = true
-  for (const fault of options.faults) time.at(fault.atMs, () => begin(world, users, fault, begun))
+  for (const fault of options.faults) {
+    if (fault.atMs === 0) begin(world, users, fault, begun)
+    else time.at(fault.atMs, () => begin(world, users, fault, begun))
+  }
+  world.start()
   for (const { atMs, acts, lastsMs } of options.bursts) {
     const chosen = world.chance.below(users.length)
     for (let act = 0; act < acts; act++)

@@ -7,18 +7,17 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
-import type { DeleteObject } from '../core/command.ts'
-import type { Archived } from '../core/record.ts'
+import type { DeleteObject } from '../core/model/command.ts'
+import type { Archived } from '../ports/service-record.ts'
 import { isApproved } from './approvals.ts'
-import type { Checker, EffectSeen } from './checkers.ts'
-import { CANARY } from './effect-checkers.ts'
-import type { WholeWorld } from './world.ts'
+import type { Checker, EffectSeen, World } from './model.ts'
+import { CANARY } from './workload.ts'
 
 const WINDOW_MS = 600_000
 
 export const safeguardCheckers: readonly Checker[] = [
   {
-    invariant: 'I10: no ten minutes see more begin than the budget, over restarts and partitions',
+    invariant: 'I10: in no ten minutes more deletions begin than the budget allows',
     appended: (world, { topic, records }) => {
       const { mode, budgets } = world.policy
       if (topic !== 'commands' || mode !== 'enforce' || budgets === null) return ''
@@ -36,7 +35,7 @@ export const safeguardCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I11: nothing goes before its hold, counted from the last change of what it names',
+    invariant: 'I11: no delete takes effect before its hold is over',
     appended: (world, { topic, records }) => {
       for (const { value } of topic === 'commands' ? records : []) {
         const record = value === null ? undefined : world.codec.decode(value)
@@ -63,7 +62,7 @@ export const safeguardCheckers: readonly Checker[] = [
     },
   },
   {
-    invariant: 'I14: what is deleted was put away before, as it was',
+    invariant: 'I14 I31: what is deleted is in the archive, unchanged; a Secret only if asked for',
     appended: (world, { topic, records }) => {
       for (const { value } of topic === 'archive' ? records : []) {
         const record = value === null ? undefined : world.codec.decode(value)
@@ -96,16 +95,18 @@ interface Begun {
 }
 
 /** Undefined: it costs nothing, or nobody here can say what. */
-function begunBy(world: WholeWorld, command: DeleteObject): Begun | undefined {
+function begunBy(world: World, command: DeleteObject): Begun | undefined {
   const { budgets } = world.policy
   const { cluster, evidence, references, target } = command
   const site = world.sites.find(({ id }) => id === cluster)
   if (budgets === null || site === undefined) return undefined
   const truth = world.truthOf(site)
   if (truth.hasEnded(target.namespace)) return undefined
-  if (evidence === 'E3') return { budget: 'E3', limit: budgets.e3, what: target.uid }
+  if (evidence === 'not-found')
+    return { budget: 'not-found', limit: budgets.notFound, what: target.uid }
   const [reference, ...others] = references
-  if ((evidence !== 'E1' && evidence !== 'E2') || reference === undefined) return undefined
+  if ((evidence !== 'deleted' && evidence !== 'missing') || reference === undefined)
+    return undefined
   // Its owner waits for it: somebody asked for that, whatever the command rests on once it is given again.
   if (truth.waited.has(reference.uid)) return undefined
   // Of several owners the last one that went is paid for; what went by ourselves was.
@@ -114,13 +115,13 @@ function begunBy(world: WholeWorld, command: DeleteObject): Begun | undefined {
   const before = site.all().find(({ metadata }) => metadata.uid === target.uid)
   const goneMs = before && truth.goneSinceMs(before, reference)
   if (before && goneMs && truth.namesSinceMs(before) - goneMs > WINDOW_MS) return undefined
-  const { e1, e2 } = budgets
+  const { deleted, missing } = budgets
   // Of an owner that a relist missed each dependent is paid for, of one that was seen to go the owner.
-  return { budget: 'E1 or E2', limit: e1 + e2, what: reference.uid }
+  return { budget: 'deleted or missing', limit: deleted + missing, what: reference.uid }
 }
 
 /** By a process that is not the first of its place. */
-function isFoldingAgain(world: WholeWorld): boolean {
+function isFoldingAgain(world: World): boolean {
   return world.slots.some(({ roles, lives }) => roles.folds && lives > 1)
 }
 
@@ -128,7 +129,7 @@ function isFoldingAgain(world: WholeWorld): boolean {
 const windows = new WeakMap<object, Map<string, Map<string, number>>>()
 
 /** How many different things the last ten minutes saw for the first time, this one included. */
-function sizeOf(world: WholeWorld, window: string, what: string): number {
+function sizeOf(world: World, window: string, what: string): number {
   const { log } = world.broker
   const all = windows.get(log) ?? new Map<string, Map<string, number>>()
   windows.set(log, all)
@@ -149,7 +150,7 @@ interface Hold {
 
 /** The least that the policy has for it, and the earliest since when. What named an owner that we deleted has waited with it. */
 function holdOf({ world, truth, before }: Pick<EffectSeen, 'world' | 'truth' | 'before'>): Hold {
-  const { e1Ms, e3Ms } = world.policy.holds
+  const { deletedMs, notFoundMs } = world.policy.holds
   const { ownerReferences = [] } = before.metadata
   const namedMs = truth.namesSinceMs(before)
   let [sinceMs, holdMs] = [0, 0]
@@ -161,17 +162,17 @@ function holdOf({ world, truth, before }: Pick<EffectSeen, 'world' | 'truth' | '
     sinceMs = Math.max(sinceMs, waitedMs ?? goneMs)
     // Somebody asked for its dependents to go before it.
     if (truth.waited.has(owner.uid)) isAskedFor = true
-    if (!world.homes.has(owner.uid)) holdMs = e3Ms
+    if (!world.homes.has(owner.uid)) holdMs = notFoundMs
   }
   return {
     sinceMs: hasWaited ? sinceMs : Math.max(sinceMs, namedMs),
-    holdMs: isAskedFor ? holdMs : Math.max(holdMs, e1Ms),
+    holdMs: isAskedFor ? holdMs : Math.max(holdMs, deletedMs),
   }
 }
 
 const archives = new WeakMap<object, Map<string, Archived[]>>()
 
-function recordsOf({ broker }: WholeWorld, cluster: string, uid: string): Archived[] {
+function recordsOf({ broker }: World, cluster: string, uid: string): Archived[] {
   const all = archives.get(broker.log) ?? new Map<string, Archived[]>()
   archives.set(broker.log, all)
   const records = all.get(`${cluster}/${uid}`) ?? []

@@ -2,20 +2,49 @@
  * A place where a process of Kinfold runs, dies and is started again, as a supervisor does it: what it runs, its volume, its clock.
  *
  * What must stay true: one process at a time, and what it leaves behind is on its disk or on the log.
+ *
+ * Not here: what a process runs (process.ts).
  */
+import type { Graph } from '../services/graph/graph.ts'
+import type { ConnectedCluster, Reaper } from '../services/reaper/reaper.ts'
+import type { Watcher } from '../services/watcher/watcher.ts'
 import type { Chance } from '../testing/seeded.ts'
 import type { Timeline } from './clock.ts'
 import { Disk } from './disk.ts'
 import type { Trap, Wall } from './incarnation.ts'
 import { Incarnation } from './incarnation.ts'
-import type { Process } from './process.ts'
-import { startProcess } from './process.ts'
-import type { WholeWorld } from './world.ts'
+import type { Trace } from './trace.ts'
 
 export interface Roles {
   readonly watches: boolean
   readonly folds: boolean
   readonly reaps: boolean
+}
+
+/** What runs in it, and what is held of that from outside. */
+export interface Process {
+  readonly incarnation: Incarnation
+  /** As a signal asks for. */
+  readonly stop: AbortController
+  readonly watchers: readonly Watcher[]
+  readonly graph: Graph | undefined
+  readonly reaper: Reaper | undefined
+  /** The clusters that its reaper met, each under the name that led there then. */
+  readonly connected: readonly ConnectedCluster[]
+  /** Rejects with what it died of. Never settles once it was killed. */
+  readonly ended: Promise<void>
+}
+
+/** What a slot asks of the world that it is in. */
+export interface Host {
+  readonly time: Timeline
+  readonly trace: Trace
+  /** Those that were killed. */
+  readonly buried: Process[]
+  /** No process is started any more. */
+  readonly isOver: boolean
+  startProcess(slot: Slot, incarnation: Incarnation): Process
+  diedOf(slot: Slot, error: unknown): void
 }
 
 /** As a supervisor waits before it starts one again. */
@@ -27,7 +56,7 @@ export class Slot {
   readonly disk: Disk = new Disk()
   readonly wall: Wall = { skewMs: 0, standsAt: undefined }
   process: Process | undefined
-  readonly #world: WholeWorld
+  readonly #host: Host
   readonly #time: Timeline
   readonly #chance: Chance
   /** Processes so far. */
@@ -35,9 +64,9 @@ export class Slot {
   /** Holds it down; nobody starts it until it is zero. */
   #holds = 0
 
-  constructor(world: WholeWorld, name: string, roles: Roles, chance: Chance) {
-    this.#world = world
-    this.#time = world.time
+  constructor(host: Host, name: string, roles: Roles, chance: Chance) {
+    this.#host = host
+    this.#time = host.time
     this.name = name
     this.roles = roles
     this.#chance = chance
@@ -50,9 +79,9 @@ export class Slot {
   start(): void {
     if (this.process !== undefined || this.#holds > 0) return
     const incarnation = new Incarnation(`${this.name}.${++this.lives}`)
-    const process = startProcess(this.#world, this, incarnation)
+    const process = this.#host.startProcess(this, incarnation)
     this.process = process
-    this.#world.trace.note('start', incarnation.name)
+    this.#host.trace.note('start', incarnation.name)
     process.ended.then(
       () => this.#over(process, undefined),
       (error: unknown) => this.#over(process, error),
@@ -65,8 +94,8 @@ export class Slot {
     if (process === undefined) return
     this.process = undefined
     process.incarnation.kill()
-    this.#world.buried.push(process)
-    this.#world.trace.note('kill', process.incarnation.name)
+    this.#host.buried.push(process)
+    this.#host.trace.note('kill', process.incarnation.name)
     this.#startSoon()
   }
 
@@ -109,9 +138,9 @@ export class Slot {
     this.process = undefined
     // What it left under way must not go on beside its successor.
     process.incarnation.kill()
-    this.#world.buried.push(process)
-    this.#world.trace.note('end', `${process.incarnation.name}: ${String(error ?? 'asked to')}`)
-    if (error !== undefined) this.#world.diedOf(this, error)
+    this.#host.buried.push(process)
+    this.#host.trace.note('end', `${process.incarnation.name}: ${String(error ?? 'asked to')}`)
+    if (error !== undefined) this.#host.diedOf(this, error)
     this.#startSoon()
   }
 
@@ -119,7 +148,7 @@ export class Slot {
     const [least, most] = RESTART_MS
     const waitMs = least + this.#chance.below(most - least)
     this.#time.at(this.#time.monotonicMs() + waitMs, () => {
-      if (!this.#world.isOver) this.start()
+      if (!this.#host.isOver) this.start()
     })
   }
 }

@@ -6,10 +6,11 @@
  *
  * Not here: orders in which nothing is amiss (small-order.ts).
  */
-import type { Event } from '../core/event.ts'
-import type { ObjectMeta } from '../core/object.ts'
+import type { Event } from '../core/model/event.ts'
+import type { ObjectMeta } from '../core/model/object.ts'
 import type { ModelCluster } from '../testing/model-cluster.ts'
-import { leftovers, objection } from '../testing/oracle.ts'
+import { leftovers, objection } from '../testing/model-oracle.ts'
+import type { Leftover } from '../testing/oracle.ts'
 import { SmallFold } from './small-fold.ts'
 import { act, asHappened, listedCluster, streamsOf } from './small-script.ts'
 import type { Findings } from './small-verdict.ts'
@@ -41,7 +42,7 @@ class Faults {
   readonly #script: readonly string[]
   readonly #cluster: ModelCluster
   readonly #truth: readonly ObjectMeta[]
-  readonly #leftovers: readonly string[]
+  readonly #leftovers: readonly Leftover[]
   readonly #relists: readonly Event[]
   readonly #fold: SmallFold
 
@@ -112,11 +113,10 @@ class Faults {
     this.#judge(mark.commands, what)
     const repaired = verdicts(fold)
     const left = this.#leftovers.find(
-      (each) =>
-        !fold.commands.some((command) => isAsked(command, each.split(' ')[0] ?? '', this.#cluster)),
+      ({ object }) => !fold.commands.some((command) => isAsked(command, object.uid, this.#cluster)),
     )
     fold.rollback(mark)
-    return { graph, repaired, isAllAsked: left ?? '' }
+    return { graph, repaired, isAllAsked: left?.text ?? '' }
   }
 
   /** What may come of each command if it is carried out now, behind its guards. */

@@ -6,14 +6,15 @@
  *
  * Not here: which orders there are (small-world.ts), bytes, logs, several partitions.
  */
-import type { Command } from '../core/command.ts'
-import type { Event } from '../core/event.ts'
-import { finish, fold, pageOf, resume } from '../core/fold.ts'
-import type { Graph } from '../core/graph.ts'
-import { graphOver } from '../core/graph.ts'
-import type { Outcome, RelistRequest } from '../core/outcome.ts'
-import type { StateValue } from '../core/state.ts'
-import type { PageRequest } from '../core/work.ts'
+
+import { foldRecord } from '../core/fold.ts'
+import type { PageRequest } from '../core/graph/agenda.ts'
+import type { Graph } from '../core/graph/graph.ts'
+import { graphOver } from '../core/graph/graph.ts'
+import type { Outcome, RelistRequest } from '../core/graph/outcome.ts'
+import type { Command } from '../core/model/command.ts'
+import type { Event } from '../core/model/event.ts'
+import type { StateValue } from '../core/model/state.ts'
 
 /** A point to come back to. */
 export interface Mark {
@@ -42,10 +43,10 @@ export class SmallFold {
   /** Folds an event and every `Continue` that follows from it. */
   fold(event: Event, nowMs: number = this.nowMs): void {
     this.nowMs = nowMs
-    let { notes } = this.#foldOne(event)
-    for (let turn = 0; notes.length > 0; turn++) {
+    let { continues } = this.#foldOne(event)
+    for (let turn = 0; continues; turn++) {
       if (turn === CONTINUES) throw new Error('the agenda does not end')
-      notes = this.#foldOne({ type: 'Continue' }).notes
+      continues = this.#foldOne({ type: 'Continue' }).continues
     }
   }
 
@@ -77,11 +78,7 @@ export class SmallFold {
     const at = { partition: 0, partitions: 1, position: this.#position, timestamp: this.nowMs }
     this.#position += 1n
     this.folded += 1
-    const folding = fold(graph, event, at)
-    for (let next = pageOf(folding); next !== undefined; next = pageOf(folding)) {
-      resume(folding, this.#page(next))
-    }
-    const outcome = finish(folding)
+    const outcome = foldRecord(graph, event, at, (request) => this.#page(request))
     this.commands.push(...outcome.commands)
     this.relists.push(...outcome.relists)
     graph.takeRecent()

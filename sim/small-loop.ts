@@ -6,11 +6,11 @@
  *
  * Not here: the reaper's own gate (services/reaper; crashes of the real loops are in small-crash.ts).
  */
-import type { Command } from '../core/command.ts'
-import type { Event } from '../core/event.ts'
+import type { Command } from '../core/model/command.ts'
+import type { Event } from '../core/model/event.ts'
 import { CLUSTER, MONITORED, type ModelCluster, settled } from '../testing/model-cluster.ts'
+import { leftovers, objection } from '../testing/model-oracle.ts'
 import { shortKind } from '../testing/notation.ts'
-import { leftovers, objection } from '../testing/oracle.ts'
 import { SmallFold } from './small-fold.ts'
 import { act, asHappened, listedCluster } from './small-script.ts'
 import { beat, beginning, type Findings } from './small-verdict.ts'
@@ -175,7 +175,7 @@ class Loops {
       state = this.#gathered(state, from.commands, from.relists)
     }
     const left = leftovers(state.cluster.objects)
-    if (left.length > 0) this.#complain(`in the end ${left.join(', ')}`)
+    if (left.length > 0) this.#complain(`in the end ${left.map(({ text }) => text).join(', ')}`)
     this.#fold.rollback(mark)
   }
 

@@ -6,11 +6,12 @@
  *
  * Not here: which worlds there are (small-shape.ts), commands that are carried out in between (small-loop.ts).
  */
-import type { DeleteObject } from '../core/command.ts'
-import type { Event } from '../core/event.ts'
-import type { ObjectMeta } from '../core/object.ts'
+import type { DeleteObject } from '../core/model/command.ts'
+import type { Event } from '../core/model/event.ts'
+import type { ObjectMeta } from '../core/model/object.ts'
 import type { ModelCluster } from '../testing/model-cluster.ts'
-import { leftovers, objection } from '../testing/oracle.ts'
+import { leftovers, objection } from '../testing/model-oracle.ts'
+import type { Leftover } from '../testing/oracle.ts'
 import { SmallFold } from './small-fold.ts'
 import { act, kindsNamed, listedCluster, streamsOf } from './small-script.ts'
 import type { Findings } from './small-verdict.ts'
@@ -36,7 +37,7 @@ class Orders {
   readonly #script: readonly string[]
   readonly #cluster: ModelCluster
   readonly #truth: readonly ObjectMeta[]
-  readonly #leftovers: readonly string[]
+  readonly #leftovers: readonly Leftover[]
   readonly #fold: SmallFold
   /** Whether what dangles beside an orphaned reference is known by then is a matter of order; what becomes of the dependent is not. */
   readonly #isOrphaning: boolean
@@ -84,10 +85,9 @@ class Orders {
     const graph = this.#isOrphaning ? verdicts(fold) : wholeGraph(fold)
     this.#first ??= graph
     if (graph !== this.#first) this.#complain('another graph than in the first order')
-    for (const left of this.#leftovers) {
-      const uid = left.split(' ')[0] ?? ''
-      if (!fold.commands.some((command) => isAsked(command, uid, this.#cluster)))
-        this.#complain(`${left}, and nobody was asked`)
+    for (const { object, text } of this.#leftovers) {
+      if (!fold.commands.some((command) => isAsked(command, object.uid, this.#cluster)))
+        this.#complain(`${text}, and nothing was commanded`)
     }
     fold.rollback(mark)
   }

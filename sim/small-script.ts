@@ -6,7 +6,7 @@
  *
  * What must stay true: a script is plain text, so a world that fails can be read, and told again alone.
  */
-import type { Event } from '../core/event.ts'
+import type { Event } from '../core/model/event.ts'
 import { MONITORED, ModelCluster } from '../testing/model-cluster.ts'
 import { object } from '../testing/notation.ts'
 

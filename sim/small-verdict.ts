@@ -3,9 +3,9 @@
  *
  * What must stay true: two ends that read alike lead to the same commands.
  */
-import type { Command } from '../core/command.ts'
-import type { Event } from '../core/event.ts'
-import { policyFor } from '../core/policy.ts'
+import type { Command } from '../core/model/command.ts'
+import type { Event } from '../core/model/event.ts'
+import { policyFor } from '../core/model/policy.ts'
 import { CLUSTER, type ModelCluster } from '../testing/model-cluster.ts'
 import { normalGraph } from '../testing/normal-graph.ts'
 import type { SmallFold } from './small-fold.ts'
@@ -39,7 +39,7 @@ export function beat(fold: SmallFold, ms: number): void {
 }
 
 export function wholeGraph(fold: SmallFold): string {
-  return normalGraph(fold.state, { isEvidenceFolded: true }).join('\n')
+  return normalGraph(fold.state).join('\n')
 }
 
 /** For where only they can be compared. */

@@ -1,15 +1,37 @@
-/** What the partitions' stores hold, decoded. Only in quiet: it reads one after the other. */
-import { MemoryStore } from '../adapters/memory/store.ts'
-import type { StateValue } from '../core/state.ts'
+/** What the partitions' stores hold: at once, and decoded. The latter only in quiet: it reads one after the other. */
+import type { SortedMap } from '../adapters/memory/sorted-map.ts'
+import type { StateValue } from '../core/model/state.ts'
 import type { KeyRange } from '../ports/store.ts'
-import type { WholeWorld } from './world.ts'
+import type { Content, World } from './model.ts'
 
 export const ALL: KeyRange = { gte: ' ', lt: '~', limit: Number.MAX_SAFE_INTEGER }
 
-export async function statesOf(world: WholeWorld): Promise<ReadonlyMap<string, StateValue>[]> {
+/** What is on a disk, with what its store has gathered and not written yet. */
+export function contentWith(
+  entries: SortedMap,
+  gathered: ReadonlyMap<string, Uint8Array | null> = new Map(),
+): Content {
+  return {
+    get(key) {
+      const changed = gathered.get(key)
+      return changed === undefined ? entries.get(key) : (changed ?? undefined)
+    },
+    page(gte, lt, limit) {
+      const held = new Map(entries.page(gte, lt, Number.MAX_SAFE_INTEGER))
+      for (const [key, value] of gathered) {
+        if (key < gte || key >= lt) continue
+        if (value === null) held.delete(key)
+        else held.set(key, value)
+      }
+      return [...held].sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, limit)
+    },
+  }
+}
+
+export async function statesOf(world: World): Promise<ReadonlyMap<string, StateValue>[]> {
   const states: ReadonlyMap<string, StateValue>[] = []
   for (let partition = 0; partition < world.broker.partitions; partition++) {
-    const page = await new MemoryStore(world.contentOf(partition)).page(ALL)
+    const page = world.contentOf(partition).page(ALL.gte, ALL.lt, ALL.limit)
     const entries = page.map(
       ([key, bytes]) => [key, world.codec.decode(bytes) as StateValue] as const,
     )

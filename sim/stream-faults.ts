@@ -6,7 +6,7 @@
 import type { ExchangeResponse } from '../ports/exchange.ts'
 import type { Chance } from '../testing/seeded.ts'
 import { eachLine } from './answer.ts'
-import type { Fault, FaultContext } from './faults.ts'
+import type { Fault, FaultContext } from './model.ts'
 import type { Passage } from './network.ts'
 import { hinder, isWatch, makeRelist, siteOf } from './network-faults.ts'
 
@@ -102,7 +102,7 @@ export const streamFaults: readonly Fault[] = [
   },
   {
     row: 'F4',
-    what: 'a version that is too old is not refused: its watch ends without a word',
+    what: 'a watch from a version that is too old is not refused (410), but ends without an event',
     lastsMs: [20 * SECOND, 4 * MINUTE],
     most: 4,
     begin(context) {
@@ -112,21 +112,21 @@ export const streamFaults: readonly Fault[] = [
   },
   {
     row: 'F5',
-    what: 'deletes are lost on the way',
+    what: 'DELETED events are lost',
     lastsMs: [5 * SECOND, 3 * MINUTE],
     most: 5,
     begin: losing('F5', 'DELETED'),
   },
   {
     row: 'F6',
-    what: 'additions and changes are lost on the way',
+    what: 'ADDED and MODIFIED events are lost',
     lastsMs: [5 * SECOND, 3 * MINUTE],
     most: 5,
     begin: losing('F6', 'ADDED', 'MODIFIED'),
   },
   {
     row: 'F7',
-    what: 'events are told twice',
+    what: 'events arrive twice',
     lastsMs: [10 * SECOND, 5 * MINUTE],
     most: 4,
     begin(context) {
@@ -144,14 +144,14 @@ export const streamFaults: readonly Fault[] = [
   },
   {
     row: 'F8',
-    what: 'a watch is opened again on a server that lags, and tells old news',
+    what: 'a watch is opened again on an API server that lags, and repeats older events',
     lastsMs: [30 * SECOND, 5 * MINUTE],
     most: 4,
     begin: lagging,
   },
   {
     row: 'F28',
-    what: 'the watcher is slower than the history that a watch may fall behind',
+    what: 'the watcher falls behind the history that the API server keeps',
     lastsMs: [10 * SECOND, 2 * MINUTE],
     most: 4,
     begin(context) {
@@ -173,7 +173,7 @@ export const streamFaults: readonly Fault[] = [
   },
   {
     row: 'F65',
-    what: 'one kind is told late, so dependents are seen before their owners',
+    what: 'events of one kind are late, so dependents are observed before their owners',
     lastsMs: [20 * SECOND, 5 * MINUTE],
     most: 4,
     begin(context) {

@@ -5,10 +5,26 @@
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import type { Chance } from '../testing/seeded.ts'
-import { CANARY, KEEP } from './effect-checkers.ts'
 import { widgetScope } from './oracle.ts'
 import type { Site } from './site.ts'
-import type { WholeWorld } from './world.ts'
+
+/** What users need of the world that they act in. */
+export interface UserWorld {
+  /** What users draw from. */
+  readonly chance: Chance
+  readonly broker: { readonly partitions: number }
+  /** A fault came about. */
+  reached(row: string): void
+}
+
+/** Planted in Secrets' data and in what is not published of metadata. */
+export const CANARY = 'canary-2f1e'
+
+/** Helm's annotation for what is to stay. */
+export const KEEP = 'helm.sh/resource-policy'
+
+/** The namespace of a tenant whom nobody trusts (tenant.ts); users have nothing to do there. */
+export const TENANT = 'evil'
 
 const NAMESPACES: readonly [string, ...string[]] = ['blue', 'green', 'red']
 type Home = readonly [apiVersion: string, resource: string]
@@ -22,13 +38,13 @@ const MERGE = 'application/merge-patch+json'
 
 export class Users {
   readonly site: Site
-  readonly #world: WholeWorld
+  readonly #world: UserWorld
   readonly #chance: Chance
   #count = 0
   /** Owners that were once here, the youngest last. */
   readonly #remembered: ApiObject[] = []
 
-  constructor(world: WholeWorld, site: Site) {
+  constructor(world: UserWorld, site: Site) {
     this.#world = world
     this.#chance = world.chance
     this.site = site
@@ -186,6 +202,13 @@ export class Users {
     this.#delete(owner, 'Orphan')
   }
 
+  /** An owner and its dependents; returns what deletes it. */
+  family(): () => void {
+    const owner = this.#make('configmaps', 'blue', [])
+    for (let i = 0; i < 3; i++) this.#make('secrets', 'blue', [owner])
+    return () => this.#delete(owner, 'Background')
+  }
+
   restoreFamily(): void {
     const owner = this.#make('configmaps', 'blue', [])
     this.#delete(owner, 'Background')
@@ -221,7 +244,7 @@ export class Users {
   }
 
   #all(): ApiObject[] {
-    return this.site.all()
+    return this.site.all().filter(({ metadata }) => metadata.namespace !== TENANT)
   }
 
   #pick(): ApiObject | undefined {
@@ -285,8 +308,6 @@ export class Users {
       const { apiVersion, kind, metadata } = owner
       const right = { apiVersion, kind, name: metadata.name, uid: metadata.uid }
       const block = chance.next() < 0.5 ? { blockOwnerDeletion: chance.next() < 0.5 } : {}
-      if (kind === 'PersistentVolume' && namespace !== '' && this.#world.broker.partitions > 1)
-        this.#world.reached('F50')
       references.push({ ...right, ...block, ...this.#slip(chance.below(100)) })
     }
     return references

@@ -4,33 +4,33 @@
  * What must stay true: all loops are the real ones. Whoever judges them looks at the servers' own state in the moment of each effect and shares
  * nothing with the graph.
  *
- * Not here: what users do (workload.ts), which faults there are (faults.ts), the course of one run (run.ts).
+ * Not here: what others may ask of it (model.ts), what users do (workload.ts), which faults there are (faults.ts), the course of one run (run.ts).
  */
 import { avroCodec } from '../adapters/avro/codec.ts'
-import type { ApiObject, Effect } from '../adapters/memory/api-server.ts'
+import type { Effect } from '../adapters/memory/api-server.ts'
 import { MemoryCoordinator } from '../adapters/memory/placement.ts'
-import type { MemoryStoreContent } from '../adapters/memory/store.ts'
-import type { Node } from '../core/node.ts'
-import type { Policy } from '../core/policy.ts'
+import type { Node } from '../core/model/node.ts'
+import type { Policy } from '../core/model/policy.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
 import type { Random } from '../ports/random.ts'
-import type { Task } from '../services/graph/task.ts'
+import { GatheringStore } from '../services/graph/fold/gathering-store.ts'
+import type { Task } from '../services/graph/fold/task.ts'
 import type { ReaperNote } from '../services/reaper/reaper.ts'
+import type { Leftover, OracleObject } from '../testing/oracle.ts'
 import type { Chance } from '../testing/seeded.ts'
 import { seeded } from '../testing/seeded.ts'
-import type { Approval } from './approvals.ts'
 import { type Appended, Broker } from './broker.ts'
-import { CHECKERS } from './checkers.ts'
 import { Timeline } from './clock.ts'
 import type { Incarnation } from './incarnation.ts'
+import type { Approval, Checker, Content, Folded, World } from './model.ts'
 import { Network, type Passage } from './network.ts'
 import type { SimOptions } from './options.ts'
-import { type Leftover, leftoversOf } from './oracle.ts'
-import type { Process } from './process.ts'
+import { leftoversOf } from './oracle.ts'
+import { startProcess } from './process.ts'
 import { type Acting, Site } from './site.ts'
-import { type Roles, Slot } from './slot.ts'
-import { statesOf } from './states.ts'
+import { type Process, type Roles, Slot } from './slot.ts'
+import { contentWith, statesOf } from './states.ts'
 import { Trace } from './trace.ts'
 import { isAskedFor, Truth } from './truth.ts'
 
@@ -39,13 +39,11 @@ const CODEC: Codec = avroCodec()
 
 const PAGE = { limit: 10_000, waitMs: 0 } as const
 
-export class WholeWorld {
+export class WholeWorld implements World {
   readonly options: SimOptions
   readonly time: Timeline = new Timeline()
   readonly codec: Codec = CODEC
-  /** What users draw from. */
   readonly chance: Chance
-  /** What processes draw from. */
   readonly jitter: Random
   readonly sites: readonly Site[]
   readonly names: readonly string[]
@@ -55,7 +53,6 @@ export class WholeWorld {
   readonly reaperGroup: MemoryCoordinator | undefined
   readonly slots: readonly Slot[]
   readonly trace: Trace
-  /** What the processes are told at their start. */
   policy: Policy
   /** Wrong effects, and processes that failed. Empty when all is well. */
   readonly wrongs: string[] = []
@@ -63,39 +60,30 @@ export class WholeWorld {
   readonly reaped: string[] = []
   /** How often each fault came about. */
   readonly fired: Map<string, number> = new Map()
-  /** Called right before a DELETE or PATCH of Kinfold's takes effect. */
   readonly beforeEffects: Set<(site: Site, request: ExchangeRequest) => void> = new Set()
-  /** Called right after an effect of Kinfold's. */
   readonly afterEffects: Set<(site: Site, effect: Effect) => void> = new Set()
   readonly onAppended: Set<(appended: Appended) => void> = new Set()
-  /** Deaths that a fault explains, and what a person then does. */
   readonly excuses: Set<(error: unknown, slot: Slot) => boolean> = new Set()
-  /** Since when each cluster, by id, is paused. */
   readonly pausedMs: Map<string, number> = new Map()
-  /** Since when each `cluster/namespace` is protected. */
   readonly protectedMs: Map<string, number> = new Map()
-  /** `control` lost its end: what let something go may be among that, and whoever could not read it meanwhile holds on. */
   hasLostWords = false
-  /** On which cluster each uid was made. */
   readonly homes: Map<string, string> = new Map()
-  /** What a person approved. */
   readonly approvals: Approval[] = []
-  /** Those that were killed. */
   readonly buried: Process[] = []
   isOver = false
-  /** Acknowledged records were lost, and nobody has begun anew: what is there need not add up. */
   isLogHurt = false
-  /** Wall time at which a person last began with an empty log. */
   begunAnewMs: number = Number.NEGATIVE_INFINITY
   /** The time with faults. */
   isTroubled = false
   requests = 0
+  readonly #checkers: readonly Checker[]
   readonly #truths = new WeakMap<object, Truth>()
   readonly #lastTruths = new Map<Site, Truth>()
 
-  constructor(options: SimOptions, print?: (line: string) => void) {
+  constructor(options: SimOptions, checkers: readonly Checker[], print?: (line: string) => void) {
     const { seed, clusters, kinds, partitions, standbys, isReapingShared } = options
     this.options = options
+    this.#checkers = checkers
     this.policy = options.policy
     this.trace = new Trace(() => this.time.monotonicMs(), print)
     this.chance = seeded(seed)
@@ -146,7 +134,6 @@ export class WholeWorld {
     return this.slots.flatMap(({ process }) => process ?? [])
   }
 
-  /** Those that fold, one for each partition at most. */
   tasks(): readonly Task[] {
     const tasks = new Map<number, Task>()
     for (const { graph, incarnation } of this.processes()) {
@@ -157,15 +144,19 @@ export class WholeWorld {
     return [...tasks.values()]
   }
 
-  /** The store of whoever folds it; of anybody who has it while nobody does. */
-  contentOf(partition: number): MemoryStoreContent {
-    const folding = this.slots.find(({ process }) =>
-      process?.graph?.tasks.some(
+  /** Of the store of whoever folds it; of the disk of anybody who has it while nobody does. */
+  contentOf(partition: number): Content {
+    for (const { process, disk } of this.slots) {
+      const task = process?.graph?.tasks.find(
         (task) => task.partition === partition && task.status().state === 'folding',
-      ),
-    )
-    const slot = folding ?? this.slots.find(({ roles }) => roles.folds)
-    return slot!.disk.content(partition)
+      )
+      if (task === undefined) continue
+      const { store } = task
+      const gathered = store instanceof GatheringStore ? store.gathered : undefined
+      return contentWith(disk.content(partition).entries, gathered)
+    }
+    const slot = this.slots.find(({ roles }) => roles.folds)
+    return contentWith(slot!.disk.content(partition).entries, undefined)
   }
 
   get isCaughtUp(): boolean {
@@ -192,7 +183,6 @@ export class WholeWorld {
     )
   }
 
-  /** Those for which the graph has no reason to wait for a person: of a mass cause (E4) somebody has to approve. */
   async unexplained(): Promise<readonly string[]> {
     const left = this.leftovers()
     if (left.length === 0) return []
@@ -200,7 +190,7 @@ export class WholeWorld {
     for (const [key, value] of (await statesOf(this)).flatMap((entries) => [...entries]))
       if (value.type === 'Node') nodes.set(key, value)
     const nodeOf = ({ site, object }: (typeof left)[number]): Node | undefined =>
-      nodes.get(`node/${site.id}/${object.metadata.uid}`)
+      nodes.get(`node/${site.id}/${object.uid}`)
     const isHeld = (each: (typeof left)[number]): boolean => nodeOf(each)?.verdict?.type === 'held'
     for (const each of left) if (isHeld(each)) this.trace.note('held', each.text)
     return left
@@ -218,7 +208,6 @@ export class WholeWorld {
     return truth
   }
 
-  /** A fault came about. */
   reached(row: string): void {
     this.fired.set(row, (this.fired.get(row) ?? 0) + 1)
   }
@@ -226,6 +215,10 @@ export class WholeWorld {
   wrong(text: string): void {
     this.trace.note('WRONG', text)
     if (this.wrongs.length < 20) this.wrongs.push(text)
+  }
+
+  startProcess(slot: Slot, incarnation: Incarnation): Process {
+    return startProcess(this, slot, incarnation)
   }
 
   diedOf(slot: Slot, error: unknown): void {
@@ -241,14 +234,21 @@ export class WholeWorld {
     this.trace.note('settled', `${by.name} ${command.type} ${command.target.name}: ${outcome}`)
   }
 
+  folded(folded: Folded): void {
+    for (const checker of this.#checkers) {
+      const objection = checker.folded?.(this, folded) ?? ''
+      if (objection !== '') this.wrong(objection)
+    }
+  }
+
   /** What stands now and then, while everything goes on. */
   lookAround(): void {
-    for (const { now } of CHECKERS) for (const text of now?.(this) ?? []) this.wrong(text)
+    for (const { now } of this.#checkers) for (const text of now?.(this) ?? []) this.wrong(text)
   }
 
   async complaints(): Promise<readonly string[]> {
     const all: string[] = []
-    for (const { rest } of CHECKERS) all.push(...((await rest?.(this)) ?? []))
+    for (const { rest } of this.#checkers) all.push(...((await rest?.(this)) ?? []))
     return all
   }
 
@@ -272,14 +272,14 @@ export class WholeWorld {
     this.requests++
     if (request.method !== 'GET' && !request.path.includes('/leases'))
       this.trace.note('request', `${by.name} ${site.name} ${request.method} ${request.path}`)
-    for (const checker of CHECKERS) {
+    for (const checker of this.#checkers) {
       const objection = checker.request?.(this, passage) ?? ''
       if (objection !== '') this.wrong(`${request.method} ${request.path}: ${objection}`)
     }
   }
 
   #appended(appended: Appended): void {
-    for (const checker of CHECKERS) {
+    for (const checker of this.#checkers) {
       const objection = checker.appended?.(this, appended) ?? ''
       if (objection !== '') this.wrong(objection)
     }
@@ -303,7 +303,7 @@ export class WholeWorld {
     const { before, after } = effect
     const { request } = acting
     const sent: unknown = JSON.parse(request.body ?? 'null')
-    for (const checker of CHECKERS) {
+    for (const checker of this.#checkers) {
       const seen = { world: this, site, truth, acting, sent, before: before!, after }
       const objection = checker.effect?.(seen) ?? ''
       if (objection === '') continue
@@ -315,18 +315,18 @@ export class WholeWorld {
   }
 }
 
-function said({ metadata }: ApiObject, node: Node | undefined): string {
+function said({ references }: OracleObject, node: Node | undefined): string {
   const { verdict, attempt, phase } = node ?? {}
   const because = `${phase} ${verdict?.type} ${verdict?.evidence}: ${verdict?.because}`
   const tried = `${attempt?.verb} ${attempt?.state} ${attempt?.count} ${attempt?.reason}`
-  return `the graph says ${because}; ${tried}; ${JSON.stringify(metadata.ownerReferences)}`
+  return `the graph says ${because}; ${tried}; ${JSON.stringify(references)}`
 }
 
 function isAtTheEnd(task: Task): boolean {
   return task.status().lagEntries === 0n
 }
 
-function slotsOf(world: WholeWorld, options: SimOptions): readonly Slot[] {
+function slotsOf(world: World, options: SimOptions): readonly Slot[] {
   const slot = (name: string, index: number, roles: Partial<Roles>): Slot => {
     const none = { watches: false, folds: false, reaps: false }
     const chance = seeded(options.seed * 64 + index * 7 + name.length)

@@ -4,21 +4,21 @@
  * What must stay true: pages hold exactly the first keys behind the cursor, as a task's do.
  */
 import { SortedMap } from '../adapters/memory/sorted-map.ts'
-import type { Command } from '../core/command.ts'
-import type { Event } from '../core/event.ts'
-import { finish, fold, pageOf, resume } from '../core/fold.ts'
-import type { Graph } from '../core/graph.ts'
-import { graphOver } from '../core/graph.ts'
-import type { Outcome } from '../core/outcome.ts'
-import type { StateValue } from '../core/state.ts'
-import type { PageRequest } from '../core/work.ts'
+import { foldRecord } from '../core/fold.ts'
+import type { PageRequest } from '../core/graph/agenda.ts'
+import type { Graph } from '../core/graph/graph.ts'
+import { graphOver } from '../core/graph/graph.ts'
+import type { Outcome } from '../core/graph/outcome.ts'
+import type { Command } from '../core/model/command.ts'
+import type { Event } from '../core/model/event.ts'
+import type { StateValue } from '../core/model/state.ts'
 import { prefixRange } from '../ports/store.ts'
 
 export interface Folder {
   /** What is committed; all of it after `commit`. */
   readonly state: ReadonlyMap<string, StateValue>
   readonly graph: Graph
-  /** Folds one event, and every note that follows from it. */
+  /** Folds one event, and every `Continue` that follows from it. */
   fold(event: Event, timestampMs?: number): Outcome[]
   /** Folds one event and no more. */
   foldOne(event: Event, timestampMs?: number): Outcome
@@ -56,11 +56,7 @@ export function folder(batchSize = 1, partition = 0, partitions = 1): Folder {
     now = Math.max(now, timestampMs)
     const at = { partition, partitions, position, timestamp: now }
     position += 1n
-    const folding = fold(graph, event, at)
-    for (let next = pageOf(folding); next !== undefined; next = pageOf(folding)) {
-      resume(folding, page(next))
-    }
-    const outcome = finish(folding)
+    const outcome = foldRecord(graph, event, at, page)
     commands.push(...outcome.commands)
     graph.takeRecent()
     records += 1
@@ -92,12 +88,7 @@ export function folder(batchSize = 1, partition = 0, partitions = 1): Folder {
     },
     fold(event, timestampMs) {
       const outcomes = [foldOne(event, timestampMs)]
-      const told = (outcomes[0]?.notes ?? []).map((note) => note.event)
-      for (let next = told.shift(); next !== undefined; next = told.shift()) {
-        const outcome = foldOne(next)
-        outcomes.push(outcome)
-        told.push(...outcome.notes.map((note) => note.event))
-      }
+      while (outcomes.at(-1)?.continues === true) outcomes.push(foldOne({ type: 'Continue' }))
       return outcomes
     },
   }

@@ -5,48 +5,47 @@
  * with a real group.
  */
 import { setImmediate } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
 import { MemoryLog } from '../adapters/memory/log.ts'
 import { MemoryCoordinator } from '../adapters/memory/placement.ts'
-import type { Event } from '../core/event.ts'
-import { partitionOfObject } from '../core/partition.ts'
-import { policyFor } from '../core/policy.ts'
+import type { Event } from '../core/model/event.ts'
+import type { ClusterId } from '../core/model/object.ts'
+import { policyFor } from '../core/model/policy.ts'
 import type { Log } from '../ports/log.ts'
 import type { Placement } from '../ports/placement.ts'
+import type { Store } from '../ports/store.ts'
+import type { Authority } from '../runtime/authority.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { serveEndpoint } from '../runtime/endpoint.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
-import { createAccess } from '../services/graph/access.ts'
-import { createCascades } from '../services/graph/cascade.ts'
+import { DEFAULT_RETENTION } from '../services/graph/fold/retention.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { createGraph } from '../services/graph/graph.ts'
-import { createGraphDump } from '../services/graph/graph-dump.ts'
-import { createHoldings } from '../services/graph/held.ts'
-import type { HistoryIndex } from '../services/graph/history-index.ts'
-import { createHistoryIndex } from '../services/graph/history-index.ts'
 import { addGraphRoutes } from '../services/graph/http.ts'
-import type { Peer } from '../services/graph/peer.ts'
-import { createPeer } from '../services/graph/peer.ts'
-import { createPlanner } from '../services/graph/plan.ts'
-import { createQuery } from '../services/graph/query.ts'
-import { DEFAULT_RETENTION } from '../services/graph/retention.ts'
-import { createViews } from '../services/graph/view.ts'
-import { taskOf } from '../services/graph/viewed-partition.ts'
-import { codec, emptyStore } from './task-rig.ts'
+import type { HistoryIndex } from '../services/graph/query/history-index.ts'
+import { createHistoryIndex } from '../services/graph/query/history-index.ts'
+import { createQuestions } from '../services/graph/questions.ts'
+import { assign, codec, emptyStore } from './task-rig.ts'
 
 const POLICY = policyFor('enforce', 'parity')
 
-/** Each event where it belongs; what is of no object, everywhere. */
-export async function tell(log: Log, events: readonly Event[]): Promise<void> {
-  const partitions = log.partitions('events')
+/** Each event in the partition of its cluster; what is of no cluster, in all. */
+export async function tell(
+  log: Log,
+  events: readonly Event[],
+  partitionOf: (cluster: ClusterId) => number = () => 0,
+): Promise<void> {
+  const partitions = Array.from({ length: log.partitions('events') }, (_, each) => each)
   for (const event of events) {
     if (event.type === 'Unreadable') continue
+    const cluster = 'cluster' in event ? event.cluster : ''
+    const isForAll = cluster === '' || event.type === 'Directive'
+    const targets = isForAll ? partitions : [partitionOf(cluster)]
     const value = codec.encode(event)
-    const home = 'object' in event && event.object !== null ? event.object.namespace : undefined
-    const targets =
-      home === undefined
-        ? Array.from({ length: partitions }, (_, partition) => partition)
-        : [partitionOfObject('c', home, partitions)]
-    for (const partition of targets) await log.append('events', partition, [{ key: 'k', value }])
+    for (const partition of targets) {
+      await log.append('events', partition, [{ key: cluster || 'all', value }])
+    }
+    if (event.type === 'WatcherStarted') await assign(log, cluster, partitionOf(cluster))
   }
 }
 
@@ -54,12 +53,25 @@ export interface GraphProcess {
   readonly url: string
   readonly graph: Graph
   readonly index: HistoryIndex
-  /** Calls made to other processes. */
-  readonly calls: () => number
+  /** Requests that other processes sent on to it, and how many of them are being answered. */
+  readonly forwarded: () => { readonly count: number; readonly open: number }
   stop(): Promise<void>
+  /** It leaves the group, and goes on answering. */
+  leave(): void
   /** As kill -9: it answers no more; the group believes that it lives until `expire`. */
   kill(): Promise<void>
   expire(): Promise<void>
+}
+
+export interface ProcessOptions {
+  readonly token?: HttpToken
+  readonly authority?: Authority
+  readonly isReadingReviewed?: boolean
+  /** Where it believes that the partitions are. */
+  readonly owners?: (known: ReadonlyMap<number, string>) => ReadonlyMap<number, string>
+  readonly openStore?: () => Store
+  /** Before a request that another process sent on is looked at. */
+  readonly onForwarded?: () => Promise<void>
 }
 
 export class GraphGroup {
@@ -76,14 +88,13 @@ export class GraphGroup {
     this.#coordinator = new MemoryCoordinator(partitions, standbys)
   }
 
-  async start(
-    wrapped: (peer: Peer) => Peer = (peer) => peer,
-    token?: HttpToken,
-  ): Promise<GraphProcess> {
+  async start(options: ProcessOptions = {}): Promise<GraphProcess> {
     const { log } = this
+    const { token, authority, isReadingReviewed = false, onForwarded } = options
     const clock = systemClock()
     const stop = new AbortController()
     const session = new AbortController()
+    const { openStore = emptyStore, owners = (known) => known } = options
     const graph = createGraph({
       log,
       codec,
@@ -91,42 +102,33 @@ export class GraphGroup {
       placement: this.#placementOf(session.signal),
       retention: DEFAULT_RETENTION,
       policy: { policy: POLICY, who: 'test' },
-      openStore: async () => emptyStore(),
+      openStore: async () => openStore(),
     })
     const index = createHistoryIndex(log, codec, clock, emptyStore())
-    let calls = 0
-    const peer = wrapped(createPeer(() => token?.own()))
-    const counted: Peer = {
-      get: async (...asked) => await peer.get(...asked).finally(() => calls++),
-      page: async (...asked) => await peer.page(...asked).finally(() => calls++),
-      counts: async (...asked) => await peer.counts(...asked).finally(() => calls++),
-    }
-    const here = taskOf(graph)
-    const owners = () => graph.owners()
-    const { partitions } = this
-    const views = createViews({ codec, clock, peer: counted, partitions, here, owners })
-    const holdings = createHoldings(views)
-    const parts = {
-      query: createQuery(views, index),
-      planner: createPlanner(views, codec, clock),
-      cascades: createCascades(views, index, clock),
-      dump: createGraphDump(views, codec, clock),
-      holdings,
-      here,
-      views,
-      access: createAccess({ views, authority: undefined, isReadingReviewed: false }),
-      clock,
-      log,
-      codec,
+    const parts = createQuestions({
+      ...{ log, codec, clock, index },
+      graph: {
+        get tasks() {
+          return graph.tasks
+        },
+        owners: () => owners(graph.owners()),
+      },
+      access: { authority, isReadingReviewed },
+    })
+    const forwarded = { count: 0, open: 0 }
+    const add = (routes: FastifyInstance): void => {
+      routes.addHook('onRequest', async ({ headers }, reply) => {
+        if (headers['kinfold-forwarded'] === undefined) return
+        forwarded.count += 1
+        forwarded.open += 1
+        reply.raw.on('close', () => (forwarded.open -= 1))
+        await onForwarded?.()
+      })
+      addGraphRoutes(routes, parts)
     }
     const { url, server } = await serveEndpoint(
-      {
-        add: (routes) => addGraphRoutes(routes, parts),
-        version: 'test',
-        checks: () => [],
-        scrape: async () => '',
-      },
-      { address: '127.0.0.1:0', token },
+      { add, version: 'test', checks: () => [], scrape: async () => '' },
+      { address: '127.0.0.1:0', token, authority },
     )
     const ended = Promise.all([graph.run(url, stop.signal), index.run(stop.signal)])
     ended.catch(() => undefined)
@@ -143,7 +145,8 @@ export class GraphGroup {
       url,
       graph,
       index,
-      calls: () => calls,
+      forwarded: () => ({ ...forwarded }),
+      leave: () => session.abort(),
       kill,
       expire,
       async stop() {
@@ -165,7 +168,7 @@ export class GraphGroup {
     }
   }
 
-  /** Until every partition is folded to its end, notes between them included, and all are indexed. */
+  /** Until every partition is folded to its end, and all are indexed. */
   async caughtUp(): Promise<void> {
     while (!(await this.#isCaughtUp())) await setImmediate()
   }

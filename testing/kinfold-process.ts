@@ -6,7 +6,7 @@
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Why } from '../services/graph/query.ts'
+import type { Why } from '../services/graph/query/query.ts'
 import { ServerProcess } from './cluster/server-process.ts'
 import { eventually } from './eventually.ts'
 import { unsettledCommands } from './kinfold-log.ts'
@@ -94,6 +94,10 @@ export class KinfoldProcess implements AsyncDisposable {
 
   async isReady(): Promise<boolean> {
     return (await this.#ask('/readyz')).ok
+  }
+
+  async isLive(): Promise<boolean> {
+    return (await this.#ask('/livez')).ok
   }
 
   /** The lines of `/readyz?verbose`. */

@@ -12,17 +12,16 @@ import type {
   OrphanDependent,
   RemoveFinalizer,
   VerifyOwner,
-} from '../core/command.ts'
-import type { CommandSettled, Event, OwnerAbsent, OwnerFound } from '../core/event.ts'
-import { EMPTY_SET, type SetHash, withMember } from '../core/hash.ts'
-import type { Coordinates, ObjectMeta, OwnerReference } from '../core/object.ts'
+} from '../core/model/command.ts'
+import type { CommandSettled, Event, OwnerAbsent, OwnerFound } from '../core/model/event.ts'
+import { EMPTY_SET, type SetHash, withMember } from '../core/model/hash.ts'
+import type { Coordinates, ObjectMeta, OwnerReference } from '../core/model/object.ts'
 import {
   FINALIZER_FOREGROUND,
   FINALIZER_ORPHAN,
   isSamePlace,
   projectionHash,
-} from '../core/object.ts'
-import { partitionOfObject } from '../core/partition.ts'
+} from '../core/model/object.ts'
 import { KINDS, kindNotation, shortKind } from './notation.ts'
 
 export const CLUSTER = 'c'
@@ -45,17 +44,13 @@ export class ModelCluster {
   readonly #unserved = new Set(UNSERVED)
   readonly #onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void
   readonly #onFinish: (object: ObjectMeta, command: RemoveFinalizer) => void
-  readonly #partitions: number
   #version = 0
   #sync = 0
 
-  /** `partitions`: of the log that its events go to; a list says for each what it holds. */
   constructor(
     onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void = () => {},
     onFinish: (object: ObjectMeta, command: RemoveFinalizer) => void = () => {},
-    partitions = 1,
   ) {
-    this.#partitions = partitions
     this.#onRemoved = onRemoved
     this.#onFinish = onFinish
     for (const short of [...MONITORED, ...UNMONITORED]) {
@@ -67,7 +62,7 @@ export class ModelCluster {
   copy(
     onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void = this.#onRemoved,
   ): ModelCluster {
-    const copy = new ModelCluster(onRemoved, this.#onFinish, this.#partitions)
+    const copy = new ModelCluster(onRemoved, this.#onFinish)
     for (const [uid, object] of this.objects) copy.objects.set(uid, object)
     for (const [short, stream] of this.streams) copy.streams.set(short, [...stream])
     for (const short of this.#watched) copy.#watched.add(short)
@@ -152,16 +147,7 @@ export class ModelCluster {
     }
     if (isCut) return this.relist(short, 0, false)
     const resourceVersion = String(this.#version)
-    stream.push({ type: 'SyncFinished', ...about, resourceVersion, listed: this.#sets(listed) })
-  }
-
-  #sets(listed: readonly ObjectMeta[]): SetHash[] {
-    const sets = Array.from({ length: this.#partitions }, () => EMPTY_SET)
-    for (const { namespace, uid } of listed) {
-      const partition = partitionOfObject(CLUSTER, namespace, this.#partitions)
-      sets[partition] = withMember(sets[partition] ?? EMPTY_SET, uid)
-    }
-    return sets
+    stream.push({ type: 'SyncFinished', ...about, resourceVersion, listed: setOf(listed) })
   }
 
   /** The kind's definition is deleted: its objects go without a word. It is served again when it is relisted. */
@@ -188,7 +174,8 @@ export class ModelCluster {
     if (object.deletedAt !== null) return settled(command, 'absent', object)
     const isSame = sameReferences(object.ownerReferences, command.references)
     if (!isSame) return settled(command, 'stale', object)
-    const isProven = command.evidence === 'E1' || command.owners.every((o) => this.#holds(o))
+    const isLive = command.evidence === 'deleted' && command.freshness === 'live'
+    const isProven = isLive || command.owners.every((o) => this.#holds(o))
     if (!isProven) return settled(command, 'stale', object)
     return settled(command, 'done', this.delete(target.uid, command.propagationPolicy, command))
   }
@@ -259,6 +246,10 @@ export class ModelCluster {
     const short = shortKind(object.group, object.kind)
     if (this.#watched.has(short)) this.streams.get(short)?.push(event)
   }
+}
+
+function setOf(listed: readonly ObjectMeta[]): SetHash {
+  return listed.reduce((set, { uid }) => withMember(set, uid), EMPTY_SET)
 }
 
 function isLive(event: Event | undefined): boolean {

@@ -5,8 +5,8 @@
  * - `<-` begins its owners; `!` behind one blocks; `.VERSION` behind the kind names another version than the served one.
  * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE` and `annotation:KEY=VALUE`, separated by spaces.
  */
-import type { ObjectMeta, OwnerReference, Pair, Scope } from '../core/object.ts'
-import { apiVersionOf, FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../core/object.ts'
+import type { ObjectMeta, OwnerReference, Pair, Scope } from '../core/model/object.ts'
+import { apiVersionOf, FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../core/model/object.ts'
 
 export interface KindNotation {
   readonly group: string

@@ -3,7 +3,7 @@
  *
  * What must stay true: whatever the server refuses is an error here, so a test never goes on with less than it asked for.
  */
-import type { PropagationPolicy } from '../core/object.ts'
+import type { PropagationPolicy } from '../core/model/object.ts'
 import type { Answer } from './cluster/api-client.ts'
 import { eventually } from './eventually.ts'
 

@@ -1,132 +1,163 @@
 /**
- * What must be left of a cluster, said naively and without any of the graph's code: for tests of the whole loop.
+ * What a collector may delete and what it must leave nothing of, said naively over a server's own objects.
  *
- * What must stay true: it looks at the server's own objects only, and reads each reference at its coordinates, as the API defines
+ * What must stay true: it imports nothing, so it shares no code with the graph. Each reference is read at its coordinates, as the API defines
  * ownership: same namespace or no namespace, right uid, kind and name, a served version.
+ *
+ * Not here: where the objects come from (model-oracle.ts, sim/oracle.ts).
  */
-import type { ObjectMeta, OwnerReference } from '../core/object.ts'
-import { apiVersionOf, FINALIZER_FOREGROUND, FINALIZER_ORPHAN, groupOf } from '../core/object.ts'
-import { UNMONITORED, UNSERVED } from './model-cluster.ts'
-import type { KindNotation } from './notation.ts'
-import { KINDS } from './notation.ts'
-
 export type Ground = 'live' | 'waiting' | 'orphaning' | 'absent' | 'unresolvable'
 
-/** All objects of the server. */
-export type Truth = Iterable<ObjectMeta>
-
-export function groundOf(truth: Truth, dependent: ObjectMeta, reference: OwnerReference): Ground {
-  const kind = servedKind(reference)
-  if (kind === undefined) return 'unresolvable'
-  if (kind.scope === 'Namespaced' && dependent.scope === 'Cluster') return 'unresolvable'
-  const namespace = kind.scope === 'Namespaced' ? dependent.namespace : ''
-  for (const owner of truth) {
-    const isIt =
-      owner.uid === reference.uid &&
-      owner.kind === reference.kind &&
-      owner.group === kind.group &&
-      owner.name === reference.name &&
-      owner.namespace === namespace
-    if (isIt) return stateOf(owner)
-  }
-  return 'absent'
+export interface OracleReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  readonly blockOwnerDeletion?: boolean | null
 }
 
-function servedKind({ apiVersion, kind }: OwnerReference): KindNotation | undefined {
-  return Object.entries(KINDS).find(
-    ([short, served]) =>
-      !UNSERVED.includes(short) &&
-      served.kind === kind &&
-      (served.group === '' ? served.version : `${served.group}/${served.version}`) === apiVersion,
-  )?.[1]
+interface Place {
+  readonly uid: string
+  readonly group: string
+  readonly kind: string
+  /** Empty for one without a namespace. */
+  readonly namespace: string
+  readonly name: string
 }
 
-function stateOf({ deletedAt, finalizers }: ObjectMeta): Ground {
-  if (deletedAt === null) return 'live'
-  if (finalizers.includes(FINALIZER_ORPHAN)) return 'orphaning'
-  return finalizers.includes(FINALIZER_FOREGROUND) ? 'waiting' : 'live'
+export interface OracleObject extends Place {
+  readonly references: readonly OracleReference[]
+  readonly isDeleting: boolean
+  readonly finalizers: readonly string[]
 }
 
-/** Why the server may not be asked to delete it; empty when it may. */
-export function objection(truth: Truth, object: ObjectMeta): string {
-  if (object.ownerReferences.length === 0) return 'it has no owner references (I2)'
-  for (const reference of object.ownerReferences) {
-    const ground = groundOf(truth, object, reference)
-    if (ground === 'unresolvable') return `${reference.name} cannot be resolved (I6)`
-    if (ground === 'live') return `${reference.name} lives (I1)`
-    if (ground === 'orphaning') return `${reference.name} is orphaning (I1)`
+export interface OracleServer {
+  /** As what a reference's kind is served: `unresolvable` as none, or not in that version; `absent` once it was deleted with all its objects. */
+  kindOf(
+    reference: OracleReference,
+  ): { readonly group: string; readonly isNamespaced: boolean } | 'absent' | 'unresolvable'
+  /** The very object at its coordinates. */
+  find(place: Place): OracleObject | undefined
+  /** Whether a collector hears of that kind without asking. */
+  isWatched(kind: string): boolean
+}
+
+export function groundOf(
+  server: OracleServer,
+  { namespace }: OracleObject,
+  reference: OracleReference,
+): Ground {
+  const kind = server.kindOf(reference)
+  if (typeof kind === 'string') return kind
+  if (kind.isNamespaced && namespace === '') return 'unresolvable'
+  const owner = server.find({
+    uid: reference.uid,
+    group: kind.group,
+    kind: reference.kind,
+    namespace: kind.isNamespaced ? namespace : '',
+    name: reference.name,
+  })
+  return owner === undefined ? 'absent' : stateOf(owner)
+}
+
+function stateOf({ isDeleting, finalizers }: OracleObject): 'live' | 'waiting' | 'orphaning' {
+  if (!isDeleting) return 'live'
+  if (finalizers.includes('orphan')) return 'orphaning'
+  return finalizers.includes('foregroundDeletion') ? 'waiting' : 'live'
+}
+
+/** Why the server may not be asked to delete what has these references; empty when it may. */
+export function objectionTo<R extends OracleReference>(
+  references: readonly R[],
+  ground: (reference: R) => Ground,
+): string {
+  if (references.length === 0) return 'it has no owner references (I2)'
+  for (const reference of references) {
+    const now = ground(reference)
+    if (now === 'unresolvable') return `${reference.name} cannot be resolved (I6)`
+    if (now === 'live') return `${reference.name} lives (I1)`
+    if (now === 'orphaning') return `${reference.name} is orphaning (I1)`
   }
   return ''
 }
 
-/** What is left to do when all is quiet; empty when nothing is. */
-export function leftovers(truth: ReadonlyMap<string, ObjectMeta>): readonly string[] {
-  return [...truth.values()].filter(isWatched).flatMap((object) => {
-    const stuck = stuckness(truth, object)
-    if (stuck !== '') return [stuck]
-    const grounds = object.ownerReferences.map((each) => groundOf(truth.values(), object, each))
-    const isBlocked = grounds.includes('unresolvable')
-    // An owner that no watch tells of is asked for only when the answer can decide something.
-    const isAsked = !isBlocked && object.deletedAt === null
-    const isOrphaned = object.ownerReferences.some(
-      (each, index) => grounds[index] === 'orphaning' && (isAsked || isWatched(each)),
-    )
-    if (isOrphaned) return [`${object.uid} still names an orphaning owner`]
-    if (object.deletedAt !== null || grounds.length === 0) return []
-    if (isBlocked) return []
-    if (!grounds.includes('live')) return [`${object.uid} has no owner left (I16)`]
-    const isMixed = grounds.some((ground) => ground !== 'live')
-    return isMixed ? [`${object.uid} names an absent owner beside a live one`] : []
+export interface Leftover {
+  readonly object: OracleObject
+  /** It waits or orphans, and there is nothing that it could wait for (I17). */
+  readonly isStuck: boolean
+  readonly text: string
+}
+
+/** What is left to do when all is quiet, of all objects that a collector hears of; empty when nothing is. */
+export function leftoversOf(
+  server: OracleServer,
+  objects: readonly OracleObject[],
+): readonly Leftover[] {
+  return objects.flatMap((object) => {
+    const isStuck = isStuckOwner(server, object, objects)
+    const what = isStuck ? `is ${stateOf(object)} for nothing (I17)` : leftOf(server, object)
+    return what === '' ? [] : [{ object, isStuck, text: `${object.kind}/${object.name} ${what}` }]
   })
 }
 
-/** An owner that waits for dependents though there are none, or none but those that wait for it in turn (I17). */
-function stuckness(truth: ReadonlyMap<string, ObjectMeta>, object: ObjectMeta): string {
-  const state = stateOf(object)
-  if (state === 'orphaning') {
-    const hasDependents = dependentsOf(truth, object).length > 0
-    return hasDependents ? '' : `${object.uid} is orphaning and has no dependents`
-  }
-  if (state !== 'waiting') return ''
-  const reached = new Set<ObjectMeta>([object])
-  for (const each of reached) {
-    if (stateOf(each) !== 'waiting') return ''
-    for (const dependent of dependentsOf(truth, each))
-      if (mayBlock(truth, dependent, each)) reached.add(dependent)
-  }
-  return `${object.uid} waits for nothing but what waits`
+function leftOf(server: OracleServer, object: OracleObject): string {
+  const { references, isDeleting } = object
+  const grounds = references.map((each) => groundOf(server, object, each))
+  const isBlocked = grounds.includes('unresolvable')
+  // An owner of a kind that is not watched is asked for only when the answer can decide something.
+  const isAsked = !isBlocked && !isDeleting
+  const namesOrphaning = references.some(
+    ({ kind }, index) => grounds[index] === 'orphaning' && (isAsked || server.isWatched(kind)),
+  )
+  if (namesOrphaning) return 'still names an orphaning owner'
+  if (isDeleting || grounds.length === 0 || isBlocked) return ''
+  if (!grounds.includes('live')) return 'has no owner left (I16)'
+  return grounds.every((ground) => ground === 'live')
+    ? ''
+    : 'names an absent owner beside a live one'
 }
 
-/** Of those that a watch tells of. */
-function dependentsOf(truth: ReadonlyMap<string, ObjectMeta>, owner: ObjectMeta): ObjectMeta[] {
-  return [...truth.values()].filter(
-    (object) => isWatched(object) && referencesTo(object, owner).length > 0,
+/** An owner that waits for dependents though there are none, or none but those that wait for it in turn. */
+function isStuckOwner(
+  server: OracleServer,
+  owner: OracleObject,
+  objects: readonly OracleObject[],
+): boolean {
+  const state = stateOf(owner)
+  if (state === 'live') return false
+  if (state === 'orphaning') return !objects.some((each) => namesOf(each, owner).length > 0)
+  const reached = new Set([owner])
+  for (const each of reached) {
+    if (stateOf(each) !== 'waiting') return false
+    for (const dependent of objects) if (blocks(server, dependent, each)) reached.add(dependent)
+  }
+  return true
+}
+
+/** By whatever version: what is being deleted already is waited for, and nothing is asked by it. */
+function namesOf({ namespace, references }: OracleObject, owner: OracleObject): OracleReference[] {
+  const isNear = owner.namespace === '' || owner.namespace === namespace
+  return references.filter(
+    ({ apiVersion, kind, name, uid }) =>
+      isNear &&
+      uid === owner.uid &&
+      kind === owner.kind &&
+      name === owner.name &&
+      groupIn(apiVersion) === owner.group,
   )
 }
 
-function referencesTo(object: ObjectMeta, owner: ObjectMeta): OwnerReference[] {
-  return object.ownerReferences.filter((each) => {
-    // Whatever version it names: what is going already is waited for, and nobody asks by it.
-    const reference = { ...each, apiVersion: apiVersionOf(owner.group, owner.version) }
-    const isOfGroup = groupOf(each.apiVersion) === owner.group
-    const ground = groundOf([owner], object, reference)
-    return isOfGroup && ground !== 'absent' && ground !== 'unresolvable'
-  })
+/** One that can never be deleted for want of an owner blocks no owner, unless it is being deleted already. */
+function blocks(server: OracleServer, object: OracleObject, owner: OracleObject): boolean {
+  const names = namesOf(object, owner)
+  if (!names.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true)) return false
+  if (object.isDeleting) return true
+  const grounds = object.references.map((each) => groundOf(server, object, each))
+  return !grounds.includes('unresolvable') || grounds.includes('orphaning')
 }
 
-/** One that nobody can ever reap blocks nobody, unless it is going already. */
-function mayBlock(
-  truth: ReadonlyMap<string, ObjectMeta>,
-  object: ObjectMeta,
-  owner: ObjectMeta,
-): boolean {
-  const grounds = object.ownerReferences.map((each) => groundOf(truth.values(), object, each))
-  const isBlocked =
-    object.deletedAt === null && grounds.includes('unresolvable') && !grounds.includes('orphaning')
-  return !isBlocked && referencesTo(object, owner).some((each) => each.blockOwnerDeletion === true)
-}
-
-/** What no watch tells of is nobody's dependent. */
-function isWatched({ kind }: { readonly kind: string }): boolean {
-  return !UNMONITORED.some((short) => KINDS[short]?.kind === kind)
+/** `apps/v1` names the group `apps`, `v1` the one without a name. */
+export function groupIn(apiVersion: string): string {
+  const [group = '', version] = apiVersion.split('/')
+  return version === undefined ? '' : group
 }

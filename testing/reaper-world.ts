@@ -11,22 +11,22 @@ import { ApiServer } from '../adapters/memory/api-server.ts'
 import { ManualClock } from '../adapters/memory/clock.ts'
 import { memoryExchange } from '../adapters/memory/exchange.ts'
 import { MemoryLog } from '../adapters/memory/log.ts'
-import {
-  type Command,
-  type DeleteObject,
-  type OrphanDependent,
-  type OwnerClaim,
-  type RemoveFinalizer,
-  targetOf,
-} from '../core/command.ts'
-import { PROTECT_POLICY_KEY, protectKey } from '../core/control-key.ts'
-import type { ObjectMeta } from '../core/object.ts'
-import { objectKey } from '../core/partition.ts'
-import { type Mode, type Protection, policyFor } from '../core/policy.ts'
-import type { Control } from '../core/record.ts'
+import { targetOf } from '../core/issue/target.ts'
+import type {
+  Command,
+  DeleteObject,
+  OrphanDependent,
+  OwnerClaim,
+  RemoveFinalizer,
+} from '../core/model/command.ts'
+import type { ObjectMeta } from '../core/model/object.ts'
+import { objectKey } from '../core/model/partition.ts'
+import { type Mode, type Protection, policyFor } from '../core/model/policy.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import type { Codec } from '../ports/codec.ts'
+import { PROTECT_POLICY_KEY, protectKey } from '../ports/control-key.ts'
 import type { Produced } from '../ports/log.ts'
+import type { Control } from '../ports/service-record.ts'
 import type { ArchiveSettings } from '../services/reaper/archive.ts'
 import type { ReaperConfig } from '../services/reaper/config.ts'
 import type { Locks } from '../services/reaper/lock.ts'

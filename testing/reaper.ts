@@ -12,8 +12,8 @@ import type {
   Target,
   VerifyOwner,
   WarnObject,
-} from '../core/command.ts'
-import type { ObjectMeta, OwnerReference } from '../core/object.ts'
+} from '../core/model/command.ts'
+import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
 
 export const CLUSTER = 'c1'
 
@@ -65,7 +65,7 @@ const BASE: CommandBase = {
   partition: 0,
   mode: 'enforce',
   target: POD,
-  evidence: 'E1',
+  evidence: 'deleted',
   because: 'its owner rs is gone',
   basis: [1n],
 }
@@ -81,6 +81,7 @@ export function deleteObject(more: Partial<DeleteObject> = {}): DeleteObject {
     references: [OWNER],
     finalizers: [],
     owners: [CLAIM],
+    freshness: 'live',
     approvedBy: '',
     decidedAt: JUST_NOW,
     ...more,
@@ -94,6 +95,7 @@ export function orphanDependent(more: Partial<OrphanDependent> = {}): OrphanDepe
     references: [OTHER_OWNER, OWNER],
     drop: [1],
     owners: [CLAIM],
+    freshness: 'live',
     approvedBy: '',
     decidedAt: JUST_NOW,
     ...more,
@@ -104,7 +106,7 @@ export function removeFinalizer(more: Partial<RemoveFinalizer> = {}): RemoveFina
   return {
     ...BASE,
     type: 'RemoveFinalizer',
-    evidence: 'O',
+    evidence: 'orphaning',
     finalizer: 'orphan',
     finalizers: ['keep', 'orphan'],
     deletedAt: 0,
@@ -116,7 +118,7 @@ export function verifyOwner(more: Partial<VerifyOwner> = {}): VerifyOwner {
   return {
     ...BASE,
     type: 'VerifyOwner',
-    evidence: 'E3',
+    evidence: 'not-found',
     target: { ...POD, resourceVersion: '' },
     ...more,
   }
@@ -126,7 +128,7 @@ export function warnObject(more: Partial<WarnObject> = {}): WarnObject {
   return {
     ...BASE,
     type: 'WarnObject',
-    evidence: 'E3',
+    evidence: 'not-found',
     reason: 'OwnerRefInvalidNamespace',
     message: 'ownerRef is not in this namespace',
     ...more,

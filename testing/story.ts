@@ -5,25 +5,24 @@
  * A step is a line, and what it brought about stands indented under it: `> COMMAND`, or `dropped: …`. The lines are those of
  * `#eventsOf` below, `why KIND/NAME`, which tells the verdict that stands, and `plan`, what waits for approval; objects are written as in notation.ts.
  */
-import type { Command } from '../core/command.ts'
-import { CATCH_UP_MS } from '../core/constant.ts'
+import { nodeOf } from '../core/graph/graph.ts'
+import { planOf } from '../core/graph/held-plan.ts'
 import type {
-  Event,
-  KindServed,
-  ObjectAdded,
-  ObjectUpdated,
+  Command,
+  DeleteObject,
+  OrphanDependent,
   Outcome as Result,
-} from '../core/event.ts'
-import { nodeOf } from '../core/graph.ts'
-import type { SetHash } from '../core/hash.ts'
-import { EMPTY_SET, withMember } from '../core/hash.ts'
-import { planOf } from '../core/held-plan.ts'
-import type { ObjectMeta, Scope } from '../core/object.ts'
-import { projectionHash } from '../core/object.ts'
-import type { Mode, Preset } from '../core/policy.ts'
-import { policyFor } from '../core/policy.ts'
-import type { EvidenceClass } from '../core/proof.ts'
-import type { StateValue } from '../core/state.ts'
+} from '../core/model/command.ts'
+import { CATCH_UP_MS } from '../core/model/constant.ts'
+import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../core/model/event.ts'
+import type { SetHash } from '../core/model/hash.ts'
+import { EMPTY_SET, withMember } from '../core/model/hash.ts'
+import type { ObjectMeta, Scope } from '../core/model/object.ts'
+import { projectionHash } from '../core/model/object.ts'
+import type { Mode, Preset } from '../core/model/policy.ts'
+import { policyFor } from '../core/model/policy.ts'
+import type { Evidence } from '../core/model/proof.ts'
+import type { StateValue } from '../core/model/state.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
 import { KINDS, kindNotation, object, shortKind } from './notation.ts'
@@ -177,7 +176,7 @@ export class World {
         type: 'SyncFinished',
         ...about,
         resourceVersion: String(this.#at.version),
-        listed: [set],
+        listed: set,
       },
     ]
   }
@@ -329,7 +328,7 @@ export class World {
   /** For this cluster, or `all`. */
   #directive(verb: string, subject: string, scope: string): Event {
     const cluster = scope === 'all' ? '' : this.#at.cluster
-    const nothing = { digest: null, listed: [] }
+    const nothing = { digest: null, listed: EMPTY_SET, isProven: false }
     return { type: 'Directive', verb, cluster, subject, ...nothing, who: 'ann', why: 'test' }
   }
 
@@ -345,13 +344,13 @@ export class World {
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
   }
 
-  /** Guarded, with these budgets of E1, E2 and E3. */
-  #budgets([e1 = 0, e2 = 0, e3 = 0]: readonly number[]): Event {
-    const policy = { ...policyFor('enforce', 'guarded'), budgets: { e1, e2, e3 } }
+  /** Guarded, with these budgets for `deleted`, `missing` and `not-found`. */
+  #budgets([deleted = 0, missing = 0, notFound = 0]: readonly number[]): Event {
+    const policy = { ...policyFor('enforce', 'guarded'), budgets: { deleted, missing, notFound } }
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
   }
 
-  /** About the plan that was asked for last. */
+  /** About the plan that was asked for last. Of `user:NAME` a cluster said who it is. */
   #ruling(verb: string, who: string): Event {
     const { cluster } = this.#at
     return {
@@ -360,8 +359,9 @@ export class World {
       cluster,
       subject: '',
       digest: null,
-      listed: [this.#planned],
+      listed: this.#planned,
       who,
+      isProven: who.startsWith('user:'),
       why: 'it is meant',
     }
   }
@@ -444,8 +444,6 @@ export class World {
       case 'reject':
       case 'close-breaker':
         return [this.#ruling(word, first)]
-      case 'breaker':
-        return [{ type: 'BreakerOpened', cluster: this.#at.cluster, openedAt: 1, because: rest }]
       case 'unreadable':
         return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]
       default:
@@ -454,7 +452,7 @@ export class World {
   }
 }
 
-function evidenceText(evidence: EvidenceClass | null): string {
+function evidenceText(evidence: Evidence | null): string {
   return evidence === null ? '' : ` ${evidence}`
 }
 
@@ -464,14 +462,14 @@ function place(object: ObjectMeta): Pick<ObjectMeta, 'group' | 'kind' | 'namespa
 }
 
 export function show(command: Command): string {
-  const { target, evidence } = command
+  const { target } = command
   const where = command.cluster === 'c' ? '' : `${command.cluster}:`
   const at = `${where}${shortKind(target.group, target.kind)}/${target.name}`
   switch (command.type) {
     case 'DeleteObject':
-      return `DeleteObject ${at} ${command.propagationPolicy} ${evidence}: ${command.because}`
+      return `DeleteObject ${at} ${command.propagationPolicy} ${basisText(command)}: ${command.because}`
     case 'OrphanDependent':
-      return `OrphanDependent ${at} drop ${command.drop.join()} ${evidence}: ${command.because}`
+      return `OrphanDependent ${at} drop ${command.drop.join()} ${basisText(command)}: ${command.because}`
     case 'RemoveFinalizer':
       return `RemoveFinalizer ${at} ${command.finalizer}`
     case 'VerifyOwner':
@@ -479,6 +477,12 @@ export function show(command: Command): string {
     case 'WarnObject':
       return `WarnObject ${at}: ${command.message}`
   }
+}
+
+/** `recheck` only where the cause does not ask for it anyway. */
+function basisText({ evidence, freshness }: DeleteObject | OrphanDependent): string {
+  const isSeen = evidence === 'orphaning' || evidence === 'deleted' || evidence === 'waiting'
+  return isSeen && freshness === 'recheck' ? `${evidence} recheck` : evidence
 }
 
 function wordsOf(line: string): readonly string[] {

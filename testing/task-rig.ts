@@ -2,20 +2,18 @@
 import { setImmediate } from 'node:timers/promises'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
-import type { Event } from '../core/event.ts'
+import type { Event } from '../core/model/event.ts'
+import type { ClusterId } from '../core/model/object.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Codec } from '../ports/codec.ts'
+import { assignKey } from '../ports/control-key.ts'
 import type { Log } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
-import type { Peer } from '../services/graph/peer.ts'
-import { createPeer, PeerError } from '../services/graph/peer.ts'
-import type { TaskObserver } from '../services/graph/task.ts'
-import { Task } from '../services/graph/task.ts'
-import type { Views } from '../services/graph/view.ts'
-import { createViews } from '../services/graph/view.ts'
-import type { LocalPartition } from '../services/graph/viewed-partition.ts'
-import { taskOf } from '../services/graph/viewed-partition.ts'
+import type { TaskObserver } from '../services/graph/fold/task.ts'
+import { Task } from '../services/graph/fold/task.ts'
+import type { LocalPartition } from '../services/graph/query/view.ts'
+import { View } from '../services/graph/query/view.ts'
 import { World } from './story.ts'
 
 export const codec: Codec = avroCodec()
@@ -40,6 +38,14 @@ export async function appendAll(log: Log, events: readonly Event[], partition = 
     await log.append('events', partition, [{ key: 'c/ns', value: codec.encode(event) }])
   }
 }
+
+/** So many owners are deleted at once that the breaker of their namespace opens. */
+export const BREAKER_STORY: readonly string[] = [
+  'policy enforce guarded',
+  'many 300 rs/r#',
+  'many 102 pod/b# <- rs/r#',
+  'delete-many 101 rs/r#',
+]
 
 export interface RunningTask extends AsyncDisposable {
   readonly task: Task
@@ -101,55 +107,13 @@ export async function changelogContent(log: Log): Promise<Map<string, string>> {
   return new Map(pairs.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Of tasks of this process, for as many partitions as there are. */
-export function viewsOf(tasks: readonly LocalPartition[], partitions: number): Views {
-  const peer = createPeer(() => undefined)
-  const here = taskOf({ tasks })
-  return createViews({
-    partitions,
-    here,
-    owners: () => new Map(),
-    peer,
-    codec,
-    clock: systemClock(),
-  })
+/** As the watcher of a cluster does before it publishes anything. */
+export async function assign(log: Log, cluster: ClusterId = 'c', partition = 0): Promise<void> {
+  const value = codec.encode({ type: 'Assignment', cluster, partition, objects: 0 })
+  await log.append('control', 0, [{ key: assignKey(cluster), value }])
 }
 
-/** Of tasks of another process, which answers in small parts. */
-export function viewsElsewhere(tasks: readonly LocalPartition[], partitions: number): Views {
-  const task = (partition: number): LocalPartition => {
-    const found = taskOf({ tasks })(partition)
-    if (found === undefined) throw new PeerError('MOVED', 'it is nowhere')
-    return found
-  }
-  const peer: Peer = {
-    async get(_url, partition, keys) {
-      const found = task(partition)
-      const values = keys.slice(0, ANSWERED).map((key) => found.store.get(key) ?? null)
-      return { ...found.status(), values }
-    },
-    async page(_url, partition, range) {
-      const found = task(partition)
-      const page = await found.store.page(range)
-      const entries = page.slice(0, ANSWERED)
-      return { ...found.status(), entries, isCut: entries.length < page.length }
-    },
-    async counts(_url, partition) {
-      const found = task(partition)
-      return { ...found.status(), counts: found.counts() ?? null }
-    },
-  }
-  const owners = new Map(Array.from({ length: partitions }, (_, each) => [each, 'http://other']))
-  const clock = systemClock()
-  return createViews({
-    partitions,
-    here: () => undefined,
-    owners: () => owners,
-    peer,
-    codec,
-    clock,
-  })
+/** What is committed of a cluster in the one partition that there is. */
+export function viewOf(partition: LocalPartition, cluster: ClusterId = 'c'): View {
+  return new View({ cluster, partition, partitions: 1, codec, clock: systemClock() })
 }
-
-/** Keys and entries of one such part. */
-const ANSWERED = 3

@@ -11,16 +11,18 @@ import { ManualClock } from '../adapters/memory/clock.ts'
 import { memoryExchange } from '../adapters/memory/exchange.ts'
 import { MemoryLease } from '../adapters/memory/lease.ts'
 import { MemoryLog } from '../adapters/memory/log.ts'
-import type { Event } from '../core/event.ts'
-import type { ClusterId, GroupKind } from '../core/object.ts'
-import type { Control, Watermark } from '../core/record.ts'
+import type { Event } from '../core/model/event.ts'
+import type { ClusterId, GroupKind } from '../core/model/object.ts'
+import { type Assignments, readAssignments } from '../ports/assignment.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import type { Codec } from '../ports/codec.ts'
+import { assignKey } from '../ports/control-key.ts'
 import type { Exchange, ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
 import { ExchangeError } from '../ports/exchange.ts'
 import type { Log, Topic } from '../ports/log.ts'
 import { LogError } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
+import type { Assignment, Control, Watermark } from '../ports/service-record.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import type { Fields } from '../services/watcher/status.ts'
 import { createWatcher, type Watcher } from '../services/watcher/watcher.ts'
@@ -174,7 +176,18 @@ export class WatcherRig {
   }
 
   async control(): Promise<readonly Control[]> {
-    return await this.#records<Control>('control', 0)
+    const records = await this.#records<Control | Assignment>('control', 0)
+    return records.filter((record) => record.type === 'Control')
+  }
+
+  async assignments(): Promise<Assignments> {
+    return await readAssignments(this.log, this.codec)
+  }
+
+  /** As the watcher of that cluster records it. */
+  async assign(cluster: ClusterId, partition: number, objects: number = 0): Promise<void> {
+    const value = this.codec.encode({ type: 'Assignment', cluster, partition, objects })
+    await this.log.append('control', 0, [{ key: assignKey(cluster), value }])
   }
 
   async watermarks(): Promise<readonly Watermark[]> {

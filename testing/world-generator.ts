@@ -5,8 +5,8 @@
  * what it is about is picked among what is there when it happens.
  */
 import fc from 'fast-check'
-import type { ObjectMeta, OwnerReference } from '../core/object.ts'
-import { apiVersionOf, FINALIZER_ORPHAN } from '../core/object.ts'
+import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
+import { apiVersionOf, FINALIZER_ORPHAN } from '../core/model/object.ts'
 import type { ModelCluster } from './model-cluster.ts'
 import { MONITORED, UNMONITORED } from './model-cluster.ts'
 import { kindNotation } from './notation.ts'

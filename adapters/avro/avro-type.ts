@@ -1,6 +1,6 @@
 /**
  * avsc's types with our in-memory forms: offsets are bigints, bytes are plain Uint8Arrays, records are plain objects, and an enum's symbol `dry_run` is
- * the word `dry-run`.
+ * the word `dry-run`. A symbol that was renamed is read as what the enum's attribute `formerly` says.
  *
  * What must stay true: reading takes time and memory in proportion to the bytes, whatever they are. avsc itself believes an array's length.
  *
@@ -56,7 +56,7 @@ function ourType(schema: Schema, options: unknown): Type | undefined {
     case 'array':
       return new BoundedArrayType(schema as never, options)
     case 'enum':
-      return new WordType(schema as never, options)
+      return new WordType(schema as ComplexSchema, options)
     default:
       return undefined
   }
@@ -236,6 +236,14 @@ const MOST_ASCII = 0x7f
 
 /** A word out of a closed list. Avro's symbols have no dash: an underscore stands for it. */
 class WordType extends avro.types.EnumType {
+  /** Today's symbol by each former one: what was written by those has to be readable. */
+  readonly #formerly: Readonly<Record<string, string>>
+
+  constructor(schema: ComplexSchema, options: unknown) {
+    super(schema as never, options as never)
+    this.#formerly = schema.formerly ?? {}
+  }
+
   _check(value: unknown, _flags?: number, hook?: Hook): boolean {
     const isValid = indexOfWord(this.symbols, value) >= 0
     if (!isValid) hook?.(value, this)
@@ -247,6 +255,16 @@ class WordType extends avro.types.EnumType {
     const symbol = this.symbols[tap.readLong()]
     if (symbol === undefined) throw new Error('a word is not in its list')
     return symbol.includes('_') ? wordOf(symbol) : symbol
+  }
+
+  /** How what `writer` wrote is read: its symbols in its order, by today's names. avsc knows aliases of types and fields, and none of symbols. */
+  _update(resolver: InnerResolver & { symbols?: readonly string[] }, writer: Type): void {
+    if (!(writer instanceof avro.types.EnumType) || writer.name !== this.name) return
+    const today = (symbol: string): string => this.#formerly[symbol] ?? symbol
+    const symbols = writer.symbols.map(today)
+    if (!symbols.every((symbol) => this.symbols.includes(symbol))) return
+    resolver.symbols = symbols
+    resolver._read = this._read
   }
 
   _write(tap: Tap, value: unknown): void {

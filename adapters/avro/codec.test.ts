@@ -2,11 +2,11 @@
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Heartbeat, ObjectAdded } from '../../core/event.ts'
-import type { ObjectMeta } from '../../core/object.ts'
-import type { Snapshot } from '../../core/record.ts'
-import type { Seen } from '../../core/state.ts'
+import type { Heartbeat, ObjectAdded } from '../../core/model/event.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
+import type { Seen } from '../../core/model/state.ts'
 import { CodecError, type CodecErrorCode, type Writable } from '../../ports/codec.ts'
+import type { Snapshot } from '../../ports/service-record.ts'
 import { avroCodec, codecOf } from './codec.ts'
 import { fingerprintOf, type Schema } from './schema.ts'
 
@@ -161,8 +161,8 @@ test('a record that its schema does not allow is INVALID, and the field is named
     ],
     [{ ...objectAdded(), object: null }, 'object is null'],
     [
-      { type: 'Count', places: [{ coordinates: '', dependents: 1n, blocking: 0 }], uncounted: 0 },
-      'places.0.dependents is 1',
+      { type: 'Share', minutes: [{ minute: 1, namespaces: [{ namespace: '', count: 1n }] }] },
+      'minutes.0.namespaces.0.count is 1',
     ],
     [{ type: 'UnreadableHome', position: 1, reason: '' }, 'position is 1'],
     [

@@ -5,12 +5,16 @@
  * What must stay true: a record is read by the very schema it was written by, then resolved to today's; bytes of a schema that is not here are refused,
  * never guessed at. So a newer writer's new word or field stops an older reader, which is what keeps unknown from being read as known.
  *
+ * Nearly all records are read and written by generated code; avsc has what that refuses, former schemas, and the last word on what does not fit.
+ *
  * Not here: which schemas there are (schemas/, record-type.ts), and what may change in one (schemas/README.md).
  */
 import { fileURLToPath } from 'node:url'
 import type { Type } from 'avsc'
 import { type Codec, CodecError, type Writable } from '../../ports/codec.ts'
+import { arenaFor, spend } from './arena.ts'
 import { avroTypeOf } from './avro-type.ts'
+import { type Generated, generatedFor } from './generated.ts'
 import { RECORD_TYPE_NAMES } from './record-type.ts'
 import { fingerprintOf, type Schema, withoutDefaults } from './schema.ts'
 import { loadRecordSchema, type RecordSchema } from './schema-file.ts'
@@ -23,7 +27,9 @@ const HEADER_BYTES = 10
 const REGISTRY_MARK = 0
 const REGISTRY_HEADER_BYTES = 5
 
-/** A type's buffer at the start; it grows to the largest record written, and records have a limit of 1 MiB. */
+/** Nearly all records are smaller. */
+const LIKELY_BYTES = 4096
+/** Of avsc's buffer of a type at the start; it grows to the largest record written, and records have a limit of 7 MiB. */
 const INITIAL_BYTES = 1024
 
 /** What a registry calls schemas, by their fingerprints. */
@@ -109,7 +115,10 @@ class Writer {
   readonly #name: string
   readonly #schema: Schema
   readonly #headerBytes: number
+  /** Null where there can be none. */
+  #generated: Generated | null | undefined
   #type: Type | undefined
+  /** Avsc's; it begins with the header. */
   #buffer: Buffer
 
   /** `id` is that of a registry. */
@@ -130,12 +139,36 @@ class Writer {
   }
 
   write(record: Writable): Uint8Array {
+    if (this.#generated === undefined) {
+      this.#generated = generatedFor(this.#schema, this.#name) ?? null
+    }
+    return this.#written(this.#generated, record) ?? this.#writtenByAvsc(record)
+  }
+
+  /** Undefined where avsc has to be asked. */
+  #written(generated: Generated | null, record: Writable): Uint8Array | undefined {
+    if (generated === null) return undefined
+    const { buffer, at } = arenaFor(LIKELY_BYTES)
+    const from = at + this.#headerBytes
+    let end: number
+    try {
+      end = generated.write(buffer, from, record)
+    } catch {
+      return undefined
+    }
+    if (end > buffer.length) return undefined
+    for (let i = 0; i < this.#headerBytes; i++) buffer[at + i] = this.#buffer[i]!
+    spend(end)
+    return new Uint8Array(buffer.buffer, buffer.byteOffset + at, end - at)
+  }
+
+  #writtenByAvsc(record: Writable): Uint8Array {
     // Without defaults, so that a field left out is an error and not a null.
     this.#type ??= avroTypeOf(withoutDefaults(this.#schema))
     const end = this.#encode(this.#type, record)
     if (end < 0) {
       this.#grow(this.#buffer.length - end)
-      return this.write(record)
+      return this.#writtenByAvsc(record)
     }
     // Out of Node's pool: an allocation of its own costs ten times the copy.
     const copy = Buffer.allocUnsafe(end)
@@ -170,6 +203,8 @@ class Reader {
   readonly id: number | undefined
   readonly #schema: Schema
   readonly #current: Schema
+  /** Null where there can be none. */
+  #generated: Generated | null | undefined
   #decode: Decode | undefined
 
   constructor(name: string, schema: Schema, current: Schema, ids: SchemaIds) {
@@ -184,6 +219,14 @@ class Reader {
   }
 
   read(buffer: Buffer, from: number): Writable {
+    if (this.#generated === undefined) {
+      const isCurrent = this.#schema === this.#current
+      this.#generated = (isCurrent && generatedFor(this.#schema, this.name)) || null
+    }
+    return readBy(this.#generated, buffer, from) ?? this.#readByAvsc(buffer, from)
+  }
+
+  #readByAvsc(buffer: Buffer, from: number): Writable {
     let decoded: { value: unknown; offset: number }
     try {
       this.#decode ??= this.#makeDecode()
@@ -211,6 +254,20 @@ class Reader {
       `a record of type ${this.name} does not fit its schema: ${what}; skip it and relist what it was about`,
       { cause },
     )
+  }
+}
+
+const cursor = { pos: 0 }
+
+/** Undefined where avsc has to be asked. */
+function readBy(generated: Generated | null, buffer: Buffer, from: number): Writable | undefined {
+  if (generated === null) return undefined
+  cursor.pos = from
+  try {
+    const record = generated.read(buffer, cursor)
+    return cursor.pos === buffer.length ? (record as Writable) : undefined
+  } catch {
+    return undefined
   }
 }
 

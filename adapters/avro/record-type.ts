@@ -1,9 +1,10 @@
 /**
  * Which records have a schema. A type missing here, or one too many, does not compile.
  */
-import { EVENT_TYPES, type LoggedEvent } from '../../core/event.ts'
-import type { PublicRecord } from '../../core/record.ts'
+import type { LoggedEvent } from '../../core/model/event.ts'
+import type { PublicRecord } from '../../core/model/record.ts'
 import type { Writable } from '../../ports/codec.ts'
+import { EVENT_TYPES } from '../../ports/event-type.ts'
 
 const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']>, true>> = {
   DeleteObject: true,
@@ -16,6 +17,7 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   History: true,
 
   Control: true,
+  Assignment: true,
   Watermark: true,
   Digest: true,
   Snapshot: true,
@@ -33,22 +35,19 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   Directives: true,
   Wait: true,
   Due: true,
+  Queued: true,
   Work: true,
   Ring: true,
   RingVisit: true,
-  Interest: true,
   Agenda: true,
   HeldNode: true,
   HeldPlan: true,
   PlanRuling: true,
-  TokenCount: true,
   Ticket: true,
   Budget: true,
   Ending: true,
   Definition: true,
-  Shares: true,
   FirstApproval: true,
-  Missed: true,
   Breaker: true,
   Pace: true,
   Share: true,

@@ -11,46 +11,51 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import type { CommandBase, CommandType, OwnerClaim, Target } from '../../core/command.ts'
-import type { Outcome, OwnerAbsent, OwnerState } from '../../core/event.ts'
-import type { SetHash } from '../../core/hash.ts'
+import type {
+  CommandBase,
+  CommandType,
+  Outcome,
+  OwnerClaim,
+  Target,
+} from '../../core/model/command.ts'
+import type { OwnerAbsent } from '../../core/model/event.ts'
+import type { SetHash } from '../../core/model/hash.ts'
 import type {
   Attempt,
   HeldBy,
   Hold,
-  Pass,
   Phase,
   Ruling,
+  Turn,
   Verdict,
   VerdictType,
-} from '../../core/node.ts'
+} from '../../core/model/node.ts'
 import type {
   Coordinates,
   ObjectMeta,
   OwnerReference,
   PropagationPolicy,
   Scope,
-} from '../../core/object.ts'
-import type { Budgets, Mode, Policy, Preset } from '../../core/policy.ts'
-import type { EvidenceClass, Proof } from '../../core/proof.ts'
-import type { Archived, Control, HistoryChange, Lineage, LineageOwner } from '../../core/record.ts'
-import type { Standing } from '../../core/standing.ts'
+} from '../../core/model/object.ts'
+import type { Budgets, Mode, Policy, Preset } from '../../core/model/policy.ts'
+import { policyFor } from '../../core/model/policy.ts'
+import type { Evidence, Freshness, Proof } from '../../core/model/proof.ts'
+import type { HistoryChange, Lineage, LineageOwner } from '../../core/model/record.ts'
+import type { Standing } from '../../core/model/reference.ts'
 import type {
-  BudgetClass,
-  BudgetMinute,
-  BudgetPlace,
   DefinitionSpan,
   FormerProtection,
   KindPhase,
-  MissedPlace,
+  MinuteCounts,
+  NamespaceCount,
   Owner,
   Pause,
   ProtectedSubject,
-  ShareMinute,
-  SharePlace,
   Work,
-} from '../../core/state.ts'
+} from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
+import type { Archived, Control } from '../../ports/service-record.ts'
+import { deleteObject } from '../../testing/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { avroCodec, codecOf } from './codec.ts'
 import { RECORD_TYPE_NAMES } from './record-type.ts'
@@ -102,7 +107,15 @@ const groupKind = { group: text, kind: text }
 const place = { ...groupKind, namespace: text, name: text }
 const coordinates = record<Coordinates>(place)
 const scope = word<Scope>({ Namespaced: 1, Cluster: 1 })
-const evidence = word<EvidenceClass>({ O: 1, E1: 1, W: 1, E2: 1, E3: 1, E4: 1 })
+const evidence = word<Evidence>({
+  orphaning: 1,
+  deleted: 1,
+  waiting: 1,
+  missing: 1,
+  'not-found': 1,
+  bulk: 1,
+})
+const freshness = word<Freshness>({ live: 1, recheck: 1 })
 const phase = word<Phase>({
   observed: 1,
   deleting: 1,
@@ -146,19 +159,17 @@ const object = record<ObjectMeta>({
   annotations: pairs,
 })
 const proof = record<Proof>({
-  class: word<Proof['class']>({ E1: 1, E2: 1, E3: 1, E4: 1 }),
+  class: word<Proof['class']>({ deleted: 1, missing: 1, 'not-found': 1, bulk: 1 }),
   position: offset,
   at: number,
   ageMs: number,
   clusterEpoch: number,
   versions: list(text),
   command: maybe(text),
-  sync: number,
   isOurs: truth,
   heldSince: maybe(number),
 })
-const pass = word<Pass>({ none: 1, asked: 1, granted: 1 })
-const budget = word<BudgetClass>({ E1: 1, E2: 1, E3: 1 })
+const turn = word<Turn>({ none: 1, asked: 1, queued: 1, called: 1, begun: 1 })
 const protection = record<Policy['protection']>({
   kinds: list(record(groupKind)),
   namespaces: list(text),
@@ -170,15 +181,20 @@ const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
   foldVersion: number,
-  holds: record<Policy['holds']>({ e1Ms: number, e2Ms: number, e3Ms: number }),
-  budgets: maybe(record<Budgets>({ e1: number, e2: number, e3: number })),
+  holds: record<Policy['holds']>({ deletedMs: number, missingMs: number, notFoundMs: number }),
+  budgets: maybe(record<Budgets>({ deleted: number, missing: number, notFound: number })),
   protection,
   approvals: number,
   rememberMs: number,
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
-const minutes = list(record<ShareMinute>({ minute: number, count: number }))
+const minutes = list(
+  record<MinuteCounts>({
+    minute: number,
+    namespaces: list(record<NamespaceCount>({ namespace: text, count: number })),
+  }),
+)
 const claims = list(
   record<OwnerClaim>({
     ...place,
@@ -210,6 +226,8 @@ const attempt = record<Attempt>({
   command: text,
   verb,
   intent: text,
+  isDryRun: truth,
+  finalizer: text,
   state: word<Attempt['state']>({ issued: 1, backoff: 1, 'would-go': 1, confirming: 1, done: 1 }),
   count: number,
   since: number,
@@ -244,7 +262,6 @@ const heldBy = word<HeldBy>({
 })
 const ruled = word<Ruling['verdict']>({ approved: 1, rejected: 1 })
 const hold = record<Hold>({
-  lapsedAt: offset,
   by: maybe(heldBy),
   since: number,
   until: maybe(number),
@@ -259,7 +276,7 @@ const hold = record<Hold>({
       what: text,
     }),
   ),
-  pass,
+  turn,
 })
 const standing = word<Standing>({
   solid: 1,
@@ -318,32 +335,6 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     object: maybe(object),
     calls: number,
   },
-  OwnerInterest: {
-    cluster: text,
-    owner: coordinates,
-    uid: text,
-    partition: number,
-    dependents: number,
-    blocking: number,
-    answers: maybe(number),
-    asks: truth,
-  },
-  OwnerState: {
-    clusterEpoch: number,
-    cluster: text,
-    owner: coordinates,
-    uid: text,
-    state: word<OwnerState['state']>({
-      present: 1,
-      waiting: 1,
-      orphaning: 1,
-      absent: 1,
-      unknown: 1,
-    }),
-    proof: maybe(proof),
-    orphanedAt: maybe(number),
-    seq: number,
-  },
   Continue: {},
   WatcherStarted: { ...told, name: text, clusterEpoch: number },
   SyncStarted: { ...groupKind, ...told, sync: number },
@@ -352,7 +343,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ...told,
     sync: number,
     resourceVersion: text,
-    listed: list(setHash),
+    listed: setHash,
   },
   KindServed: {
     ...groupKind,
@@ -368,29 +359,14 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   KindGone: { ...groupKind, ...told, resource: text },
   Heartbeat: { ...told, kinds: list(record({ ...groupKind, ageMs: number })) },
   PolicyChanged: { policy, who: text, why: text },
-  TokensAsked: { cluster: text, partition: number, budget, asked: number, about: text },
-  BreakerOpened: { cluster: text, openedAt: number, because: text },
-  TokensGranted: { cluster: text, budget, granted: number, at: number },
-  NamespaceEnding: { cluster: text, namespace: text, isEnding: truth },
-  DefinitionDeleted: { cluster: text, name: text, since: number, until: maybe(number) },
-  KindMissed: {
-    ...groupKind,
-    cluster: text,
-    partition: number,
-    sync: number,
-    missing: number,
-    listed: number,
-    isMass: truth,
-  },
-  KindShare: { ...groupKind, cluster: text, partition: number, minutes, held: number },
-  NotesLost: { cluster: text, partition: number },
   Directive: {
     verb: text,
     cluster: text,
     subject: text,
     digest: maybe(text),
-    listed: list(setHash),
+    listed: setHash,
     who: text,
+    isProven: truth,
     why: text,
   },
 
@@ -400,6 +376,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     references: list(reference),
     finalizers: list(text),
     owners: claims,
+    freshness,
     approvedBy: text,
     decidedAt: number,
   },
@@ -408,6 +385,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     references: list(reference),
     drop: list(number),
     owners: claims,
+    freshness,
     approvedBy: text,
     decidedAt: number,
   },
@@ -482,6 +460,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     who: text,
     why: text,
   },
+  Assignment: { cluster: text, partition: number, objects: number },
   Watermark: {
     ...groupKind,
     ...told,
@@ -490,6 +469,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     resourceVersion: text,
     sync: number,
     projection: text,
+    partition: number,
   },
   Digest: { partition: number, position: offset, state: text, outputs: text, foldVersion: number },
   Snapshot: {
@@ -549,16 +529,10 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Seen: { resourceVersion: text, sync: number, clusterEpoch: number },
   Edge: {},
   Count: {
-    places: list(
-      record({
-        coordinates: text,
-        dependents: number,
-        blocking: number,
-        waiting: number,
-        unserved: number,
-      }),
-    ),
-    uncounted: number,
+    dependents: number,
+    blocking: number,
+    waiting: number,
+    unserved: number,
   },
   Owner: {
     state: word<Owner['state']>({ unknown: 1, absent: 1, found: 1 }),
@@ -567,10 +541,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     phase: maybe(phase),
     position: offset,
     checks: number,
-    seq: number,
-    answered: truth,
-    pass,
-    passAt: offset,
+    turn,
+    leasedAt: number,
     attempt: maybe(attempt),
   },
   Kind: {
@@ -589,8 +561,6 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     held: setHash,
     blockers: list(record(groupKind)),
     goneAt: list(number),
-    massSyncs: list(number),
-    listed: number,
     scopedAt: number,
   },
   ClusterState: {
@@ -627,6 +597,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
   Wait: {},
   Due: {},
+  Queued: {},
   Work: {
     work: word<Work['work']>({
       dependents: 1,
@@ -642,49 +613,28 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
       forget: 1,
       rulings: 1,
       tickets: 1,
-      owners: 1,
-      definitions: 1,
-      shares: 1,
+      subject: 1,
     }),
     cluster: text,
     kind: maybe(record(groupKind)),
     uid: text,
+    place: text,
     sync: number,
     resourceVersion: text,
     clusterEpoch: number,
     listed: number,
-    listedInAll: number,
     ours: number,
     others: number,
-    evidence: word<Work['evidence']>({ E2: 1, E4: 1 }),
+    evidence: word<Work['evidence']>({ missing: 1, bulk: 1 }),
     cursor: text,
   },
   Ring: { current: text, visited: number, again: truth },
   RingVisit: { index: number, low: number, from: text, cursor: text },
-  Interest: {
-    told: text,
-    seq: number,
-    others: number,
-    places: list(
-      record({ partition: number, dependents: number, blocking: number, answers: maybe(number) }),
-    ),
-  },
   Agenda: { head: number, tail: number },
   HeldNode: { by: heldBy, position: offset },
   HeldPlan: { set: setHash },
-  TokenCount: {
-    budget,
-    asked: number,
-    granted: number,
-    grantedAt: number,
-    used: number,
-    lookAt: number,
-  },
   Ticket: { uid: text, coordinates: maybe(coordinates) },
-  Budget: {
-    places: list(record<BudgetPlace>({ partition: number, asked: number, granted: number })),
-    minutes: list(record<BudgetMinute>({ minute: number, asked: number, granted: number })),
-  },
+  Budget: { asked: minutes, begun: minutes, next: number, dueAt: number },
   Ending: {},
   Definition: {
     spans: list(record<DefinitionSpan>({ since: number, until: maybe(number) })),
@@ -692,13 +642,9 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Breaker: { openedAt: number, closedAt: number, because: text },
   Pace: { minute: number, settled: number, refused: number },
   Share: { minutes },
-  Shares: { places: list(record<SharePlace>({ partition: number, minutes, held: number })) },
-  Missed: {
-    places: list(record<MissedPlace>({ sync: number, partition: number, count: number })),
-  },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
-  UnreadableHome: { position: offset, reason: text, asks: number, askedAt: number, dueAt: number },
+  UnreadableHome: { position: offset, reason: text },
   Position: {
     partition: number,
     partitions: number,
@@ -764,6 +710,41 @@ test('every version in history lies under its fingerprint, and is read as today'
       ok(existsSync(directory + path), `${path} is missing`)
     }
   }
+})
+
+test('records from when evidence was a letter and a number are read by its name', () => {
+  /** As the version that was kept last writes it. */
+  const asBefore = (record: { readonly type: string }): Uint8Array => {
+    const former = loadRecordSchema(directory, record.type).former.at(-1)
+    ok(former !== undefined, `no former version of ${record.type}`)
+    const writer = codecOf([{ name: record.type, current: former, former: [] }])
+    return writer.encode(record as unknown as Writable)
+  }
+  const names = {
+    O: 'orphaning',
+    E1: 'deleted',
+    W: 'waiting',
+    E2: 'missing',
+    E3: 'not-found',
+    E4: 'bulk',
+  }
+  for (const [evidence, name] of Object.entries(names)) {
+    const { freshness: _, ...command } = deleteObject()
+    const expected = { ...command, evidence: name, freshness: 'recheck' }
+    deepEqual(codec.decode(asBefore({ ...command, evidence } as never)), expected)
+  }
+  const policy = policyFor('enforce', 'guarded')
+  const event = { type: 'PolicyChanged', policy, who: 'a', why: 'b' } as const
+  const holds = { e1Ms: 1, e2Ms: 2, e3Ms: 3 }
+  const budgets = { e1: 4, e2: 5, e3: 6 }
+  deepEqual(codec.decode(asBefore({ ...event, policy: { ...policy, holds, budgets } } as never)), {
+    ...event,
+    policy: {
+      ...policy,
+      holds: { deletedMs: 1, missingMs: 2, notFoundMs: 3 },
+      budgets: { deleted: 4, missing: 5, notFound: 6 },
+    },
+  })
 })
 
 test('a record written before its schema was edited is read after it, once the version was kept', (t) => {

@@ -16,6 +16,8 @@ export interface ComplexSchema {
   readonly namespace?: string
   readonly fields?: readonly Field[]
   readonly symbols?: readonly string[]
+  /** Ours: today's symbol by each former one. */
+  readonly formerly?: Readonly<Record<string, string>>
   readonly items?: Schema
   readonly values?: Schema
   readonly size?: number

@@ -4,10 +4,10 @@
  * What must stay true: the claim that was given last wins: a process that was away, stopped or cut off, takes nothing back from whoever was
  * given its partitions meanwhile. What it lost counts as stood by for: its store is at hand.
  *
- * Not here: how shares are chosen (core/assignment.ts), how the records travel (membership.ts). Another form of them is another protocol, and
+ * Not here: how shares are chosen (ports/share-out.ts), how the records travel (membership.ts). Another form of them is another protocol, and
  * so has another name there; what a member of an older version leaves out is none, and reads as empty.
  */
-import { assign, type Share } from '../../core/assignment.ts'
+import { assign, type Share } from '../../ports/share-out.ts'
 
 /** Of a member: what it was given last, and in which generation of the group; a new one has nothing. */
 export interface Claim extends Share {

@@ -7,10 +7,10 @@
  *
  * Not here: the calls and their failures (membership.ts), who is given what (assignor.ts).
  */
-import type { Share } from '../../core/assignment.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { LogError } from '../../ports/log.ts'
 import type { Placed, Placement, Role } from '../../ports/placement.ts'
+import type { Share } from '../../ports/share-out.ts'
 import {
   assignGroup,
   type Claim,

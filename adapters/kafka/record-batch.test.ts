@@ -2,7 +2,7 @@
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { crc32c } from '../../core/crc32c.ts'
+import { crc32c } from '../../ports/crc32c.ts'
 import type { Entry, Produced } from '../../ports/log.ts'
 import { type Batch, COMPRESSIONS, decodeBatches, encodeBatch } from './record-batch.ts'
 

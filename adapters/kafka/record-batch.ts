@@ -13,7 +13,7 @@ import {
   zstdCompressSync,
   zstdDecompressSync,
 } from 'node:zlib'
-import { crc32c } from '../../core/crc32c.ts'
+import { crc32c } from '../../ports/crc32c.ts'
 import type { Entry, Produced } from '../../ports/log.ts'
 import { Reader, sizeOfVarint, Writer } from './wire.ts'
 

@@ -4,7 +4,7 @@
  * What must stay true: taking the right ends whatever a predecessor has open and refuses it from then on (InitProducerId under the task's own
  * transactional id); the fence marker stands behind all that it committed. After any failure the producer is done for.
  *
- * Not here: what is in a request (produce.ts, inside.ts), the task's four steps (services/graph/task.ts).
+ * Not here: what is in a request (produce.ts, inside.ts), the task's four steps (services/graph/fold/task.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import {

@@ -2,7 +2,7 @@
  * The topics that Kinfold needs, what is wrong with those that are there, and making it right.
  *
  * What must stay true: a topic that would lose, reorder or re-time what the fold rests on is refused, with a sentence that says what to do; the number of
- * partitions of a topic with entries is never changed. (F40 to F42, S13.)
+ * partitions of a topic with entries is never changed (F40, F42).
  */
 import kafkajs, { type Admin, type ITopicConfig } from 'kafkajs'
 import { COMPACTED, LogError, SINGLE_PARTITION } from '../../ports/log.ts'
@@ -14,8 +14,8 @@ import { allTopicNames, KAFKA_TOPICS, type KafkaTopic, POSITIONS, topicName } fr
 
 const TOPIC = kafkajs.ConfigResourceTypes.TOPIC
 
-/** Batches hold up to 900 KiB, or one record of 1 MiB and what surrounds it. */
-const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
+/** Batches hold up to 900 KiB, or one record of 7 MiB and what surrounds it. */
+const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 const WANTED_REPLICAS = 3
 /** So long at least a null value is kept. Stores that were away for longer are built anew. */
 export const DELETE_RETENTION_MS: number = 24 * 3_600_000

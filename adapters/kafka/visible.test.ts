@@ -7,7 +7,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { crc32c } from '../../core/crc32c.ts'
+import { crc32c } from '../../ports/crc32c.ts'
 import type { Produced } from '../../ports/log.ts'
 import { decodeBatches, encodeBatch } from './record-batch.ts'
 import { type Aborted, visibleParts } from './visible.ts'

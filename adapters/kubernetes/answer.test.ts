@@ -5,7 +5,7 @@
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Target } from '../../core/command.ts'
+import type { Target } from '../../core/model/command.ts'
 import type { GetAnswer, ReapAnswer } from '../../ports/cluster.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
 import { type Reply, readGet, readReap, unanswered } from './answer.ts'

@@ -6,8 +6,8 @@
  *
  * Not here: what another uid in the place means (the caller compares), retries.
  */
-import type { Target } from '../../core/command.ts'
-import type { ObjectMeta } from '../../core/object.ts'
+import type { Target } from '../../core/model/command.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
 import type {
   GetAnswer,
   ReadAnswer,

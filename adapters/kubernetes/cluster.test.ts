@@ -5,7 +5,7 @@
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Target } from '../../core/command.ts'
+import type { Target } from '../../core/model/command.ts'
 import { type Cluster, ClusterError, type Resource } from '../../ports/cluster.ts'
 import { type Exchange, ExchangeError, type ExchangeRequest } from '../../ports/exchange.ts'
 import { openCluster } from './cluster.ts'

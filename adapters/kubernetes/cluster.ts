@@ -7,10 +7,10 @@
  *
  * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a simulated one too.
  */
-import type { Target } from '../../core/command.ts'
-import { hash64 } from '../../core/hash.ts'
-import { MARKED, type Projection } from '../../core/mark.ts'
-import { apiVersionOf, type ClusterId } from '../../core/object.ts'
+import type { Target } from '../../core/model/command.ts'
+import { hash64 } from '../../core/model/hash.ts'
+import { MARKED, type Projection } from '../../core/model/mark.ts'
+import { apiVersionOf, type ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type {
   Cluster,

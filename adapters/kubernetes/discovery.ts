@@ -7,7 +7,7 @@
  *
  * Not here: which kinds are monitored (services/watcher).
  */
-import { apiVersionOf, groupOf, type Scope, versionOf } from '../../core/object.ts'
+import { apiVersionOf, groupOf, type Scope, versionOf } from '../../core/model/object.ts'
 import { ClusterError, type DiscoveredKind, type Discovery } from '../../ports/cluster.ts'
 import { ask, PLAIN, type Reading, unreadable } from './call.ts'
 import { isJson, type Json } from './meta.ts'

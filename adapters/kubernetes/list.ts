@@ -6,7 +6,7 @@
  *
  * Not here: what becomes of a list (services/watcher).
  */
-import type { ObjectMeta } from '../../core/object.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
 import { ClusterError, type ListPage, type Resource } from '../../ports/cluster.ts'
 import { ask, type Reading, unreadable, type Way } from './call.ts'
 import { type AllowList, isJson, type Json, readMeta } from './meta.ts'

@@ -1,8 +1,8 @@
 /** What the probe of the lock sends, and what it makes of each answer: only a refusal in the lock's own words is a lock. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import { LOCK_REFUSALS } from '../../core/lock.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
+import { LOCK_REFUSALS } from '../../ports/lock.ts'
 import { type Reply, unanswered } from './answer.ts'
 import { probeLock, type Send } from './lock-probe.ts'
 

@@ -7,10 +7,10 @@
  *
  * Not here: when it is tried and what follows (services/reaper/lock.ts).
  */
-import type { Target } from '../../core/command.ts'
-import { LOCK, LOCK_REFUSALS } from '../../core/lock.ts'
-import { OWN_KEY } from '../../core/mark.ts'
+import type { Target } from '../../core/model/command.ts'
+import { OWN_KEY } from '../../core/model/mark.ts'
 import type { LockAnswer, UnknownAnswer } from '../../ports/cluster.ts'
+import { LOCK, LOCK_REFUSALS } from '../../ports/lock.ts'
 import { isNotFound, isStatus, parsed, type Reply, reasonOf } from './answer.ts'
 import { isJson } from './meta.ts'
 import { objectPath } from './path.ts'

@@ -1,9 +1,9 @@
 /** Shows what of an object is kept, and that one beyond the caps keeps its identity and can never be judged. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { HOLD_REFERENCE } from '../../core/cap.ts'
-import { phaseOf } from '../../core/node.ts'
-import type { ObjectMeta } from '../../core/object.ts'
+import { phaseOf } from '../../core/model/node.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
+import { HOLD_REFERENCE } from '../../ports/cap.ts'
 import type { Resource } from '../../ports/cluster.ts'
 import { readMeta } from './meta.ts'
 
@@ -148,7 +148,7 @@ describe('metadata', () => {
   const many = (count: number) =>
     Array.from({ length: count }, (_, uid) => ({ ...REFERENCE, uid: `${uid}` }))
   const beyond: [string, object][] = [
-    ['too many references', { ownerReferences: many(1_025) }],
+    ['too many references', { ownerReferences: many(40_000) }],
     ['a reference with a huge uid', { ownerReferences: [{ ...REFERENCE, uid: 'x'.repeat(129) }] }],
     [
       'a reference with a huge name',
@@ -175,7 +175,7 @@ describe('metadata', () => {
     const finalizers = [...Array.from({ length: 257 }, (_, it) => `${it}`), 'orphan']
     for (const asked of [
       { finalizers },
-      { finalizers: ['orphan'], ownerReferences: many(1_025) },
+      { finalizers: ['orphan'], ownerReferences: many(40_000) },
     ]) {
       const deletionTimestamp = '2026-01-01T00:00:00Z'
       const object = read({ ...asked, deletionTimestamp })
@@ -190,16 +190,18 @@ describe('metadata', () => {
     deepEqual(ownerReferences, [HOLD_REFERENCE])
   })
 
-  test('with more than 256 KiB of references, each of them within its cap, is held', () => {
+  test('with more references than a record can claim, each of them within its cap, is held', () => {
     const name = '\u20ac'.repeat(200)
     const of = (count: number): ObjectMeta =>
       read({ ownerReferences: many(count).map((each) => ({ ...each, name })) })
-    equal(of(400).ownerReferences.length, 400)
-    deepEqual(of(450).ownerReferences, [HOLD_REFERENCE])
+    equal(of(4_300).ownerReferences.length, 4_300)
+    deepEqual(of(4_500).ownerReferences, [HOLD_REFERENCE])
   })
 
-  test('at the caps is kept whole', () => {
-    equal(read({ ownerReferences: many(1_024) }).ownerReferences.length, 1_024)
+  test('with as many references as etcd takes of those that controllers write is kept whole', () => {
+    const uid = '1b2f3a52-55d4-4d4c-8f7e-000000000000'
+    const ownerReferences = many(19_000).map((each) => ({ ...each, uid, name: 'web-5d9c8b7f6d' }))
+    equal(read({ ownerReferences }).ownerReferences.length, 19_000)
   })
 })
 

@@ -3,10 +3,11 @@
  *
  * What must stay true: nothing of a body, of managedFields or of an annotation that is not on the list gets through. Metadata is read
  * exactly or not at all; what is given can be written and read again as it is. Of an object beyond the caps only its identity is kept
- * (core/cap.ts).
+ * (ports/cap.ts).
  */
-import { identityOf, isBeyondCaps } from '../../core/cap.ts'
-import type { ObjectMeta, OwnerReference, Pair } from '../../core/object.ts'
+
+import type { ObjectMeta, OwnerReference, Pair } from '../../core/model/object.ts'
+import { identityOf, isBeyondCaps } from '../../ports/cap.ts'
 import type { Resource } from '../../ports/cluster.ts'
 
 /** Keys that are kept, in the order in which they are told. One that ends with a slash, as no key does, stands for all that begin with it. */

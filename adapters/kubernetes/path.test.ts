@@ -1,7 +1,7 @@
 /** Shows that a path names one object, as it is written, or is none. */
 import { equal } from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Target } from '../../core/command.ts'
+import type { Target } from '../../core/model/command.ts'
 import { collectionPath, objectPath } from './path.ts'
 
 const POD: Target = {

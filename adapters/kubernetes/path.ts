@@ -4,7 +4,7 @@
  * What must stay true: a path names one object or there is none. Names come from what users typed: an empty one would make a DELETE of an
  * object one of the whole collection, a slash would name a subresource. Case is kept.
  */
-import type { Target } from '../../core/command.ts'
+import type { Target } from '../../core/model/command.ts'
 import type { Resource } from '../../ports/cluster.ts'
 
 type Served = Pick<Resource, 'group' | 'version' | 'resource'>

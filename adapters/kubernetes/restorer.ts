@@ -3,7 +3,7 @@
  *
  * What must stay true: an object that was perhaps made is never told as refused; nothing but a POST, and a GET for new credentials, is sent from here.
  */
-import type { Target } from '../../core/command.ts'
+import type { Target } from '../../core/model/command.ts'
 import type { NamedResource, UnknownAnswer } from '../../ports/cluster.ts'
 import { type Exchange, ExchangeError } from '../../ports/exchange.ts'
 import {

@@ -6,7 +6,7 @@
  *
  * Not here: for how long an answer counts (runtime/authority.ts).
  */
-import type { ClusterId } from '../../core/object.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import { ClusterError } from '../../ports/cluster.ts'
 import type { Exchange } from '../../ports/exchange.ts'

@@ -6,7 +6,7 @@
  *
  * Not here: whether a silent watch is still alive (services/watcher has the timers).
  */
-import type { ResourceVersion } from '../../core/object.ts'
+import type { ResourceVersion } from '../../core/model/object.ts'
 import type { Resource, WatchEvent } from '../../ports/cluster.ts'
 import type { ExchangeResponse } from '../../ports/exchange.ts'
 import { isObjectOf, isStatus } from './answer.ts'

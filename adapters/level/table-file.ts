@@ -12,7 +12,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { crc32c } from '../../core/crc32c.ts'
+import { crc32c } from '../../ports/crc32c.ts'
 import { StoreError } from '../../ports/store.ts'
 
 const FOOTER_BYTES = 48

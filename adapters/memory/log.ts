@@ -42,7 +42,7 @@ export interface HeldCommit {
 
 /** What outlives a handle. */
 interface Content {
-  readonly time: AppendTime
+  time: AppendTime
   readonly partitions: Map<string, MemoryPartition>
   readonly positions: Map<string, SavedPosition>
   readonly tasks: Map<number, MemoryTaskLog>
@@ -162,6 +162,7 @@ export class MemoryLog implements Log {
   /** As a restart of the process: this handle closes, the content stays, what was open on the broker stays open. */
   reopen(): MemoryLog {
     this.#closed.abort()
+    this.#content.time = new AppendTime(this.#options.clock, this.#content.time.now())
     return new MemoryLog(this.#options, this.#content)
   }
 

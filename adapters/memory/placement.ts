@@ -3,8 +3,8 @@
  *
  * What must stay true: what a member is given is told to it in order, and the view of who has what is the same for all.
  */
-import { assign, type Share } from '../../core/assignment.ts'
 import type { Placed, Placement } from '../../ports/placement.ts'
+import { assign, type Share } from '../../ports/share-out.ts'
 
 /** All tasks in one process: what a single machine needs. */
 export function placeAll(partitions: number): Placement {

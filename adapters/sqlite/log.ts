@@ -82,6 +82,8 @@ export async function openSqliteLog(options: SqliteLogOptions): Promise<SqliteLo
 }
 
 export class SqliteLog implements Log {
+  /** Whoever compares an append time with now goes by it, not by the wall clock. */
+  readonly time: AppendTime
   readonly #file: LogFile
   readonly #lock: Disposable | undefined
   readonly #clock: Clock
@@ -96,9 +98,9 @@ export class SqliteLog implements Log {
     this.#file = file
     this.#lock = lock
     this.#clock = clock
-    const time = new AppendTime(clock, newestIn(file))
+    this.time = new AppendTime(clock, newestIn(file))
     const monotonicMs = (): number => clock.monotonicMs()
-    const queueClock = { now: () => time.now(), monotonicMs }
+    const queueClock = { now: () => this.time.now(), monotonicMs }
     this.#queue = new WriteQueue(file, queueClock, () => this.#written())
     const compaction = new Compaction(file, clock)
     this.#maintenance = new Maintenance(file, compaction, monotonicMs, () => this.#queue.isBusy)
@@ -216,7 +218,7 @@ export class SqliteLog implements Log {
 
   async openTask(partition: number): Promise<TaskLog> {
     const lane = this.#writable('changelog', partition)
-    const value = new TextEncoder().encode(new Date(this.#clock.now()).toISOString())
+    const value = new TextEncoder().encode(new Date(this.time.now()).toISOString())
     return this.#queue.add({
       bytes: 0,
       write: (tx) => {

@@ -32,6 +32,10 @@ export const TURN_MS = 4
 export const RESTORE_LIMIT = 256
 /** By the clock on the wall, between two pages of a changelog. Null values are kept for a day at least. */
 export const STILL_MS = 21_600_000
+/** Commits of a task that one write to its store holds at most, and their bytes, and for how long the first waits for others; a task without work writes them at once. After a crash they are replayed. */
+export const GATHERED_WRITES = 16
+export const GATHERED_BYTES: number = 2 * 1024 * 1024
+export const GATHERED_MS = 1_000
 /** A digest for audits at least every so many records. */
 export const DIGEST_RECORDS = 1_000
 /** Wait before a task is taken over again after a failure that may pass. */
@@ -43,10 +47,10 @@ export const RESIGNED_WAIT_MS = 1_000
 export const RESIGNED_WAIT_MOST_MS = 30_000
 /** Attempts in a row without a single commit, of a log that can be reached; then the process ends and says why. */
 export const TAKE_OVER_ATTEMPTS = 20
-/** Decoded values that are remembered, twice as many at most: some 5 MB, and nearly all that a fold reads again soon. */
-export const DECODED_VALUES = 1_500
-/** Nodes remembered beside them while a command of theirs is under way: some 4 MB, gone when the cascade is. */
-export const AWAITED_NODES = 4_000
+/** Bytes of stored values that all tasks of a process remember together, outside of V8's heap: taken as they are needed, and an eighth more for their index. */
+export const REMEMBERED_BYTES: number = 32 * 1024 * 1024
+/** Decoded values that a task remembers, none of an object for longer than a batch. */
+export const DECODED_VALUES = 4_000
 /** How often `control` is compared with what the fold holds back; what it lost of that is unknown to reapers that start meanwhile. */
 export const CONTROL_CHECK_MS = 30_000
 /** How often it is looked whether the fold has come as far as that asks for. */

@@ -5,17 +5,17 @@ import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryCoordinator } from '../../adapters/memory/placement.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
-import { PROTECT_POLICY_KEY } from '../../core/control-key.ts'
-import { policyOf } from '../../core/graph.ts'
-import { policyFor } from '../../core/policy.ts'
+import { policyOf } from '../../core/graph/graph.ts'
+import { policyFor } from '../../core/model/policy.ts'
+import { PROTECT_POLICY_KEY } from '../../ports/control-key.ts'
 import type { Log } from '../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import { StoreError } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { codec, contentOf } from '../../testing/task-rig.ts'
+import { DEFAULT_RETENTION } from './fold/retention.ts'
 import { createGraph, type Graph, type PartitionStatus } from './graph.ts'
-import { DEFAULT_RETENTION } from './retention.ts'
-import { readerOf } from './view.ts'
+import { readerOf } from './query/view.ts'
 
 const POLICY = policyFor('enforce', 'parity')
 
@@ -219,7 +219,10 @@ test('a standby has what is committed, and takes over with the store that it has
   await first.stop()
   await until(() => second.graph.tasks.length === 2 && isFolding(second))
   deepEqual(second.opened.get(partition), [standing])
-  equal(second.graph.tasks[partition]?.store, standing)
+  ok(standing !== undefined)
+  equal(standing.isClosed, false)
+  const taken = second.graph.tasks[partition]?.store
+  deepEqual(taken && (await contentOf(taken)), await contentOf(standing))
   const page = await log.read('changelog', partition, before.end, { limit: 10, waitMs: 0 })
   deepEqual(
     page.entries.map(({ key }) => key),

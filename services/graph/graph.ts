@@ -8,23 +8,24 @@
  * Not here: who has which partition (ports/placement.ts), what a task does (task.ts).
  */
 import { createHash } from 'node:crypto'
-import { PROTECT_POLICY_KEY } from '../../core/control-key.ts'
-import { policyOf } from '../../core/graph.ts'
-import type { Policy } from '../../core/policy.ts'
+import { policyOf } from '../../core/graph/graph.ts'
+import type { Policy } from '../../core/model/policy.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
+import { PROTECT_POLICY_KEY } from '../../ports/control-key.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Placed, Placement, Role } from '../../ports/placement.ts'
 import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
 import { type Pace, RESIGNED_WAIT_MOST_MS, RESIGNED_WAIT_MS } from './config.ts'
-import { keepControl } from './control-keeper.ts'
-import type { RetentionConfig } from './retention.ts'
-import { keepTrimmed } from './retention.ts'
-import { Standby } from './standby.ts'
-import type { TaskObserver } from './task.ts'
-import { Task } from './task.ts'
-import { readerOf } from './view.ts'
+import { GatheringStore } from './fold/gathering-store.ts'
+import type { RetentionConfig } from './fold/retention.ts'
+import { keepTrimmed } from './fold/retention.ts'
+import { Standby } from './fold/standby.ts'
+import type { TaskObserver } from './fold/task.ts'
+import { Task } from './fold/task.ts'
+import { keepControl } from './orders/control-keeper.ts'
+import { readerOf } from './query/view.ts'
 
 export interface GraphParts {
   readonly log: Log
@@ -99,16 +100,21 @@ export function createGraph(parts: GraphParts): Graph {
 
   async function fold(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {
     const { partition } = seat.placed
+    const gathering = new GatheringStore(store, clock)
     const restored = async (): Promise<void> => {
       if (parts.policy === undefined || told.has(partition)) return
       const { policy, who } = parts.policy
-      const former = await ensurePolicy(log, codec, { partition, store }, policy, who)
+      const former = await ensurePolicy(log, codec, { partition, store: gathering }, policy, who)
       told.add(partition)
       if (former !== undefined) parts.policyChanged?.(partition, former, policy)
     }
     const watching = observe && { observe }
     const { pace } = parts
-    const task = new Task({ log, codec, clock, store, partition, restored, pace, ...watching })
+    const task = new Task({
+      ...{ log, codec, clock, partition, restored, pace, ...watching },
+      store: gathering,
+      idle: async () => await gathering.settle(),
+    })
     seat.work = task
     const { retention, policy } = parts
     const loops = [
@@ -117,7 +123,11 @@ export function createGraph(parts: GraphParts): Graph {
     ]
     if (partition === 0)
       loops.push((either) => keepControl({ log, codec, clock, task, policy }, either))
-    await together(loops, signal)
+    try {
+      await together(loops, signal)
+    } finally {
+      await gathering.leave()
+    }
   }
 
   /** Whoever fenced us is told or notices that the task is ours; if it is not, ours is revoked while we wait. */

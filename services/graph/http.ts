@@ -10,16 +10,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import { Problem } from '../../runtime/problem.ts'
-import type { Access } from './access.ts'
-import type { DirectiveParts } from './directive-http.ts'
-import { addDirectives } from './directive-http.ts'
-import type { PartitionParts } from './partition-http.ts'
-import { addPartitions } from './partition-http.ts'
-import type { QuestionParts } from './question.ts'
-import { addGraphDump, addQuestions, askedOf, plain } from './question.ts'
-import type { Shadow } from './shadow.ts'
+import type { Shadow } from './audit/shadow.ts'
+import type { DirectiveParts } from './orders/directive-http.ts'
+import { addDirectives } from './orders/directive-http.ts'
+import type { Access } from './query/access.ts'
+import { askedOf } from './query/choice.ts'
+import type { QuestionParts } from './query/question.ts'
+import { addGraphDump, addQuestions, plain } from './query/question.ts'
 
-export interface HttpParts extends QuestionParts, PartitionParts, DirectiveParts {
+export interface HttpParts extends QuestionParts, DirectiveParts {
   readonly log: Log
   readonly codec: Codec
 }
@@ -34,7 +33,6 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   addGraphDump(server, parts)
   addDirectives(server, parts)
   addStreams(server, parts)
-  addPartitions(server, parts)
 }
 
 /** Those that are about one object, and orders, look for themselves. */
@@ -42,7 +40,6 @@ const OWN_LOOK: ReadonlySet<string> = new Set(['/v1/tree', '/v1/why', '/v1/direc
 
 async function mayAsk(request: FastifyRequest, access: Access): Promise<void> {
   const route = request.routeOptions.url ?? ''
-  if (route.startsWith('/internal/')) return access.peer(request)
   const isOfGraph = route.startsWith('/v1/') || route.startsWith('/debug/')
   if (isOfGraph && !OWN_LOOK.has(route)) await access.graph(request)
 }

@@ -6,37 +6,26 @@
 import { join } from 'node:path'
 import { openLevelStore } from '../../adapters/level/store.ts'
 import { placeAll } from '../../adapters/memory/placement.ts'
-import type { StateReader } from '../../core/graph.ts'
-import { clusterOf, policyOf } from '../../core/graph.ts'
-import type { ClusterId } from '../../core/object.ts'
+import { clusterOf, policyOf } from '../../core/graph/graph.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Placement } from '../../ports/placement.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { type AccessParts, createAccess } from './access.ts'
-import { createCascades } from './cascade.ts'
+import type { Shadow } from './audit/shadow.ts'
+import { createShadow } from './audit/shadow.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
-import type { DirectiveParts } from './directive-http.ts'
+import type { RetentionConfig } from './fold/retention.ts'
+import type { TaskObserver } from './fold/task.ts'
 import type { Graph, GraphParts } from './graph.ts'
 import { createGraph } from './graph.ts'
-import { createGraphDump } from './graph-dump.ts'
-import { createHoldings } from './held.ts'
-import type { HistoryIndex } from './history-index.ts'
-import { createHistoryIndex } from './history-index.ts'
-import type { PartitionParts } from './partition-http.ts'
-import { createPeer } from './peer.ts'
-import { createPlanner } from './plan.ts'
-import { createQuery } from './query.ts'
-import type { QuestionParts } from './question.ts'
-import type { RetentionConfig } from './retention.ts'
-import type { Shadow } from './shadow.ts'
-import { createShadow } from './shadow.ts'
-import type { TaskObserver } from './task.ts'
-import { createViews, readerOf } from './view.ts'
-import { taskOf } from './viewed-partition.ts'
+import type { HistoryIndex } from './query/history-index.ts'
+import { createHistoryIndex } from './query/history-index.ts'
+import type { Questions, QuestionsOptions } from './questions.ts'
+import { createQuestions } from './questions.ts'
 
 export interface GraphMainOptions {
   readonly log: Log
@@ -46,10 +35,8 @@ export interface GraphMainOptions {
   /** Stores of another log are not taken for its own; what one directory has had, if there was but one log. */
   readonly logIdentity?: string | undefined
   readonly placement?: Placement
-  /** What the other graph processes want to be shown. */
-  readonly token?: () => string | undefined
   /** Undefined: whoever is let in may ask anything. */
-  readonly access?: Omit<AccessParts, 'views'> | undefined
+  readonly access?: QuestionsOptions['access']
   /** The one asked for, and by whom. */
   readonly policy?: GraphParts['policy']
   readonly retention: RetentionConfig
@@ -59,7 +46,7 @@ export interface GraphMainOptions {
   readonly observe?: TaskObserver
 }
 
-export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionParts, DirectiveParts {
+export interface GraphMain extends AsyncDisposable, Questions {
   readonly graph: Graph
   readonly census: Census
   readonly index: HistoryIndex
@@ -67,8 +54,6 @@ export interface GraphMain extends AsyncDisposable, QuestionParts, PartitionPart
   /** As far as this process' own partitions know it; else the id. */
   clusterName(cluster: ClusterId): string
 }
-
-const OPEN: Omit<AccessParts, 'views'> = { authority: undefined, isReadingReviewed: false }
 
 /** Whose state a store is: another number of partitions, or another log, is another state. */
 export function storeIdentity(what: string, partitions: number, logIdentity = ''): string {
@@ -109,47 +94,35 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       ...observe,
     },
   })
-  const indexStore = await open('index', 'index with dependents')
+  const indexStore = await open('index', 'index with cluster names')
   const index = createHistoryIndex(log, codec, clock, indexStore)
-  const partitions = log.partitions('events')
-  const whereabouts = { partitions, here: taskOf(graph), owners: () => graph.owners() }
-  const peer = createPeer(options.token ?? (() => undefined))
-  const views = createViews({ ...whereabouts, codec, clock, peer })
+  const questions = createQuestions({ log, codec, clock, graph, index, access: options.access })
+  const { clusters } = questions
   const shadowStore = await open('shadow')
-  const readers = (): readonly StateReader[] =>
-    graph.tasks.map(({ store }) => readerOf(store, codec))
   const shadow = createShadow({
     ...{ log, codec, clock, store: shadowStore },
     mode: () => {
-      const known = readers().map(policyOf)
+      const known = clusters.readers().map(policyOf)
       return known.find(({ position }) => position >= 0n)?.policy.mode
     },
     now: (cluster) => {
-      const times = readers().flatMap((reader) => clusterOf(reader, cluster)?.now ?? [])
+      const times = clusters.readers().flatMap((reader) => clusterOf(reader, cluster)?.now ?? [])
       return times.length === 0 ? undefined : Math.max(...times)
     },
   })
-  const holdings = createHoldings(views)
   return {
-    ...{ views, log, codec, clock },
-    access: createAccess({ views, ...(options.access ?? OPEN) }),
+    ...questions,
     graph,
     census: createCensus(graph, codec),
     index,
     shadow,
-    here: whereabouts.here,
     clusterName(cluster) {
-      for (const reader of readers()) {
+      for (const reader of clusters.readers()) {
         const state = clusterOf(reader, cluster)
         if (state !== undefined) return state.name
       }
       return cluster
     },
-    query: createQuery(views, index),
-    planner: createPlanner(views, codec, clock),
-    cascades: createCascades(views, index, clock),
-    dump: createGraphDump(views, codec, clock),
-    holdings,
     [Symbol.asyncDispose]: async () => {
       await shadowStore[Symbol.asyncDispose]()
       await indexStore[Symbol.asyncDispose]()

@@ -7,11 +7,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import type { Command } from '../../core/command.ts'
-import type { CommandSettled } from '../../core/event.ts'
-import type { Archived } from '../../core/record.ts'
+import type { Command } from '../../core/model/command.ts'
+import type { CommandSettled } from '../../core/model/event.ts'
 import type { ExchangeResponse } from '../../ports/exchange.ts'
 import { LogError } from '../../ports/log.ts'
+import type { Archived } from '../../ports/service-record.ts'
 import { aboutObject, openArchiveKey } from '../../runtime/archive-key.ts'
 import { GONE, GONE_CLAIM, World } from '../../testing/reaper-world.ts'
 import type { ArchiveSettings } from './archive.ts'
@@ -229,7 +229,11 @@ test('of one that was killed behind its archive, the next one archives and delet
 test('proves absent owners once before and not again behind it', async () => {
   const world = await World.open()
   const pod = await world.dependent('pod')
-  const command = world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] })
+  const command = world.deleteOf(pod, {
+    evidence: 'missing',
+    freshness: 'recheck',
+    owners: [GONE_CLAIM],
+  })
   const { shown, calls } = await reapOne(world, command)
   equal(shown, 'done')
   deepEqual(calls, { GET: 2, DELETE: 1 })

@@ -7,14 +7,14 @@
  * Not here: that the gate is passed again behind it (reap.ts), where keys come from (main.ts), how long it is kept (the graph trims).
  */
 import { createHash } from 'node:crypto'
-import type { DeleteObject } from '../../core/command.ts'
-import type { ObjectMeta, ResourceVersion } from '../../core/object.ts'
-import { objectKey, partitionOf } from '../../core/partition.ts'
-import type { Archived } from '../../core/record.ts'
+import type { DeleteObject } from '../../core/model/command.ts'
+import type { ObjectMeta, ResourceVersion } from '../../core/model/object.ts'
+import { objectKey, partitionOf } from '../../core/model/partition.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { GetAnswer, ReadAnswer } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { type Log, LogError } from '../../ports/log.ts'
+import type { Archived } from '../../ports/service-record.ts'
 import { type ArchiveKey, aboutObject } from '../../runtime/archive-key.ts'
 import { isObject, type JsonObject, parseObject } from '../../runtime/exact-json.ts'
 import type { Caller } from './call.ts'
@@ -54,7 +54,7 @@ export interface ArchiveParts {
   readonly settings: ArchiveSettings
 }
 
-/** Bytes of one piece: with what surrounds it a record stays far below 1 MiB. */
+/** Bytes of one piece: with what surrounds it a record stays far below its limit. */
 const PIECE_BYTES = 512 * 1024
 /** No API server stores an object of this size; whatever answers so is not to be trusted with the log. */
 const MAX_OBJECT_BYTES = 16 * 1024 * 1024

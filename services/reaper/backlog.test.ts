@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DEFAULT_CONNECTIONS } from '../../adapters/kubernetes/connections.ts'
-import type { Command } from '../../core/command.ts'
+import type { Command } from '../../core/model/command.ts'
 import {
   deleteObject,
   orphanDependent,
@@ -18,8 +18,8 @@ function job(command: Command, onSettled: () => void = () => {}): Job {
   return { command, moments: { appendedMs: 0, knownMs: 0 }, onSettled: [onSettled] }
 }
 
-function of(uid: string, id: string, kind = POD.kind): Job {
-  return job(deleteObject({ id, target: { ...POD, uid, kind } }))
+function of(uid: string, id: string, kind = POD.kind, namespace = POD.namespace): Job {
+  return job(deleteObject({ id, target: { ...POD, uid, kind, namespace } }))
 }
 
 /** For all kinds together. */
@@ -159,10 +159,76 @@ test('replaces a look by a later one at the same place', () => {
   equal(backlog.add(job(verifyOwner({ id: '0-2-0' }))), first)
 })
 
+const LOOKS = 1_000
+
+/** Fills all slots with looks, adds one DELETE elsewhere, and says how many calls it waits for. */
+function slotsUntilDeleted(looks: readonly Command[], deletion: Command): number {
+  const backlog = createBacklog()
+  for (const look of looks) backlog.add(job(look))
+  const underWay = begun(backlog)
+  backlog.add(job(deletion))
+  for (let slots = 1; slots <= looks.length; slots++) {
+    backlog.finished(underWay.shift() as Job)
+    const next = backlog.next(LIMIT)
+    if (next?.command === deletion) return slots
+    if (next !== undefined) underWay.push(next)
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+function looksOf(
+  namespace: string,
+  more: (index: number) => Partial<Command['target']>,
+): Command[] {
+  return Array.from({ length: LOOKS }, (_, index) => {
+    const target = { ...POD, namespace, name: `o${index}`, uid: `never-${index}`, ...more(index) }
+    return verifyOwner({ id: `0-${index}-0`, target })
+  })
+}
+
+test('I36: a DELETE waits for one call of each other namespace, however many looks those have waiting', () => {
+  const deletion = deleteObject({ id: `0-${LOOKS}-0` })
+  const inCluster = deleteObject({ id: `0-${LOOKS}-0`, target: { ...POD, namespace: '' } })
+  for (const [looks, change] of [
+    [looksOf('evil', () => ({})), deletion],
+    [looksOf('evil', (index) => ({ kind: `K${index % 50}` })), deletion],
+    // Of the very uid that is deleted: whoever writes a reference may name any.
+    [looksOf('evil', () => ({ uid: POD.uid })), deletion],
+    // Of cluster-scoped owners, beside the deletion of an object that has a namespace, and of one that has none.
+    [looksOf('', () => ({})), deletion],
+    [looksOf('', () => ({})), inCluster],
+  ] as const) {
+    const slots = slotsUntilDeleted(looks, change)
+    ok(slots <= 2, `it waited for ${slots} slots`)
+  }
+})
+
+test('I36: namespaces take turns, each in the order of the log', () => {
+  const backlog = createBacklog()
+  const add = (namespace: string, count: number): void => {
+    for (let index = 0; index < count; index++) {
+      const target = { ...POD, namespace, uid: `${namespace}${index}` }
+      backlog.add(job(deleteObject({ id: `0-${index}-0`, target })))
+    }
+  }
+  add('a', 5)
+  add('b', 2)
+  add('c', 1)
+  const taken: string[] = []
+  for (let next = backlog.next(1); next !== undefined; next = backlog.next(1)) {
+    taken.push(next.command.target.uid)
+    backlog.finished(next)
+  }
+  deepEqual(taken, ['a0', 'b0', 'c0', 'a1', 'b1', 'a2', 'a3', 'a4'])
+})
+
 test('sends or names as superseded every command exactly once, never two of a uid at once', () => {
   const steps = fc.array(
     fc.oneof(
-      fc.record({ add: fc.constantFrom('a', 'b', 'c'), kind: fc.constantFrom('A', 'B') }),
+      fc.record({
+        add: fc.constantFrom('a', 'b', 'c', 'd'),
+        kind: fc.constantFrom('A', 'B'),
+      }),
       fc.constant('next' as const),
       fc.constant('finish' as const),
     ),
@@ -186,7 +252,9 @@ test('sends or names as superseded every command exactly once, never two of a ui
           const first = underWay.shift()
           if (first !== undefined) backlog.finished(first)
         } else {
-          const superseded = backlog.add(of(step.add, `0-${added++}-0`, step.kind))
+          // Each uid is of one namespace, of which there are two.
+          const namespace = step.add < 'c' ? 'one' : 'other'
+          const superseded = backlog.add(of(step.add, `0-${added++}-0`, step.kind, namespace))
           if (superseded !== undefined) ended.push(superseded)
         }
       }

@@ -1,14 +1,16 @@
 /**
- * The commands of one cluster that were read and not sent yet: one target at a time, of one kind in the order of the log, newest decision first; kinds
- * take turns.
+ * The commands of one cluster that were read and not sent yet: one target at a time, of one kind in one namespace in the order of the log, newest
+ * decision first; namespaces take turns, and in each of them kinds do.
  *
- * What must stay true: two commands about one uid are never under way together; a command that is superseded was never sent. A kind whose calls
- * hang or fail does not keep those of others from going (I21).
+ * What must stay true: two changes of one object are never under way together; a command that is superseded was never sent. A kind whose calls
+ * hang or fail does not keep those of others from going (I21), and neither does a namespace with thousands of them (I36).
  *
- * Not here: how many go at once (throttle.ts), what is written about the superseded (reaper.ts).
+ * Not here: whose turn it is (rotation.ts), how many go at once (throttle.ts), what is written about the superseded (reaper.ts).
  */
-import type { Command, CommandId } from '../../core/command.ts'
+import type { Command } from '../../core/model/command.ts'
+import type { CommandId } from '../../core/model/id.ts'
 import type { Moments } from './moment.ts'
+import { createRotation } from './rotation.ts'
 
 /** `onSettled` is called for each time it was read. */
 export interface Job {
@@ -28,11 +30,9 @@ export interface Backlog {
   size(): number
 }
 
-/** A kind's. */
+/** A kind's calls, in all namespaces. */
 interface Lane {
-  readonly ready: Subject[]
-  /** What of `ready` is taken. */
-  head: number
+  waiting: number
   underWay: number
 }
 
@@ -49,53 +49,47 @@ export function mostCalls(limit: number): number {
 
 export function createBacklog(): Backlog {
   const subjects = new Map<string, Subject>()
-  /** The next to have its turn comes first. */
   const lanes = new Map<string, Lane>()
+  const rotation = createRotation<Subject>()
   let size = 0
   let underWay = 0
 
   function makeReady(subject: Subject): void {
     const [[, { command }]] = subject.waiting as unknown as [[string, Job]]
     const key = `${command.target.group}/${command.target.kind}`
-    const lane = lanes.get(key) ?? { ready: [], head: 0, underWay: 0 }
+    const lane = lanes.get(key) ?? { waiting: 0, underWay: 0 }
     lanes.set(key, lane)
-    lane.ready.push(subject)
+    lane.waiting++
+    rotation.add(turnOf(command), key, subject)
   }
 
   /** While others wait, a kind has no more than its share; and beyond the limit there are half as many for kinds that have less than an eighth of it. */
   function mayBegin(lane: Lane, limit: number): boolean {
     if (underWay >= limit) return underWay < mostCalls(limit) && lane.underWay < limit / 8
-    return lane.underWay < Math.ceil(limit / lanes.size) || !isAwaitedBeside(lane)
+    return lane.underWay < Math.ceil(limit / lanes.size) || rotation.size() === lane.waiting
   }
 
-  function isAwaitedBeside(lane: Lane): boolean {
-    for (const other of lanes.values()) if (other !== lane && isWaiting(other)) return true
-    return false
-  }
-
-  function shift(lane: Lane): Subject {
-    const subject = lane.ready[lane.head++] as Subject
-    if (lane.head > 1_024 && lane.head * 2 > lane.ready.length) {
-      lane.ready.splice(0, lane.head)
-      lane.head = 0
-    }
-    return subject
+  /** Those of which one may go now. */
+  function open(limit: number): ReadonlySet<string> {
+    const keys = new Set<string>()
+    for (const [key, lane] of lanes) if (lane.waiting > 0 && mayBegin(lane, limit)) keys.add(key)
+    return keys
   }
 
   function leave(key: string): void {
     const lane = lanes.get(key) as Lane
     lane.underWay--
     underWay--
-    if (lane.underWay === 0 && !isWaiting(lane)) lanes.delete(key)
+    if (lane.underWay === 0 && lane.waiting === 0) lanes.delete(key)
   }
 
   return {
     add(job) {
-      const { uid } = job.command.target
-      let subject = subjects.get(uid)
+      const key = subjectOf(job.command)
+      let subject = subjects.get(key)
       if (subject === undefined) {
         subject = { underWay: undefined, waiting: new Map() }
-        subjects.set(uid, subject)
+        subjects.set(key, subject)
       }
       const question = questionOf(job.command)
       const rival = rivalOf(subject, question)
@@ -112,37 +106,44 @@ export function createBacklog(): Backlog {
       return undefined
     },
     next(limit) {
-      for (const [key, lane] of lanes) {
-        if (!isWaiting(lane) || !mayBegin(lane, limit)) continue
-        const subject = shift(lane)
-        const [question, job] = subject.waiting.entries().next().value as [string, Job]
-        subject.waiting.delete(question)
-        subject.underWay = { job, lane: key }
-        lane.underWay++
-        underWay++
-        size--
-        lanes.delete(key)
-        lanes.set(key, lane)
-        return job
-      }
-      return undefined
+      const taken = rotation.take(open(limit))
+      if (taken === undefined) return undefined
+      const { item: subject, kind } = taken
+      const [question, job] = subject.waiting.entries().next().value as [string, Job]
+      subject.waiting.delete(question)
+      subject.underWay = { job, lane: kind }
+      const lane = lanes.get(kind) as Lane
+      lane.waiting--
+      lane.underWay++
+      underWay++
+      size--
+      return job
     },
     finished(job) {
-      const { uid } = job.command.target
-      const subject = subjects.get(uid)
+      const key = subjectOf(job.command)
+      const subject = subjects.get(key)
       if (subject?.underWay?.job !== job) return
       const { lane } = subject.underWay
       subject.underWay = undefined
       if (subject.waiting.size > 0) makeReady(subject)
-      else subjects.delete(uid)
+      else subjects.delete(key)
       leave(lane)
     },
     size: () => size,
   }
 }
 
-function isWaiting({ ready, head }: Lane): boolean {
-  return head < ready.length
+/**
+ * Whose turn it takes: its namespace's. References of any namespace may have cluster-scoped owners looked at, so those looks take turns of their own, which no
+ * change of a cluster-scoped object waits behind.
+ */
+function turnOf({ type, target: { namespace } }: Command): string {
+  return namespace === '' && type === 'VerifyOwner' ? 'looks at cluster-scoped owners' : namespace
+}
+
+/** A reference may name any uid, also somebody else's: what is asked for its sake elsewhere does not hold up what becomes of that object. */
+function subjectOf(command: Command): string {
+  return `${turnOf(command)}/${command.target.uid}`
 }
 
 /** The one waiting, or else the one under way, that asks the same. */

@@ -6,8 +6,8 @@
  *
  * Not here: what an answer means (settle.ts), the time limit of a call (the cluster's adapter).
  */
-import type { Target } from '../../core/command.ts'
-import type { ClusterId } from '../../core/object.ts'
+import type { Target } from '../../core/model/command.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import {
   type Cluster,

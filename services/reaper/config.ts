@@ -5,7 +5,7 @@
  *
  * Not here: where the values come from (main.ts), the time limit of one HTTP exchange (the cluster's adapter).
  */
-import type { Mode } from '../../core/policy.ts'
+import type { Mode } from '../../core/model/policy.ts'
 
 export interface ReaperConfig {
   /** The stricter of this and a command's own mode counts. */

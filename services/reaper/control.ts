@@ -7,22 +7,22 @@
  *
  * Not here: requests to relist (the watcher reads those), what is done about a pause (gate.ts).
  */
+import type { GuardedSubject, Guarding } from '../../core/graph/guarding.ts'
+import type { Projection } from '../../core/model/mark.ts'
+import { projectionOf } from '../../core/model/mark.ts'
+import type { ClusterId } from '../../core/model/object.ts'
+import type { Mode, Protection } from '../../core/model/policy.ts'
+import { readSubject } from '../../core/model/subject.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Codec } from '../../ports/codec.ts'
 import {
   PAUSE_PREFIX,
   PROTECT_POLICY_KEY,
   PROTECT_PREFIX,
   protectingOf,
-} from '../../core/control-key.ts'
-import type { Projection } from '../../core/mark.ts'
-import { projectionOf } from '../../core/mark.ts'
-import type { ClusterId } from '../../core/object.ts'
-import type { Mode, Protection } from '../../core/policy.ts'
-import type { GuardedSubject, Guarding } from '../../core/protection.ts'
-import type { Control as ControlRecord } from '../../core/record.ts'
-import { readSubject } from '../../core/subject.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Codec } from '../../ports/codec.ts'
+} from '../../ports/control-key.ts'
 import { type Entry, type Log, LogError } from '../../ports/log.ts'
+import type { Control as ControlRecord } from '../../ports/service-record.ts'
 import type { LogRetry } from './log-retry.ts'
 
 export interface Control {

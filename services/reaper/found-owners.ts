@@ -3,7 +3,7 @@
  *
  * What must stay true: no more is remembered than was told within that time. What is forgotten with the process is told once more, which harms nothing.
  */
-import type { OwnerFound } from '../../core/event.ts'
+import type { OwnerFound } from '../../core/model/event.ts'
 import type { Clock } from '../../ports/clock.ts'
 
 export interface FoundOwners {

@@ -9,6 +9,6 @@ const gone = { ...CLAIM, name: 'gone', claim: 'absent' } as const
 const waits = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
 
 test('looks at an owner that was seen to go, beside one that waits, when the cluster may have been restored unseen', () => {
-  const command = deleteObject({ evidence: 'W', owners: [gone, waits] })
+  const command = deleteObject({ evidence: 'waiting', owners: [gone, waits] })
   deepEqual(claimsToProve(command, { newsMs: 0, isUnbroken: false }, BOUNDS), [gone, waits])
 })

@@ -1,8 +1,8 @@
 /** The gate's rules, one row each: facts that block, owners that are looked at, looks that disprove. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Command } from '../../core/command.ts'
-import { policyFor } from '../../core/policy.ts'
+import type { Command } from '../../core/model/command.ts'
+import { policyFor } from '../../core/model/policy.ts'
 import {
   CLAIM,
   deleteObject,
@@ -61,14 +61,18 @@ const facts: readonly (readonly [string, Partial<Facts>, string])[] = [
 for (const [what, more, reason] of facts) {
   test(`blocks every command that is ${what}`, () => {
     for (const command of verbs) {
-      deepEqual(judge(command, { ...FINE, ...more }, BOUNDS), { type: 'Blocked', reason })
+      deepEqual(judge(command, { ...FINE, ...more }, BOUNDS), {
+        type: 'Blocked',
+        reason,
+        isSpared: false,
+      })
     }
   })
 }
 
 const faulty: readonly (readonly [string, Command, string])[] = [
-  ['E4', deleteObject({ evidence: 'E4' }), 'needs approval'],
-  ['E4, orphaning', orphanDependent({ evidence: 'E4' }), 'needs approval'],
+  ['bulk', deleteObject({ evidence: 'bulk' }), 'needs approval'],
+  ['bulk, orphaning', orphanDependent({ evidence: 'bulk' }), 'needs approval'],
   ['no uid', deleteObject({ target: { ...POD, uid: '' } }), 'the command names no uid'],
   [
     'no version',
@@ -77,18 +81,18 @@ const faulty: readonly (readonly [string, Command, string])[] = [
   ],
   ['no references', deleteObject({ references: [] }), 'the object had no owner references'],
   [
-    'E2 without an owner',
-    deleteObject({ evidence: 'E2', owners: [] }),
+    'a recheck without an owner',
+    deleteObject({ freshness: 'recheck', owners: [] }),
     'the command names no owner to prove',
   ],
   [
-    'E3 without an owner',
-    orphanDependent({ evidence: 'E3', owners: [] }),
+    'a recheck without an owner, orphaning',
+    orphanDependent({ freshness: 'recheck', owners: [] }),
     'the command names no owner to prove',
   ],
   [
-    'E4, approved, without an owner',
-    deleteObject({ evidence: 'E4', approvedBy: 'anna', owners: [] }),
+    'bulk, approved, without an owner',
+    deleteObject({ evidence: 'bulk', freshness: 'recheck', approvedBy: 'anna', owners: [] }),
     'the command names no owner to prove',
   ],
   [
@@ -106,13 +110,22 @@ const faulty: readonly (readonly [string, Command, string])[] = [
 
 for (const [what, command, reason] of faulty) {
   test(`blocks a command with ${what}`, () => {
-    deepEqual(judge(command, FINE, BOUNDS), { type: 'Blocked', reason })
+    deepEqual(judge(command, FINE, BOUNDS), { type: 'Blocked', reason, isSpared: false })
   })
 }
 
+test('says of an object that it stays for what protects it', () => {
+  const subject = { subject: 'namespace/ns', who: 'ann', why: '' }
+  const guarding = { ...FINE.guarding, subjects: [subject] }
+  const reason = 'protected by ann; "kinfold unprotect namespace/ns" lets it go'
+  deepEqual(judge(deleteObject(), { ...FINE, guarding }, BOUNDS), {
+    ...{ type: 'Blocked', reason, isSpared: true },
+  })
+})
+
 test('lets a mass cause go that a person approved, once its owners are looked at again', () => {
   for (const command of [deleteObject, orphanDependent]) {
-    const approved = command({ evidence: 'E4', approvedBy: 'anna' })
+    const approved = command({ evidence: 'bulk', freshness: 'recheck', approvedBy: 'anna' })
     deepEqual(judge(approved, FINE, BOUNDS), { type: 'Go', dryRun: false })
     deepEqual(claimsToProve(approved, FINE, BOUNDS), approved.owners)
   }
@@ -150,20 +163,17 @@ const absent = CLAIM
 const waiting = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
 const orphaning = { ...CLAIM, name: 'orphans', claim: 'orphaning' } as const
 
-// Evidence, what is looked at for news of a moment ago, older than two seconds, than five, and from before the connection broke.
+// Freshness, the owners that are verified for what was observed a moment ago, more than two seconds ago, more than five, and before the connection broke.
 const proofs = [
-  ['O', '', 'waits', 'rs waits', 'rs waits'],
-  ['E1', '', 'waits', 'rs waits', 'rs waits'],
-  ['W', '', 'waits', 'rs waits', 'rs waits'],
-  ['E2', 'rs waits', 'rs waits', 'rs waits', 'rs waits'],
-  ['E3', 'rs waits', 'rs waits', 'rs waits', 'rs waits'],
+  ['live', '', 'waits', 'rs waits', 'rs waits'],
+  ['recheck', 'rs waits', 'rs waits', 'rs waits', 'rs waits'],
 ] as const
 
-for (const [evidence, young, older, old, broken] of proofs) {
-  test(`looks at the owners that ${evidence} asks for`, () => {
+for (const [freshness, young, older, old, broken] of proofs) {
+  test(`verifies the owners of a command that is ${freshness}`, () => {
     for (const command of [
-      deleteObject({ evidence, owners: [absent, waiting] }),
-      orphanDependent({ evidence, owners: [absent, waiting] }),
+      deleteObject({ freshness, owners: [absent, waiting] }),
+      orphanDependent({ freshness, owners: [absent, waiting] }),
     ]) {
       const names = (newsMs: number, isUnbroken = true) =>
         claimsToProve(command, { newsMs, isUnbroken }, BOUNDS)

@@ -6,13 +6,18 @@
  *
  * Not here: getting the facts and the looks (proof.ts, control.ts), the guard inside the call itself (guard.ts).
  */
-import type { Command, DeleteObject, OrphanDependent, OwnerClaim } from '../../core/command.ts'
-import { projectionDigest, projectionOf } from '../../core/mark.ts'
-import { type Phase, phaseOf } from '../../core/node.ts'
-import type { ObjectMeta } from '../../core/object.ts'
-import type { Mode } from '../../core/policy.ts'
-import type { EvidenceClass } from '../../core/proof.ts'
-import { type Guarding, protectedNow, protectedPlace } from '../../core/protection.ts'
+import type { Guarding } from '../../core/graph/guarding.ts'
+import { protectedNow, protectedPlace } from '../../core/graph/guarding.ts'
+import type {
+  Command,
+  DeleteObject,
+  OrphanDependent,
+  OwnerClaim,
+} from '../../core/model/command.ts'
+import { projectionDigest, projectionOf } from '../../core/model/mark.ts'
+import { type Phase, phaseOf } from '../../core/model/node.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
+import type { Mode } from '../../core/model/policy.ts'
 import type { GetAnswer } from '../../ports/cluster.ts'
 
 export interface Facts {
@@ -46,6 +51,13 @@ export interface GateBounds {
   readonly goneProofAfterMs: number
 }
 
+export interface Blocked {
+  readonly type: 'Blocked'
+  readonly reason: string
+  /** For what protects it. */
+  readonly isSpared: boolean
+}
+
 export type Pass =
   | {
       readonly type: 'Go'
@@ -53,7 +65,7 @@ export type Pass =
       /** Why it is one although an effect was asked for: then the fold asks again. */
       readonly insteadBecause?: string
     }
-  | { readonly type: 'Blocked'; readonly reason: string }
+  | Blocked
 
 const GO: Pass = { type: 'Go', dryRun: false }
 const ONLY_DRY = 'this reaper makes dry runs only (--mode)'
@@ -62,8 +74,12 @@ const GO_DRY = { type: 'Go', dryRun: true } as const satisfies Pass
 
 /** All that can be said without asking the cluster. */
 export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass {
-  const reason = hindrance(command, facts, bounds)
-  if (reason !== undefined) return { type: 'Blocked', reason }
+  const hindered = hindrance(command, facts, bounds)
+  if (hindered !== undefined) return { type: 'Blocked', reason: hindered, isSpared: false }
+  const spared = sparedPlace(command, facts)
+  if (spared !== '') return { type: 'Blocked', reason: spared, isSpared: true }
+  const missing = missingGuard(command)
+  if (missing !== undefined) return { type: 'Blocked', reason: missing, isSpared: false }
   if (command.mode === 'dry-run') return GO_DRY
   // Whoever asked for an effect would take a dry run's success for the end of it, also once this reaper may do more.
   if (facts.mode === 'dry-run') return { ...GO_DRY, insteadBecause: ONLY_DRY }
@@ -82,17 +98,13 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
   }
   if (facts.mode === 'observe') return 'this reaper only observes'
   if (facts.policyMode === 'observe') return 'the policy only observes by now'
-  if (needsApproval(command)) return 'needs approval'
-  if (command.type === 'DeleteObject') {
-    const spared = protectedPlace(command.target, evidenceFor(command), facts.guarding)
-    if (spared !== '') return spared
-  }
-  return missingGuard(command)
+  return needsApproval(command) ? 'needs approval' : undefined
 }
 
-/** A command bears E2 also where a deletion that was seen is to be looked at once more: whether it is spared by its kind was decided by the fold. */
-function evidenceFor({ evidence }: Command): EvidenceClass {
-  return evidence === 'E2' ? 'E1' : evidence
+/** By where it is and of what kind; empty when nothing protects it. */
+function sparedPlace(command: Command, { guarding }: Facts): string {
+  if (command.type !== 'DeleteObject') return ''
+  return protectedPlace(command.target, command.evidence, guarding)
 }
 
 /** Why the object of a DELETE, as it was just read, is to stay; empty when it may go, or is not the one that was meant. */
@@ -100,7 +112,7 @@ export function sparedBecause(command: Command, read: GetAnswer, { guarding }: F
   if (command.type !== 'DeleteObject' || read.type !== 'Found') return ''
   const { object } = read
   if (object.uid !== command.target.uid || object.deletedAt !== null) return ''
-  return protectedNow(object, evidenceFor(command), guarding)
+  return protectedNow(object, command.evidence, guarding)
 }
 
 /** Which labels and annotations are read with an object, by a digest: of one that was read under others nobody knows whether it bears these. */
@@ -118,7 +130,7 @@ export function isReadFirst({ target }: DeleteObject, { guarding }: Facts): bool
 
 /** A mass cause goes for nobody but a person; and then its owners are looked at once more, too. */
 function needsApproval(command: Command): boolean {
-  if (command.evidence !== 'E4' || command.type === 'VerifyOwner') return false
+  if (command.evidence !== 'bulk' || command.type === 'VerifyOwner') return false
   const mayBe = command.type === 'DeleteObject' || command.type === 'OrphanDependent'
   return !mayBe || command.approvedBy === ''
 }
@@ -138,8 +150,9 @@ function missingGuard(command: Command): string | undefined {
     return 'the command drops no reference, or one that it does not list'
   }
   if (command.references.length === 0) return 'the object had no owner references'
-  const needsProof = ['E2', 'E3', 'E4'].includes(command.evidence)
-  if (needsProof && command.owners.length === 0) return 'the command names no owner to prove'
+  if (command.freshness === 'recheck' && command.owners.length === 0) {
+    return 'the command names no owner to prove'
+  }
   return undefined
 }
 
@@ -148,7 +161,7 @@ function dropsListed({ drop, references }: OrphanDependent): boolean {
 }
 
 /**
- * Owners to be looked at before the call. What was seen a moment ago (E1, O, W) needs no look, unless the cluster may have been restored since: that
+ * Owners to be verified before the call. What a live watch saw a moment ago needs no GET, unless the cluster may have been restored since: that
  * brings owner and dependent back with their uids and versions, so the guard inside the call would not notice. A restore takes longer than a moment.
  */
 export function claimsToProve(
@@ -157,19 +170,11 @@ export function claimsToProve(
   bounds: GateBounds,
 ): readonly OwnerClaim[] {
   if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return NONE
-  switch (command.evidence) {
-    case 'O':
-    case 'E1':
-    case 'W':
-      if (!isUnbroken || newsMs > bounds.goneProofAfterMs) return command.owners
-      if (newsMs <= bounds.waitingProofAfterMs) return NONE
-      return command.owners.filter(({ claim }) => claim !== 'absent')
-    case 'E2':
-    case 'E3':
-    case 'E4':
-      // Where owners are looked up anyway, one that waits is too: nobody knows how old that news is.
-      return command.owners
-  }
+  // Where owners are verified anyway, one that waits is too: nobody knows how old that observation is.
+  if (command.freshness === 'recheck') return command.owners
+  if (!isUnbroken || newsMs > bounds.goneProofAfterMs) return command.owners
+  if (newsMs <= bounds.waitingProofAfterMs) return NONE
+  return command.owners.filter(({ claim }) => claim !== 'absent')
 }
 
 /** Whether a look of that age would have to be followed by another, as any news of that age. */

@@ -4,10 +4,10 @@
  * What must stay true: a DELETE has both preconditions and a policy; a patch tests the uid and every entry it removes, all tests before
  * the first removal, and that a finalizer goes off what is still deleted (I4). The gate has refused commands that lack what is needed here. A field that the stored entry lacks is lacking in the test too: absent and false differ.
  */
-import type { DeleteObject, OrphanDependent, RemoveFinalizer } from '../../core/command.ts'
-import { invariant } from '../../core/invariant.ts'
-import type { OwnerReference, ResourceVersion } from '../../core/object.ts'
-import { timeText } from '../../core/time-text.ts'
+import type { DeleteObject, OrphanDependent, RemoveFinalizer } from '../../core/model/command.ts'
+import { invariant } from '../../core/model/invariant.ts'
+import type { OwnerReference, ResourceVersion } from '../../core/model/object.ts'
+import { timeText } from '../../core/model/time-text.ts'
 import type { DeleteOptions, PatchOperation } from '../../ports/cluster.ts'
 
 /** `resourceVersion` is the command's, or that of a later look at an unchanged object. */

@@ -6,13 +6,13 @@
  * Not here: the order in which commands go (backlog.ts), when positions are saved (reaper.ts).
  */
 import { createHash } from 'node:crypto'
-import type { Command } from '../../core/command.ts'
+import type { Command } from '../../core/model/command.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { type Entry, type Log, LogError, type SavedPosition } from '../../ports/log.ts'
 import type { Job } from './backlog.ts'
 import type { LogRetry } from './log-retry.ts'
-import { createLogTime, type LogTime, unwitnessed } from './moment.ts'
+import { type AgeOf, createLogTime, type LogTime, unwitnessed } from './moment.ts'
 import { openWindow, type Window } from './window.ts'
 
 /** Name under which positions are saved. */
@@ -30,6 +30,8 @@ export interface LaneParts {
   readonly log: Log
   readonly codec: Codec
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>
+  /** Where the log says so itself; else the clock does. */
+  readonly ageMs?: AgeOf | undefined
   readonly retry: LogRetry
   readonly bounds: {
     readonly window: number
@@ -62,7 +64,7 @@ class OnePartition implements Lane {
   constructor(parts: LaneParts) {
     const { page, window } = parts.bounds
     this.#parts = parts
-    this.#time = createLogTime(parts.clock)
+    this.#time = createLogTime(parts.clock, parts.ageMs)
     this.#page = Math.min(page, window)
     this.#fill = window - this.#page
   }

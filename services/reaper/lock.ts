@@ -6,7 +6,7 @@
  *
  * Not here: the calls that are to be refused (the cluster's adapter), what a command may do without the lock (gate.ts).
  */
-import type { ClusterId } from '../../core/object.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Cluster, ClusterError, type LockAnswer } from '../../ports/cluster.ts'
 import { joining } from '../../runtime/lifecycle.ts'

@@ -1,5 +1,5 @@
 /** Puts the reaper together over the clusters of this process. */
-import type { Mode } from '../../core/policy.ts'
+import type { Mode } from '../../core/model/policy.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
@@ -15,6 +15,7 @@ export interface ReaperMainOptions {
   readonly log: Log
   readonly codec: Codec
   readonly clock: Clock
+  readonly ageMs?: ReaperParts['ageMs']
   readonly random: Random
   readonly logger: Logger
   readonly clusters: readonly ConnectedCluster[]

@@ -2,9 +2,9 @@
  * When a command came about, by this process' monotonic clock.
  *
  * What must stay true: of what is old nobody here says that it is young. The clock on the wall may be behind the log's, or be set back, so both it and what was read of
- * the log say how late it is there, and the later counts.
+ * the log say how late it is there, and the later counts. The embedded log says itself how old its times are (ports/append-time.ts).
  */
-import type { Command } from '../../core/command.ts'
+import type { Command } from '../../core/model/command.ts'
 import type { Clock } from '../../ports/clock.ts'
 
 export interface Moments {
@@ -22,7 +22,13 @@ export interface LogTime {
   momentsOf(command: Command, appendedAt: number): Moments
 }
 
-export function createLogTime(clock: Pick<Clock, 'now' | 'monotonicMs'>): LogTime {
+/** How long ago the log gave a time, as far as is known. */
+export type AgeOf = (timestamp: number) => number
+
+export function createLogTime(
+  clock: Pick<Clock, 'now' | 'monotonicMs'>,
+  ageMs: AgeOf = (timestamp) => clock.now() - timestamp,
+): LogTime {
   /** What to take off a time of the log, at least. */
   let aheadMs = Number.NEGATIVE_INFINITY
   return {
@@ -30,10 +36,11 @@ export function createLogTime(clock: Pick<Clock, 'now' | 'monotonicMs'>): LogTim
       aheadMs = Math.max(aheadMs, timestamp - clock.monotonicMs())
     },
     momentsOf(command, appendedAt) {
-      const takenOffMs = Math.max(aheadMs, clock.now() - clock.monotonicMs())
+      const momentOf = (timestamp: number): number =>
+        Math.min(timestamp - aheadMs, clock.monotonicMs() - ageMs(timestamp))
       // Whoever gives the times of events and commands need not have one clock.
       const knownAt = 'decidedAt' in command ? Math.min(command.decidedAt, appendedAt) : appendedAt
-      return { appendedMs: appendedAt - takenOffMs, knownMs: knownAt - takenOffMs }
+      return { appendedMs: momentOf(appendedAt), knownMs: momentOf(knownAt) }
     },
   }
 }

@@ -1,7 +1,7 @@
 /** How long a look counts, who shares it, and what voids it. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OwnerClaim } from '../../core/command.ts'
+import type { OwnerClaim } from '../../core/model/command.ts'
 import { GONE_CLAIM, World } from '../../testing/reaper-world.ts'
 import { createCaller } from './call.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'

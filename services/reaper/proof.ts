@@ -7,8 +7,8 @@
  *
  * Not here: what a look proves (gate.ts).
  */
-import type { OwnerClaim, Target } from '../../core/command.ts'
-import type { ClusterId } from '../../core/object.ts'
+import type { OwnerClaim, Target } from '../../core/model/command.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Cluster, ClusterError, type GetAnswer } from '../../ports/cluster.ts'
 import type { Caller } from './call.ts'
@@ -29,10 +29,18 @@ export interface OwnerLook {
   readonly askedAt: number
 }
 
+/** Both monotonic. */
+export interface Attested {
+  readonly askedAt: number
+  readonly answeredAt: number
+}
+
 /** Of one cluster. `onCall` is called once for each request that this command causes; the others share for nothing. */
 export interface Proofs {
   /** Why the endpoint is not proven to be the cluster; undefined when it is. */
   identity(onCall: () => void, signal: AbortSignal): Promise<string | undefined>
+  /** Asks anew which cluster it is, for a proof that takes long: that one was there between `askedAt` and `answeredAt`. A reason, when it is not proven to be. */
+  attest(onCall: () => void, signal: AbortSignal): Promise<Attested | string>
   /** The connection broke, and the next one may lead elsewhere: nothing seen so far counts any more. */
   voidAll(): void
   /** `since`, monotonic: of no use is what was asked for before. */
@@ -103,6 +111,11 @@ export function createProofs(parts: ProofParts): Proofs {
       look.hasFailed = reason !== undefined
       if (look.hasFailed) look.since = clock.monotonicMs()
       return reason
+    },
+    async attest(onCall, signal) {
+      const askedAt = clock.monotonicMs()
+      const reason = await identify({ ...parts, onTrouble }, onCall, signal)
+      return reason ?? { askedAt, answeredAt: clock.monotonicMs() }
     },
     voidAll() {
       if (identityLook?.hasFailed === false) identityLook = undefined

@@ -1,11 +1,10 @@
 /**
  * The life of one command, each verb end to end: over the Kubernetes adapter, on an API server in memory.
  */
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Command, DeleteObject, OwnerClaim } from '../../core/command.ts'
-import type { CommandSettled } from '../../core/event.ts'
-import { homeOf, partitionOf } from '../../core/partition.ts'
+import type { Command, DeleteObject, OwnerClaim } from '../../core/model/command.ts'
+import type { CommandSettled } from '../../core/model/event.ts'
 import { verifyOwner, warnObject } from '../../testing/reaper.ts'
 import { configMap, GONE, GONE_CLAIM, type Running, World } from '../../testing/reaper-world.ts'
 import { answered } from '../../testing/watcher-rig.ts'
@@ -287,7 +286,9 @@ test('proves an absent owner once for all that name it', async () => {
   const commands: Command[] = []
   for (let i = 0; i < 100; i++) {
     const pod = await world.dependent(`pod-${i}`)
-    commands.push(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+    commands.push(
+      world.deleteOf(pod, { evidence: 'missing', freshness: 'recheck', owners: [GONE_CLAIM] }),
+    )
   }
   const { results, calls } = await reapAll(world, commands)
   deepEqual(new Set(results.map(show)), new Set(['done 200']))
@@ -300,7 +301,9 @@ test('blocks when an owner that was never seen turns out to be there', async () 
   const pod = await world.dependent('pod')
   const claim: OwnerClaim = { ...GONE_CLAIM, uid: owner.uid }
   const running = await begun(world)
-  await world.command(world.deleteOf(pod, { evidence: 'E3', owners: [claim] }))
+  await world.command(
+    world.deleteOf(pod, { evidence: 'not-found', freshness: 'recheck', owners: [claim] }),
+  )
   const results = await world.settled(2)
   await running.stop()
   // The graph is told, too: or it would hold the owner to be gone, and ask again and again.
@@ -309,33 +312,36 @@ test('blocks when an owner that was never seen turns out to be there', async () 
   equal(world.exists('pod'), true)
 })
 
-test('tells the home of an owner that is there, once in five minutes for all that name it', async () => {
-  const partitions = 3
-  const world = await World.open(partitions)
+test('tells the partition that asked of an owner that is there, once in five minutes for all that name it', async () => {
+  const partition = 1
+  const world = await World.open(3)
   const claim: OwnerClaim = {
     ...GONE_CLAIM,
     ...{ kind: 'Namespace', resource: 'namespaces', namespace: '', name: 'kube-system' },
     uid: world.id,
   }
-  const home = partitionOf(homeOf(world.id, ''), partitions)
-  const elsewhere = (home + 1) % partitions
   const running = await begun(world)
-  let answered = 0
-  const blocked = async (): Promise<void> => {
-    const pods = await Promise.all([1, 2].map((each) => world.dependent(`pod-${answered + each}`)))
-    const more = { evidence: 'E3', owners: [claim], partition: elsewhere } as const
-    await world.command(...pods.map((pod) => world.deleteOf(pod, more)))
-    answered += pods.length
-    const told = await world.settled(answered, elsewhere)
-    ok(told.every((result) => show(result).startsWith('blocked')))
+  let pods = 0
+  const toldAfter = async (told: number): Promise<readonly string[]> => {
+    const made = await Promise.all([1, 2].map((each) => world.dependent(`pod-${pods + each}`)))
+    const more = {
+      evidence: 'not-found',
+      freshness: 'recheck',
+      owners: [claim],
+      partition,
+    } as const
+    await world.command(...made.map((pod) => world.deleteOf(pod, more)))
+    pods += made.length
+    return (await world.settled(told, partition)).map(show)
   }
-  await blocked()
+  const foundIn = (told: readonly string[]): readonly string[] =>
+    told.filter((result) => !result.startsWith('blocked'))
+  const found = `found ${world.id}`
+  deepEqual(foundIn(await toldAfter(3)), [found])
   await world.clock.advance(60_000)
-  await blocked()
-  deepEqual((await world.settled(1, home)).map(show), [`found ${world.id}`])
+  deepEqual(foundIn(await toldAfter(5)), [found])
   await world.clock.advance(5 * 60_000)
-  await blocked()
-  await world.settled(2, home)
+  deepEqual(foundIn(await toldAfter(8)), [found, found])
   await running.stop()
 })
 
@@ -344,7 +350,12 @@ test('keeps what a person approved for as long as its owner cannot be looked at,
   const pod = await world.dependent('pod')
   // As after its definition went: no server answers for such a kind.
   const claim: OwnerClaim = { ...GONE_CLAIM, group: 'example.com', resource: 'widgets' }
-  const approved = { evidence: 'E4', approvedBy: 'anna', owners: [claim] } as const
+  const approved = {
+    evidence: 'bulk',
+    freshness: 'recheck',
+    approvedBy: 'anna',
+    owners: [claim],
+  } as const
   const { results } = await reapAll(world, [world.deleteOf(pod, approved)])
   match(
     show(results[0]),
@@ -360,7 +371,7 @@ async function turned(): Promise<{ world: World; of: (decidedAt: number) => Comm
   await world.delete('gone', { propagationPolicy: 'Orphan' })
   const pod = await world.dependent('pod')
   const claim: OwnerClaim = { ...GONE_CLAIM, uid: owner.uid, claim: 'waiting' }
-  const rest = { evidence: 'W', owners: [claim] } as const
+  const rest = { evidence: 'waiting', owners: [claim] } as const
   return { world, of: (decidedAt) => world.deleteOf(pod, { ...rest, decidedAt }) }
 }
 
@@ -394,7 +405,7 @@ test('looks at an owner that was seen to go when it was decided before this reap
   await world.clock.advance(10)
   const running = world.start()
   await world.clock.advance(10)
-  await world.command(world.deleteOf(pod, { evidence: 'E1', owners: [claim], decidedAt }))
+  await world.command(world.deleteOf(pod, { evidence: 'deleted', owners: [claim], decidedAt }))
   const [, result] = await world.settled(2)
   await running.stop()
   equal(show(result), 'blocked null owner ConfigMap/gone exists')
@@ -448,7 +459,9 @@ for (const [ms, times, outcome, gets] of [
     const running = await begun(world)
     sleepOn(world, 'gone', ms, times)
     world.calls()
-    await world.command(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+    await world.command(
+      world.deleteOf(pod, { evidence: 'missing', freshness: 'recheck', owners: [GONE_CLAIM] }),
+    )
     const [result] = await world.settled(1)
     await running.stop()
     equal(show(result), outcome)
@@ -475,7 +488,10 @@ async function underWaiting(
   const pod = await world.create('pod', { owners: [reference] })
   await world.delete('owner', { propagationPolicy: 'Foreground' })
   const owners: readonly OwnerClaim[] = [{ ...GONE_CLAIM, name: 'owner', uid, claim: 'waiting' }]
-  return { owner: uid, of: (more = {}) => world.deleteOf(pod, { evidence: 'W', owners, ...more }) }
+  return {
+    owner: uid,
+    of: (more = {}) => world.deleteOf(pod, { evidence: 'waiting', owners, ...more }),
+  }
 }
 
 for (const what of ['behind an aggregated server', 'that a label may protect'] as const) {
@@ -517,7 +533,9 @@ for (const before of ['tier=silver', 'team=a']) {
       return undefined
     })
     const running = await begun(world, { ownerProofMs: 0 })
-    await world.command(world.deleteOf(pod, { evidence: 'E2', owners: [GONE_CLAIM] }))
+    await world.command(
+      world.deleteOf(pod, { evidence: 'missing', freshness: 'recheck', owners: [GONE_CLAIM] }),
+    )
     const [result] = await world.settled(1)
     await running.stop()
     match(show(result), /^stale .*label\/tier=gold/)

@@ -6,8 +6,8 @@
  *
  * Not here: which command comes next (backlog.ts), what the answers mean (settle.ts), appending the result (outbox.ts).
  */
-import type { Command, OwnerClaim, VerifyOwner } from '../../core/command.ts'
-import type { ObjectMeta } from '../../core/object.ts'
+import type { Command, OwnerClaim, VerifyOwner } from '../../core/model/command.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster, GetAnswer, ReapAnswer } from '../../ports/cluster.ts'
 import type { Archive } from './archive.ts'
@@ -18,7 +18,6 @@ import {
   disproof,
   type Facts,
   foundAgainst,
-  isOutdated,
   isReadFirst,
   judge,
   marksAskedFor,
@@ -26,9 +25,10 @@ import {
   sparedBecause,
 } from './gate.ts'
 import { deleteGuard, patchGuard } from './guard.ts'
+import { areOutdated, type ClaimLook, type Looking, lookAtAll } from './long-proof.ts'
 import type { Moments } from './moment.ts'
 import type { Proofs } from './proof.ts'
-import { type Result, settled, verified } from './result.ts'
+import { type Ended, type Result, settled, verified } from './result.ts'
 import {
   type Again,
   beforeDelete,
@@ -49,6 +49,8 @@ export interface Reaping {
   readonly config: ReaperConfig
   /** What is to be deleted goes there first; undefined: it is deleted at once. */
   readonly archive: Archive | undefined
+  /** When a call to the cluster last went wrong. Monotonic. */
+  troubledMs(): number
   /** As they are now. */
   facts(command: Command, moments: Moments): Facts
   /** An owner is there that the graph holds to be gone: it has to learn that, or what names the owner would be asked for again and again. */
@@ -69,7 +71,7 @@ export async function reap(
   moments: Moments,
   site: Reaping,
   signal: AbortSignal,
-): Promise<Result> {
+): Promise<Ended> {
   let calls = 0
   const onCall = (): void => {
     calls++
@@ -77,14 +79,15 @@ export async function reap(
   const life = { moments, site, signal, onCall }
   const end =
     command.type === 'VerifyOwner' ? await verify(command, life) : await effect(command, life)
-  return end.type === 'Settle' ? settled(command, end, calls) : end
+  if (end.type !== 'Settle') return { result: end, isSpared: false }
+  return { result: settled(command, end, calls), isSpared: end.isSpared === true }
 }
 
 async function verify(command: VerifyOwner, life: Life): Promise<Settle | Result> {
   const { site, signal, onCall } = life
   for (let retries = 0; ; retries++) {
     const pass = await gate(command, life)
-    if (pass.type === 'Blocked') return blocked(pass.reason)
+    if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
     onCall()
     const look = await site.caller.send('GET', (to) =>
       to.get(command.target, signal, command.cluster),
@@ -101,7 +104,7 @@ async function effect(command: Effect, life: Life): Promise<Settle> {
   let tried: Tried = FRESH
   for (;;) {
     const pass = await gate(command, life)
-    if (pass.type === 'Blocked') return blocked(pass.reason)
+    if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
     tried = { ...tried, dryRun: pass.dryRun }
     const step = await carryOut(command, resourceVersion, tried, life)
     switch (step.type) {
@@ -131,10 +134,12 @@ async function gate(command: Command, life: Life): Promise<Pass> {
   for (let tries = 0; tries <= site.config.retries; tries++) {
     const proof = await prove(command, life, since)
     since = site.clock.monotonicMs()
-    if (proof.type === 'Disproven') return { type: 'Blocked', reason: proof.reason }
+    if (proof.type === 'Disproven')
+      return { type: 'Blocked', reason: proof.reason, isSpared: false }
     if (proof.type === 'Proven') return judge(command, site.facts(command, moments), site.config)
   }
-  return { type: 'Blocked', reason: 'the cluster answers too late how the owners stand' }
+  const reason = 'the cluster answers too late how the owners stand'
+  return { type: 'Blocked', reason, isSpared: false }
 }
 
 /** `Outdated`: an answer came so late that it is old news by now. */
@@ -150,18 +155,25 @@ async function prove(
   if (impostor !== undefined) return { type: 'Disproven', reason: impostor }
   // What went wrong meanwhile may have been a restore: then more has to be proven than before.
   const claims = claimsToProve(command, site.facts(command, moments), config)
-  const looks = await Promise.all(
-    claims.map(async (claim) => ({ claim, ...(await proofs.owner(claim, since, onCall, signal)) })),
-  )
-  for (const { claim, answer } of looks) {
+  const looking: Looking = {
+    bounds: config,
+    now: () => clock.monotonicMs(),
+    troubledMs: () => site.troubledMs(),
+    look: (claim, from) => proofs.owner(claim, from, onCall, signal),
+    attest: () => proofs.attest(onCall, signal),
+  }
+  const isDisproof = ({ claim, answer }: ClaimLook): boolean =>
+    disproof(claim, answer) !== undefined
+  const found = await lookAtAll(claims, since, looking, isDisproof)
+  if (typeof found === 'string') return { type: 'Disproven', reason: found }
+  for (const { claim, answer } of found.looks) {
     const reason = disproof(claim, answer)
     if (reason === undefined) continue
     const object = foundAgainst(claim, answer)
     if (object !== undefined) site.onFound(command, claim, object)
     return { type: 'Disproven', reason }
   }
-  const nowMs = clock.monotonicMs()
-  const isOld = looks.some(({ claim, askedAt }) => isOutdated(claim, nowMs - askedAt, config))
+  const isOld = areOutdated(found, looking)
   return { type: isOld ? 'Outdated' : 'Proven' }
 }
 
@@ -200,7 +212,7 @@ async function archive(
       const read: GetAnswer = { type: 'Found', object: keeping.object, code: 200 }
       if (spared(read) !== '') return seenSpared(spared(read), read)
       const pass = await gate(command, life)
-      if (pass.type === 'Blocked') return blocked(pass.reason)
+      if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
       if (pass.dryRun) return blocked('became a dry run while it was archived')
       return { type: 'Seen', read, marks }
     }
@@ -269,7 +281,7 @@ async function call(
         if (answer !== undefined) return answer
         // The look may have taken long: a pause, an owner that orphans by now, or what was in trouble meanwhile, counts.
         const pass = await gate(command, life)
-        if (pass.type === 'Blocked') return blocked(pass.reason)
+        if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
         if (pass.dryRun && !dryRun) return blocked('became a dry run while it was looked at')
         seen = { type: 'Seen', read, marks }
       }
@@ -317,9 +329,9 @@ function wouldGo(step: Settle, { insteadBecause }: Extract<Pass, { type: 'Go' }>
 /** The fold learns what was seen, and holds it by itself. */
 function seenSpared(reason: string, read: GetAnswer): Settle {
   const object = read.type === 'Found' ? read.object : null
-  return { type: 'Settle', outcome: 'stale', reason, code: read.code, object }
+  return { type: 'Settle', outcome: 'stale', reason, code: read.code, object, isSpared: true }
 }
 
-function blocked(reason: string): Settle {
-  return { type: 'Settle', outcome: 'blocked', reason, code: null, object: null }
+function blocked(reason: string, isSpared = false): Settle {
+  return { type: 'Settle', outcome: 'blocked', reason, code: null, object: null, isSpared }
 }

@@ -3,8 +3,8 @@
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Command, DeleteObject } from '../../core/command.ts'
-import type { CommandSettled } from '../../core/event.ts'
+import type { Command, DeleteObject } from '../../core/model/command.ts'
+import type { CommandSettled } from '../../core/model/event.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
 import { LogError } from '../../ports/log.ts'
 import { GONE_CLAIM, GONE as GONE_REFERENCE, World } from '../../testing/reaper-world.ts'
@@ -330,7 +330,12 @@ test('lets a thousand good objects go beside forbidden and hanging ones', async 
 test('does not go on when a pause is pressed while it proves something', async () => {
   const world = await World.open()
   const [command] = (await dependents(world, 1)) as [Command]
-  const proven = { ...command, evidence: 'E2', owners: [GONE_CLAIM] } as Command
+  const proven = {
+    ...command,
+    evidence: 'missing',
+    freshness: 'recheck',
+    owners: [GONE_CLAIM],
+  } as Command
   world.server.inject(async (request) => {
     if (request.path.endsWith('/gone')) {
       await world.control('pause', { verb: 'pause' })
@@ -484,6 +489,7 @@ test('reads each object first while people protect a label', async () => {
     'stale protected by test; "kinfold unprotect label/tier=gold" lets it go',
   ])
   deepEqual(world.calls(), { DELETE: 1, GET: 2 })
+  deepEqual(running.reaper.status().protectedRefusals, [{ cluster: world.id, count: 1 }])
 })
 
 test('does nothing on what control said more than 2 s ago', async () => {
@@ -538,7 +544,9 @@ test('tries again shortly when the server is busy, and no sooner than it asks', 
 test('goes on after one question for the identity was not answered, having looked at the owners', async () => {
   const world = await World.open()
   const commands = await dependents(world, 5)
-  const seen = commands.map((one) => ({ ...one, evidence: 'E1', owners: [GONE_CLAIM] }) as Command)
+  const seen = commands.map(
+    (one) => ({ ...one, evidence: 'deleted', owners: [GONE_CLAIM] }) as Command,
+  )
   // Those appended before a reaper's start are looked at anyway; all of these wait for the one question.
   const running = world.start()
   await world.clock.advance(5)
@@ -706,7 +714,12 @@ test('counts what it did', async () => {
   const world = await World.open()
   const [first, second] = (await dependents(world, 2)) as [Command, Command]
   await world.delete('pod-1')
-  const proven = { ...first, evidence: 'E2', owners: [GONE_CLAIM] } as Command
+  const proven = {
+    ...first,
+    evidence: 'missing',
+    freshness: 'recheck',
+    owners: [GONE_CLAIM],
+  } as Command
   const running = world.start()
   await world.clock.advance(10)
   await world.command(proven, second)

@@ -6,10 +6,10 @@
  *
  * Not here: connections (main.ts), whether and how a command goes (gate.ts, reap.ts).
  */
-import type { Command } from '../../core/command.ts'
-import type { OwnerFound } from '../../core/event.ts'
-import type { ClusterId } from '../../core/object.ts'
-import { homeOf, partitionOf } from '../../core/partition.ts'
+import type { Command } from '../../core/model/command.ts'
+import type { OwnerFound } from '../../core/model/event.ts'
+import type { ClusterId } from '../../core/model/object.ts'
+import { homeOf } from '../../core/model/partition.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
@@ -25,8 +25,9 @@ import { createFoundOwners, type FoundOwners } from './found-owners.ts'
 import { createLane, type Lane } from './lane.ts'
 import type { LockStatus, Locks } from './lock.ts'
 import { createLogRetry, type LogRetry } from './log-retry.ts'
+import type { AgeOf } from './moment.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
-import { found, type Result } from './result.ts'
+import { type Ended, found, type Result } from './result.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
 import { type CallCount, createTally, type RefusedCount, type SettledCount } from './tally.ts'
 
@@ -42,6 +43,8 @@ export interface ReaperParts {
   /** Undefined: this process has no connection to it, and its commands settle as blocked. */
   readonly clusters: (id: ClusterId) => ConnectedCluster | undefined
   readonly clock: Clock
+  /** How long ago the log gave a time, where it says so itself. */
+  readonly ageMs?: AgeOf | undefined
   readonly random: Random
   /** The clusters' own locks; undefined: none is wanted. */
   readonly locks?: Locks
@@ -188,9 +191,9 @@ class Loop implements Reaper {
 
   /** What was read of a partition that goes to another process is still carried out: both may do so, and the guards make that harmless. */
   async #runLane({ partition, revoked }: Placed, signal: AbortSignal): Promise<void> {
-    const { log, codec, clock } = this.#parts
+    const { log, codec, clock, ageMs } = this.#parts
     const lane = createLane({
-      ...{ partition, log, codec, clock, retry: this.#retry, bounds: this.#config },
+      ...{ partition, log, codec, clock, ageMs, retry: this.#retry, bounds: this.#config },
       submit: (job) => this.#submit(job),
       onUnreadable: (position, reason) => this.#unreadable(partition, position, reason),
       onPositionLost: (from, to) => this.#note({ type: 'PositionLost', partition, from, to }),
@@ -272,8 +275,8 @@ class Loop implements Reaper {
       cluster: connected.cluster,
       random: this.#parts.random,
       archive: this.#archive,
-      onResult: (job, result) => this.#settle(job, result),
-      onFound: (command, claim, object) => this.#tellFound(found(command, claim, object)),
+      onEnd: (job, end) => this.#settle(job, end),
+      onFound: (command, claim, object) => this.#tellFound(command, found(command, claim, object)),
       onAnswer: (verb, code) => this.#tally.answered(id, verb, code),
       onFailed: (error) => this.#fail(error),
       signal: this.#cut.signal,
@@ -288,9 +291,9 @@ class Loop implements Reaper {
     return { control: this.#control, locks, startedMs, clock, config: this.#config }
   }
 
-  #settle(job: Job, result: Result): void {
+  #settle(job: Job, { result, isSpared }: Ended): void {
     const { command, moments, onSettled } = job
-    this.#tally.settled(command, result)
+    this.#tally.settled(command, result, isSpared)
     const ageMs = this.#parts.clock.monotonicMs() - moments.appendedMs
     this.#note({ type: 'Settled', command, result, ageMs })
     const key = homeOf(command.cluster, command.target.namespace)
@@ -303,11 +306,10 @@ class Loop implements Reaper {
     })
   }
 
-  /** Its home knows what is to be done about it. */
-  #tellFound(result: OwnerFound): void {
+  /** To the partition that asked: it has all of the cluster. */
+  #tellFound({ partition }: Command, result: OwnerFound): void {
     if (!this.#foundOwners.isNews(result)) return
     const key = homeOf(result.cluster, result.owner.namespace)
-    const partition = partitionOf(key, this.#parts.log.partitions('events'))
     this.#outbox.put(partition, { key, result, onAppended: () => undefined })
   }
 

@@ -4,12 +4,20 @@
  * What must stay true: it carries the epoch the command was judged in, never a later one, so a result from before a restore is
  * refused by the fold.
  */
-import type { Command, OwnerClaim, VerifyOwner } from '../../core/command.ts'
-import type { CommandSettled, OwnerAbsent, OwnerFound } from '../../core/event.ts'
-import type { ObjectMeta } from '../../core/object.ts'
+import type { Command, OwnerClaim, VerifyOwner } from '../../core/model/command.ts'
+import type { CommandSettled, OwnerAbsent, OwnerFound } from '../../core/model/event.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
+import type { Blocked } from './gate.ts'
 import type { Settle, Verified } from './settle.ts'
 
 export type Result = CommandSettled | OwnerFound | OwnerAbsent
+
+/** What became of a command, and what its result does not say. */
+export interface Ended {
+  readonly result: Result
+  /** It was not carried out for what protects its object. */
+  readonly isSpared: boolean
+}
 
 export function settled(command: Command, how: Settle, calls: number): CommandSettled {
   const { cluster, clusterEpoch, target } = command
@@ -38,6 +46,10 @@ export function unsent(
   reason: string,
 ): CommandSettled {
   return settled(command, { type: 'Settle', outcome, reason, code: null, object: null }, 0)
+}
+
+export function blockedAt(command: Command, { reason, isSpared }: Blocked): Ended {
+  return { result: unsent(command, 'blocked', reason), isSpared }
 }
 
 /** Of an owner that was looked at for another command's sake. */

@@ -9,12 +9,12 @@
 import type {
   DeleteObject,
   OrphanDependent,
+  Outcome,
   RemoveFinalizer,
   VerifyOwner,
   WarnObject,
-} from '../../core/command.ts'
-import type { Outcome } from '../../core/event.ts'
-import type { ObjectMeta, OwnerReference, ResourceVersion } from '../../core/object.ts'
+} from '../../core/model/command.ts'
+import type { ObjectMeta, OwnerReference, ResourceVersion } from '../../core/model/object.ts'
 import type { GetAnswer, ReapAnswer, UnknownAnswer } from '../../ports/cluster.ts'
 
 /** A command that asks for a call with an effect. */
@@ -42,6 +42,8 @@ export interface Settle {
   readonly reason: string
   readonly code: number | null
   readonly object: ObjectMeta | null
+  /** It stays for what protects it. */
+  readonly isSpared?: boolean
 }
 
 /** Through the gate again after a short wait, as long as the server asked for if it did. */

@@ -5,8 +5,8 @@
  *
  * Not here: the life of one command (reap.ts), where its result goes (`onResult`).
  */
-import type { Command } from '../../core/command.ts'
-import type { ClusterId } from '../../core/object.ts'
+import type { Command } from '../../core/model/command.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Random } from '../../ports/random.ts'
@@ -20,7 +20,7 @@ import type { Locks } from './lock.ts'
 import type { Moments } from './moment.ts'
 import { createProofs } from './proof.ts'
 import { type Reaping, reap } from './reap.ts'
-import { type Result, unsent } from './result.ts'
+import { blockedAt, type Ended, unsent } from './result.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
 
 export interface Site {
@@ -57,7 +57,7 @@ export interface SiteParts extends FactSources {
   readonly cluster: Cluster
   readonly random: Random
   readonly archive: Archive | undefined
-  readonly onResult: (job: Job, result: Result) => void
+  readonly onEnd: (job: Job, end: Ended) => void
   readonly onFound: Reaping['onFound']
   readonly onAnswer: (verb: CallVerb, code: number | null) => void
   readonly onFailed: (error: unknown) => void
@@ -102,14 +102,16 @@ class OneCluster implements Site {
     this.#parts = parts
     this.#throttle = throttle
     const { onFound } = parts
-    this.#reaping = { clock, caller, proofs, config, archive, facts, onFound }
+    const troubledMs = (): number => this.#troubledMs
+    this.#reaping = { clock, caller, proofs, config, archive, troubledMs, facts, onFound }
     this.project()
   }
 
   add(job: Job): void {
     const superseded = this.#backlog.add(job)
     if (superseded !== undefined) {
-      this.#parts.onResult(superseded, unsent(superseded.command, 'stale', 'superseded'))
+      const result = unsent(superseded.command, 'stale', 'superseded')
+      this.#parts.onEnd(superseded, { result, isSpared: false })
     }
     this.#pump()
   }
@@ -147,7 +149,7 @@ class OneCluster implements Site {
       if (pass.type === 'Go') {
         this.#begin(job)
       } else {
-        this.#parts.onResult(job, unsent(job.command, 'blocked', pass.reason))
+        this.#parts.onEnd(job, blockedAt(job.command, pass))
         this.#backlog.finished(job)
       }
     }
@@ -170,9 +172,9 @@ class OneCluster implements Site {
   }
 
   async #carryOut(job: Job): Promise<void> {
-    const { signal, onResult, onFailed } = this.#parts
+    const { signal, onEnd, onFailed } = this.#parts
     try {
-      onResult(job, await reap(job.command, job.moments, this.#reaping, signal))
+      onEnd(job, await reap(job.command, job.moments, this.#reaping, signal))
     } catch (error) {
       // Cut: it is not settled, so it is carried out again after the next start.
       if (!signal.aborted) onFailed(error)
@@ -184,10 +186,11 @@ class OneCluster implements Site {
 }
 
 /** For a command to a cluster that this reaper has no connection to. */
-export function withoutSite(command: Command, moments: Moments, parts: FactSources): Result {
+export function withoutSite(command: Command, moments: Moments, parts: FactSources): Ended {
   const facts = factsOf(command, moments, undefined, parts)
   const pass = judge(command, facts, parts.config)
-  return unsent(command, 'blocked', pass.type === 'Blocked' ? pass.reason : 'unreachable')
+  if (pass.type === 'Blocked') return blockedAt(command, pass)
+  return { result: unsent(command, 'blocked', 'unreachable'), isSpared: false }
 }
 
 /** `troubledMs`: when the connection was last in trouble; undefined where there is none. */

@@ -1,10 +1,8 @@
 /**
  * Counts for metrics, by labels of which there are few: cluster, verb, outcome, code. Never a uid or a name.
  */
-import type { Command, CommandType } from '../../core/command.ts'
-import type { Outcome } from '../../core/event.ts'
-import type { ClusterId } from '../../core/object.ts'
-import { isProtection } from '../../core/protection.ts'
+import type { Command, CommandType, Outcome } from '../../core/model/command.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { CallVerb } from './call.ts'
 import type { Result } from './result.ts'
 
@@ -32,7 +30,8 @@ export interface RefusedCount {
 }
 
 export interface Tally {
-  settled(command: Command, result: Result): void
+  /** `isSpared`: it was not carried out for what protects its object. */
+  settled(command: Command, result: Result, isSpared: boolean): void
   answered(cluster: ClusterId, verb: CallVerb, code: number | null): void
   unreadable(): void
   counts(): {
@@ -52,12 +51,11 @@ export function createTally(): Tally {
   const refusals: Counting<RefusedCount> = new Map()
   let unreadable = 0
   return {
-    settled({ cluster, type: verb }, result) {
+    settled({ cluster, type: verb }, result, isSpared) {
       const outcome = outcomeOf(result)
       const code = result.type === 'CommandSettled' ? result.code : null
       count(settled, `${cluster} ${verb} ${outcome} ${code}`, { cluster, verb, outcome, code })
-      const isProtected = result.type === 'CommandSettled' && isProtection(result.reason)
-      if (isProtected) count(refusals, cluster, { cluster })
+      if (isSpared) count(refusals, cluster, { cluster })
     },
     answered(cluster, verb, code) {
       count(calls, `${cluster} ${verb} ${code}`, { cluster, verb, code })

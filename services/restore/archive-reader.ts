@@ -6,11 +6,11 @@
  * Not here: what is made of it (restore-plan.ts), which log it is (the caller's).
  */
 import { createHash } from 'node:crypto'
-import type { ClusterId, Uid } from '../../core/object.ts'
-import type { Archived } from '../../core/record.ts'
+import type { ClusterId, Uid } from '../../core/model/object.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
+import type { Archived } from '../../ports/service-record.ts'
 import { type ArchiveKey, aboutObject } from '../../runtime/archive-key.ts'
 import { type JsonObject, parseObject } from '../../runtime/exact-json.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'

@@ -1,8 +1,10 @@
 /** What a plan tells of a DELETE that was archived for and did not go through: over a real reaper, on an API server in memory. */
+
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { CommandSettled, Outcome } from '../../core/event.ts'
-import type { ObjectMeta, Uid } from '../../core/object.ts'
+import type { Outcome } from '../../core/model/command.ts'
+import type { CommandSettled } from '../../core/model/event.ts'
+import type { ObjectMeta, Uid } from '../../core/model/object.ts'
 import { World } from '../../testing/reaper-world.ts'
 import { type ArchivedObject, indexArchive } from './archive-reader.ts'
 import { failedDeletes } from './delete-result.ts'

@@ -5,8 +5,8 @@
  * What must stay true: nothing is told but what the log holds of that very command and object. That nothing is told proves nothing: results are kept as
  * long as events are. It writes nothing.
  */
-import type { CommandSettled } from '../../core/event.ts'
-import type { Uid } from '../../core/object.ts'
+import type { CommandSettled } from '../../core/model/event.ts'
+import type { Uid } from '../../core/model/object.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'

@@ -6,7 +6,7 @@
  *
  * Not here: which owners it names (restore-plan.ts), what the mark says (restored-mark.ts).
  */
-import type { OwnerReference, Pair } from '../../core/object.ts'
+import type { OwnerReference, Pair } from '../../core/model/object.ts'
 import { isObject, type JsonObject } from '../../runtime/exact-json.ts'
 
 /** Of the metadata: given by the server, or said of the delete. */

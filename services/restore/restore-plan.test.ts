@@ -1,7 +1,7 @@
 /** What a restore plans: owners first, references that hold, and nothing that would be collected again. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ObjectMeta, OwnerReference, Pair } from '../../core/object.ts'
+import type { ObjectMeta, OwnerReference, Pair } from '../../core/model/object.ts'
 import { FORMER_RESTORED_FROM } from '../../ports/restorer.ts'
 import type { ArchivedObject } from './archive-reader.ts'
 import { type Look, type LostOwners, planRestore, type Step } from './restore-plan.ts'

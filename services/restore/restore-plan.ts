@@ -6,7 +6,7 @@
  *
  * Not here: looking (survey.ts), making (restore-run.ts).
  */
-import { groupOf, type ObjectMeta, type OwnerReference, type Uid } from '../../core/object.ts'
+import { groupOf, type ObjectMeta, type OwnerReference, type Uid } from '../../core/model/object.ts'
 import type { ArchivedObject } from './archive-reader.ts'
 import { isRestored } from './restored-mark.ts'
 

@@ -6,7 +6,7 @@
  *
  * Not here: what is made and in which order (restore-plan.ts).
  */
-import type { OwnerReference, Uid } from '../../core/object.ts'
+import type { OwnerReference, Uid } from '../../core/model/object.ts'
 import type { NamedResource } from '../../ports/cluster.ts'
 import type { Restorer } from '../../ports/restorer.ts'
 import type { JsonObject } from '../../runtime/exact-json.ts'

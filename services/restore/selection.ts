@@ -4,7 +4,7 @@
  * What must stay true: a name that several objects had in turn is nobody's choice to make but the person's. A root need not be in the archive: what a
  * person deleted is only known by those that named it as their owner.
  */
-import type { Uid } from '../../core/object.ts'
+import type { Uid } from '../../core/model/object.ts'
 import type { ArchivedObject } from './archive-reader.ts'
 
 export type Selector =

@@ -5,7 +5,7 @@
  *
  * Not here: what follows from it (restore-plan.ts).
  */
-import { groupOf, type OwnerReference } from '../../core/object.ts'
+import { groupOf, type OwnerReference } from '../../core/model/object.ts'
 import type { DiscoveredKind, NamedResource } from '../../ports/cluster.ts'
 import type { Restorer } from '../../ports/restorer.ts'
 import type { ArchivedObject } from './archive-reader.ts'

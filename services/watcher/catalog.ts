@@ -5,8 +5,8 @@
  *
  * Not here: monitors (session.ts).
  */
-import type { GroupKind, Scope } from '../../core/object.ts'
-import { groupOf } from '../../core/object.ts'
+import type { GroupKind, Scope } from '../../core/model/object.ts'
+import { groupOf } from '../../core/model/object.ts'
 import type { DiscoveredKind, Discovery } from '../../ports/cluster.ts'
 
 export interface ServedKind extends GroupKind {

@@ -46,6 +46,11 @@ export interface WatcherConfig {
   readonly connectionRepeatMs: number
   /** Each kind is relisted once in this time, in turn (F5). */
   readonly antiEntropyMs: number
+  /** Between two comparisons of the cluster's assignment in `control`, and of its count of objects, with what is the case. */
+  readonly assignmentMs: number
+  /** A choice that another cluster's came before is made again so often at most, after a random wait of up to this. */
+  readonly assignmentRounds: number
+  readonly assignmentSpreadMs: number
   /** Between two looks at the relist requests. */
   readonly controlPollMs: number
   /** Requests read at once. */
@@ -59,8 +64,6 @@ export interface WatcherConfig {
   /** Records and bytes in one append. */
   readonly appendRecords: number
   readonly appendBytes: number
-  /** Appends under way at once, over all partitions; one for each partition, so order holds. */
-  readonly appendsInFlight: number
   /** What may wait to be appended before watches and lists are no longer read. */
   readonly queuedRecords: number
   readonly queuedBytes: number
@@ -112,6 +115,9 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   contactLostMs: 15 * SECOND,
   connectionRepeatMs: MINUTE,
   antiEntropyMs: 60 * MINUTE,
+  assignmentMs: MINUTE,
+  assignmentRounds: 20,
+  assignmentSpreadMs: 500,
   controlPollMs: 500,
   controlPage: 200,
   touchedMs: 1_500,
@@ -119,7 +125,6 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   watermarkMs: 5 * SECOND,
   appendRecords: 500,
   appendBytes: 512 * KIB,
-  appendsInFlight: 8,
   queuedRecords: 10_000,
   queuedBytes: 16 * KIB * KIB,
   appendRetryMinMs: 100,

@@ -5,7 +5,7 @@
  * connection, before the server's version has been compared with where a watch stood: until then it may be one that was restored. It is compared at
  * every beat, too: a watch may hang on to a server that is no more and never break. What `control` says of the connection is what is known here.
  */
-import { compareVersions } from '../../core/object.ts'
+import { compareVersions } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { WatcherConfig } from './config.ts'
 import { within } from './deadline.ts'
@@ -151,7 +151,7 @@ export class Connection {
       kind: monitor.kind.kind,
       ageMs: Math.round(monitor.proofAgeMs),
     }))
-    publisher.broadcast(cluster, { type: 'Heartbeat', cluster, epoch, kinds })
+    publisher.tell(cluster, { type: 'Heartbeat', cluster, epoch, kinds })
     counters.heartbeats++
     this.#isBeatQueued = true
     const acknowledged = (): void => {

@@ -3,13 +3,14 @@
  *
  * What must stay true: a request is done once: its place is passed only when the relist that answers it is finished and acknowledged.
  */
-import { PROTECT_PREFIX } from '../../core/control-key.ts'
-import type { ClusterId } from '../../core/object.ts'
-import type { Control } from '../../core/record.ts'
+
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
+import { PROTECT_PREFIX } from '../../ports/control-key.ts'
 import type { Entry, Log } from '../../ports/log.ts'
 import { LogError } from '../../ports/log.ts'
+import type { Control } from '../../ports/service-record.ts'
 import type { WatcherConfig } from './config.ts'
 
 export interface RelistAsked {

@@ -3,11 +3,11 @@
  *
  * What must stay true: another identity is never a transient failure: it ends the watcher, and only a person starts it again.
  */
-import type { ClusterId } from '../../core/object.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import { ClusterError } from '../../ports/cluster.ts'
 
-export type WatcherErrorCode = 'IDENTITY_CHANGED' | 'DAMAGED_WATERMARK'
+export type WatcherErrorCode = 'IDENTITY_CHANGED' | 'DAMAGED_WATERMARK' | 'DAMAGED_ASSIGNMENT'
 
 export class WatcherError extends Error {
   override readonly name = 'WatcherError'

@@ -6,9 +6,9 @@
  *
  * Not here: the moves (monitor.ts), what is told (telling.ts).
  */
-import { isDefinition } from '../../core/definition.ts'
-import type { SyncId } from '../../core/event.ts'
-import type { ResourceVersion } from '../../core/object.ts'
+import type { SyncId } from '../../core/model/id.ts'
+import type { ResourceVersion } from '../../core/model/object.ts'
+import { isDefinition } from '../../core/observe/cause.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster, ClusterErrorCode, Resource, WatchEvent } from '../../ports/cluster.ts'
 import { ClusterError } from '../../ports/cluster.ts'

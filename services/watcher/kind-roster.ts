@@ -6,7 +6,7 @@
  *
  * Not here: what a monitor does (kind-monitor.ts), how answers are compared (catalog.ts).
  */
-import type { ResourceVersion } from '../../core/object.ts'
+import type { ResourceVersion } from '../../core/model/object.ts'
 import type { Discovery } from '../../ports/cluster.ts'
 import type { KindKey, KnownKind, ServedKind } from './catalog.ts'
 import { compareCatalog, kindKey, unserved } from './catalog.ts'
@@ -224,7 +224,7 @@ export class KindRoster {
     }
     this.#known.set(key, kind)
     const { publisher, cluster, epoch } = this.#deps
-    publisher.broadcast(cluster, { type: 'KindServed', cluster, epoch, ...kind })
+    publisher.tell(cluster, { type: 'KindServed', cluster, epoch, ...kind })
     await publisher.room()
     const monitor = this.#monitors.get(key)
     if (monitor !== undefined) monitor.kind = kind
@@ -250,7 +250,7 @@ export class KindRoster {
     if (monitor !== undefined) await this.#finish(key, monitor, drainMs)
     const { publisher, cluster, epoch, observer, server } = this.#deps
     const { group, kind: name, resource } = kind
-    publisher.broadcast(cluster, { type: 'KindGone', cluster, epoch, group, kind: name, resource })
+    publisher.tell(cluster, { type: 'KindGone', cluster, epoch, group, kind: name, resource })
     this.#known.delete(key)
     this.#resume.delete(key)
     this.#askedEarly.delete(key)

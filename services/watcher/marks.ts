@@ -3,17 +3,19 @@
  * watch stood.
  *
  * What must stay true: a kind's watermark is believed only if it bears the epoch of the cluster's own: one that a watcher wrote after it was
- * succeeded covers events that nobody took. Nor one written while other labels and annotations were told: nobody goes on from there.
+ * succeeded covers events that nobody took. Nor one written while other labels and annotations were told: nobody goes on from there. The cluster's own
+ * names the partition that has what was published.
  */
-import { PROTECT_PREFIX, type Protecting, protectingOf } from '../../core/control-key.ts'
-import type { Projection } from '../../core/mark.ts'
-import { projectionDigest, projectionOf } from '../../core/mark.ts'
-import type { ClusterId, ResourceVersion } from '../../core/object.ts'
-import type { Protection } from '../../core/policy.ts'
-import type { Control, Watermark } from '../../core/record.ts'
+
+import type { Projection } from '../../core/model/mark.ts'
+import { projectionDigest, projectionOf } from '../../core/model/mark.ts'
+import type { ClusterId, ResourceVersion } from '../../core/model/object.ts'
+import type { Protection } from '../../core/model/policy.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
+import { PROTECT_PREFIX, type Protecting, protectingOf } from '../../ports/control-key.ts'
 import type { Entry, Log, Produced } from '../../ports/log.ts'
+import type { Control, Watermark } from '../../ports/service-record.ts'
 import type { KindKey } from './catalog.ts'
 import { kindKey } from './catalog.ts'
 import { WatcherError } from './identity.ts'
@@ -22,6 +24,8 @@ export interface Marks {
   /** Of the last watcher; 0 if there was none. */
   readonly epoch: number
   readonly clusterEpoch: number
+  /** That has what the last watcher published; -1 if there was none. */
+  readonly partition: number
   /** Every kind that was served then. */
   readonly kinds: ReadonlyMap<KindKey, KindMark>
   /** What is to be told of each object now. */
@@ -35,6 +39,13 @@ export interface KindMark {
   /** Empty: nothing to go on from. */
   readonly resourceVersion: ResourceVersion
   readonly sync: number
+}
+
+/** In another epoch of the cluster, or where another partition has what was published, no version of before says where to go on. */
+export function resumable(marks: Marks, reign: Reign): readonly KindMark[] {
+  const isSame = marks.partition === reign.partition && marks.clusterEpoch === reign.clusterEpoch
+  const all = [...marks.kinds.values()]
+  return isSame ? all : all.map((mark) => ({ ...mark, resourceVersion: '' }))
 }
 
 const FIRST_CLUSTER_EPOCH = 1
@@ -58,7 +69,7 @@ export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Pro
     kinds.set(kindKey(mark), { ...mark, resourceVersion: isBelieved ? mark.resourceVersion : '' })
   }
   const epoch = Math.max(0, ...watermarks.map((mark) => mark.epoch))
-  return { epoch, clusterEpoch, kinds, projection }
+  return { epoch, clusterEpoch, partition: own?.partition ?? -1, kinds, projection }
 }
 
 /** Of what the policy and people protect by label or annotation, beside the built-in marks. What cannot be read holds up the reapers. */
@@ -159,6 +170,8 @@ export interface Reign {
   readonly clusterEpoch: number
   /** `projectionDigest` of what is told of each object. */
   readonly projection: string
+  /** Of `events`: all of the cluster is there. */
+  readonly partition: number
 }
 
 export function clusterMark(codec: Codec, reign: Reign): Produced {

@@ -6,8 +6,8 @@
  * Not here: what follows from it (telling.ts). Some 200 bytes an object, its uid included.
  */
 
-import type { SyncId } from '../../core/event.ts'
-import type { ResourceVersion, Uid } from '../../core/object.ts'
+import type { SyncId } from '../../core/model/id.ts'
+import type { ResourceVersion, Uid } from '../../core/model/object.ts'
 
 /** The hash in two signed halves: small integers, so no string of its own. */
 export interface Sighting {

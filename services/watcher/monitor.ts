@@ -6,7 +6,7 @@
  *
  * Not here: calls, clocks and records (kind-monitor.ts), what a cluster that went back in time means (watcher.ts).
  */
-import type { ResourceVersion } from '../../core/object.ts'
+import type { ResourceVersion } from '../../core/model/object.ts'
 import type { ClusterErrorCode } from '../../ports/cluster.ts'
 import type { WatcherConfig } from './config.ts'
 

@@ -1,24 +1,25 @@
 /**
- * Puts events on the log: gathered into appends, one append at a time for each partition.
+ * Puts the events of a cluster on the log, all in its partition: gathered into appends, one append at a time.
  *
- * What must stay true: in each partition records stand in the order they were told; `settled` resolves only when all that was told before is
+ * What must stay true: records are on the log in the order they were told; `settled` resolves only when all that was told before is
  * acknowledged. Callers wait for `room` between pages and batches, so what is queued stays bounded. A deletion says how long ago it may have been seen when it is
  * sent off, and a heartbeat how long ago there was life, each time that it is tried: the log gives it the time of the append, and the cluster may have been restored
  * since, or gone.
  *
- * Not here: which partition an object belongs to (core/partition.ts), what is told (telling.ts).
+ * Not here: which partition it is (assignment.ts), what is told (telling.ts).
  */
-import type { Event, Heartbeat, ObjectDeleted, Unreadable } from '../../core/event.ts'
+import type { Event, Heartbeat, ObjectDeleted, Unreadable } from '../../core/model/event.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Appending } from '../../ports/log.ts'
 import type { Lag } from './lag.ts'
 import type { LogDeps } from './log-retry.ts'
 import { appendUntilDone } from './log-retry.ts'
-import { Slots } from './slots.ts'
 
 export interface PublisherDeps extends LogDeps {
   readonly codec: Codec
   readonly lag: Lag
+  /** Of `events`: the cluster's. */
+  readonly partition: number
 }
 
 /** What is told sooner is told at once. */
@@ -28,23 +29,14 @@ const DRAINED = 0.5
 
 export type Tellable = Exclude<Event, Unreadable>
 
-interface Lane {
-  readonly partition: number
-  queue: Appending[]
-  told: number
-  acked: number
-  pumping: boolean
-}
-
 export class Publisher {
-  readonly partitions: number
   readonly #deps: PublisherDeps
   readonly #signal: AbortSignal
-  readonly #lanes: readonly Lane[]
-  readonly #slots: Slots
-  #queuedRecords = 0
+  readonly #queue: Appending[] = []
   #queuedBytes = 0
-  #ackedRecords = 0
+  #told = 0
+  #acked = 0
+  #isPumping = false
   /** Monotonic: since when those who read had to wait again and again. */
   #fullSinceMs: number | undefined
   /** Those who wait for room or acknowledgement look again whenever something was acknowledged. */
@@ -56,49 +48,26 @@ export class Publisher {
   constructor(deps: PublisherDeps, signal: AbortSignal) {
     this.#deps = deps
     this.#signal = signal
-    this.partitions = deps.log.partitions('events')
-    this.#slots = new Slots(deps.config.appendsInFlight)
-    this.#lanes = Array.from({ length: this.partitions }, (_, partition) => ({
-      partition,
-      queue: [],
-      told: 0,
-      acked: 0,
-      pumping: false,
-    }))
     signal.addEventListener('abort', () => this.#lose(signal.reason), { once: true })
   }
 
   get acknowledged(): number {
-    return this.#ackedRecords
+    return this.#acked
   }
 
   get queued(): number {
-    return this.#queuedRecords
+    return this.#told - this.#acked
   }
 
   /** Of what may be queued; no more is read beyond 1. */
   get #fullness(): number {
     const { queuedRecords, queuedBytes } = this.#deps.config
-    return Math.max(this.#queuedRecords / queuedRecords, this.#queuedBytes / queuedBytes)
+    return Math.max(this.queued / queuedRecords, this.#queuedBytes / queuedBytes)
   }
 
-  tell(partition: number, key: string, event: Tellable): void {
-    const { codec } = this.#deps
-    const record = { key, value: codec.encode(event) }
-    const isDeletion = event.type === 'ObjectDeleted'
-    this.#enqueue(partition, isDeletion ? { ...record, valueNow: this.#aging(event) } : record)
-  }
-
-  /** To every partition. */
-  broadcast(key: string, event: Tellable): void {
+  tell(key: string, event: Tellable): void {
     const value = this.#deps.codec.encode(event)
-    const record =
-      event.type === 'Heartbeat'
-        ? { key, value, valueNow: this.#agingBeat(event, value) }
-        : { key, value }
-    for (let partition = 0; partition < this.partitions; partition++) {
-      this.#enqueue(partition, record)
-    }
+    this.#enqueue({ key, value, ...this.#valueNow(event, value) })
   }
 
   /** Resolves when more may be told. Rejects when the log is lost to us. */
@@ -116,22 +85,17 @@ export class Publisher {
   /** Resolves when all that was told until now is acknowledged. */
   async settled(): Promise<void> {
     this.#throwIfLost()
-    const told = this.#lanes.map((lane) => lane.told)
-    while (this.#lanes.some((lane, partition) => lane.acked < (told[partition] ?? 0))) {
-      await this.#progress.promise
-    }
+    const told = this.#told
+    while (this.#acked < told) await this.#progress.promise
   }
 
-  #enqueue(partition: number, record: Appending): void {
-    const lane = this.#lanes[partition]
-    if (lane === undefined) throw new RangeError(`The log has no partition ${partition}.`)
-    lane.queue.push(record)
-    lane.told++
-    this.#queuedRecords++
+  #enqueue(record: Appending): void {
+    this.#queue.push(record)
+    this.#told++
     this.#queuedBytes += sizeOf(record)
-    if (lane.pumping) return
-    lane.pumping = true
-    this.#pump(lane).catch((error: unknown) => this.#lose(error))
+    if (this.#isPumping) return
+    this.#isPumping = true
+    this.#pump().catch((error: unknown) => this.#lose(error))
   }
 
   #lose(reason: unknown): void {
@@ -143,25 +107,28 @@ export class Publisher {
     if (this.#lost !== undefined) throw this.#lost.reason
   }
 
-  async #pump(lane: Lane): Promise<void> {
+  async #pump(): Promise<void> {
     // Whatever is told in the same turn goes into the same append.
     await Promise.resolve()
-    while (lane.queue.length > 0) {
-      await this.#slots.use(async () => {
-        const batch = this.#take(lane)
-        await appendUntilDone(this.#deps, 'events', lane.partition, batch.records, this.#signal)
-        lane.acked += batch.records.length
-        this.#ackedRecords += batch.records.length
-        this.#queuedRecords -= batch.records.length
-        this.#queuedBytes -= batch.bytes
-        if (this.#fullness < DRAINED) this.#fullSinceMs = undefined
-      }, this.#signal)
+    while (this.#queue.length > 0) {
+      const { records, bytes } = this.#take()
+      await appendUntilDone(this.#deps, 'events', this.#deps.partition, records, this.#signal)
+      this.#acked += records.length
+      this.#queuedBytes -= bytes
+      if (this.#fullness < DRAINED) this.#fullSinceMs = undefined
       this.#throwIfLost()
       const before = this.#progress
       this.#progress = progress()
       before.resolve()
     }
-    lane.pumping = false
+    this.#isPumping = false
+  }
+
+  /** Where the value depends on when it is appended. */
+  #valueNow(event: Tellable, value: Uint8Array): Pick<Appending, 'valueNow'> {
+    if (event.type === 'ObjectDeleted') return { valueNow: this.#aging(event) }
+    if (event.type === 'Heartbeat') return { valueNow: this.#agingBeat(event, value) }
+    return {}
   }
 
   /** Whatever holds it up, here or in the log's own client, it says how old it is by then. */
@@ -186,17 +153,17 @@ export class Publisher {
     }
   }
 
-  #take(lane: Lane): { readonly records: readonly Appending[]; readonly bytes: number } {
+  #take(): { readonly records: readonly Appending[]; readonly bytes: number } {
     const { appendRecords, appendBytes } = this.#deps.config
     let count = 0
     let bytes = 0
-    for (const record of lane.queue) {
+    for (const record of this.#queue) {
       const size = sizeOf(record)
       if (count === appendRecords || (count > 0 && bytes + size > appendBytes)) break
       count++
       bytes += size
     }
-    return { records: lane.queue.splice(0, count), bytes }
+    return { records: this.#queue.splice(0, count), bytes }
   }
 }
 

@@ -1,16 +1,17 @@
 /**
  * One reign over a cluster: from `WatcherStarted` with a new epoch until the end, the loss of the lease, or a cluster that went back in time.
  *
- * What must stay true: nothing is told before every partition has acknowledged `WatcherStarted`, and the epoch is on the log before that, so no later
- * watcher takes it again.
+ * What must stay true: nothing is told before the cluster's partition has acknowledged `WatcherStarted`, and the epoch is on the log before that, so no
+ * later watcher takes it again.
  *
- * Not here: which epoch it is (watcher.ts), the watch of a kind (kind-monitor.ts).
+ * Not here: which epoch and partition it is (watcher.ts), the watch of a kind (kind-monitor.ts).
  */
-import type { Projection } from '../../core/mark.ts'
-import { projectionDigest } from '../../core/mark.ts'
+import type { Projection } from '../../core/model/mark.ts'
+import { projectionDigest } from '../../core/model/mark.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Produced } from '../../ports/log.ts'
+import { confirmAssignment } from './assignment.ts'
 import { type KnownKind, kindKey } from './catalog.ts'
 import { Connection } from './connection.ts'
 import { ControlReader } from './control-reader.ts'
@@ -71,7 +72,8 @@ export class Session {
     this.#signal = signal
     this.#scope = new Scope(signal)
     this.#lag = new Lag(deps)
-    const publisher = new Publisher({ ...deps, lag: this.#lag }, this.#cut.signal)
+    const { partition } = reign
+    const publisher = new Publisher({ ...deps, lag: this.#lag, partition }, this.#cut.signal)
     const identity = new IdentityGuard(deps.server, reign.cluster)
     const shared = { ...deps, reign, publisher, identity }
     this.#publisher = publisher
@@ -135,7 +137,7 @@ export class Session {
     const control = await untilDone(this.#deps, open, this.#cut.signal)
     await this.#connection.tell(false, 'its watcher is starting')
     await this.#marks.begin(this.#read)
-    this.#publisher.broadcast(cluster, {
+    this.#publisher.tell(cluster, {
       type: 'WatcherStarted',
       cluster,
       name: server.name,
@@ -155,6 +157,7 @@ export class Session {
       this.#every(config.touchedMs, () => this.#sendTouched()),
       this.#every(config.watermarkMs, () => this.#writeMarks(control)),
       this.#every(config.controlPollMs, (signal) => this.#heed(control, signal)),
+      this.#every(config.assignmentMs, (signal) => this.#confirmAssignment(signal)),
       (signal) => this.#relistInTurn(signal),
     ]
   }
@@ -211,6 +214,14 @@ export class Session {
   async #writeMarks(control: ControlReader): Promise<void> {
     const write = (): Promise<void> => this.#marks.write(this.#roster, control)
     await untilDone(this.#deps, write, this.#cut.signal)
+  }
+
+  async #confirmAssignment(signal: AbortSignal): Promise<void> {
+    const { monitors, hasAnswer } = this.#roster
+    const objects = monitors.reduce((sum, monitor) => sum + monitor.status().objects, 0)
+    // A kind that went on from a watermark has seen only what changed since.
+    const isWhole = hasAnswer && monitors.every(({ listedMs }) => Number.isFinite(listedMs))
+    await confirmAssignment(this.#deps, this.reign, { objects, isWhole }, signal)
   }
 
   /** Requests for kinds that nobody knows yet wait for discovery. */

@@ -3,7 +3,7 @@
  *
  * What must stay true: a snapshot is plain data, taken at once.
  */
-import type { ClusterId, GroupKind, ResourceVersion } from '../../core/object.ts'
+import type { ClusterId, GroupKind, ResourceVersion } from '../../core/model/object.ts'
 
 export interface WatcherStatus {
   /** Null until the cluster has said who it is. */

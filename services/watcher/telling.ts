@@ -7,17 +7,17 @@
  *
  * Not here: when to list or watch (monitor.ts), the order and bounds of appends (publisher.ts).
  */
-import type { SyncId } from '../../core/event.ts'
-import type { SetHash } from '../../core/hash.ts'
-import { EMPTY_SET, withMember } from '../../core/hash.ts'
-import type { ClusterId, GroupKind, ObjectMeta, ResourceVersion } from '../../core/object.ts'
-import { compareVersions, projectionHash } from '../../core/object.ts'
-import { homeOf, partitionOf } from '../../core/partition.ts'
+import type { SetHash } from '../../core/model/hash.ts'
+import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
+import type { SyncId } from '../../core/model/id.ts'
+import type { ClusterId, GroupKind, ObjectMeta, ResourceVersion } from '../../core/model/object.ts'
+import { compareVersions, projectionHash } from '../../core/model/object.ts'
+import { homeOf } from '../../core/model/partition.ts'
 import type { WatchEvent } from '../../ports/cluster.ts'
 import type { WatcherConfig } from './config.ts'
 import type { Deletions } from './memory.ts'
 import { hasHash, Sightings } from './memory.ts'
-import type { Publisher } from './publisher.ts'
+import type { Publisher, Tellable } from './publisher.ts'
 import type { Counters } from './status.ts'
 import { TouchedBatch } from './touched.ts'
 
@@ -37,8 +37,7 @@ interface OpenSync {
   readonly id: SyncId
   /** Everything is told in full: somebody doubts what is held. */
   readonly full: boolean
-  /** By partition. */
-  readonly listed: SetHash[]
+  listed: SetHash
   count: number
 }
 
@@ -77,12 +76,11 @@ export class Telling {
 
   /** Opens a relist; one that was open is dropped, here as in the fold. */
   beginSync(id: SyncId, full: boolean): void {
-    const { publisher, cluster, epoch } = this.#deps
+    const { cluster, epoch } = this.#deps
     this.flush()
     this.#heldBefore = this.#sightings.count
-    const listed = Array.from({ length: publisher.partitions }, () => EMPTY_SET)
-    this.#sync = { id, full, listed, count: 0 }
-    this.#broadcast({ type: 'SyncStarted', cluster, epoch, ...this.#kind, sync: id })
+    this.#sync = { id, full, listed: EMPTY_SET, count: 0 }
+    this.#publish({ type: 'SyncStarted', cluster, epoch, ...this.#kind, sync: id })
   }
 
   /** One object of the open relist. */
@@ -92,10 +90,9 @@ export class Telling {
     const known = this.#sightings.get(object.uid)
     if (this.#deps.deletions.get(this.#kindKey, object.uid) !== undefined) return 'rewound'
     if (known !== undefined && isOlder(object.resourceVersion, known.version)) return 'rewound'
-    const partition = this.#partitionOf(object)
     sync.count++
-    sync.listed[partition] = withMember(sync.listed[partition] ?? EMPTY_SET, object.uid)
-    this.#tell(object, partition, sync, known === undefined)
+    sync.listed = withMember(sync.listed, object.uid)
+    this.#tell(object, sync, known === undefined)
     return 'fine'
   }
 
@@ -105,7 +102,7 @@ export class Telling {
     if (sync === undefined) throw new Error('A relist was finished that never began.')
     const { cluster, epoch, counters } = this.#deps
     this.flush()
-    this.#broadcast({
+    this.#publish({
       type: 'SyncFinished',
       cluster,
       epoch,
@@ -144,7 +141,11 @@ export class Telling {
 
   /** Sends off what was gathered. */
   flush(): void {
-    for (const partition of this.#touched.partitions) this.#flushPartition(partition)
+    const entries = this.#touched.take()
+    if (entries.length === 0) return
+    const { cluster, epoch } = this.#deps
+    const sync = this.#sync?.id ?? null
+    this.#publish({ type: 'Touched', cluster, epoch, ...this.#kind, sync, entries })
   }
 
   #sighted(object: ObjectMeta, added: boolean): Verdict {
@@ -158,7 +159,7 @@ export class Telling {
     if (known !== undefined && isOlder(resourceVersion, known.version)) {
       return this.#ignoreOlder('fine')
     }
-    this.#tell(object, this.#partitionOf(object), null, added && known === undefined)
+    this.#tell(object, null, added && known === undefined)
     this.#advance(resourceVersion)
     return 'fine'
   }
@@ -171,11 +172,10 @@ export class Telling {
       return
     }
     const { deletions, publisher, cluster, epoch, counters } = this.#deps
-    const partition = this.#partitionOf(object)
-    this.#touched.drop(partition, uid)
+    this.#touched.drop(uid)
     this.#sightings.forget(uid)
     deletions.add(this.#kindKey, uid, resourceVersion)
-    publisher.tell(partition, homeOf(cluster, object.namespace), {
+    publisher.tell(homeOf(cluster, object.namespace), {
       type: 'ObjectDeleted',
       cluster,
       epoch,
@@ -186,7 +186,7 @@ export class Telling {
     this.#advance(resourceVersion)
   }
 
-  #tell(object: ObjectMeta, partition: number, sync: OpenSync | null, isNew: boolean): void {
+  #tell(object: ObjectMeta, sync: OpenSync | null, isNew: boolean): void {
     const { publisher, cluster, epoch, counters } = this.#deps
     const { uid, resourceVersion } = object
     const hash = projectionHash(object)
@@ -196,11 +196,12 @@ export class Telling {
     if (isSame && sync === null && known.version === resourceVersion) return
     this.#sightings.set(uid, hash, resourceVersion, sync?.id ?? null)
     if (isSame && sync?.full !== true) {
-      this.#touch(partition, { uid, hash, resourceVersion })
+      counters.touched++
+      if (this.#touched.add({ uid, hash, resourceVersion })) this.flush()
       return
     }
-    this.#touched.drop(partition, uid)
-    publisher.tell(partition, homeOf(cluster, object.namespace), {
+    this.#touched.drop(uid)
+    publisher.tell(homeOf(cluster, object.namespace), {
       type: isNew ? 'ObjectAdded' : 'ObjectUpdated',
       cluster,
       epoch,
@@ -211,38 +212,9 @@ export class Telling {
     else counters.updated++
   }
 
-  #touch(
-    partition: number,
-    entry: { readonly uid: string; readonly hash: string; readonly resourceVersion: string },
-  ): void {
-    this.#deps.counters.touched++
-    if (this.#touched.add(partition, entry)) this.#flushPartition(partition)
-  }
-
-  #flushPartition(partition: number): void {
-    const entries = this.#touched.takePartition(partition)
-    if (entries.length === 0) return
-    const { publisher, cluster, epoch } = this.#deps
-    const sync = this.#sync?.id ?? null
-    publisher.tell(partition, cluster, {
-      type: 'Touched',
-      cluster,
-      epoch,
-      ...this.#kind,
-      sync,
-      entries,
-    })
-  }
-
-  #broadcast(event: Parameters<Publisher['broadcast']>[1]): void {
-    this.#deps.publisher.broadcast(this.#deps.cluster, event)
-  }
-
-  #partitionOf(object: ObjectMeta): number {
-    return partitionOf(
-      homeOf(this.#deps.cluster, object.namespace),
-      this.#deps.publisher.partitions,
-    )
+  /** What is about no single object. */
+  #publish(event: Tellable): void {
+    this.#deps.publisher.tell(this.#deps.cluster, event)
   }
 
   #ignoreOlder(verdict: Verdict): Verdict {

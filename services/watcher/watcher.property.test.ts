@@ -2,10 +2,10 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Event } from '../../core/event.ts'
-import type { SetHash } from '../../core/hash.ts'
-import { EMPTY_SET, withMember } from '../../core/hash.ts'
-import { compareVersions, projectionHash } from '../../core/object.ts'
+import type { Event } from '../../core/model/event.ts'
+import type { SetHash } from '../../core/model/hash.ts'
+import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
+import { compareVersions, projectionHash } from '../../core/model/object.ts'
 import { WatcherRig } from '../../testing/watcher-rig.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
@@ -107,7 +107,7 @@ function fold(held: Map<string, Held>, event: Event): void {
         if (sync === event.sync) listed = withMember(listed, uid)
         else held.delete(uid)
       }
-      deepEqual(listed, event.listed[0])
+      deepEqual(listed, event.listed)
       return
     }
     default:

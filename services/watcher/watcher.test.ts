@@ -1,10 +1,9 @@
 /** The watcher over a real API and a real log: what a live watch tells. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { HOLD_REFERENCE } from '../../core/cap.ts'
-import type { Touched } from '../../core/event.ts'
-import { EMPTY_SET, withMember } from '../../core/hash.ts'
-import { partitionOfObject } from '../../core/partition.ts'
+import type { Touched } from '../../core/model/event.ts'
+import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
+import { HOLD_REFERENCE } from '../../ports/cap.ts'
 import { WatcherRig } from '../../testing/watcher-rig.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
@@ -104,39 +103,36 @@ test('what was gathered of an object is dropped when something later of it is to
   ])
 })
 
-test('an object is told to its home, what concerns all to every partition', async () => {
-  rig = new WatcherRig({ partitions: 2 })
-  const namespaces = ['n0', 'n1', 'n2', 'n3', 'n4']
-  for (const name of namespaces) {
+test('all of a cluster is in the partition that its assignment names, under the key of each home', async () => {
+  rig = new WatcherRig({ partitions: 3 })
+  await rig.assign('other', 0)
+  for (const name of ['n0', 'n1', 'n2']) {
     await rig.create('/api/v1/namespaces', name)
     await rig.create(`/api/v1/namespaces/${name}/configmaps`, `in-${name}`)
   }
   rig.start()
   await rig.synced()
-  const { clusterId } = rig.watcher.status()
-  const sets = [EMPTY_SET, EMPTY_SET]
+  const cluster = rig.watcher.status().clusterId ?? ''
+  equal((await rig.assignments()).get(cluster)?.partition, 1)
+  for (const partition of [0, 2]) deepEqual(await rig.events(partition), [])
+  const events = await rig.events(1)
+  for (const type of ['WatcherStarted', 'KindServed', 'SyncStarted', 'Heartbeat'] as const) {
+    ok(
+      events.some((event) => event.type === type),
+      type,
+    )
+  }
+  let listed = EMPTY_SET
   for (const { metadata } of rig.server.objects('', 'configmaps')) {
-    const partition = partitionOfObject(clusterId ?? '', metadata.namespace ?? '', 2)
-    sets[partition] = withMember(sets[partition] ?? EMPTY_SET, metadata.uid)
+    listed = withMember(listed, metadata.uid)
   }
-  ok(sets.every((set) => set.count > 0))
-  for (const partition of [0, 1]) {
-    const events = await rig.events(partition)
-    const finished = events.find(
-      (event) => event.type === 'SyncFinished' && event.kind === 'ConfigMap',
-    )
-    deepEqual(finished?.type === 'SyncFinished' && finished.listed, sets)
-    const added = events.filter(
-      (event) => event.type === 'ObjectAdded' && event.object.kind === 'ConfigMap',
-    )
-    equal(added.length, sets[partition]?.count)
-    for (const type of ['WatcherStarted', 'KindServed', 'SyncStarted', 'Heartbeat'] as const) {
-      ok(
-        events.some((event) => event.type === type),
-        `${type} is in partition ${partition}`,
-      )
-    }
-  }
+  const finished = events.find(
+    (event) => event.type === 'SyncFinished' && event.kind === 'ConfigMap',
+  )
+  deepEqual(finished?.type === 'SyncFinished' && finished.listed, listed)
+  const { entries } = await rig.log.read('events', 1, 0n, { limit: 10_000, waitMs: 0 })
+  const homes = new Set(entries.map(({ key }) => key))
+  for (const home of ['', 'n0', 'n1', 'n2']) ok(homes.has(`${cluster}/${home}`), home)
 })
 
 test('appends that do not get through are made again, in order', async () => {

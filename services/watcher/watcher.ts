@@ -6,14 +6,15 @@
  *
  * Not here: sockets, files, signals (main.ts), one reign (session.ts).
  */
-import { projectionDigest } from '../../core/mark.ts'
-import type { ClusterId } from '../../core/object.ts'
+import { projectionDigest } from '../../core/model/mark.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { HeldLease, Lease, LeaseWait } from '../../ports/lease.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
+import { assignPartition } from './assignment.ts'
 import type { WatcherConfig } from './config.ts'
 import { DEFAULT_CONFIG } from './config.ts'
 import { within } from './deadline.ts'
@@ -21,7 +22,7 @@ import { logOfHolder } from './holder-log.ts'
 import { IdentityGuard, isPassing } from './identity.ts'
 import { untilDone } from './log-retry.ts'
 import type { Marks } from './marks.ts'
-import { readMarks } from './marks.ts'
+import { readMarks, resumable } from './marks.ts'
 import { backoffMs } from './monitor.ts'
 import type { SessionDeps, SessionEnd } from './session.ts'
 import { Session } from './session.ts'
@@ -146,16 +147,14 @@ class ClusterWatcher implements Watcher {
     const marks = await this.#readMarks(cluster, signal)
     const epoch = await held.nextEpoch(marks.epoch, signal)
     const clusterEpoch = Math.max(marks.clusterEpoch, this.#rewoundIn + 1)
-    const reign = { cluster, epoch, clusterEpoch, projection: projectionDigest(marks.projection) }
-    this.#deps.server.project(marks.projection)
-    // In another epoch of the cluster no version of before says where to go on.
-    const kinds = [...marks.kinds.values()].map((mark) =>
-      clusterEpoch > marks.clusterEpoch ? { ...mark, resourceVersion: '' } : mark,
-    )
     const deps = { ...this.#deps, log: logOfHolder(this.#deps.log, held) }
-    const session = new Session(deps, reign, kinds, signal)
+    const partition = await assignPartition(deps, cluster, marks.partition, signal)
+    const projection = projectionDigest(marks.projection)
+    const reign = { cluster, epoch, clusterEpoch, projection, partition }
+    this.#deps.server.project(marks.projection)
+    const session = new Session(deps, reign, resumable(marks, reign), signal)
     this.#session = session
-    this.#note('info', 'a reign begins', { epoch, clusterEpoch })
+    this.#note('info', 'a reign begins', { epoch, clusterEpoch, partition })
     return await session.run(held.lost)
   }
 

@@ -4,7 +4,7 @@
  * What must stay true: what is expected never depends on who was first: within a round nothing is moved to an owner that is deleted in it, and what one owner let
  * go has no other one left after it. What has a live owner, or none, must be there with the uid that it was made with.
  */
-import type { PropagationPolicy } from '../../core/object.ts'
+import type { PropagationPolicy } from '../../core/model/object.ts'
 import type { ControlPlane } from '../cluster/control-plane.ts'
 import {
   CLUSTER_ROLE,

@@ -10,7 +10,7 @@ import {
   FINALIZER_FOREGROUND,
   FINALIZER_ORPHAN,
   type PropagationPolicy,
-} from '../../../core/object.ts'
+} from '../../../core/model/object.ts'
 import type { Kind } from './kind.ts'
 import { type ApiObject, isJsonObject, type Metadata, objectAt, timestampOf } from './object.ts'
 import { type ApiRequest, parsed } from './request.ts'

@@ -6,7 +6,7 @@
  *
  * Not here: what is served at this moment (registry.ts), columns of tables (column.ts).
  */
-import type { Scope } from '../../../core/object.ts'
+import type { Scope } from '../../../core/model/object.ts'
 
 /** What a DELETE without a policy does; `Unsupported`: the kind knows none, and never gets a finalizer of the collector. */
 export type DefaultPolicy = 'Background' | 'Orphan' | 'Unsupported'

@@ -5,7 +5,7 @@
  *
  * Not here: spec and status, which are opaque (write.ts).
  */
-import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../core/object.ts'
+import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../core/model/object.ts'
 import { DEFINITION, type Kind } from './kind.ts'
 import {
   type ApiObject,

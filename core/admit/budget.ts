@@ -1,0 +1,246 @@
+/**
+ * Budgets: how much may begin to be deleted within any ten minutes of log time: in a cluster, and of that in a namespace.
+ *
+ * What must stay true: never more begins than the policy has. Nothing is granted ahead: what costs something begins in the moment in which nothing else holds it, or waits; a
+ * deletion by others is a lease of a minute for all its dependents, renewed at the price of another. No namespace uses more than half of what the others have left, so it
+ * cannot use up theirs.
+ *
+ * Not here: what costs something (price.ts).
+ */
+import { enqueue, judgeDependents, setTimer } from '../graph/agenda.ts'
+import type { StateReader } from '../graph/graph.ts'
+import { clusterOf, nodeOf, ownerOf, policyOf } from '../graph/graph.ts'
+import {
+  budgetKey,
+  endOfNamespaceTickets,
+  namespaceOfTicket,
+  ownerKey,
+  ticketKey,
+} from '../graph/key.ts'
+import { putNode } from '../graph/link.ts'
+import type { Step } from '../graph/outcome.ts'
+import { markDirty } from '../graph/outcome.ts'
+import { byNamespace, minuteOf, mostOf, since, sumOf, withOne } from '../graph/window.ts'
+import { BUDGET_MINUTES, KEYS_PER_PAGE, LEASE_MS } from '../model/constant.ts'
+import type { Hold, Node } from '../model/node.ts'
+import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
+import type { BudgetClass } from '../model/policy.ts'
+import { limitOf } from '../model/policy.ts'
+import type { Budget, ClusterState, Owner, Ticket, Work } from '../model/state.ts'
+import { noteDemand } from './burst.ts'
+import type { Price } from './price.ts'
+
+const MINUTE_MS = 60_000
+
+/** How many more may begin now. */
+export function roomOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  { class: budget, namespace }: Pick<Price, 'class' | 'namespace'>,
+  now: number,
+): number {
+  const limit = limitOf(policyOf(graph).policy.budgets, budget)
+  const { begun } = budgetOf(graph, cluster, budget)
+  const counted = since(begun, minuteOf(now) - BUDGET_MINUTES + 1)
+  const own = mostOf(counted, namespace)
+  const others = sumOf(byNamespace(counted)) - own
+  return Math.max(0, Math.ceil((limit - others) / 2) - own)
+}
+
+/** What it costs has begun: a deletion by others for a minute, an object for good. */
+export function isLeased(
+  graph: StateReader,
+  cluster: ClusterId,
+  { root }: Price,
+  now: number,
+): boolean {
+  const owner = root === null ? undefined : ownerOf(graph, cluster, root.uid, root.place)
+  return owner !== undefined && owner.leasedAt > 0 && now < owner.leasedAt + LEASE_MS
+}
+
+/** A budget of a cluster, with the step that changes it. */
+class Account {
+  readonly step: Step
+  readonly state: ClusterState
+  readonly cluster: ClusterId
+  readonly class: BudgetClass
+
+  constructor(step: Step, state: ClusterState, cluster: ClusterId, budget: BudgetClass) {
+    this.step = step
+    this.state = state
+    this.cluster = cluster
+    this.class = budget
+  }
+
+  get now(): number {
+    return Math.max(this.state.now, this.step.at.timestamp)
+  }
+
+  get budget(): Budget {
+    return budgetOf(this.step.graph, this.cluster, this.class)
+  }
+
+  put(change: Partial<Budget>): void {
+    this.step.graph.put(budgetKey(this.cluster, this.class), { ...this.budget, ...change })
+  }
+
+  /** One has asked to be deleted: that may be too many. */
+  ask(namespace: string, about: string): void {
+    const asked = withOne(this.budget.asked, this.now, BUDGET_MINUTES, namespace)
+    this.put({ asked })
+    noteDemand(this.step, this.state, this.cluster, this.class, namespace, asked, about)
+  }
+
+  /** One begins to be deleted. */
+  begin(namespace: string): void {
+    this.put({ begun: withOne(this.budget.begun, this.now, BUDGET_MINUTES, namespace) })
+  }
+
+  /** The dependents of an owner may begin to be deleted, for a minute. */
+  lease(uid: Uid, place: Coordinates, owner: Owner): void {
+    this.begin(place.namespace)
+    const leased = { ...owner, turn: 'asked', leasedAt: this.now } as const
+    this.step.graph.put(ownerKey(this.cluster, uid, place), leased)
+  }
+
+  queue(namespace: string, ticket: Omit<Ticket, 'type'>): void {
+    const { next, dueAt } = this.budget
+    const key = ticketKey(this.cluster, this.class, namespace, next)
+    this.step.graph.put(key, { type: 'Ticket', ...ticket })
+    // The first one is called behind all that is being judged now.
+    if (dueAt === 0) enqueue(this.step, { work: 'tickets', cluster: this.cluster, uid: this.class })
+    this.put({ next: next + 1, dueAt: dueAt === 0 ? Math.max(1, this.state.now) : dueAt })
+  }
+
+  /** Some wait still: they are looked at with the next minute. */
+  lookAgain(): void {
+    if (this.budget.dueAt > Math.max(1, this.state.now)) return
+    const dueAt = (minuteOf(this.state.now) + 1) * MINUTE_MS
+    this.put({ dueAt })
+    const timer = { what: 'budget', uid: this.class, coordinates: null } as const
+    setTimer(this.step, this.cluster, dueAt, timer)
+  }
+}
+
+/**
+ * What is to be remembered of one whose beginning costs something: it begins, waits in the queue of its namespace, or (while it is held otherwise for not much longer) has
+ * asked.
+ */
+export function pay(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  node: Node,
+  hold: Hold,
+  price: Price,
+  about: string,
+): Hold {
+  if (!isTime(hold, state)) return hold
+  const account = new Account(step, state, cluster, price.class)
+  if (price.root !== null) payForOwner(account, price.root, hold)
+  else if (hold.by === null) account.begin(price.namespace)
+  else if (hold.by === 'budget' && hold.turn !== 'queued') {
+    // An object that is held asks once that is over: until then its owner may be back.
+    if (hold.turn === 'none') account.ask(price.namespace, about)
+    account.queue(price.namespace, { uid: node.object.uid, coordinates: null })
+    return { ...hold, turn: 'queued' }
+  }
+  return hold
+}
+
+/** Counts the deletion of an owner among those that ask, before anything of it begins. True where it had not asked: that may have opened a breaker. */
+export function ask(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  hold: Hold,
+  { class: budget, root }: Price,
+  about: string,
+): boolean {
+  if (root === null || !isTime(hold, state)) return false
+  const owner = ownerOf(step.graph, cluster, root.uid, root.place)
+  if (owner?.turn !== 'none') return false
+  step.graph.put(ownerKey(cluster, root.uid, root.place), { ...owner, turn: 'asked' })
+  new Account(step, state, cluster, budget).ask(root.place.namespace, about)
+  return true
+}
+
+/** Nothing but the budget holds it, or nothing but a hold that is over within a minute. */
+function isTime({ by, until }: Hold, { now }: ClusterState): boolean {
+  return by === null || by === 'budget' || (by === 'hold' && (until ?? 0) - now <= LEASE_MS)
+}
+
+function payForOwner(
+  account: Account,
+  { uid, place }: NonNullable<Price['root']>,
+  { by }: Hold,
+): void {
+  const { step, cluster } = account
+  const owner = ownerOf(step.graph, cluster, uid, place)
+  if (owner === undefined) return
+  if (by === null) return account.lease(uid, place, owner)
+  if (by !== 'budget' || owner.turn === 'queued') return
+  const { group, kind, namespace, name } = place
+  account.queue(namespace, { uid, coordinates: { group, kind, namespace, name } })
+  step.graph.put(ownerKey(cluster, uid, place), { ...owner, turn: 'queued' })
+}
+
+/** Another minute: those who wait are looked at. */
+export function budgetDue(step: Step, cluster: ClusterId, budget: BudgetClass): void {
+  enqueue(step, { work: 'tickets', cluster, uid: budget })
+}
+
+/** A page of tickets. Answers with the key behind which it goes on; undefined when it is over. */
+export function useTickets(
+  step: Step,
+  { cluster, uid, cursor }: Work,
+  keys: readonly string[],
+): string | undefined {
+  const state = clusterOf(step.graph, cluster)
+  if (state === undefined) return undefined
+  const account = new Account(step, state, cluster, uid as BudgetClass)
+  /** Objects of this page that were called: they begin when they are judged. */
+  let called = 0
+  let former = ''
+  for (const key of keys) {
+    const namespace = namespaceOfTicket(key)
+    if (namespace !== former) called = 0
+    former = namespace
+    const price = { class: account.class, namespace }
+    if (roomOf(step.graph, cluster, price, account.now) <= called) {
+      account.lookAgain()
+      return endOfNamespaceTickets(key)
+    }
+    const ticket = step.graph.get(key)
+    step.graph.remove(key)
+    if (ticket?.type !== 'Ticket') continue
+    if (ticket.coordinates === null) called++
+    useTicket(account, ticket)
+  }
+  if (keys.length === KEYS_PER_PAGE) return keys.at(-1)
+  if (cursor !== '') account.lookAgain()
+  else if (account.budget.dueAt <= Math.max(1, state.now)) account.put({ dueAt: 0 })
+  return undefined
+}
+
+/** Whether it is still to be deleted is found when it is judged; a deletion by others is counted at once, so that what it would take along does not outnumber the room there is. */
+function useTicket(account: Account, { uid, coordinates: place }: Ticket): void {
+  const { step, cluster } = account
+  if (place === null) {
+    const node = nodeOf(step.graph, cluster, uid)
+    if (node?.hold?.turn !== 'queued') return
+    putNode(step, cluster, node, { ...node, hold: { ...node.hold, turn: 'called' } })
+    return markDirty(step, cluster, uid)
+  }
+  const owner = ownerOf(step.graph, cluster, uid, place)
+  if (owner?.turn !== 'queued') return
+  account.lease(uid, place, owner)
+  judgeDependents(step, cluster, uid, place)
+}
+
+function budgetOf(graph: StateReader, cluster: ClusterId, budget: BudgetClass): Budget {
+  const found = graph.get(budgetKey(cluster, budget))
+  return found?.type === 'Budget' ? found : NO_BUDGET
+}
+
+const NO_BUDGET: Budget = { type: 'Budget', asked: [], begun: [], next: 1, dueAt: 0 }

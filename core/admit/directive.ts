@@ -1,0 +1,116 @@
+/**
+ * What people ask for while Kinfold runs: pause, resume, approve, protect.
+ *
+ * What must stay true: a directive changes what may be carried out, never what is true of a cluster. What holds ends only by another directive, and
+ * then everything it held is judged again.
+ *
+ * Not here: what is protected (protection.ts), how reapers learn of it at once (services/reaper/control.ts).
+ */
+import { judgeAll } from '../graph/agenda.ts'
+import type { StateReader } from '../graph/graph.ts'
+import { clusterOf, directivesOf } from '../graph/graph.ts'
+import { DIRECTIVES_KEY } from '../graph/key.ts'
+import type { Step } from '../graph/outcome.ts'
+import { drop } from '../graph/outcome.ts'
+import { PROTECTED_FOR_MS } from '../model/constant.ts'
+import type { Directive } from '../model/event.ts'
+import type { ClusterId } from '../model/object.ts'
+import type { Pause, ProtectedSubject } from '../model/state.ts'
+import { readSubject } from '../model/subject.ts'
+import { rule } from './approval.ts'
+import { closeBreaker } from './breaker.ts'
+
+/** All are looked at with each verdict that deletes. */
+export const MOST_PROTECTED = 200
+
+export function directive(step: Step, event: Directive): void {
+  switch (event.verb) {
+    case 'pause':
+      return pause(step, event)
+    case 'resume':
+      return resume(step, event)
+    case 'protect':
+      return protect(step, event)
+    case 'unprotect':
+      return unprotect(step, event)
+    case 'approve':
+      return rule(step, event, 'approved')
+    case 'reject':
+      return rule(step, event, 'rejected')
+    case 'close-breaker':
+      noteResumed(step)
+      return closeBreaker(step, event)
+    default:
+      return drop(step, `this version does not know the directive ${event.verb}`)
+  }
+}
+
+/** What was issued before settles as blocked, and is judged then. */
+function pause(step: Step, { cluster, who, why }: Directive): void {
+  const { pauses } = directivesOf(step.graph)
+  const others = pauses.filter((each) => each.cluster !== cluster)
+  putPauses(step, [...others, { cluster, who, why }])
+}
+
+function resume(step: Step, { cluster }: Directive): void {
+  const { pauses } = directivesOf(step.graph)
+  const others = pauses.filter((each) => each.cluster !== cluster)
+  if (others.length === pauses.length) return drop(step, 'it was not paused')
+  putPauses(step, others)
+  noteResumed(step)
+  judgeAll(step, cluster)
+}
+
+/** What was issued for it before is refused by the gate, and judged then. */
+function protect(step: Step, event: Directive): void {
+  const { cluster, subject, who, why } = event
+  if (readSubject(subject) === undefined) return drop(step, 'it names nothing to protect')
+  const others = othersThan(step, event)
+  if (others.length >= MOST_PROTECTED) return drop(step, 'too much is protected by name')
+  putProtections(step, [...others, { cluster, subject, who, why, liftedAt: null }])
+}
+
+/** In `guarded` it counts for a while more; whom that holds has a timer for its end. */
+function unprotect(step: Step, event: Directive): void {
+  const { protections } = directivesOf(step.graph)
+  const lifted = protections.find((each) => isSame(each, event))
+  if (lifted === undefined || lifted.liftedAt !== null) return drop(step, 'it was not protected')
+  const liftedAt = step.at.timestamp
+  putProtections(step, [...othersThan(step, event), { ...lifted, liftedAt }])
+  judgeAll(step, event.cluster)
+}
+
+/** Without what is over. */
+function othersThan(step: Step, event: Directive): readonly ProtectedSubject[] {
+  const isOver = ({ liftedAt }: ProtectedSubject): boolean =>
+    liftedAt !== null && liftedAt + PROTECTED_FOR_MS < step.at.timestamp
+  const { protections } = directivesOf(step.graph)
+  return protections.filter((each) => !isSame(each, event) && !isOver(each))
+}
+
+function isSame(a: ProtectedSubject, b: Directive): boolean {
+  return a.cluster === b.cluster && a.subject === b.subject
+}
+
+function putProtections(step: Step, protections: readonly ProtectedSubject[]): void {
+  step.graph.put(DIRECTIVES_KEY, { ...directivesOf(step.graph), protections })
+}
+
+function putPauses(step: Step, pauses: readonly Pause[]): void {
+  step.graph.put(DIRECTIVES_KEY, { ...directivesOf(step.graph), pauses })
+}
+
+function noteResumed(step: Step): void {
+  step.graph.put(DIRECTIVES_KEY, { ...directivesOf(step.graph), resumedAt: step.at.position })
+}
+
+/** Why nothing is to be done in this cluster now; empty when it may. */
+export function pausedBecause(graph: StateReader, cluster: ClusterId): string {
+  const { pauses } = directivesOf(graph)
+  const pause = pauses.find((each) => each.cluster === '' || each.cluster === cluster)
+  if (pause === undefined) return ''
+  const why = pause.why === '' ? '' : ` (${pause.why})`
+  const scope =
+    pause.cluster === '' ? '' : ` --cluster ${clusterOf(graph, cluster)?.name ?? cluster}`
+  return `paused by ${pause.who}${why}; "kinfold resume${scope} --why …" lets it go`
+}

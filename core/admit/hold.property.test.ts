@@ -1,0 +1,225 @@
+/** Holds of cascades: nothing goes sooner than a hold after somebody began it, however deep it is, nor what came later; and a cascade is held once (I11). */
+import { deepEqual, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { FoldedLog } from '../../testing/folded-log.ts'
+import { foldedLog } from '../../testing/folded-log.ts'
+import { object } from '../../testing/notation.ts'
+import { World } from '../../testing/story.ts'
+import { check } from '../check.ts'
+import type { DeleteObject } from '../model/command.ts'
+import type { Event } from '../model/event.ts'
+import { EMPTY_SET } from '../model/hash.ts'
+import type { ObjectMeta } from '../model/object.ts'
+import { policyFor } from '../model/policy.ts'
+
+const RUNS = Number(process.env['RUNS'] ?? 200)
+const CLUSTER = 'c'
+const HOLD_MS = 30_000
+const BEAT_MS = 5_000
+/** From a command to what its watch tells, at most. */
+const REAPED_MS = 2_000
+
+/** A thing of the tree: its owner is one that came before it, or none. */
+interface Thing {
+  readonly owner: number
+  /** A node has dependents in many namespaces. */
+  readonly isClusterScoped: boolean
+  /** When it is made, if it is not there from the beginning; it may come after its owner went. */
+  readonly bornMs: number
+  /** When a person deletes it; never, most of them. */
+  readonly deletedMs: number | null
+  /** When it is changed, in something else than its owners. */
+  readonly changedMs: number | null
+  readonly reapedMs: number
+}
+
+const thing = fc.record<Thing>({
+  owner: fc.nat({ max: 9 }),
+  isClusterScoped: fc.boolean(),
+  bornMs: fc.constantFrom(0, 0, 0, 70_000, 95_000, 140_000),
+  deletedMs: fc.constantFrom<number | null>(null, null, null, null, 75_000, 110_000),
+  changedMs: fc.constantFrom<number | null>(null, null, null, 85_000, 101_000),
+  reapedMs: fc.integer({ min: 0, max: REAPED_MS }),
+})
+
+interface Life {
+  readonly text: string
+  readonly uid: string
+  readonly ownerIndex: number | null
+  told: number
+  goneAt: number | null
+  byUs: boolean
+  commandAt: number | null
+}
+
+class Run {
+  readonly log: FoldedLog = foldedLog()
+  readonly lives: readonly Life[]
+  readonly #things: readonly Thing[]
+  #now = 0
+  #version = 0
+  /** What is going to be told. */
+  #due: { at: number; tell: () => void }[] = []
+
+  constructor(things: readonly Thing[]) {
+    this.#things = things
+    const about = { cluster: CLUSTER, epoch: 1 }
+    this.#tell({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 })
+    this.#tell({
+      type: 'PolicyChanged',
+      policy: policyFor('enforce', 'guarded'),
+      who: 'test',
+      why: 'test',
+    })
+    const world = new World()
+    for (const [index, short] of ['rs', 'pod', 'node'].entries()) {
+      const { group, kind } = object(`${short}/x`, '0')
+      const relist = { ...about, group, kind, sync: index + 1 }
+      this.#tell(world.served(short, true))
+      this.#tell({ type: 'SyncStarted', ...relist })
+      this.#tell({ type: 'SyncFinished', ...relist, resourceVersion: '0', listed: EMPTY_SET })
+    }
+    this.lives = this.#plan()
+  }
+
+  #plan(): readonly Life[] {
+    const names: string[] = []
+    return this.#things.map((each, index) => {
+      const ownerIndex = index === 0 ? null : each.owner % index
+      const owner = ownerIndex === null ? undefined : this.#things[ownerIndex]
+      // A cluster-scoped object has no owner in a namespace.
+      const isAbove = owner === undefined || (owner.isClusterScoped && names[ownerIndex ?? 0])
+      const short = each.isClusterScoped && isAbove ? 'node' : 'rs'
+      const name = `${short}/t${index}`
+      names.push(short === 'node' ? name : '')
+      const where = short === 'node' ? '' : ` in n${index % 3}`
+      const ownerName = ownerIndex === null ? null : names[ownerIndex] || `rs/t${ownerIndex}`
+      // An owner in a namespace is named from there only.
+      const place = ownerName?.startsWith('rs/') === true ? this.#placeOf(ownerIndex ?? 0) : where
+      this.#places.push(place)
+      const text = `${name}${place}${ownerName === null ? '' : ` <- ${ownerName}`}`
+      const life: Life = {
+        ...{ text, uid: object(text, '0').uid, ownerIndex },
+        ...{ told: each.bornMs, goneAt: null, byUs: false, commandAt: null },
+      }
+      this.#at(each.bornMs, () => this.#see(life.text))
+      if (each.changedMs !== null && each.changedMs > each.bornMs) {
+        this.#at(each.changedMs, () => {
+          if (life.goneAt === null) this.#see(`${life.text} [h.io/x]`)
+        })
+      }
+      if (each.deletedMs !== null && each.deletedMs > each.bornMs) {
+        this.#at(each.deletedMs, () => this.#gone(life, false))
+      }
+      return life
+    })
+  }
+
+  readonly #places: string[] = []
+
+  #placeOf(index: number): string {
+    return this.#places[index] ?? ''
+  }
+
+  run(untilMs: number): void {
+    for (; this.#now <= untilMs; this.#now += BEAT_MS / 5) {
+      const due = this.#due.filter(({ at }) => at <= this.#now).sort((a, b) => a.at - b.at)
+      this.#due = this.#due.filter(({ at }) => at > this.#now)
+      for (const { tell } of due) tell()
+      if (this.#now % BEAT_MS === 0) {
+        this.#tell({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] })
+      }
+      this.#foldAll()
+    }
+  }
+
+  #foldAll(): void {
+    while (this.log.waiting > 0) {
+      for (const command of this.log.foldNext()?.commands ?? []) {
+        if (command.type === 'DeleteObject') this.#reap(command)
+      }
+    }
+  }
+
+  /** As a reaper would, and the watch tells it a little later. */
+  #reap(command: DeleteObject): void {
+    const index = this.lives.findIndex(({ uid }) => uid === command.target.uid)
+    const life = this.lives[index]
+    const thing = this.#things[index]
+    if (life === undefined || thing === undefined || life.commandAt !== null) return
+    life.commandAt = this.#now
+    this.#at(this.#now + thing.reapedMs, () => this.#gone(life, true))
+  }
+
+  #gone(life: Life, byUs: boolean): void {
+    if (life.goneAt !== null) return
+    life.goneAt = this.#now
+    life.byUs = byUs
+    const last: ObjectMeta = object(life.text, String(++this.#version))
+    this.#tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last, ageMs: 0 })
+  }
+
+  #see(text: string): void {
+    const seen = object(text, String(++this.#version))
+    this.#tell({ type: 'ObjectAdded', cluster: CLUSTER, epoch: 1, sync: null, object: seen })
+  }
+
+  #at(at: number, tell: () => void): void {
+    this.#due.push({ at, tell })
+  }
+
+  #tell(event: Event): void {
+    this.log.append(event, this.#now)
+  }
+}
+
+/** When what makes it go began: somebody deleted an owner above it, or it came when its owner was gone. */
+function begunAt(lives: readonly Life[], life: Life): number {
+  const owner = life.ownerIndex === null ? undefined : lives[life.ownerIndex]
+  if (owner === undefined || owner.goneAt === null) return Number.POSITIVE_INFINITY
+  if (life.told > owner.goneAt) return life.told
+  return owner.byUs && owner.commandAt !== null ? begunAt(lives, owner) : owner.goneAt
+}
+
+const ROOT: Thing = {
+  ...{ owner: 0, isClusterScoped: false, bornMs: 0, changedMs: null, reapedMs: 0 },
+  deletedMs: 60_000,
+}
+
+test('nothing goes sooner than a hold after somebody began it, and all goes', () => {
+  fc.assert(
+    fc.property(
+      fc.array(thing, { minLength: 1, maxLength: 9 }),
+      fc.boolean(),
+      (things, isClusterScoped) => {
+        const run = new Run([{ ...ROOT, isClusterScoped }, ...things])
+        run.run(600_000)
+        for (const life of run.lives.slice(1)) {
+          if (life.byUs || life.commandAt !== null) {
+            const waited = (life.commandAt ?? 0) - begunAt(run.lives, life)
+            ok(waited >= HOLD_MS, `${life.text} went after ${waited} ms`)
+          }
+        }
+        deepEqual(
+          run.lives.filter(({ goneAt }) => goneAt === null).map(({ text }) => text),
+          [],
+        )
+        run.log.folder.commit()
+        deepEqual(check(run.log.folder.state), [])
+      },
+    ),
+    { numRuns: RUNS },
+  )
+})
+
+test('what was there before goes within one hold, however deep it hangs', () => {
+  const depth = 6
+  const chain = Array.from({ length: depth }, (_, index): Thing => {
+    return { ...ROOT, owner: index, deletedMs: null, reapedMs: 500 }
+  })
+  const run = new Run([ROOT, ...chain])
+  run.run(200_000)
+  const last = run.lives.at(-1)?.goneAt ?? Number.POSITIVE_INFINITY
+  ok(last <= (ROOT.deletedMs ?? 0) + HOLD_MS + BEAT_MS + depth * REAPED_MS, `${last}`)
+})

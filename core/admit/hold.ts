@@ -1,0 +1,222 @@
+/**
+ * Why a verdict may not be carried out now, though its references say so, first that fits; and since when it could have been.
+ *
+ * What must stay true: what is not known holds. A reason ends with what lets it go, and whatever lets it go has it judged again. A hold is never
+ * shorter than the policy has it: it counts from the latest that makes the object go.
+ *
+ * Not here: what is protected (protection.ts), what people ask for while it runs (directive.ts).
+ */
+import type { StateReader } from '../graph/graph.ts'
+import { clusterOf, policyOf } from '../graph/graph.ts'
+import type { Stand } from '../judge/standing.ts'
+import type { HeldBy, Hold, Node, Ruling } from '../model/node.ts'
+import type { ClusterId } from '../model/object.ts'
+import type { Holds } from '../model/policy.ts'
+import { limitOf } from '../model/policy.ts'
+import type { Evidence } from '../model/proof.ts'
+import { weaker } from '../model/proof.ts'
+import { timeText } from '../model/time-text.ts'
+import { brokenBecause } from './breaker.ts'
+import { isLeased, roomOf } from './budget.ts'
+import { pausedBecause } from './directive.ts'
+import type { Price } from './price.ts'
+import { priceOf } from './price.ts'
+import { protectedBecause } from './protection.ts'
+
+/** What the verdict would have done: `delete` an object, `drop` references, or `finish` an owner's deletion by taking a finalizer off. */
+export type Effect = 'delete' | 'drop' | 'finish'
+
+/** Whether anything at all is asked of this cluster now, looks and warnings included. */
+export function mayIssue(graph: StateReader, cluster: ClusterId): boolean {
+  return policyOf(graph).policy.mode !== 'observe' && pausedBecause(graph, cluster) === ''
+}
+
+export interface Going {
+  readonly effect: Effect
+  /** The same in full: what a person approves. */
+  readonly what: string
+  readonly evidence: Evidence
+  /** All that it is judged by. */
+  readonly stands: readonly Stand[]
+  /** Of the record that has it judged. */
+  readonly time: number
+}
+
+export interface Held {
+  /** What is to be remembered; null for nothing. */
+  readonly hold: Hold | null
+  /** What it costs to begin, where that has not begun yet; null for nothing. */
+  readonly price: Price | null
+  /** Empty when nothing holds it. */
+  readonly because: string
+}
+
+export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going: Going): Held {
+  const since = sinceOf(node, going)
+  const { holds } = policyOf(graph).policy
+  const counted = countedAs(graph, going)
+  const isDelete = going.effect === 'delete'
+  const holdMs = holdMsOf(holds, going.effect, counted)
+  const endsAt = holdMs === 0 ? null : since + holdMs
+  const ruling = rulingFor(graph, cluster, node, going)
+  const whole = priceOf(graph, cluster, node, counted, isDelete, going.stands)
+  const price = whole === null || hasBegun(graph, cluster, node, whole, going) ? null : whole
+  const hindrance = hindranceOf(graph, cluster, node, going, counted, endsAt, ruling, price)
+  const { by, because, until } = hindrance ?? NOTHING
+  // What began to be deleted has begun, whatever becomes of the reasons why it might.
+  const turn = by === null && whole !== null ? 'begun' : (node.hold?.turn ?? 'none')
+  if (by === null && endsAt === null && ruling === null && turn === 'none') return GOES
+  return { hold: { by, since, until, what: going.what, ruling, turn }, price, because }
+}
+
+const GOES: Held = { hold: null, price: null, because: '' }
+
+interface Hindrance {
+  readonly by: HeldBy | null
+  readonly because: string
+  readonly until: number | null
+}
+
+const NOTHING: Hindrance = { by: null, because: '', until: null }
+
+function hindranceOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  going: Going,
+  counted: Evidence,
+  until: number | null,
+  ruling: Ruling | null,
+  price: Price | null,
+): Hindrance | null {
+  const { effect, evidence } = going
+  const isObserved = policyOf(graph).policy.mode === 'observe'
+  const paused = isObserved ? '' : pausedBecause(graph, cluster)
+  if (paused !== '') return { by: 'pause', because: paused, until: null }
+  if (effect === 'delete') {
+    const spared = protectedBecause(graph, cluster, node, counted)
+    if (spared !== null) return { by: 'protection', ...spared }
+  }
+  const isRejected = ruling?.verdict === 'rejected'
+  if (isRejected || (evidence === 'bulk' && ruling === null)) {
+    const what = evidence === 'bulk' ? 'a bulk deletion' : 'what was rejected'
+    const ruled = ruling === null ? '' : `; ${ruledText(ruling)}`
+    return { by: 'approval', because: `${what} needs approval${ruled}`, until: null }
+  }
+  // Behind what would hold it in any mode: who compares with another collector is told of that.
+  if (isObserved) return { by: 'mode', because: 'mode observe only records', until: null }
+  const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'orphaning')
+  const broken = isAsked ? '' : brokenBecause(graph, cluster, node.object.namespace)
+  if (broken !== '') return { by: 'breaker', because: broken, until: null }
+  if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
+    const since = counted === evidence ? '' : ' from before enforce'
+    const because = `evidence ${evidence}${since} is held until ${timeText(until)}`
+    return { by: 'hold', because, until }
+  }
+  if (price === null || mayBegin(graph, cluster, node, price, going.time)) return null
+  return { by: 'budget', because: budgetText(graph, price), until: null }
+}
+
+function hasBegun(
+  graph: StateReader,
+  cluster: ClusterId,
+  { hold }: Node,
+  price: Price,
+  { time }: Going,
+): boolean {
+  return hold?.turn === 'begun' || isLeased(graph, cluster, price, time)
+}
+
+/**
+ * By what the policy treats it. While nothing was enforced, deletions whose dependents stayed have piled up: whoever enters `enforce` has those held, protected
+ * and priced as if only a relist had missed their owners. The cause stays what it is.
+ */
+function countedAs(graph: StateReader, { evidence, stands }: Going): Evidence {
+  if (evidence === 'orphaning') return evidence
+  const { enforcedAt } = policyOf(graph)
+  const isOlder = ({ proof }: Stand): boolean =>
+    proof?.class === 'deleted' && proof.position < enforcedAt
+  return stands.some(isOlder) ? weaker(evidence, 'missing') : evidence
+}
+
+/** Objects are called one after the other, so that all have asked before the first one goes, and a burst is noticed. */
+function mayBegin(
+  graph: StateReader,
+  cluster: ClusterId,
+  { hold }: Node,
+  price: Price,
+  time: number,
+): boolean {
+  const isCalled = price.root !== null || hold?.turn === 'called'
+  return isCalled && roomOf(graph, cluster, price, time) > 0
+}
+
+function budgetText(graph: StateReader, price: Price): string {
+  const limit = limitOf(policyOf(graph).policy.budgets, price.class)
+  const things = price.class === 'deleted' ? 'deletions' : 'objects'
+  return `the budget for evidence ${price.class} (${limit} ${things} in ten minutes) lets it go in its turn`
+}
+
+/**
+ * What was said of this content, and of what would be done with it now; an approval only for as long as it lasts, and of a mass cause. What was rejected stays so when
+ * it looks like no mass any more.
+ */
+function rulingFor(
+  graph: StateReader,
+  cluster: ClusterId,
+  { hold, hash }: Node,
+  { evidence, what }: Going,
+): Ruling | null {
+  const ruling = hold?.ruling ?? null
+  if (ruling === null || (evidence !== 'bulk' && ruling.verdict !== 'rejected')) return null
+  if (ruling.hash !== hash || ruling.what !== what) return null
+  const isOver = (clusterOf(graph, cluster)?.now ?? 0) >= ruling.until
+  return ruling.verdict === 'approved' && isOver ? null : ruling
+}
+
+/** By whom, and why. */
+export function ruledText(ruling: Ruling | null): string {
+  if (ruling === null) return ''
+  const why = ruling.why === '' ? '' : `: ${ruling.why}`
+  return `${ruling.verdict} by ${ruling.who}${why}`
+}
+
+/** What a live watch saw to begin takes references that nobody needs along at once: dropping them deletes nothing. */
+function holdMsOf(
+  { deletedMs, missingMs, notFoundMs }: Holds,
+  effect: Effect,
+  counted: Evidence,
+): number {
+  switch (counted) {
+    case 'deleted':
+      return effect === 'delete' ? deletedMs : 0
+    case 'missing':
+      return missingMs
+    case 'not-found':
+      return notFoundMs
+    case 'orphaning':
+    case 'waiting':
+    case 'bulk':
+      return 0
+  }
+}
+
+/** An owner that came and went again in between has begun it anew, though nothing was judged meanwhile. */
+function sinceOf(node: Node, { stands, time }: Going): number {
+  const hasWaited = stands.length > 0 && stands.every((stand) => waitedWith(node, stand) !== null)
+  let since = node.hold?.since ?? (hasWaited ? 0 : time)
+  for (const stand of stands) {
+    const begun = waitedWith(node, stand) ?? stand.proof?.at ?? 0
+    if (begun > since) since = begun
+  }
+  return since
+}
+
+/**
+ * Since when it has waited together with its owner, which was held and which we had deleted then: a cascade has one hold. Null for what was told, or has changed,
+ * after the owner went: that is held by itself.
+ */
+function waitedWith({ position }: Node, { proof, isHearsay }: Stand): number | null {
+  if (proof === null || isHearsay || position > proof.position) return null
+  return proof.heldSince
+}

@@ -1,0 +1,36 @@
+/**
+ * What is never deleted for lack of an owner, and what lets it go again.
+ *
+ * What must stay true: an object with a mark is spared whatever is known of its owners; the policy's kinds, and the namespaces of the system, are spared where no deletion was
+ * seen.
+ *
+ * Not here: what is protected (guarding.ts), what was (former-protection.ts).
+ */
+import type { StateReader } from '../graph/graph.ts'
+import { guardingOf, PREFIX, protectedNow } from '../graph/guarding.ts'
+import type { Node } from '../model/node.ts'
+import type { ClusterId } from '../model/object.ts'
+import type { Evidence } from '../model/proof.ts'
+import { sparedUntil } from '../observe/former-protection.ts'
+
+/** Why an object is spared, and until when in log time if that ends by itself. */
+export interface Spared {
+  readonly because: string
+  readonly until: number | null
+}
+
+/** Null when it is not. */
+export function protectedBecause(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Pick<Node, 'object' | 'protectedUntil'>,
+  evidence: Evidence,
+): Spared | null {
+  const guarding = guardingOf(graph, cluster)
+  const now = protectedNow(node.object, evidence, guarding)
+  if (now !== '') return { because: now, until: null }
+  const until = sparedUntil(graph, cluster, node, evidence)
+  if (until === null) return null
+  const because = `${PREFIX}what was taken back in the last ten minutes; it goes when they are over`
+  return { because, until }
+}

@@ -1,0 +1,138 @@
+/**
+ * The agenda: work that fans out, as ordered keys in the store, and timers, as keys ordered by time.
+ *
+ * What must stay true: no record does unbounded work; what is left waits here and survives a restart.
+ *
+ * Not here: what a page of work does (work.ts).
+ */
+import { MEMORY_MS } from '../model/constant.ts'
+import { invariant } from '../model/invariant.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
+import type { Owner, RingVisit, Work } from '../model/state.ts'
+import type { StateReader } from './graph.ts'
+import { agendaOf, clusterOf, isNamed, policyOf } from './graph.ts'
+import type { Timer } from './key.ts'
+import {
+  AGENDA_KEY,
+  clusterKey,
+  coordinatesPart,
+  dueKey,
+  ringKey,
+  ringVisitKey,
+  workKey,
+} from './key.ts'
+import type { Step } from './outcome.ts'
+
+/** Keys with this prefix, in order, behind `after`. */
+export interface PageRequest {
+  readonly prefix: string
+  readonly after: string
+  readonly limit: number
+  /** Of edges the key of their `Count`, which says how many there are. Null for any other keys. */
+  readonly countKey: string | null
+}
+
+export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Partial<Work>): void {
+  const agenda = agendaOf(step.graph)
+  step.graph.put(workKey(agenda.tail), { ...EMPTY_WORK, ...work })
+  step.graph.put(AGENDA_KEY, { ...agenda, tail: agenda.tail + 1 })
+  // What is judged by it rests on facts that may be newer than the last judgement.
+  step.judged.clear()
+}
+
+/** What is known of an owner has changed: the objects that reference it are judged again. */
+export function judgeDependents(
+  step: Step,
+  cluster: ClusterId,
+  uid: Uid,
+  place: Coordinates,
+): void {
+  if (!isNamed(step.graph, cluster, uid, place)) return
+  enqueue(step, { work: 'dependents', cluster, uid, place: coordinatesPart(place) })
+}
+
+/** All that has a verdict, of one cluster or (empty) of all: once, if that was asked for before and is not begun. */
+export function judgeAll(step: Step, cluster: ClusterId): void {
+  const { head, tail } = agendaOf(step.graph)
+  const last = head === tail ? undefined : step.graph.get(workKey(tail - 1))
+  const isAsked = last?.type === 'Work' && last.work === 'verdicts' && last.cluster === cluster
+  if (!isAsked || last.cursor !== '') enqueue(step, { work: 'verdicts', cluster })
+}
+
+export function judgeWaiters(step: Step, cluster: ClusterId, kind: GroupKind): void {
+  enqueue(step, { work: 'waits', cluster, kind: { group: kind.group, kind: kind.kind } })
+}
+
+/** Looks for what a waiting owner waits for in a circle; once more later when that is under way. */
+export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
+  const key = ringKey(cluster, uid)
+  const ring = step.graph.get(key)
+  if (ring?.type === 'Ring') {
+    if (!ring.again) step.graph.put(key, { ...ring, again: true })
+    return
+  }
+  step.graph.put(key, { type: 'Ring', current: uid, visited: 1, again: false })
+  step.graph.put(ringVisitKey(cluster, uid, uid), { ...FIRST_VISIT })
+  enqueue(step, { work: 'ring', cluster, uid })
+}
+
+const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }
+
+/** Sets a timer in the log time of a cluster. Timers are never cancelled: what they find decides. */
+export function setTimer(step: Step, cluster: ClusterId, timeMs: number, timer: Timer): void {
+  step.graph.put(dueKey(cluster, timeMs, timer), { type: 'Due' })
+  const state = clusterOf(step.graph, cluster)
+  if (state !== undefined && timeMs < state.nextDue) {
+    step.graph.put(clusterKey(cluster), { ...state, nextDue: timeMs })
+  }
+}
+
+export function nodeTimer(step: Step, cluster: ClusterId, timeMs: number, uid: Uid): void {
+  setTimer(step, cluster, timeMs, { what: 'node', uid, coordinates: null })
+}
+
+export function ownerTimer(
+  step: Step,
+  cluster: ClusterId,
+  timeMs: number,
+  uid: Uid,
+  coordinates: Coordinates,
+): void {
+  setTimer(step, cluster, timeMs, { what: 'owner', uid, coordinates })
+}
+
+/**
+ * How long what has gone is remembered, in milliseconds. As long as the policy says what was seen to go and let nobody go: with the rest, what it bears for its
+ * dependents would be forgotten, that they are to be kept or (of what a relist missed with a mass) that a person has to be asked.
+ */
+export function memoryMs(graph: StateReader, owner: Pick<Owner, 'proof' | 'orphanedAt'>): number {
+  const { rememberMs } = policyOf(graph).policy
+  const isPlain = owner.orphanedAt === null && owner.proof?.class === 'deleted'
+  return isPlain ? rememberMs : Math.max(rememberMs, MEMORY_MS)
+}
+
+export function kindTimer(step: Step, cluster: ClusterId, timeMs: number, kind: GroupKind): void {
+  const coordinates = { group: kind.group, kind: kind.kind, namespace: '', name: '' }
+  setTimer(step, cluster, timeMs, { what: 'kind', uid: '', coordinates })
+}
+
+/** Of a work that is about one kind. */
+export function kindOfWork(work: Work): GroupKind {
+  invariant(work.kind !== null, `${work.work} without a kind`)
+  return work.kind
+}
+
+const EMPTY_WORK: Omit<Work, 'work' | 'cluster'> = {
+  type: 'Work',
+  kind: null,
+  uid: '',
+  place: '',
+  sync: 0,
+  resourceVersion: '',
+  clusterEpoch: 0,
+  listed: 0,
+  ours: 0,
+  others: 0,
+  evidence: 'missing',
+  cursor: '',
+}

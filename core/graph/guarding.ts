@@ -1,0 +1,100 @@
+/**
+ * What is protected in a cluster, by policy and by directive, and why an object is: kinds, namespaces, labels and annotations.
+ *
+ * What must stay true: decided from the object, the policy and the directives alone, so the gate asks the same question of an object that it has read.
+ *
+ * Not here: protection that was taken back (former-protection.ts), what it holds (protection.ts), how reapers learn of it at once (services/reaper/control.ts), what of an object is
+ * kept to be looked at (adapters/kubernetes/meta.ts).
+ */
+import { markOf } from '../model/mark.ts'
+import type { ClusterId, Coordinates, ObjectMeta } from '../model/object.ts'
+import type { Protection } from '../model/policy.ts'
+import type { Evidence } from '../model/proof.ts'
+import { has, isPlaceOf, isSubject, namespacesOf, readKeyValue } from '../model/subject.ts'
+import type { StateReader } from './graph.ts'
+import { directivesOf, policyOf } from './graph.ts'
+
+/** Spared by evidence `missing`, `not-found` and `bulk` in `guarded`: what runs the cluster itself. Its cascades that were seen to begin go on, or no update would ever end. */
+export const SYSTEM_NAMESPACES: readonly string[] = [
+  'kube-system',
+  'kube-public',
+  'kube-node-lease',
+]
+
+/** What counts in one cluster. */
+export interface Guarding {
+  readonly policy: Protection
+  /** Of directives, as `readSubject` takes them. */
+  readonly subjects: readonly GuardedSubject[]
+  readonly namespacesWhereUnseen: readonly string[]
+}
+
+export interface GuardedSubject {
+  readonly subject: string
+  readonly who: string
+  readonly why: string
+}
+
+/** Every reason begins with it. */
+export const PREFIX = 'protected by '
+
+export function guardingOf(graph: StateReader, cluster: ClusterId): Guarding {
+  const { policy } = policyOf(graph)
+  const subjects = directivesOf(graph).protections.filter(
+    (each) => each.liftedAt === null && (each.cluster === '' || each.cluster === cluster),
+  )
+  const namespacesWhereUnseen = policy.preset === 'guarded' ? SYSTEM_NAMESPACES : []
+  return { policy: policy.protection, subjects, namespacesWhereUnseen }
+}
+
+/** Why an object, as it is, may not be deleted; empty when it may. */
+export function protectedNow(object: ObjectMeta, evidence: Evidence, guarding: Guarding): string {
+  return markOn(object, guarding) || protectedPlace(object, evidence, guarding)
+}
+
+/** By what it bears. */
+export function markOn(object: ObjectMeta, { policy, subjects }: Guarding): string {
+  const { labels, annotations } = object
+  if (labels.length === 0 && annotations.length === 0) return ''
+  const mark = markOf(object, policy.othersMarks)
+  if (mark !== undefined) {
+    const whose = mark.name === 'Kinfold' ? '' : ` of ${mark.name}`
+    return `${PREFIX}${mark.on} ${mark.key}${whose}; it goes once that is taken off`
+  }
+  const label = policy.labels.find((each) => has(labels, readKeyValue(each)))
+  if (label !== undefined) return `${PREFIX}label ${label}, as the policy says`
+  const annotation = policy.annotations.find((each) => has(annotations, readKeyValue(each)))
+  if (annotation !== undefined) return `${PREFIX}annotation ${annotation}, as the policy says`
+  for (const each of subjects) {
+    const isPlace = each.subject.startsWith('namespace/') || each.subject.startsWith('kind/')
+    if (!isPlace && isSubject(object, each.subject)) return bySubject(each)
+  }
+  return ''
+}
+
+/** By where it is and of what kind: also of one that nobody has read. */
+export function protectedPlace(
+  place: Coordinates,
+  evidence: Evidence,
+  { policy, subjects, namespacesWhereUnseen }: Guarding,
+): string {
+  const { group, kind } = place
+  for (const each of subjects) {
+    const isPlace = each.subject.startsWith('namespace/') || each.subject.startsWith('kind/')
+    if (isPlace && isPlaceOf(place, each.subject)) return bySubject(each)
+  }
+  const within = namespacesOf(place)
+  const listed = policy.namespaces.find((each) => within.includes(each))
+  if (listed !== undefined) return `${PREFIX}its namespace ${listed}, as the policy says`
+  if (evidence !== 'missing' && evidence !== 'not-found' && evidence !== 'bulk') return ''
+  const unseen = `, since nobody saw its owner go (${evidence}); delete it by hand if that is right`
+  const unseenIn = namespacesWhereUnseen.find((each) => within.includes(each))
+  if (unseenIn !== undefined) return `${PREFIX}its namespace ${unseenIn}${unseen}`
+  const isKind = policy.kinds.some((each) => each.kind === kind && each.group === group)
+  return isKind ? `${PREFIX}its kind ${kind}${unseen}` : ''
+}
+
+function bySubject({ subject, who, why }: GuardedSubject): string {
+  const reason = why === '' ? '' : ` (${why})`
+  return `${PREFIX}${who}${reason}; "kinfold unprotect ${subject}" lets it go`
+}

@@ -1,0 +1,62 @@
+/**
+ * What is held, by key, and the set of what waits for a person: a plan is that set, and an approval names it.
+ *
+ * What must stay true: kept up wherever a node is written, so it is always that of the nodes. A member names what would be done to which content; what changes
+ * is another member, and as new as the record that changed it.
+ *
+ * Not here: approving (approval.ts), lists for people (services/graph).
+ */
+import type { SetHash } from '../model/hash.ts'
+import { EMPTY_SET, withMember, withoutMember } from '../model/hash.ts'
+import type { HeldBy, Node } from '../model/node.ts'
+import type { ClusterId } from '../model/object.ts'
+import type { StateReader } from './graph.ts'
+import { heldKey, planKey } from './key.ts'
+import type { Step } from './outcome.ts'
+
+/** What waits for approval in a cluster. */
+export function planOf(graph: StateReader, cluster: ClusterId): SetHash {
+  const plan = graph.get(planKey(cluster))
+  return plan?.type === 'HeldPlan' ? plan.set : EMPTY_SET
+}
+
+/** A node is written, or leaves (null). */
+export function noteHeld(
+  step: Step,
+  cluster: ClusterId,
+  before: Node | null,
+  after: Node | null,
+): void {
+  const [was, is] = [listedBy(before), listedBy(after)]
+  const [left, came] = [memberOf(before), memberOf(after)]
+  if (was === is && left === came) return
+  const uid = (after ?? before)?.object.uid ?? ''
+  if (is === null) step.graph.remove(heldKey(cluster, uid))
+  else {
+    const { position } = step.at
+    step.graph.put(heldKey(cluster, uid), { type: 'HeldNode', by: is, position })
+  }
+  if (left === came) return
+  let set = planOf(step.graph, cluster)
+  if (left !== '') set = withoutMember(set, left)
+  if (came !== '') set = withMember(set, came)
+  if (set.count === 0) step.graph.remove(planKey(cluster))
+  else step.graph.put(planKey(cluster), { type: 'HeldPlan', set })
+}
+
+/** What holds it; the mode also where that only tries. */
+export function heldBy({ hold, attempt }: Pick<Node, 'hold' | 'attempt'>): HeldBy | null {
+  return hold?.by ?? (attempt?.state === 'would-go' ? 'mode' : null)
+}
+
+/** What observe holds is everything that would ever go: that is no list. What a dry run was accepted of is. */
+export function listedBy(node: Node | null): HeldBy | null {
+  if (node === null || node.hold?.by === 'mode') return null
+  return heldBy(node)
+}
+
+/** Empty when it waits for nobody's approval. */
+export function memberOf(node: Node | null): string {
+  if (node?.hold?.by !== 'approval') return ''
+  return `${node.object.uid} ${node.hash} ${node.hold.what}`
+}

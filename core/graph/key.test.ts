@@ -1,0 +1,43 @@
+/** Keys say what they are of, whatever texts users chose. */
+import { deepEqual } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Coordinates } from '../model/object.ts'
+import { coordinatesIn, coordinatesPart, dueKey, type Timer, timerOf } from './key.ts'
+
+const text = fc.oneof(
+  fc.constantFrom('', 'a/b', 'a,b', '%2F', '/', 'ns/,Pod,ns,a'),
+  fc.string({ unit: 'binary' }),
+)
+
+/** As literals are. */
+const PLAIN = { noNullPrototype: true }
+
+const place: fc.Arbitrary<Coordinates> = fc.record(
+  { group: text, kind: text, namespace: text, name: text },
+  PLAIN,
+)
+
+const timer: fc.Arbitrary<Timer> = fc.oneof(
+  fc.record(
+    {
+      what: fc.constantFrom('node', 'budget', 'ending'),
+      uid: text,
+      coordinates: fc.constant(null),
+    },
+    PLAIN,
+  ),
+  fc.record({ what: fc.constantFrom('owner', 'kind'), uid: text, coordinates: place }, PLAIN),
+)
+
+test('the key of a timer says what it looks at', () => {
+  fc.assert(
+    fc.property(text, timer, (cluster, due) => {
+      deepEqual(timerOf(dueKey(cluster, 1_790_000_000_000, due)), due)
+    }),
+  )
+})
+
+test('the part of coordinates says them', () => {
+  fc.assert(fc.property(place, (at) => deepEqual(coordinatesIn(coordinatesPart(at)), at)))
+})

@@ -1,0 +1,294 @@
+/**
+ * Keys of the store. What must stay true: keys are printable ASCII, so that all orders agree, and no user's text can forge a separator:
+ * every part is percent-encoded, and `/` and `,` are never left bare.
+ *
+ * Not here: how the last keys made are remembered (remembered-key.ts).
+ */
+import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
+import { homeOf } from '../model/partition.ts'
+import { rememberedByKind, rememberedByPlace, rememberedByUid } from './remembered-key.ts'
+
+/** Every key names a cluster. */
+const clusterPart = rememberedByUid((_, cluster) => part(cluster))
+
+export const nodeKey: (cluster: ClusterId, uid: Uid) => string = rememberedByUid(
+  (cluster, uid) => `node/${clusterPart('', cluster)}/${part(uid)}`,
+)
+
+export const ALL_NODES_PREFIX = 'node/'
+
+export function nodesPrefix(cluster: ClusterId): string {
+  return `node/${clusterPart('', cluster)}/`
+}
+
+export const seenKey: (cluster: ClusterId, kind: GroupKind, uid: Uid) => string = rememberedByKind(
+  (cluster, kind, uid) => seenPrefix(cluster, kind) + part(uid),
+)
+
+export function seenPrefix(cluster: ClusterId, kind: GroupKind): string {
+  return `seen/${clusterPart('', cluster)}/${kindPart(kind)}/`
+}
+
+export function edgeKey(
+  cluster: ClusterId,
+  owner: Uid,
+  coordinates: Coordinates,
+  dependent: Uid,
+): string {
+  return edgesPrefix(cluster, owner, coordinatesPart(coordinates)) + part(dependent)
+}
+
+/** All edges that name an owner at coordinates, as `coordinatesPart` has them. */
+export function edgesPrefix(cluster: ClusterId, owner: Uid, coordinates: string): string {
+  return `edge/${clusterPart('', cluster)}/${part(owner)}/${coordinates}/`
+}
+
+export const ALL_COUNTS_PREFIX = 'count/'
+
+export const countKey: (cluster: ClusterId, owner: Uid, coordinates: Coordinates) => string =
+  rememberedByPlace(
+    (cluster, owner, coordinates) =>
+      `count/${clusterPart('', cluster)}/${part(owner)}/${coordinatesPart(coordinates)}`,
+  )
+
+/** The walk itself; its visits have `ringPrefix`. */
+export function ringKey(cluster: ClusterId, root: Uid): string {
+  return `walk/${clusterPart('', cluster)}/${part(root)}`
+}
+
+export function ringPrefix(cluster: ClusterId, root: Uid): string {
+  return `ring/${clusterPart('', cluster)}/${part(root)}/`
+}
+
+export function ringVisitKey(cluster: ClusterId, root: Uid, visited: Uid): string {
+  return ringPrefix(cluster, root) + part(visited)
+}
+
+/** Of the prefix of edges that name an owner. */
+export function countKeyOfEdges(prefix: string): string {
+  return ALL_COUNTS_PREFIX + prefix.slice('edge/'.length, -1)
+}
+
+export const ownerKey: (cluster: ClusterId, uid: Uid, coordinates: Coordinates) => string =
+  rememberedByPlace(
+    (cluster, uid, coordinates) =>
+      `owner/${clusterPart('', cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`,
+  )
+
+/** Of the owner that a count is of. */
+export function ownerKeyOfCount(key: string): string {
+  return `owner/${key.slice(ALL_COUNTS_PREFIX.length)}`
+}
+
+/** Of a key of `ownerKey` that of the count of its edges. */
+export function countKeyOfOwner(key: string): string {
+  return ALL_COUNTS_PREFIX + key.slice('owner/'.length)
+}
+
+const kindKeyOf = rememberedByKind((cluster, kind) => kindsPrefix(cluster) + kindPart(kind))
+
+export function kindKey(cluster: ClusterId, kind: GroupKind): string {
+  return kindKeyOf(cluster, kind, '')
+}
+
+export function kindsPrefix(cluster: ClusterId): string {
+  return `kind/${clusterPart('', cluster)}/`
+}
+
+const clusterKeyOf = rememberedByUid((cluster) => `cluster/${clusterPart('', cluster)}`)
+
+export function clusterKey(cluster: ClusterId): string {
+  return clusterKeyOf(cluster, '')
+}
+
+/** What is held, and by what. */
+export function heldKey(cluster: ClusterId, uid: Uid): string {
+  return heldPrefix(cluster) + part(uid)
+}
+
+export function heldPrefix(cluster: ClusterId): string {
+  return `held/${clusterPart('', cluster)}/`
+}
+
+export function planKey(cluster: ClusterId): string {
+  return `plan/${clusterPart('', cluster)}`
+}
+
+export function rulingKey(cluster: ClusterId): string {
+  return `ruling/${clusterPart('', cluster)}`
+}
+
+export function approvalKey(cluster: ClusterId): string {
+  return `approval/${part(cluster)}`
+}
+
+/** Who waits for a budget: in each namespace in the order of asking. */
+export function ticketKey(
+  cluster: ClusterId,
+  budget: string,
+  namespace: string,
+  number: number,
+): string {
+  return `${ticketsPrefix(cluster, budget)}${part(namespace)}/${padded(number, 15)}`
+}
+
+export function ticketsPrefix(cluster: ClusterId, budget: string): string {
+  return `ticket/${clusterPart('', cluster)}/${budget}/`
+}
+
+export function namespaceOfTicket(key: string): string {
+  return decodeURIComponent(key.split('/')[3] ?? '')
+}
+
+/** Behind all tickets of that one's namespace. */
+export function endOfNamespaceTickets(key: string): string {
+  return `${key.slice(0, key.lastIndexOf('/'))}/~`
+}
+
+export function budgetKey(cluster: ClusterId, budget: string): string {
+  return `budget/${clusterPart('', cluster)}/${budget}`
+}
+
+/** An empty cluster: all clusters. */
+export function breakerKey(cluster: ClusterId): string {
+  return `breaker/${clusterPart('', cluster)}`
+}
+
+export function namespaceBreakerKey(cluster: ClusterId, namespace: string): string {
+  return namespaceBreakersPrefix(cluster) + part(namespace)
+}
+
+export function namespaceBreakersPrefix(cluster: ClusterId): string {
+  return `${breakerKey(cluster)}/`
+}
+
+/** How commands of the present minute settle, in a namespace or (empty) of all of the cluster. */
+export function paceKey(cluster: ClusterId, namespace: string): string {
+  return `pace/${clusterPart('', cluster)}/${part(namespace)}`
+}
+
+/** Owners of a kind that others deleted lately. */
+export function shareKey(cluster: ClusterId, kind: GroupKind): string {
+  return `share/${clusterPart('', cluster)}/${kindPart(kind)}`
+}
+
+/** A namespace that is being deleted. */
+export function endingKey(cluster: ClusterId, namespace: string): string {
+  return `ending/${clusterPart('', cluster)}/${part(namespace)}`
+}
+
+/** A definition, by its name, that is or was being deleted. */
+export function definitionKey(cluster: ClusterId, name: string): string {
+  return `definition/${clusterPart('', cluster)}/${part(name)}`
+}
+
+export const POLICY_KEY = 'policy'
+
+export const DIRECTIVES_KEY = 'directives'
+
+export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): string {
+  return waitsPrefix(cluster, kind) + part(dependent)
+}
+
+export function waitsPrefix(cluster: ClusterId, kind: GroupKind): string {
+  return `waits/${clusterPart('', cluster)}/${kindPart(kind)}/`
+}
+
+/** Stands for all kinds: what waits for it is looked at when any kind gets in sync. */
+export const ANY_KIND: GroupKind = { group: '', kind: '' }
+
+/** What a timer looks at again: a node or an owner by its uid, a kind by its coordinates, a budget or a namespace by its name. */
+export interface Timer {
+  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending'
+  readonly uid: Uid
+  readonly coordinates: Coordinates | null
+}
+
+/** `timeMs` in 15 digits sorts as time does until the year 33658. */
+export function dueKey(cluster: ClusterId, timeMs: number, timer: Timer): string {
+  const { what, uid, coordinates } = timer
+  const subject = coordinates === null ? uid : `${uid}/${coordinatesPart(coordinates)}`
+  return `${duePrefix(cluster)}${padded(timeMs, 15)}/${what}/${part(subject)}`
+}
+
+export function timerOf(key: string): Timer {
+  const what = key.split('/')[3] as Timer['what']
+  const subject = lastPart(key)
+  if (what === 'node' || what === 'budget' || what === 'ending') {
+    return { what, uid: subject, coordinates: null }
+  }
+  // A uid may hold any text, coordinates no bare slash.
+  const slash = subject.lastIndexOf('/')
+  return {
+    what,
+    uid: subject.slice(0, slash),
+    coordinates: coordinatesIn(subject.slice(slash + 1)),
+  }
+}
+
+export function duePrefix(cluster: ClusterId): string {
+  return `due/${clusterPart('', cluster)}/`
+}
+
+export function timeOfDueKey(key: string): number {
+  return Number(key.split('/')[2])
+}
+
+/** Of an object that waits on the agenda by itself. */
+export function queuedKey(cluster: ClusterId, uid: Uid): string {
+  return `queued/${clusterPart('', cluster)}/${part(uid)}`
+}
+
+export const AGENDA_KEY = 'agenda'
+
+export function workKey(number: number): string {
+  return `agenda/${padded(number, 15)}`
+}
+
+const unreadableKeyOf = rememberedByUid((_, home) => `unreadable/${part(home)}`)
+
+/** `home` as in partition.ts; a cluster for all of it. */
+export function unreadableKey(home: string): string {
+  return unreadableKeyOf('', home)
+}
+
+export const unreadableHomeKey: (cluster: ClusterId, namespace: string) => string = rememberedByUid(
+  (cluster, namespace) => unreadableKey(homeOf(cluster, namespace)),
+)
+
+/** How far a task has come: written with each commit. */
+export const POSITION_KEY = 'position'
+
+/** The part behind the last separator, decoded: a uid in all keys that end in one. */
+export function lastPart(key: string): string {
+  return decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
+}
+
+export function coordinatesPart(at: Coordinates): string {
+  return `${part(at.group)},${part(at.kind)},${part(at.namespace)},${part(at.name)}`
+}
+
+/** What `coordinatesPart` made its text of. */
+export function coordinatesIn(text: string): Coordinates {
+  const [group = '', kind = '', namespace = '', name = ''] = text.split(',').map(decodeURIComponent)
+  return { group, kind, namespace, name }
+}
+
+/** Of a key that ends in a kind. */
+export function groupKindIn(key: string): GroupKind {
+  const [group = '', kind = ''] = key.slice(key.lastIndexOf('/') + 1).split(',')
+  return { group: decodeURIComponent(group), kind: decodeURIComponent(kind) }
+}
+
+function kindPart(kind: GroupKind): string {
+  return `${part(kind.group)},${part(kind.kind)}`
+}
+
+/** A lone surrogate has no encoding, and no server sends one; it is folded to U+FFFD first. */
+function part(text: string): string {
+  return /^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
+}
+
+function padded(number: number, digits: number): string {
+  return Math.trunc(number).toString().padStart(digits, '0')
+}

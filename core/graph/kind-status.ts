@@ -1,0 +1,54 @@
+/**
+ * Whether a kind can tell us about its objects: the one function that decides it.
+ *
+ * What must stay true: only `live` lets the absence of an object from the graph mean anything; a kind that is out of sync is waited for no longer than `until`.
+ *
+ * Not here: ambiguous kinds, which stand beside it (`Kind.ambiguous`).
+ */
+import { KIND_PATIENCE_MS, KIND_SILENT_MS } from '../model/constant.ts'
+import type { GroupKind } from '../model/object.ts'
+import type { ClusterState, Kind } from '../model/state.ts'
+
+/**
+ * - `gone`: absent from discovery, or never served. - `unwatched`: served, and nobody watches it. - `listing`: watched, without a complete list of this epoch of
+ * the cluster. - `silent`: its watch has shown no sign of life for minutes. - `live`: listed, and its watch goes on.
+ */
+export type KindStatus =
+  | { readonly type: 'gone' | 'unwatched' | 'live' }
+  /** Log time until which it is waited for. */
+  | { readonly type: 'listing' | 'silent'; readonly until: number }
+
+export function kindStatus(
+  kind: Kind | undefined,
+  { group, kind: name }: GroupKind,
+  state: ClusterState,
+): KindStatus {
+  switch (kind?.phase) {
+    case undefined:
+    case 'unserved':
+      return { type: 'gone' }
+    case 'unmonitored':
+      return { type: 'unwatched' }
+    case 'unsynced':
+      return { type: 'listing', until: kind.since + KIND_PATIENCE_MS }
+    case 'synced': {
+      if (kind.clusterEpoch !== state.clusterEpoch) {
+        return { type: 'listing', until: state.startedTime + KIND_PATIENCE_MS }
+      }
+      const pulse = state.pulses.find((each) => each.group === group && each.kind === name)
+      const silentAt = (pulse?.aliveAt ?? state.now) + KIND_SILENT_MS
+      if (state.now <= silentAt) return { type: 'live' }
+      return { type: 'silent', until: silentAt + KIND_PATIENCE_MS }
+    }
+  }
+}
+
+/** A monitor follows it: what becomes of its objects will be published. */
+export function isMonitored(kind: Kind | undefined): boolean {
+  return kind?.phase === 'unsynced' || kind?.phase === 'synced'
+}
+
+/** It was listed to the end in this epoch of the cluster. */
+export function isSynced(kind: Kind | undefined, { clusterEpoch }: ClusterState): boolean {
+  return kind?.phase === 'synced' && kind.clusterEpoch === clusterEpoch
+}

@@ -1,0 +1,174 @@
+/**
+ * Nodes with their edges from owners to dependents, and the edges' counts.
+ *
+ * What must stay true: a node has exactly the edges its `places` say, and each count is the number of edges under it. An edge names
+ * its owner's coordinates, so a reference with the right uid and a wrong kind, name or namespace is never mistaken for another's.
+ * Nodes are written here only.
+ */
+import type { Node } from '../model/node.ts'
+import { phaseAsOwner } from '../model/node.ts'
+import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
+import { isSamePlace } from '../model/object.ts'
+import { kindOfReference, placeOf } from '../model/reference.ts'
+import type { Count } from '../model/state.ts'
+import { countOf, kindOf, nodeOf } from './graph.ts'
+import { noteHeld } from './held-plan.ts'
+import { countKey, edgeKey, kindKey, nodeKey } from './key.ts'
+import type { Step } from './outcome.ts'
+import { markDirty } from './outcome.ts'
+
+export interface Link {
+  readonly owner: Uid
+  readonly place: Coordinates
+  readonly blocking: boolean
+  /** It blocks, and waits for dependents of its own. */
+  readonly waiting: boolean
+  /** Its kind is served no more, so nobody can take the reference off. */
+  readonly unserved: boolean
+}
+
+/** For each reference the namespace of its edge, or null: what a node keeps so that its edges can be found again. */
+export function placesOf(
+  step: Step,
+  cluster: ClusterId,
+  object: ObjectMeta,
+): readonly (string | null)[] {
+  return object.ownerReferences.map((reference) => {
+    const kind = kindOf(step.graph, cluster, kindOfReference(reference))
+    return placeOf(kind, object, reference)?.namespace ?? null
+  })
+}
+
+export function putNode(step: Step, cluster: ClusterId, before: Node | null, after: Node): void {
+  step.graph.put(nodeKey(cluster, after.object.uid), after)
+  noteHeld(step, cluster, before, after)
+  if (before === null || isLinkedOtherwise(before, after)) relink(step, cluster, before, after)
+}
+
+export function removeNode(step: Step, cluster: ClusterId, node: Node): void {
+  step.graph.remove(nodeKey(cluster, node.object.uid))
+  noteHeld(step, cluster, node, null)
+  relink(step, cluster, node, null)
+}
+
+function isLinkedOtherwise(before: Node, after: Node): boolean {
+  const isSame =
+    before.object === after.object &&
+    before.places === after.places &&
+    isBlocked(before) === isBlocked(after) &&
+    isUnserved(before) === isUnserved(after) &&
+    (phaseAsOwner(before) === 'waiting') === (phaseAsOwner(after) === 'waiting')
+  return !isSame && before.object.ownerReferences.length + after.object.ownerReferences.length > 0
+}
+
+/** What never goes by itself, since nobody can say whether its owner is gone, keeps no owner waiting. */
+function isBlocked({ verdict }: Node): boolean {
+  return verdict?.type === 'blocked'
+}
+
+/** In doubt since its kind went (`suspectOfGoneKind`): no other doubt has a verdict. */
+function isUnserved(node: Node): boolean {
+  return node.phase === 'suspect' && isBlocked(node)
+}
+
+function relink(step: Step, cluster: ClusterId, before: Node | null, after: Node | null): void {
+  const old = linksOf(cluster, before)
+  const now = linksOf(cluster, after)
+  const dependent = after?.object ?? before?.object
+  if (dependent === undefined) return
+  for (const [key, link] of old) {
+    const next = now.get(key)
+    if (next === undefined) {
+      step.graph.remove(key)
+      count(step, cluster, dependent, link, -1, link)
+    } else if (!isSameLink(next, link)) {
+      count(step, cluster, dependent, next, 0, link)
+    }
+  }
+  for (const [key, link] of now) {
+    if (old.has(key)) continue
+    step.graph.put(key, { type: 'Edge' })
+    count(step, cluster, dependent, link, 1, null)
+  }
+}
+
+function isSameLink(a: Link, b: Link): boolean {
+  return a.blocking === b.blocking && a.waiting === b.waiting && a.unserved === b.unserved
+}
+
+/** Two references may name one owner; they make one edge, which blocks if either does. */
+export function linksOf(cluster: ClusterId, node: Node | null): Map<string, Link> {
+  const links = new Map<string, Link>()
+  if (node === null) return links
+  const mayBlock = !isBlocked(node)
+  const waits = phaseAsOwner(node) === 'waiting'
+  const unserved = isUnserved(node)
+  node.object.ownerReferences.forEach((reference, index) => {
+    const namespace = node.places[index] ?? null
+    if (namespace === null) return
+    const place = { ...kindOfReference(reference), namespace, name: reference.name }
+    const key = edgeKey(cluster, reference.uid, place, node.object.uid)
+    const asks = reference.blockOwnerDeletion === true && mayBlock
+    const blocking = asks || links.get(key)?.blocking === true
+    const waiting = blocking && waits
+    links.set(key, { owner: reference.uid, place, blocking, waiting, unserved })
+  })
+  return links
+}
+
+/** `dependents` more edges like `link` (0: it has become what it is, -1: it went), which was `before`. */
+function count(
+  step: Step,
+  cluster: ClusterId,
+  dependent: ObjectMeta,
+  link: Link,
+  dependents: -1 | 0 | 1,
+  before: Link | null,
+): void {
+  const { owner, place } = link
+  const now = dependents < 0 ? NO_LINK : link
+  const was = before ?? NO_LINK
+  const old = countOf(step.graph, cluster, owner, place) ?? NO_COUNT
+  const changed: Count = {
+    type: 'Count',
+    dependents: old.dependents + dependents,
+    blocking: old.blocking + Number(now.blocking) - Number(was.blocking),
+    waiting: old.waiting + Number(now.waiting) - Number(was.waiting),
+    unserved: old.unserved + Number(now.unserved) - Number(was.unserved),
+  }
+  const key = countKey(cluster, owner, place)
+  if (changed.dependents === 0) step.graph.remove(key)
+  else step.graph.put(key, changed)
+  if (now.blocking && !was.blocking) rememberBlocker(step, cluster, place, dependent)
+  // Nothing is left that it waits for, but for what may wait for it in turn; or that is over.
+  if (changed.blocking === changed.waiting || old.blocking === old.waiting) {
+    judgeWaitingOwner(step, cluster, owner, place)
+  }
+}
+
+function judgeWaitingOwner(step: Step, cluster: ClusterId, uid: Uid, place: Coordinates): void {
+  const owner = nodeOf(step.graph, cluster, uid)
+  if (owner?.phase !== 'waiting' && owner?.phase !== 'orphaning') return
+  if (isSamePlace(owner.object, place)) markDirty(step, cluster, uid)
+}
+
+const NO_COUNT: Count = { type: 'Count', dependents: 0, blocking: 0, waiting: 0, unserved: 0 }
+
+const NO_LINK = { blocking: false, waiting: false, unserved: false } as const
+
+/** An owner of that kind is not let go while this kind's watch is not in sync. */
+function rememberBlocker(
+  step: Step,
+  cluster: ClusterId,
+  owner: GroupKind,
+  dependent: GroupKind,
+): void {
+  const kind = kindOf(step.graph, cluster, owner)
+  if (kind === undefined) return
+  const isKnown = kind.blockers.some(
+    (each) => each.kind === dependent.kind && each.group === dependent.group,
+  )
+  if (isKnown) return
+  const blockers = [...kind.blockers, { group: dependent.group, kind: dependent.kind }]
+  step.graph.put(kindKey(cluster, owner), { ...kind, blockers })
+}

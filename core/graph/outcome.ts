@@ -1,0 +1,172 @@
+/**
+ * What folding one record brings about besides the changed state, and the step in which it is gathered.
+ *
+ * What must stay true: everything here follows from the state and the record alone; the order of the lists is the order of deciding.
+ */
+import type { Command } from '../model/command.ts'
+import type { CommandSettled } from '../model/event.ts'
+import type { CommandId } from '../model/id.ts'
+import type { Verdict } from '../model/node.ts'
+import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
+import { objectKey } from '../model/partition.ts'
+import type { Evidence, Proof } from '../model/proof.ts'
+import type { History, HistoryChange } from '../model/record.ts'
+import type { Graph } from './graph.ts'
+
+/** Where and when the record stands in the log. */
+export interface At {
+  readonly partition: number
+  readonly partitions: number
+  readonly position: bigint
+  /** Append time in milliseconds. */
+  readonly timestamp: number
+}
+
+export interface RelistRequest {
+  readonly cluster: ClusterId
+  readonly kind: GroupKind
+  /** Grows with each request: the append time of the record that asked. */
+  readonly number: number
+  readonly why: string
+}
+
+export interface Outcome {
+  readonly commands: Command[]
+  /** Owner references judged, and a subject each: bounded for a record (fold.ts). */
+  work: number
+  /** Work is left: a `Continue` is appended behind all that was published meanwhile. */
+  continues: boolean
+  readonly history: History[]
+  readonly relists: RelistRequest[]
+  /** Objects whose lineage may have changed, by `objectKey`. */
+  readonly touched: Map<string, Touch>
+  /** Objects, by `objectKey`, that have been gone for longer than is remembered. */
+  readonly forgotten: string[]
+  /** Why the record changed nothing; null when it was taken. */
+  dropped: string | null
+}
+
+export interface Touch {
+  readonly cluster: ClusterId
+  readonly uid: Uid
+  /** Of one that is no node any more: what it was, and whether it is gone or only out of sight. */
+  readonly last: {
+    readonly object: ObjectMeta
+    readonly verdict: Verdict | null
+    readonly phase: 'gone' | 'suspect'
+  } | null
+}
+
+/** One record being folded. */
+export interface Step {
+  readonly graph: Graph
+  readonly at: At
+  readonly outcome: Outcome
+  /** Subjects whose facts changed, by `objectKey`: judged once those of the record are all written (fold.ts). */
+  readonly dirty: Map<string, Subject>
+  /** What safeguards count of the record: read once its facts are all written (fold.ts). */
+  readonly observations: Observation[]
+  /** Those judged since anything was put on the agenda: nothing they rest on has changed, so this record judges them no more. */
+  readonly judged: Set<string>
+  /** How many owner references this record may still judge. */
+  references: number
+  /** It brings facts, and is not there to go on with the agenda. */
+  readonly isNews: boolean
+}
+
+export type Observation =
+  | {
+      readonly type: 'deletion'
+      readonly cluster: ClusterId
+      readonly object: ObjectMeta
+      readonly proof: Proof
+    }
+  | { readonly type: 'result'; readonly event: CommandSettled }
+
+export interface Subject {
+  readonly cluster: ClusterId
+  readonly uid: Uid
+}
+
+export function stepOf(graph: Graph, at: At, references: number, isNews: boolean): Step {
+  const outcome = emptyOutcome()
+  const gathered = { dirty: new Map(), observations: [], judged: new Set<string>() }
+  return { graph, at, outcome, ...gathered, references, isNews }
+}
+
+/** The only way for a handler of records or a work to have an object judged. */
+export function markDirty(step: Step, cluster: ClusterId, uid: Uid): void {
+  step.dirty.set(objectKey(cluster, uid), { cluster, uid })
+}
+
+export function emptyOutcome(): Outcome {
+  return {
+    commands: [],
+    work: 0,
+    continues: false,
+    history: [],
+    relists: [],
+    touched: new Map(),
+    forgotten: [],
+    dropped: null,
+  }
+}
+
+export function drop(step: Step, reason: string): void {
+  step.outcome.dropped = reason
+}
+
+/** The id of the command that is issued next: the place in the log that decided it. */
+export function nextCommandId(step: Step): CommandId {
+  return `${step.at.partition}-${step.at.position}-${step.outcome.commands.length}`
+}
+
+export function touch(step: Step, cluster: ClusterId, uid: Uid, last: Touch['last'] = null): void {
+  step.outcome.touched.set(objectKey(cluster, uid), { cluster, uid, last })
+}
+
+export function tell(
+  step: Step,
+  about: Coordinates & { readonly cluster: ClusterId; readonly uid: Uid },
+  change: HistoryChange,
+  text: string,
+  more: {
+    readonly evidence?: Evidence | null
+    readonly command?: CommandId
+    readonly basis?: readonly bigint[]
+  } = {},
+): void {
+  const { group, kind, namespace, name, cluster, uid } = about
+  const { partition, position, timestamp } = step.at
+  step.outcome.history.push({
+    type: 'History',
+    cluster,
+    group,
+    kind,
+    namespace,
+    name,
+    uid,
+    change,
+    text,
+    evidence: more.evidence ?? null,
+    command: more.command ?? null,
+    partition,
+    position,
+    basis: more.basis ?? [],
+    at: timestamp,
+  })
+}
+
+export function askRelist(step: Step, cluster: ClusterId, kind: GroupKind, why: string): void {
+  const { group, kind: name } = kind
+  const isAsked = step.outcome.relists.some(
+    (asked) => asked.cluster === cluster && asked.kind.group === group && asked.kind.kind === name,
+  )
+  if (isAsked) return
+  step.outcome.relists.push({
+    cluster,
+    kind: { group, kind: name },
+    number: step.at.timestamp,
+    why,
+  })
+}

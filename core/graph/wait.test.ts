@@ -1,0 +1,17 @@
+/** What a node waits for is given up when it leaves. */
+import { deepEqual, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import { World } from '../../testing/story.ts'
+import { check } from '../check.ts'
+
+test('an owner that waits for a relist of what blocks its kind leaves no wait behind', () => {
+  const world = new World()
+  world.begin()
+  for (const line of ['put rs/web', 'put pod/a <- rs/web!', 'unreadable c/ns']) world.step(line)
+  world.step('put rs/web [deleting foreground]')
+  const waits = (): string[] =>
+    [...world.folder.state.keys()].filter((key) => key.startsWith('waits/'))
+  ok(waits().length > 0)
+  world.step('delete rs/web')
+  deepEqual(check(world.folder.state), [])
+})

@@ -1,0 +1,40 @@
+/**
+ * What a node waits for: kinds that are not served, not in sync, or have to be relisted before it can be judged.
+ *
+ * What must stay true: whoever waits is judged again when the kind changes (work.ts), and waits for nothing that it does not name.
+ */
+import type { ClusterId, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
+import { kindOfReference } from '../model/reference.ts'
+import { kindOf } from './graph.ts'
+import { ANY_KIND, waitKey } from './key.ts'
+import type { Step } from './outcome.ts'
+
+/** A node that left, or names other kinds now, waits for none but those it still names. */
+export function stopWaiting(
+  step: Step,
+  cluster: ClusterId,
+  before: ObjectMeta,
+  after: ObjectMeta | null,
+): void {
+  const anyKind = waitKey(cluster, ANY_KIND, before.uid)
+  if (after === null && step.graph.get(anyKind) !== undefined) step.graph.remove(anyKind)
+  const kept = new Set(
+    (after === null ? [] : [after, ...after.ownerReferences.map(kindOfReference)]).map(textOf),
+  )
+  // As an owner it may have waited for a relist of those.
+  const blockers = after === null ? (kindOf(step.graph, cluster, before)?.blockers ?? []) : []
+  for (const kind of [before, ...before.ownerReferences.map(kindOfReference), ...blockers]) {
+    if (kept.has(textOf(kind))) continue
+    const key = waitKey(cluster, kind, before.uid)
+    if (step.graph.get(key) !== undefined) step.graph.remove(key)
+  }
+}
+
+function textOf({ group, kind }: GroupKind): string {
+  return `${group}/${kind}`
+}
+
+export function waitFor(step: Step, cluster: ClusterId, kind: GroupKind, uid: Uid): void {
+  const key = waitKey(cluster, kind, uid)
+  if (step.graph.get(key) === undefined) step.graph.put(key, { type: 'Wait' })
+}

@@ -1,0 +1,248 @@
+/**
+ * What a tenant who may write objects in its own namespace can do to others: their cascades go on, and a record's work stays bounded.
+ *
+ * What must stay true: work is counted in references judged (`Outcome.work`), never in seconds.
+ */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Folder } from '../testing/folder.ts'
+import { CLUSTER, settled } from '../testing/model-cluster.ts'
+import { kindNotation } from '../testing/notation.ts'
+import { World } from '../testing/story.ts'
+import { check } from './check.ts'
+import type { Outcome } from './graph/outcome.ts'
+import type { Command } from './model/command.ts'
+import { REFERENCES_PER_RECORD } from './model/constant.ts'
+import type { Event, OwnerAbsent } from './model/event.ts'
+import type { ObjectMeta, OwnerReference } from './model/object.ts'
+
+const MANY = 1_000
+/** What one record may judge: what bounds it, and one subject beyond. */
+const MOST_OF_A_RECORD = REFERENCES_PER_RECORD + MANY + 1
+
+/** A log on which whoever appends comes behind what is there: `Continue` too. */
+class Log {
+  readonly #folder: Folder
+  readonly #entries: Event[] = []
+  /** Of each record folded. */
+  readonly outcomes: Outcome[] = []
+
+  constructor(folder: Folder) {
+    this.#folder = folder
+  }
+
+  append(...events: readonly Event[]): void {
+    this.#entries.push(...events)
+  }
+
+  /** Folds the next entry, and says which commands came of it; undefined when there is none. */
+  next(): readonly Command[] | undefined {
+    const event = this.#entries.shift()
+    if (event === undefined) return undefined
+    const outcome = this.#folder.foldOne(event)
+    this.outcomes.push(outcome)
+    if (outcome.continues) this.append({ type: 'Continue' })
+    return outcome.commands
+  }
+
+  all(): readonly Command[] {
+    const commands: Command[] = []
+    for (let next = this.next(); next !== undefined; next = this.next()) commands.push(...next)
+    return commands
+  }
+
+  get work(): number {
+    return this.outcomes.reduce((sum, { work }) => sum + work, 0)
+  }
+}
+
+function world(): World {
+  const made = new World()
+  made.begin()
+  made.step('policy enforce parity')
+  return made
+}
+
+/** One object that references one uid by so many names. */
+function naming(made: World, text: string, short: string, uid: string, count: number): Event {
+  const event = made.put(text)
+  if (event.type !== 'ObjectAdded') throw new Error(event.type)
+  const { group, kind, version } = kindNotation(short)
+  const apiVersion = group === '' ? version : `${group}/${version}`
+  const ownerReferences = Array.from({ length: count }, (_, i): OwnerReference => {
+    return { apiVersion, kind, name: `x${i}`, uid, controller: null, blockOwnerDeletion: null }
+  })
+  return { ...event, object: { ...event.object, ownerReferences } }
+}
+
+function absent({ id, target }: Command): OwnerAbsent {
+  const { group, kind, namespace, name, uid } = target
+  const about = { cluster: CLUSTER, clusterEpoch: 1, command: id }
+  const owner = { group, kind, namespace, name }
+  return { type: 'OwnerAbsent', ...about, owner, uid, how: 'NotFound', otherUid: null }
+}
+
+test('an object that references one uid by 1,000 names delays the cascade of another namespace by a few records, and is deleted itself', () => {
+  const made = world()
+  for (const line of ['put rs/web', 'put pod/a <- rs/web', 'put pod/b <- rs/web']) made.step(line)
+  const log = new Log(made.folder)
+  log.append(naming(made, 'cm/attack', 'pv', 'stranger', MANY))
+  const others: number[] = []
+  let isDeleted = false
+  const taken: Command[] = []
+  for (let turn = 0; turn < 10_000 && !isDeleted; turn++) {
+    // The other tenant's owner is deleted while the looks of the attack are answered.
+    if (turn === 20) log.append(made.remove('rs/web'))
+    for (const command of log.next() ?? []) {
+      taken.push(command)
+      if (command.type === 'VerifyOwner') log.append(absent(command))
+      if (command.type !== 'DeleteObject') continue
+      if (command.target.name === 'attack') isDeleted = true
+      else others.push(turn)
+    }
+  }
+  ok(isDeleted, 'the object is decided as the collector of upstream does')
+  equal(taken.filter(({ type }) => type === 'VerifyOwner').length, MANY)
+  equal(others.length, 2)
+  ok(Math.max(...others) <= 20 + 40, `others waited until record ${Math.max(...others)}`)
+  ok(Math.max(...log.outcomes.map(({ work }) => work)) <= MOST_OF_A_RECORD)
+  // Each round of looks judges it once.
+  ok(log.work <= 70 * (MANY + 1) + 100, `${log.work} references were judged`)
+})
+
+for (const [count, mostWork] of [
+  // A round of looks has a 64th of them.
+  [2_000, 66 * 2_001],
+  // A record takes 64 answers at most, so a round takes two.
+  [6_000, 130 * 6_001],
+] as const) {
+  test(`an object with ${count} owners that never were is judged once for many answers, and is deleted`, () => {
+    const made = world()
+    const log = new Log(made.folder)
+    log.append(naming(made, 'cm/many', 'pv', 'stranger', count))
+    const { looks, others } = answered(log)
+    equal(looks, count)
+    deepEqual(
+      others.map(({ type, target }) => `${type} ${target.name}`),
+      ['DeleteObject many'],
+    )
+    ok(log.work <= mostWork, `${log.work} references were judged`)
+  })
+}
+
+test('an object with 6,000 owners, of which one is there, keeps that one and loses the others, as many at a time as a patch may', () => {
+  const made = world()
+  const log = new Log(made.folder)
+  made.step('put pv/there')
+  const event = naming(made, 'cm/many', 'pv', 'stranger', 6_000)
+  if (event.type !== 'ObjectAdded') throw new Error(event.type)
+  const { ownerReferences: strangers } = event.object
+  const there = { ...(strangers[0] as OwnerReference), name: 'there', uid: 'pv-there' }
+  let ownerReferences = [...strangers.slice(0, 3_000), there, ...strangers.slice(3_000)]
+  let object: ObjectMeta = { ...event.object, ownerReferences }
+  log.append({ ...event, object })
+  const dropped: number[] = []
+  for (let version = 0; ownerReferences.length > 1; version++) {
+    const [command, ...rest] = answered(log).others
+    deepEqual(rest, [])
+    if (command?.type !== 'OrphanDependent') throw new Error(`no drop but ${command?.type}`)
+    dropped.push(command.drop.length)
+    equal(command.owners.length, command.drop.length)
+    const isDropped = new Set(command.drop)
+    ownerReferences = ownerReferences.filter((_, index) => !isDropped.has(index))
+    object = { ...object, ownerReferences, resourceVersion: `${900_000 + version}` }
+    log.append({ type: 'ObjectUpdated', cluster: CLUSTER, epoch: 1, sync: null, object })
+  }
+  deepEqual(answered(log).others, [])
+  deepEqual(dropped, [4_000, 2_000])
+  deepEqual(ownerReferences, [there])
+})
+
+/** Folds all there is, where no owner is found that is looked for. */
+function answered(log: Log): { readonly looks: number; readonly others: readonly Command[] } {
+  const others: Command[] = []
+  let looks = 0
+  for (let next = log.next(); next !== undefined; next = log.next()) {
+    for (const command of next) {
+      if (command.type !== 'VerifyOwner') others.push(command)
+      else {
+        looks++
+        log.append(absent(command))
+      }
+    }
+  }
+  return { looks, others }
+}
+
+test('1,000 owners deleted at once cost their shared dependent a few judgements, and it is deleted', () => {
+  const made = world()
+  const { folder } = made
+  const uids = Array.from({ length: MANY }, (_, i) => {
+    made.step(`put rs/r${i}`)
+    return `rs-r${i}`
+  })
+  const event = made.put('pod/shared')
+  if (event.type !== 'ObjectAdded') throw new Error(event.type)
+  const { group, kind, version } = kindNotation('rs')
+  const apiVersion = `${group}/${version}`
+  const ownerReferences = uids.map((uid, i): OwnerReference => {
+    return { apiVersion, kind, name: `r${i}`, uid, controller: null, blockOwnerDeletion: null }
+  })
+  const shared: ObjectMeta = { ...event.object, ownerReferences }
+  folder.fold({ ...event, object: shared })
+  const log = new Log(folder)
+  for (let i = 0; i < MANY; i++) log.append(made.remove(`rs/r${i}`))
+  const deleted = log.all().filter(({ type }) => type === 'DeleteObject')
+  deepEqual(
+    deleted.map(({ target }) => target.name),
+    ['shared'],
+  )
+  ok(log.work <= 40 * MANY, `${log.work} references were judged`)
+  folder.commit()
+  deepEqual(check(folder.state), [])
+})
+
+test('20 objects that share 1,000 owners cost a few judgements each when these go, and another namespace a few records', () => {
+  const made = world()
+  const log = new Log(made.folder)
+  const owners = Array.from({ length: MANY }, (_, i) => `cm/r${i}`)
+  for (const owner of owners) log.append(made.put(owner))
+  for (let i = 0; i < 20; i++) log.append(made.put(`pod/heavy${i} <- ${owners.join(', ')}`))
+  log.append(made.put('rs/web in other'), made.put('pod/web in other <- rs/web'))
+  log.all()
+  const workBefore = log.work
+  for (const owner of owners) log.append(made.remove(owner))
+  log.append(made.remove('rs/web in other'))
+  let records = 0
+  let at = 0
+  const deleted = new Set<string>()
+  for (let next = log.next(); next !== undefined; next = log.next()) {
+    records++
+    for (const { target } of next) deleted.add(target.name)
+    if (at === 0 && deleted.has('web')) at = records
+  }
+  equal(deleted.size, 21)
+  ok(at - MANY <= 100, `the other namespace waited for ${at - MANY} records`)
+  const work = log.work - workBefore
+  ok(work <= 4 * 20 * (MANY + 1), `${work} references were judged`)
+})
+
+test('256 names of a stranger’s uid change nothing for that stranger', () => {
+  const made = world()
+  made.step('put rs/web')
+  const log = new Log(made.folder)
+  const attack = naming(made, 'cm/attack', 'rs', 'rs-web', 256)
+  log.append(attack)
+  log.all()
+  for (const name of ['a', 'b', 'c']) made.step(`put pod/${name} <- rs/web! [h.io/x]`)
+  made.step('put rs/web [deleting foreground]')
+  equal(made.step('why rs/web').join(), '= waiting, wait: dependents block it')
+  for (const name of ['a', 'b', 'c']) {
+    const command = made.folder.commands.findLast(({ target }) => target.name === name)
+    ok(command !== undefined, `pod/${name} is deleted with its owner`)
+    made.tell(settled(command, 'done', null))
+    made.step(`delete pod/${name}`)
+  }
+  const last = made.folder.commands.at(-1)
+  equal(`${last?.type} ${last?.target.name}`, 'RemoveFinalizer web')
+})

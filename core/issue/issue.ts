@@ -1,0 +1,267 @@
+/**
+ * Commands: the one that a verdict calls for, unless an equal one is under way, and what is remembered of it.
+ *
+ * What must stay true: no state change, no new command; a command carries all that its guard needs, and says whether what decided it is fresh; what went stale
+ * or was refused is asked for again after a growing wait.
+ *
+ * Not here: the verdict (verdict.ts), looking owners up (verification.ts), what becomes of a command (settle.ts).
+ */
+import type { Decision } from '../admit/admission.ts'
+import { nodeTimer } from '../graph/agenda.ts'
+import { kindOf, nodeOf, policyOf, seenOf } from '../graph/graph.ts'
+import type { Step } from '../graph/outcome.ts'
+import { nextCommandId, tell } from '../graph/outcome.ts'
+import type { Stand } from '../judge/standing.ts'
+import type { Action } from '../judge/verdict.ts'
+import type { Command, CommandBase, OwnerClaim, Target } from '../model/command.ts'
+import { CATCH_UP_MS, COMMAND_LIFE_MS, COMMAND_MARGIN_MS, CONFIRM_MS } from '../model/constant.ts'
+import { invariant } from '../model/invariant.ts'
+import type { Attempt, Node, Verdict } from '../model/node.ts'
+import { isFinishing, isUnderWay } from '../model/node.ts'
+import type { ClusterId } from '../model/object.ts'
+import { deletionAskedAt, versionOf } from '../model/object.ts'
+import type { Evidence, Freshness } from '../model/proof.ts'
+import { weaker } from '../model/proof.ts'
+import type { Standing } from '../model/reference.ts'
+import type { ClusterState } from '../model/state.ts'
+import { servedVersion, targetOf } from './target.ts'
+
+/** What is under way for a node by its verdict: what was, or a new command. Null for nothing. */
+export function attemptFor(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  node: Node,
+  decision: Decision,
+): Attempt | null {
+  const { action, verdict } = decision
+  if (action.type === 'none' || action.type === 'verify' || verdict === null) {
+    const isOurs = isFinishing(node.attempt) && isUnderWay(node.attempt, state.now)
+    return isOurs || node.attempt?.state === 'done' ? node.attempt : null
+  }
+  const { mode } = policyOf(step.graph).policy
+  invariant(mode !== 'observe', 'observe holds every verdict')
+  const intent = intentOf(action, mode, verdict, node, state.clusterEpoch)
+  const former = node.attempt?.intent === intent ? node.attempt : null
+  if (former !== null && isUnderWay(former, state.now)) return former
+
+  const isStale = stalenessOf(step, state, cluster, node)
+  const fresh = withoutStale(decision, isStale)
+  const command = commandFor(step, state, cluster, node, fresh, isStale)
+  step.outcome.commands.push(command)
+  const { object } = node
+  tell(step, { ...object, cluster }, 'command', `${command.type} (${mode}): ${verdict.because}`, {
+    evidence: command.evidence,
+    command: command.id,
+    basis: verdict.basis,
+  })
+  // The first look finds what was carried out and not confirmed; it sets the next timer itself.
+  nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)
+  return {
+    command: command.id,
+    verb: command.type,
+    intent,
+    isDryRun: mode === 'dry-run',
+    finalizer: action.type === 'finish' ? action.finalizer : '',
+    state: 'issued',
+    count: (former?.count ?? 0) + 1,
+    since: former?.since ?? state.now,
+    until: state.now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS,
+    outcome: null,
+    reason: '',
+  }
+}
+
+/** Equal intents are one decision: same effect, evidence, content, mode and epoch of the cluster (a new one voids commands). */
+function intentOf(
+  action: Action,
+  mode: string,
+  verdict: Verdict,
+  node: Node,
+  clusterEpoch: number,
+): string {
+  const effect =
+    action.type === 'delete'
+      ? `delete ${action.policy}`
+      : action.type === 'drop'
+        ? `drop ${action.indexes.join(',')}`
+        : action.type === 'finish'
+          ? `finish ${action.finalizer}`
+          : action.type
+  return `${effect} ${mode} ${verdict.evidence} ${node.hash} ${clusterEpoch}`
+}
+
+function commandFor(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  node: Node,
+  decision: Decision,
+  isStale: IsStale,
+): Command {
+  const { action, verdict, stands, hold } = decision
+  invariant(verdict?.evidence !== null && verdict !== null, 'an effect without evidence')
+  const { object } = node
+  const seen = seenOf(step.graph, cluster, object, object.uid)
+  invariant(seen !== undefined, 'a node without its version')
+  const kind = kindOf(step.graph, cluster, object)
+  const target = { ...targetOf(object, kind), resourceVersion: seen.resourceVersion }
+  const base: CommandBase = {
+    ...baseOf(step, state, cluster, target),
+    evidence: verdict.evidence,
+    because: verdict.because,
+    basis: verdict.basis,
+  }
+  const references = object.ownerReferences
+  const approvedBy = verdict.evidence === 'bulk' ? (hold?.ruling?.who ?? '') : ''
+  switch (action.type) {
+    case 'delete': {
+      const owners = stands.flatMap((stand) => claimOf(step, cluster, stand))
+      const { finalizers } = object
+      const decidedAt = decidedUpTo(step, cluster, stands)
+      return {
+        ...base,
+        type: 'DeleteObject',
+        propagationPolicy: action.policy,
+        references,
+        finalizers,
+        owners,
+        freshness: freshnessOf(verdict.evidence, stands, isStale),
+        approvedBy,
+        decidedAt,
+      }
+    }
+    case 'drop': {
+      const indexes = new Set(action.indexes)
+      const dropped = stands.filter((_, index) => indexes.has(index))
+      const owners = dropped.flatMap((stand) => claimOf(step, cluster, stand))
+      const { indexes: drop } = action
+      const freshness = freshnessOf(verdict.evidence, dropped, isStale)
+      const decidedAt = decidedUpTo(step, cluster, dropped)
+      const guard = { references, drop, owners, freshness, approvedBy, decidedAt }
+      return { ...base, type: 'OrphanDependent', ...guard }
+    }
+    case 'finish': {
+      const { finalizer } = action
+      const { finalizers, deletedAt } = object
+      return { ...base, type: 'RemoveFinalizer', finalizer, finalizers, deletedAt: deletedAt ?? 0 }
+    }
+    case 'verify':
+    case 'none':
+      return invariant(false, `no command carries out ${action.type}`) as never
+  }
+}
+
+/**
+ * When the oldest of what decided was seen, whenever the command comes: a cluster may have been restored since. A watcher that is behind tells now what was
+ * long ago, so a record's time says little of an owner that waits or orphans: the user may have asked for another end since. That cannot be longer ago than its deletion, whose
+ * time comes from its server, whoever tells it how late.
+ */
+function decidedUpTo(step: Step, cluster: ClusterId, stands: readonly Stand[]): number {
+  const times = stands.flatMap(({ standing, reference, proof, orphanedAt }) => {
+    if (proof !== null) return proof.at - proof.ageMs
+    if (standing !== 'waiting' && standing !== 'orphaned') return []
+    const owner = nodeOf(step.graph, cluster, reference.uid)
+    return [
+      orphanedAt ?? [],
+      owner === undefined ? [] : (deletionAskedAt(owner.object) ?? []),
+    ].flat()
+  })
+  return Math.min(step.at.timestamp, ...times)
+}
+
+/** Only what a live watch saw can be fresh: whatever else shows an absence is verified in any case, an approved bulk deletion too. */
+function freshnessOf(evidence: Evidence, acted: readonly Stand[], isStale: IsStale): Freshness {
+  const isSeen = weaker(evidence, 'waiting') === 'waiting'
+  return isSeen && !acted.some(isStale) ? 'live' : 'recheck'
+}
+
+type IsStale = (stand: Stand) => boolean
+
+/**
+ * Whether the reaper has to verify this owner before it acts: no live watch saw it deleted; nobody watches it, and a GET found it; or the
+ * deletion was observed before the present watcher started (between two watchers a cluster may have been restored and written on until no version shows it), before the
+ * dependent's kind was relisted, or before `enforce` was entered. Cause, hold and budget stay what they are.
+ */
+function stalenessOf(step: Step, state: ClusterState, cluster: ClusterId, node: Node): IsStale {
+  const { relistedAt = -1n } = kindOf(step.graph, cluster, node.object) ?? {}
+  const { enforcedAt } = policyOf(step.graph)
+  const isBefore = (position: bigint): boolean =>
+    position < state.startedAt || position < relistedAt || position < enforcedAt
+  // A watcher that goes on where another one ended publishes first what is over: an owner deleted in one way, and only then in another.
+  const isCatchingUp = state.now < state.startedTime + CATCH_UP_MS
+  return ({ standing, proof, isHearsay }) => {
+    if (isHearsay && CLAIMABLE.has(standing)) return true
+    if (proof !== null && (proof.class !== 'deleted' || isBefore(proof.position))) return true
+    return isCatchingUp && (standing === 'waiting' || standing === 'orphaned')
+  }
+}
+
+/**
+ * An owner orphans the object, and another one was deleted before that: both references are removed in one command. But where the other owner has to be verified, and
+ * cannot be, the object would keep the owner that orphans waiting. Then the other reference is removed by a later command.
+ */
+function withoutStale(decision: Decision, isStale: IsStale): Decision {
+  const { action, verdict, stands } = decision
+  if (action.type !== 'drop' || verdict === null) return decision
+  const isOrphaned = (index: number): boolean => stands[index]?.standing === 'orphaned'
+  const indexes = action.indexes.filter(isOrphaned)
+  const dropped = new Set(action.indexes)
+  const others = stands.filter((_, index) => dropped.has(index) && !isOrphaned(index))
+  if (indexes.length === 0 || !others.some(isStale)) return decision
+  return {
+    ...decision,
+    action: { type: 'drop', indexes },
+    verdict: { ...verdict, evidence: 'orphaning' },
+  }
+}
+
+/** What a look at the owner can bear out, or not. */
+const CLAIMABLE: ReadonlySet<Standing> = new Set(['waiting', 'dangling', 'orphaned'])
+
+export function baseOf(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  target: Target,
+): Omit<CommandBase, 'evidence' | 'because' | 'basis'> {
+  const { mode } = policyOf(step.graph).policy
+  invariant(mode !== 'observe', 'observe issues nothing')
+  return {
+    id: nextCommandId(step),
+    cluster,
+    clusterEpoch: state.clusterEpoch,
+    partition: step.at.partition,
+    mode,
+    target,
+  }
+}
+
+/** What the gate verifies if freshness or age asks for it. */
+function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
+  const { place, reference } = stand
+  const claim = claimedOf(stand)
+  if (place === null || claim === undefined) return []
+  const kind = kindOf(step.graph, cluster, place)
+  invariant(kind !== undefined, 'a place whose kind is not known')
+  // It was seen to go, and then its kind: nobody can look any more, and a restore that brought it back would bring its kind back as well.
+  if (kind.phase === 'unserved' && stand.proof?.class === 'deleted') return []
+  return [
+    {
+      group: place.group,
+      kind: place.kind,
+      namespace: place.namespace,
+      name: place.name,
+      uid: reference.uid,
+      version: servedVersion(kind, versionOf(reference.apiVersion)),
+      resource: kind.resource,
+      claim,
+    },
+  ]
+}
+
+function claimedOf(stand: Stand): OwnerClaim['claim'] | undefined {
+  if (stand.standing === 'dangling') return 'absent'
+  if (stand.standing === 'waiting') return 'waiting'
+  return stand.standing === 'orphaned' ? 'orphaning' : undefined
+}

@@ -1,0 +1,115 @@
+/**
+ * Owners that nothing is known of are looked up: once for all of their dependents.
+ *
+ * What must stay true: not before the owner's kind could have shown it; unknown is never absent, so without an answer nothing follows.
+ *
+ * Not here: what the answer changes (settle.ts).
+ */
+import { mayIssue } from '../admit/hold.ts'
+import { ownerTimer } from '../graph/agenda.ts'
+import { kindOf, nodeOf, ownerOf, policyOf } from '../graph/graph.ts'
+import { ownerKey } from '../graph/key.ts'
+import { kindStatus } from '../graph/kind-status.ts'
+import type { Step } from '../graph/outcome.ts'
+import type { Stand } from '../judge/standing.ts'
+import type { Target } from '../model/command.ts'
+import {
+  COMMAND_LIFE_MS,
+  COMMAND_MARGIN_MS,
+  LOOKED_UP_AT_ONCE,
+  ROUNDS_OF_LOOKS,
+} from '../model/constant.ts'
+import type { Attempt } from '../model/node.ts'
+import { isUnderWay } from '../model/node.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
+import { isSamePlace, versionOf } from '../model/object.ts'
+import type { ClusterState, Kind } from '../model/state.ts'
+import { UNKNOWN_OWNER } from '../observe/departure.ts'
+import { verifyIntent } from '../observe/settle.ts'
+import { baseOf } from './issue.ts'
+import { servedVersion } from './target.ts'
+
+/** Asks for each owner that nothing is known of, once its kind could have shown it. */
+export function verifyOwners(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  stands: readonly Stand[],
+): void {
+  const most = Math.max(LOOKED_UP_AT_ONCE, Math.ceil(stands.length / ROUNDS_OF_LOOKS))
+  let asked = 0
+  for (const { standing, place, reference } of stands) {
+    if (standing !== 'unverified' || place === null) continue
+    // An object may have thousands, and others wait behind them.
+    if (asked >= most) return
+    // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
+    const node = nodeOf(step.graph, cluster, reference.uid)
+    if (node !== undefined && isSamePlace(node.object, place)) continue
+    const version = versionOf(reference.apiVersion)
+    if (verifyOwner(step, state, cluster, place, reference.uid, version)) asked++
+  }
+}
+
+/** True when it is asked, now or already. */
+export function verifyOwner(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  place: Coordinates,
+  uid: Uid,
+  version: string,
+): boolean {
+  const kind = kindOf(step.graph, cluster, place)
+  if (kind === undefined || !isReadyToAsk(kind, place, state)) return false
+  if (!mayIssue(step.graph, cluster)) return false
+  const owner = ownerOf(step.graph, cluster, uid, place)
+  const intent = verifyIntent(state)
+  const former = owner?.attempt?.intent === intent ? owner.attempt : null
+  if (former !== null && isUnderWay(former, state.now)) return true
+
+  const target: Target = {
+    group: place.group,
+    kind: place.kind,
+    namespace: place.namespace,
+    name: place.name,
+    version: servedVersion(kind, version),
+    resource: kind.resource,
+    uid,
+    resourceVersion: '',
+    aggregated: kind.aggregated,
+  }
+  const base = baseOf(step, state, cluster, target)
+  const because = `is ${place.kind} "${place.name}" there?`
+  const basis = [step.at.position, policyOf(step.graph).position]
+  step.outcome.commands.push({
+    ...base,
+    type: 'VerifyOwner',
+    evidence: 'not-found',
+    because,
+    basis,
+  })
+  const until = state.now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS
+  const attempt: Attempt = {
+    command: base.id,
+    verb: 'VerifyOwner',
+    intent,
+    isDryRun: false,
+    finalizer: '',
+    state: 'issued',
+    count: (former?.count ?? 0) + 1,
+    since: former?.since ?? state.now,
+    until,
+    outcome: null,
+    reason: '',
+  }
+  step.graph.put(ownerKey(cluster, uid, place), { ...(owner ?? UNKNOWN_OWNER), attempt })
+  ownerTimer(step, cluster, until, uid, place)
+  return true
+}
+
+/** A watch that lives would have shown the owner; without one, only a GET can; while one is expected soon, wait for it. Of an ambiguous kind it may be the other resource, where nothing proves anything. */
+function isReadyToAsk(kind: Kind, about: GroupKind, state: ClusterState): boolean {
+  const status = kindStatus(kind, about, state)
+  if (kind.ambiguous || status.type === 'gone') return false
+  return status.type !== 'listing' || state.now >= status.until
+}

@@ -1,0 +1,40 @@
+/**
+ * Warnings to whoever wrote a reference that nothing can ever come of: an Event on the dependent, in the words that people search for (B43).
+ *
+ * What must stay true: a warning is said once for a verdict, before what the verdict brings about, and changes nothing itself.
+ *
+ * Each is a command with an id of its own, so they are made one by one, as they are issued.
+ *
+ * Not here: posting the Event (adapters/kubernetes).
+ */
+import type { Stand } from '../judge/standing.ts'
+import type { CommandBase, WarnObject } from '../model/command.ts'
+
+/** Of one object, which may have thousands of references: whoever reads them knows by then what is wrong. */
+const MOST_WARNINGS = 16
+
+const REASON = 'OwnerRefInvalidNamespace'
+
+/** Of the first references to a namespaced owner that was never seen where the dependent could have one. */
+export function* warningsOf(
+  stands: readonly Stand[],
+  namespace: string,
+  baseOf: () => CommandBase,
+): Generator<WarnObject, void, undefined> {
+  for (const { reference } of stands.filter(isMisplaced).slice(0, MOST_WARNINGS)) {
+    const { apiVersion, kind, name, uid } = reference
+    const owner = `${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}`
+    yield {
+      ...baseOf(),
+      type: 'WarnObject',
+      reason: REASON,
+      message: `ownerRef [${owner}] does not exist in namespace "${namespace}"`,
+    }
+  }
+}
+
+/** Nothing can ever come of it. */
+export function isMisplaced({ standing, place, proof, isOutOfScope }: Stand): boolean {
+  if (isOutOfScope) return true
+  return standing === 'dangling' && proof?.class === 'not-found' && place?.namespace !== ''
+}

@@ -1,0 +1,111 @@
+/**
+ * When an owner that is being deleted has no dependents left to wait for: then its finalizer goes, and so does it.
+ *
+ * What must stay true: decided from counts, never from a scan; level-triggered, so a lost moment cannot hang an owner; not before all that may
+ * know of a dependent has spoken, but never waiting for a kind that cannot be seen for good.
+ *
+ * Not here: what becomes of the dependents (verdict.ts), finding rings (ring.ts).
+ */
+import type { StateReader } from '../graph/graph.ts'
+import { clusterOf, countOf, kindOf } from '../graph/graph.ts'
+import { kindStatus } from '../graph/kind-status.ts'
+import { CATCH_UP_MS, KIND_PATIENCE_MS } from '../model/constant.ts'
+import type { Node } from '../model/node.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
+import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../model/object.ts'
+import type { Count } from '../model/state.ts'
+
+export type Completion =
+  /** For people: for what. `until`: log time at which it is worth another look though nothing is told; null when only news can help. */
+  | { readonly type: 'wait'; readonly because: string; readonly until: number | null }
+  | { readonly type: 'finish'; readonly because: string; readonly finalizer: string }
+
+/** Undefined when it waits for no dependents. */
+export function completionOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  { object, phase, ringed, verdict }: Node,
+): Completion | undefined {
+  if (phase !== 'waiting' && phase !== 'orphaning') return undefined
+  const left = leftOf(graph, cluster, object.uid, object)
+  const isDone =
+    phase === 'orphaning'
+      ? left.dependents === 0
+      : left.blocking === 0 || (ringed && left.blocking === left.waiting)
+  if (!isDone) return wait(phase === 'orphaning' ? whatNames(left) : 'dependents block it')
+  // Once all have spoken, a kind that falls silent afterwards changes nothing. But another watcher has to tell first what came while nobody watched.
+  const hasSpoken = verdict?.type === 'finish'
+  const unfit = hasSpoken ? catchingUp(graph, cluster) : unfitness(graph, cluster, object)
+  if (unfit !== undefined) return { type: 'wait', ...unfit }
+  if (phase === 'orphaning') {
+    return { type: 'finish', because: 'no dependent names it', finalizer: FINALIZER_ORPHAN }
+  }
+  const because = left.blocking === 0 ? 'no dependent blocks it' : 'what blocks it waits for it'
+  return { type: 'finish', because, finalizer: FINALIZER_FOREGROUND }
+}
+
+function wait(because: string): Completion {
+  return { type: 'wait', because, until: null }
+}
+
+/** All that it waits for waits, too, so they may be waiting for each other. */
+export function mayBeRing(graph: StateReader, cluster: ClusterId, node: Node): boolean {
+  if (node.phase !== 'waiting') return false
+  const { blocking, waiting } = leftOf(graph, cluster, node.object.uid, node.object)
+  return blocking > 0 && blocking === waiting
+}
+
+/**
+ * What is of a kind that is served no more may be there when it is again, and then names its owner still. That it was let go of stands on the owner, for any log and any
+ * collector to read; once that is gone it stands in this log alone. So it waits, however long.
+ */
+function whatNames({ dependents, unserved }: Left): string {
+  if (dependents > unserved) return 'dependents name it'
+  return 'only dependents of kinds that are not served, or not listed since, name it: it waits until they are, or somebody takes its finalizer off'
+}
+
+type Left = Omit<Count, 'type'>
+
+function leftOf(graph: StateReader, cluster: ClusterId, uid: Uid, place: Coordinates): Left {
+  return countOf(graph, cluster, uid, place) ?? NOTHING_LEFT
+}
+
+const NOTHING_LEFT: Left = { dependents: 0, blocking: 0, waiting: 0, unserved: 0 }
+
+interface Unfitness {
+  readonly because: string
+  readonly until: number
+}
+
+function catchingUp(graph: StateReader, cluster: ClusterId): Unfitness | undefined {
+  const state = clusterOf(graph, cluster)
+  const caughtUpAt = (state?.startedTime ?? 0) + CATCH_UP_MS
+  if (state === undefined || state.now >= caughtUpAt) return undefined
+  return { because: 'the watches are catching up since their start', until: caughtUpAt }
+}
+
+/**
+ * Why it cannot be said yet that an owner of this kind has no dependents: kinds that may hold some are not in sync. A kind that stays out of sync is waited for
+ * no longer than `until`.
+ */
+function unfitness(
+  graph: StateReader,
+  cluster: ClusterId,
+  owner: GroupKind,
+): Unfitness | undefined {
+  const state = clusterOf(graph, cluster)
+  if (state === undefined) return undefined
+  const behind = catchingUp(graph, cluster)
+  if (behind !== undefined) return behind
+  const startUntil = state.startedTime + KIND_PATIENCE_MS
+  if (state.synced < state.monitored && state.now < startUntil) {
+    return { because: 'not every kind has been listed yet', until: startUntil }
+  }
+  for (const each of kindOf(graph, cluster, owner)?.blockers ?? []) {
+    const status = kindStatus(kindOf(graph, cluster, each), each, state)
+    if ((status.type === 'listing' || status.type === 'silent') && state.now < status.until) {
+      return { because: `kind ${each.kind} is not in sync`, until: status.until }
+    }
+  }
+  return undefined
+}

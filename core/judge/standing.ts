@@ -1,0 +1,166 @@
+/**
+ * How one owner reference of one dependent stands: the first row of the table that fits.
+ *
+ * What must stay true: a reference is looked up at its own coordinates, never by uid alone; unknown is never dangling.
+ */
+import type { StateReader } from '../graph/graph.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from '../graph/graph.ts'
+import type { Phase } from '../model/node.ts'
+import { phaseAsOwner } from '../model/node.ts'
+import type { ClusterId, Coordinates, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
+import { isSamePlace, versionOf } from '../model/object.ts'
+import type { Proof } from '../model/proof.ts'
+import type { Standing } from '../model/reference.ts'
+import { kindOfReference, placeOf } from '../model/reference.ts'
+import type { Kind } from '../model/state.ts'
+
+export interface Stand {
+  readonly standing: Standing
+  readonly reference: OwnerReference
+  /** Where it points; null when its kind's scope is not known. */
+  readonly place: Coordinates | null
+  /** For people: why. */
+  readonly reason: string
+  /** Of `dangling`. */
+  readonly proof: Proof | null
+  /** Offset of the event that this standing rests on; null when on none. */
+  readonly basis: bigint | null
+  /** Of `orphaned`: since when, in append time. */
+  readonly orphanedAt: number | null
+  /** A cluster-scoped object names an owner in a namespace. */
+  readonly isOutOfScope: boolean
+  /** No watch tells of the owner, or not the cluster's own server: so what is known of it is looked at once more before it is acted upon. */
+  readonly isHearsay: boolean
+}
+
+/** What is known of the owner that a reference names. */
+interface OwnerAt {
+  readonly phase: Phase | 'absent' | 'unknown'
+  readonly proof: Proof | null
+  readonly orphanedAt: number | null
+  readonly basis: bigint | null
+  /** Found by a GET: no watch tells of it. */
+  readonly isHearsay: boolean
+}
+
+export function standingOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  dependent: ObjectMeta,
+  reference: OwnerReference,
+): Stand {
+  const group = kindOfReference(reference)
+  const kind = kindOf(graph, cluster, group)
+  const place = placeOf(kind, dependent, reference)
+  const name = `${reference.kind} "${reference.name}"`
+  const stand = (standing: Standing, reason: string, owner?: OwnerAt): Stand => ({
+    standing,
+    reference,
+    place: place ?? null,
+    reason,
+    proof: standing === 'dangling' ? (owner?.proof ?? null) : null,
+    basis: owner?.basis ?? null,
+    orphanedAt: standing === 'orphaned' ? (owner?.orphanedAt ?? null) : null,
+    isOutOfScope: kind !== undefined && place === undefined,
+    // What another server answers for may only be hidden: that one tells whom it likes what it likes.
+    isHearsay: owner?.isHearsay === true || kind?.aggregated === true,
+  })
+
+  if (kind === undefined) return stand('unresolvable', `the kind of ${name} is not served`)
+  if (place === undefined) {
+    return stand(
+      'unresolvable',
+      `${name} is namespaced, and a cluster-scoped object cannot have it as an owner`,
+    )
+  }
+  const owner = ownerAt(graph, cluster, reference.uid, place)
+  // Whatever it is called by, it is let go of: that deletes nothing.
+  if (owner.orphanedAt !== null)
+    return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
+  // What was seen to go is gone by whatever it was called then. Of what was never there only a look says so, by a version that can still be asked.
+  const { proof } = owner
+  const versions = proof === null || proof.class === 'not-found' ? kind.versions : proof.versions
+  if (!versions.includes(versionOf(reference.apiVersion))) {
+    return stand('unresolvable', `${reference.apiVersion} of ${name} is not served`)
+  }
+  switch (owner.phase) {
+    case 'orphaning':
+      return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
+    case 'absent':
+      // It is looked at once more, and that may be in the other resource.
+      return kind.ambiguous
+        ? ofUnknown(kind, stand, name)
+        : stand('dangling', `${name} is gone`, owner)
+    case 'waiting':
+      return stand('waiting', `${name} is being deleted in the foreground`, owner)
+    case 'observed':
+    case 'deleting':
+    case 'reaped':
+      return stand('solid', `${name} exists`, owner)
+    case 'suspect':
+    case 'unknown':
+      return ofUnknown(kind, stand, name)
+  }
+}
+
+/** Nothing is known at these coordinates: can anything be learnt? */
+function ofUnknown(
+  kind: Kind,
+  stand: (standing: Standing, reason: string) => Stand,
+  name: string,
+): Stand {
+  if (kind.phase === 'unserved')
+    return stand('unresolvable', `the kind of ${name} is no longer served`)
+  if (kind.ambiguous) return stand('unresolvable', `several resources share the kind of ${name}`)
+  return stand('unverified', `${name} has not been seen`)
+}
+
+/** Exported for the questions people ask; the fold itself uses `standingOf`. */
+export function ownerAt(
+  graph: StateReader,
+  cluster: ClusterId,
+  uid: Uid,
+  place: Coordinates,
+): OwnerAt {
+  const node = nodeOf(graph, cluster, uid)
+  if (node !== undefined && isSamePlace(node.object, place)) {
+    // Sighted in an earlier epoch of the cluster: nobody knows yet whether it came back.
+    const seen = seenOf(graph, cluster, place, uid)
+    const isCurrent = seen?.clusterEpoch === clusterOf(graph, cluster)?.clusterEpoch
+    const phase = isCurrent ? phaseAsOwner(node) : 'suspect'
+    const orphanedAt = phase === 'suspect' ? null : node.orphanedAt
+    return { phase, proof: null, orphanedAt, basis: node.position, isHearsay: false }
+  }
+  const owner = ownerOf(graph, cluster, uid, place)
+  if (owner === undefined) return NOTHING_KNOWN
+  const { proof, position: basis } = owner
+  const state = clusterOf(graph, cluster)
+  switch (owner.state) {
+    case 'absent': {
+      // A restore brings owners back, and what they asked for may have been undone with them. Of one that stays away nobody took it back: its mark lasts,
+      // and it is looked at once more before anything is dropped by it.
+      const isOfEpoch = proof?.clusterEpoch === state?.clusterEpoch
+      const isHearsay = owner.orphanedAt !== null && !isOfEpoch
+      return { phase: 'absent', proof, orphanedAt: owner.orphanedAt, basis, isHearsay }
+    }
+    case 'found':
+      if (basis < (state?.epochAt ?? 0n)) return NOTHING_KNOWN
+      return {
+        phase: owner.phase ?? 'observed',
+        proof: null,
+        orphanedAt: owner.orphanedAt,
+        basis,
+        isHearsay: true,
+      }
+    case 'unknown':
+      return NOTHING_KNOWN
+  }
+}
+
+const NOTHING_KNOWN: OwnerAt = {
+  phase: 'unknown',
+  proof: null,
+  orphanedAt: null,
+  basis: null,
+  isHearsay: false,
+}

@@ -1,0 +1,183 @@
+/** The verdict on a dependent is the first row of the table that fits, and it has the weakest evidence it rests on, whatever is relisted later. */
+import { equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { World } from '../../testing/story.ts'
+
+/** What a row tells before it asks `why pod/a`. */
+function verdictAfter(steps: string): string {
+  const world = new World()
+  world.begin()
+  for (const line of steps.split('; ')) world.step(line)
+  const [why = ''] = world.step('why pod/a')
+  return why.replace(/^= \w+, /, '').replace(/:.*$/, '')
+}
+
+// `rs/gone` and `job/gone` were seen deleted; `rs/waits` is deleted in the foreground, `rs/keeps` with orphan; `rs/live` lives.
+const SCENE =
+  'put rs/gone; put job/gone; put rs/live; put rs/waits [deleting foreground]; put rs/keeps [deleting orphan]; ' +
+  'beat 1; delete rs/gone; delete job/gone'
+
+const rows = [
+  ['no references', 'put pod/a', 'no verdict'],
+  ['a solid one', 'put pod/a <- rs/live', 'keep'],
+  ['two solid ones', 'put pod/a <- rs/live, pod/a', 'keep'],
+  ['a solid and a dangling one', 'put pod/a <- rs/live, rs/gone', 'drop deleted'],
+  ['a solid and a waiting one', 'put pod/a <- rs/live, rs/waits', 'drop waiting'],
+  [
+    'a solid, a dangling and a waiting one',
+    'put pod/a <- rs/gone, rs/live, rs/waits',
+    'drop waiting',
+  ],
+  ['a dangling one', 'put pod/a <- rs/gone', 'reap deleted'],
+  ['two dangling ones', 'put pod/a <- rs/gone, job/gone', 'reap deleted'],
+  ['a waiting one', 'put pod/a <- rs/waits', 'reap waiting'],
+  ['a dangling and a waiting one', 'put pod/a <- rs/gone, rs/waits', 'reap waiting'],
+  ['an orphaned one', 'put pod/a <- rs/keeps', 'drop orphaning'],
+  ['an orphaned and a solid one', 'put pod/a <- rs/keeps, rs/live', 'drop orphaning'],
+  [
+    'an orphaned one, being deleted',
+    'put pod/a <- rs/keeps [deleting hold.io/x]',
+    'drop orphaning',
+  ],
+  ['an orphaned and an unresolvable one', 'put pod/a <- rs/keeps, widget/x', 'drop orphaning'],
+  [
+    'an orphaned one and one that dangles since',
+    'put pod/a <- rs/keeps, rs/gone',
+    'drop orphaning',
+  ],
+  ['a dangling one, being deleted', 'put pod/a <- rs/gone [deleting hold.io/x]', 'deleting'],
+  ['an unresolvable one, being deleted', 'put pod/a <- widget/x [deleting h.io/x]', 'deleting'],
+  ['an unresolvable one', 'put pod/a <- widget/x', 'blocked'],
+  ['an unresolvable and a dangling one', 'put pod/a <- widget/x, rs/gone', 'blocked'],
+  ['an unresolvable and a solid one', 'put pod/a <- widget/x, rs/live', 'blocked'],
+  ['an unresolvable and an unverified one', 'put pod/a <- widget/x, rs/who', 'blocked'],
+  ['an unverified one', 'put pod/a <- rs/who', 'verify'],
+  ['an unverified and a dangling one', 'put pod/a <- rs/who, rs/gone', 'verify'],
+  ['an unverified and a solid one', 'put pod/a <- rs/who, rs/live', 'verify'],
+] as const
+
+for (const [name, step, expected] of rows) {
+  test(`is ${expected} with ${name}`, () => equal(verdictAfter(`${SCENE}; ${step}`), expected))
+}
+
+const evidence = [
+  ['its owner was seen deleted', 'put rs/x; put pod/a <- rs/x; delete rs/x', 'reap deleted'],
+  ['it came after its owner went', 'put rs/x; delete rs/x; put pod/a <- rs/x', 'reap deleted'],
+  [
+    'its kind was relisted before its owner went',
+    'put rs/x; put pod/a <- rs/x; relist pod; delete rs/x',
+    'reap deleted',
+  ],
+  [
+    'its kind was relisted since, and it is judged again',
+    'put rs/x; put pod/a <- rs/x; delete rs/x; relist pod; policy enforce parity',
+    'reap deleted',
+  ],
+  [
+    'its kind is being relisted',
+    'put rs/x; delete rs/x; open pod; put pod/a <- rs/x',
+    'reap deleted',
+  ],
+  [
+    'its watcher was restarted, and resumed',
+    'put rs/x; put pod/a <- rs/x; delete rs/x; restart; put pod/a <- rs/x [h.io/x]',
+    'reap deleted',
+  ],
+  [
+    'the kind of its owner was relisted since',
+    'put rs/x; put pod/a <- rs/x; delete rs/x; relist rs; policy enforce parity',
+    'reap deleted',
+  ],
+  [
+    'enforce was entered since',
+    'policy dry-run parity; put rs/x; put pod/a <- rs/x; delete rs/x; policy enforce parity',
+    'reap deleted',
+  ],
+  [
+    'only the preset changed since',
+    'put rs/x; put pod/a <- rs/x; delete rs/x; policy enforce guarded',
+    'held deleted',
+  ],
+  [
+    'its owner was missing from a relist',
+    'put rs/x; put pod/a <- rs/x; lose rs/x; relist rs',
+    'reap missing',
+  ],
+  ['its owner was never seen', 'put pod/a <- rs/x; absent rs/x', 'reap not-found'],
+  [
+    'its owner was never seen, and is then seen to go',
+    'put pod/a <- rs/x; absent rs/x; hide rs/x; delete rs/x',
+    'reap deleted',
+  ],
+  [
+    'one owner was seen deleted, one never seen',
+    'put rs/x; put pod/a <- rs/x, rs/y; absent rs/y; delete rs/x',
+    'reap not-found',
+  ],
+  [
+    'one owner waits, one was missing',
+    'put rs/w [deleting foreground]; put rs/x; put pod/a <- rs/w, rs/x; lose rs/x; relist rs',
+    'reap missing',
+  ],
+  [
+    'the cluster went back in time since',
+    'put rs/x; put pod/a <- rs/x; delete rs/x; rollback; relist pod; relist rs',
+    'held bulk',
+  ],
+  [
+    'its owner is missing since the cluster went back',
+    'put rs/x; put pod/a <- rs/x; lose rs/x; rollback; relist pod; relist rs',
+    'held bulk',
+  ],
+  [
+    'its owner went with its kind',
+    'put rs/x; put pod/a <- rs/x; unserve rs; lose rs/x; serve rs; relist rs',
+    'held bulk',
+  ],
+  [
+    'its owner is one of many that are missing',
+    'many 150 rs/r#; put pod/a <- rs/r0; lose-many 101 rs/r#; relist rs',
+    'held bulk',
+  ],
+  [
+    'its owner is one of a hundred that are missing',
+    'many 150 rs/r#; put pod/a <- rs/r0; lose-many 100 rs/r#; relist rs',
+    'reap missing',
+  ],
+  [
+    'its owner is one of under a third that are missing',
+    'many 400 rs/r#; put pod/a <- rs/r0; lose-many 120 rs/r#; relist rs',
+    'reap missing',
+  ],
+] as const
+
+for (const [name, steps, expected] of evidence) {
+  test(`is ${expected} when ${name}`, () => equal(verdictAfter(steps), expected))
+}
+
+// What acts: by mode and preset, each class of evidence.
+const acts = [
+  ['enforce parity', 'reap deleted, reap waiting, reap missing, reap not-found, drop orphaning'],
+  ['dry-run parity', 'reap deleted, reap waiting, reap missing, reap not-found, drop orphaning'],
+  ['enforce guarded', 'held deleted, reap waiting, held missing, held not-found, drop orphaning'],
+  ['dry-run guarded', 'held deleted, reap waiting, held missing, held not-found, drop orphaning'],
+  ['observe parity', 'held deleted, held waiting, held missing, verify, held orphaning'],
+] as const
+
+const learnt = [
+  'put rs/x; put pod/a <- rs/x; delete rs/x',
+  'put rs/x [deleting foreground]; put pod/a <- rs/x',
+  'put rs/x; put pod/a <- rs/x; lose rs/x; relist rs',
+  'put pod/a <- rs/x; answer rs/x',
+  'put rs/x [deleting orphan]; put pod/a <- rs/x',
+]
+
+for (const [policy, expected] of acts) {
+  test(`lets act in ${policy}: ${expected}`, () => {
+    const answer = policy.startsWith('observe') ? 'beat 60' : 'absent rs/x'
+    const verdicts = learnt.map((steps) =>
+      verdictAfter(`policy ${policy}; ${steps.replace('answer rs/x', answer)}`),
+    )
+    equal(verdicts.join(', '), expected)
+  })
+}

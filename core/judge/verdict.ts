@@ -1,0 +1,258 @@
+/**
+ * What should become of one object as a dependent: the first row of the table that fits, and the evidence it rests on.
+ *
+ * What must stay true: judged from the state alone, never from the edge that led here. Every verdict says which events and which
+ * policy it rests on.
+ *
+ * Not here: whether it may be carried out now (admission.ts), whether a command is already under way, and issuing one (judge.ts).
+ */
+import type { StateReader } from '../graph/graph.ts'
+import { clusterOf, isNamed, kindOf, policyOf } from '../graph/graph.ts'
+import { KIND_CAUSE_MS } from '../model/constant.ts'
+import type { Node, Verdict } from '../model/node.ts'
+import type { ClusterId, Coordinates, PropagationPolicy } from '../model/object.ts'
+import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../model/object.ts'
+import type { Evidence, Proof } from '../model/proof.ts'
+import { weaker } from '../model/proof.ts'
+import { kindOfReference } from '../model/reference.ts'
+import { mayHaveGone, wasRedefined, wentWithDefinition } from '../observe/cause.ts'
+import { completionOf } from './completion.ts'
+import type { Stand } from './standing.ts'
+import { standingOf } from './standing.ts'
+
+export type Action =
+  | { readonly type: 'finish'; readonly finalizer: string }
+  | { readonly type: 'delete'; readonly policy: PropagationPolicy }
+  /** Indexes of references, descending. */
+  | { readonly type: 'drop'; readonly indexes: readonly number[] }
+  | { readonly type: 'verify' }
+  | { readonly type: 'none' }
+
+/** What should become of it; never `held`. */
+export interface Judgement {
+  readonly verdict: Verdict | null
+  readonly action: Action
+  readonly stands: readonly Stand[]
+  /** The part of it that is carried out where something holds the whole; null for none. */
+  readonly part: Judgement | null
+}
+
+const NO_JUDGEMENT: Judgement = { verdict: null, action: { type: 'none' }, stands: [], part: null }
+
+/** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. */
+export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judgement {
+  const { deletedAt, ownerReferences } = node.object
+  if (ownerReferences.length === 0 && deletedAt === null) return NO_JUDGEMENT
+  const stands = node.object.ownerReferences.map((reference) =>
+    standingOf(graph, cluster, node.object, reference),
+  )
+  const of = (standing: Stand['standing']): Stand[] =>
+    stands.filter((stand) => stand.standing === standing)
+  const conclude = verdictMaker(graph, node, stands)
+
+  if (of('orphaned').length > 0) {
+    const letGoAt = Math.max(lastRequest(of('orphaned')) ?? 0, node.letGoAt ?? 0)
+    const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, letGoAt))
+    const dropped = [...of('orphaned'), ...before]
+    const evidence = evidenceOf(graph, cluster, node, dropped)
+    const orphaned = conclude('drop', of('orphaned'), 'orphaning', dropping(stands, of('orphaned')))
+    // What has to be looked at holds up no orphan: an owner that nobody can look at would keep the one that orphans.
+    if (weaker(evidence, 'waiting') === evidence) return orphaned
+    // Nor does what would be held beside it: it is dropped later, and may not take the object.
+    const all = conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
+    return { ...all, part: orphaned }
+  }
+  if (deletedAt !== null) return asOwner(graph, cluster, node, conclude)
+  const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
+  const isBlocked = of('unresolvable').length > 0
+  // What was not known when it was let go is dropped like what was: else what is left would hang on who told first.
+  if (before.length > 0 && (isBlocked || before.length === stands.length)) {
+    const evidence = evidenceOf(graph, cluster, node, before)
+    const because = `${reasonsOf(before)}, maybe before another owner let it go`
+    return conclude('drop', because, evidence, dropping(stands, before))
+  }
+  if (isBlocked) return conclude('blocked', of('unresolvable'), null, { type: 'none' })
+  if (of('unverified').length > 0) {
+    return conclude('verify', of('unverified'), null, { type: 'verify' })
+  }
+  const useless = [...of('dangling'), ...of('waiting')]
+  if (of('solid').length > 0) {
+    if (useless.length === 0) return conclude('keep', of('solid'), null, { type: 'none' })
+    const evidence = evidenceOf(graph, cluster, node, useless)
+    return conclude('drop', useless, evidence, dropping(stands, useless))
+  }
+  const policy = propagationOf(graph, cluster, node, of('waiting').length > 0)
+  const evidence = evidenceOf(graph, cluster, node, useless)
+  return conclude('reap', useless, evidence, { type: 'delete', policy })
+}
+
+type Conclude = ReturnType<typeof verdictMaker>
+
+function asOwner(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  conclude: Conclude,
+): Judgement {
+  const completion = completionOf(graph, cluster, node)
+  if (completion === undefined) {
+    return node.object.ownerReferences.length === 0
+      ? NO_JUDGEMENT
+      : conclude('deleting', 'it is being deleted', null, { type: 'none' })
+  }
+  const { because } = completion
+  if (completion.type === 'wait') return conclude('wait', because, null, { type: 'none' })
+  return conclude('finish', because, 'orphaning', {
+    type: 'finish',
+    finalizer: completion.finalizer,
+  })
+}
+
+function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) {
+  return (
+    type: Verdict['type'],
+    grounds: readonly Stand[] | string,
+    evidence: Evidence | null,
+    action: Action,
+  ): Judgement => {
+    const because = typeof grounds === 'string' ? grounds : reasonsOf(grounds)
+    const events = stands.flatMap((stand) => (stand.basis === null ? [] : [stand.basis]))
+    const basis = [node.position, ...events]
+      .sort(byOffset)
+      .filter((each, index, all) => index === 0 || each !== all[index - 1])
+    const verdict: Verdict = {
+      type,
+      evidence,
+      because,
+      basis: [...basis, policyOf(graph).position],
+    }
+    return { verdict, action, stands, part: null }
+  }
+}
+
+/** The class furthest down the table among the references acted upon. */
+export function evidenceOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  stands: readonly Stand[],
+): Evidence {
+  let evidence: Evidence = 'orphaning'
+  for (const stand of stands) {
+    if (stand.standing === 'waiting') evidence = weaker(evidence, 'waiting')
+    if (stand.proof !== null)
+      evidence = weaker(evidence, classOf(graph, cluster, node, stand.proof, stand.place))
+  }
+  return evidence
+}
+
+/** What a proof counts for: its own cause, or a bulk deletion by what is known since. */
+function classOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  proof: Proof,
+  place: Coordinates | null,
+): Evidence {
+  if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'bulk'
+  const { preset } = policyOf(graph).policy
+  if (preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'bulk'
+  if (proof.class === 'not-found' && isOlderThanKind(graph, cluster, node, proof, place))
+    return 'bulk'
+  return proof.class
+}
+
+/**
+ * What names an owner since before its kind had this scope, or was gone for a while or defined anew, means one that was elsewhere, or went with its kind: that nobody is found
+ * where the kind's objects are now says little of it. All of its kind went then, a mass cause.
+ */
+function isOlderThanKind(
+  graph: StateReader,
+  cluster: ClusterId,
+  { object }: Node,
+  { at }: Proof,
+  place: Coordinates | null,
+): boolean {
+  const kind = place === null ? undefined : kindOf(graph, cluster, place)
+  if (kind === undefined || place === null) return false
+  const { scopedAt, goneAt, resource } = kind
+  const createdAt = object.createdAt ?? 0
+  if (createdAt < scopedAt || mayHaveGone(goneAt, createdAt + 1, at - 1)) return true
+  return wasRedefined(graph, cluster, { resource, group: place.group }, createdAt + 1, at - 1)
+}
+
+/** Whoever deletes the definition of a kind has its objects deleted one by one first, each as if somebody meant it. */
+function wentWithItsKind(
+  graph: StateReader,
+  cluster: ClusterId,
+  { at }: Proof,
+  place: Coordinates | null,
+): boolean {
+  if (place === null) return false
+  const { goneAt = [], resource = '' } = kindOf(graph, cluster, place) ?? {}
+  if (mayHaveGone(goneAt, at, at + KIND_CAUSE_MS)) return true
+  return wentWithDefinition(graph, cluster, { resource, group: place.group }, at)
+}
+
+/**
+ * How a DELETE of it propagates: as its own finalizers ask (kubernetes/kubernetes#44058), but in the foreground under a waiting owner when it
+ * has dependents itself (D11, D12).
+ */
+function propagationOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  node: Node,
+  isOwnerWaiting: boolean,
+): PropagationPolicy {
+  const { object } = node
+  if (isOwnerWaiting && isNamed(graph, cluster, object.uid, object)) return 'Foreground'
+  if (object.finalizers.includes(FINALIZER_ORPHAN)) return 'Orphan'
+  if (object.finalizers.includes(FINALIZER_FOREGROUND)) return 'Foreground'
+  return 'Background'
+}
+
+/** When the last of those that orphan it was deleted; null when none does. */
+export function lastRequest(stands: readonly Stand[]): number | null {
+  const times = stands.flatMap(({ orphanedAt }) => (orphanedAt === null ? [] : [orphanedAt]))
+  return times.length === 0 ? null : Math.max(...times)
+}
+
+/**
+ * The request of the last owner decides: what dangled before an owner asked to orphan must not delete the orphan. Of an owner that nobody saw go nobody
+ * knows when it went: in doubt before, so that the orphan is kept.
+ */
+function mayHaveGoneBefore({ proof }: Stand, letGoAt: number | null): boolean {
+  if (letGoAt === null || proof === null) return false
+  return proof.class !== 'deleted' || proof.at - proof.ageMs <= letGoAt
+}
+
+/** By one command, whose patch has two operations for each: a server takes 10,000 of them. What is left is dropped by the next. */
+const MOST_DROPPED = 4_000
+
+function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {
+  const isDropped = new Set(dropped)
+  const indexes = stands.flatMap((stand, index) => (isDropped.has(stand) ? [index] : []))
+  return { type: 'drop', indexes: indexes.reverse().slice(0, MOST_DROPPED) }
+}
+
+/** An object may have thousands. */
+const MOST_REASONS = 5
+
+export function reasonsOf(stands: readonly Stand[]): string {
+  const named = stands.slice(0, MOST_REASONS).map(({ reason }) => reason)
+  const more = stands.length - named.length
+  return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}
+
+function byOffset(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** The kinds a blocked or unverified verdict waits for. */
+export function kindsAwaited({
+  stands,
+}: Pick<Judgement, 'stands'>): ReturnType<typeof kindOfReference>[] {
+  return stands
+    .filter(({ standing }) => standing === 'unresolvable' || standing === 'unverified')
+    .map(({ reference }) => kindOfReference(reference))
+}

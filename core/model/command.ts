@@ -1,0 +1,118 @@
+/**
+ * What a reaper is asked to do: a claim about a cluster, whose result comes back as an event.
+ *
+ * What must stay true: a command carries all that its guard needs (uid, resourceVersion, the references it was judged by), so
+ * carrying it out twice, late or from a replayed log changes nothing that it was not judged for.
+ *
+ * Not here: how an answer is read (services/reaper), when one is issued (fold.ts).
+ */
+import type { CommandId } from './id.ts'
+import type {
+  ClusterId,
+  Coordinates,
+  OwnerReference,
+  PropagationPolicy,
+  ResourceVersion,
+  Uid,
+} from './object.ts'
+import type { Mode } from './policy.ts'
+import type { Evidence, Freshness } from './proof.ts'
+
+export type Command = DeleteObject | OrphanDependent | RemoveFinalizer | VerifyOwner | WarnObject
+export type CommandType = Command['type']
+
+export interface CommandBase {
+  readonly id: CommandId
+  readonly cluster: ClusterId
+  /** A newer epoch of the cluster voids the command. */
+  readonly clusterEpoch: number
+  /** Where its result is to be appended. */
+  readonly partition: number
+  /** The reaper takes the stricter of this and its own. Never `observe`: then nothing is issued. */
+  readonly mode: Exclude<Mode, 'observe'>
+  /** What the command is about; for `VerifyOwner` the owner. */
+  readonly target: Target
+  readonly evidence: Evidence
+  /** One sentence for people: why. */
+  readonly because: string
+  /** Offsets, in `partition`, of the events that the verdict rests on; the policy's last. */
+  readonly basis: readonly bigint[]
+}
+
+/** Everything a path needs. `uid` may be what a user typed in a reference. */
+export interface Target extends Coordinates {
+  readonly version: string
+  readonly resource: string
+  readonly uid: Uid
+  /** As held by the graph; empty for `VerifyOwner`. */
+  readonly resourceVersion: ResourceVersion
+  /** Served by an aggregated API server: GET before DELETE. */
+  readonly aggregated: boolean
+}
+
+/** One owner whose absence, waiting or orphaning the reaper verifies before the call, where freshness or age asks for it. */
+export interface OwnerClaim extends Coordinates {
+  readonly uid: Uid
+  readonly version: string
+  readonly resource: string
+  readonly claim: 'absent' | 'waiting' | 'orphaning'
+}
+
+export interface DeleteObject extends CommandBase {
+  readonly type: 'DeleteObject'
+  readonly propagationPolicy: PropagationPolicy
+  /** All references the object was judged by, in its order. */
+  readonly references: readonly OwnerReference[]
+  readonly finalizers: readonly string[]
+  readonly owners: readonly OwnerClaim[]
+  readonly freshness: Freshness
+  /** Who approved it, for `bulk`; empty for nobody. */
+  readonly approvedBy: string
+  /**
+   * Log time of the oldest of what decided: what was seen then need not be so now, whenever the command comes. 0 for nobody knows. Where an owner waits or
+   * orphans it is no later than when that owner's deletion was asked for: who watches late tells what was then.
+   */
+  readonly decidedAt: number
+}
+
+/** Drop references from a dependent: when orphaning, and those that count for nothing beside a solid one. */
+export interface OrphanDependent extends CommandBase {
+  readonly type: 'OrphanDependent'
+  readonly references: readonly OwnerReference[]
+  /** Indexes into `references`, descending: the order in which a JSON Patch may remove them. */
+  readonly drop: readonly number[]
+  readonly owners: readonly OwnerClaim[]
+  readonly freshness: Freshness
+  readonly approvedBy: string
+  readonly decidedAt: number
+}
+
+export interface RemoveFinalizer extends CommandBase {
+  readonly type: 'RemoveFinalizer'
+  readonly finalizer: string
+  readonly finalizers: readonly string[]
+  /** Its deletionTimestamp: after a restore one lives again under the same uid with the same finalizers. 0 for nobody knows. */
+  readonly deletedAt: number
+}
+
+/** Ask the server whether `target.uid` is at the target's coordinates. */
+export interface VerifyOwner extends CommandBase {
+  readonly type: 'VerifyOwner'
+}
+
+/** A Warning Event on the target, worded as upstream's. */
+export interface WarnObject extends CommandBase {
+  readonly type: 'WarnObject'
+  readonly reason: string
+  readonly message: string
+}
+
+/**
+ * What became of a command:
+ * - `done`: carried out; `object` is what the server returned, or null when the object is removed.
+ * - `absent`: there was nothing left to do: the object is gone, is another one, or is already being deleted.
+ * - `would-go`: the server accepted it in a dry run.
+ * - `stale`: the object is not what the command was judged by; `object` is what was seen.
+ * - `blocked`: refused or not to be had now; `reason` says by whom.
+ */
+export type Outcome = 'done' | 'absent' | 'would-go' | 'stale' | 'blocked'

@@ -1,0 +1,201 @@
+/**
+ * A node of the graph: one object that was seen, the phase it is in, and what is under way for it.
+ *
+ * What must stay true: one `phase`. A move that `mayMove` does not allow is no crash but a doubt: the node becomes `suspect`, gets no verdict and waits for a
+ * relist.
+ */
+import type { CommandType, Outcome } from './command.ts'
+import { backoffMs } from './constant.ts'
+import type { CommandId } from './id.ts'
+import type { ObjectMeta } from './object.ts'
+import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
+import type { Evidence } from './proof.ts'
+
+/**
+ * - `observed`: seen, not being deleted. - `deleting`: has a deletionTimestamp and no collector's finalizer.
+ * - `waiting`: being deleted in the foreground. - `orphaning`: being deleted with the orphan finalizer (which wins over the other).
+ * - `reaped`: our DELETE was answered "gone"; the watch has not confirmed it yet. - `suspect`: it exists, but its content is in doubt.
+ */
+export type Phase = 'observed' | 'deleting' | 'waiting' | 'orphaning' | 'reaped' | 'suspect'
+
+/** An object is on a one-way trip to its deletion: nothing but a restore, or an answer that was wrong, takes it back. */
+export function mayMove(from: Phase, to: Phase): boolean {
+  const isGoing = from === 'deleting' || from === 'waiting' || from === 'orphaning'
+  return !(isGoing && to === 'observed')
+}
+
+/** The phase that an object's own fields say. */
+export function phaseOf(object: ObjectMeta): Phase {
+  if (object.deletedAt === null) return 'observed'
+  if (object.finalizers.includes(FINALIZER_ORPHAN)) return 'orphaning'
+  if (object.finalizers.includes(FINALIZER_FOREGROUND)) return 'waiting'
+  return 'deleting'
+}
+
+/** How its dependents have to take it: one that is said to be gone counts as it was until that is confirmed. */
+export function phaseAsOwner({ phase, object }: Pick<Node, 'phase' | 'object'>): Phase {
+  return phase === 'reaped' ? phaseOf(object) : phase
+}
+
+/** The mark after a sighting. In doubt it stays: whoever took the finalizer off, the request was that dependents live on. */
+export function markAfter(
+  before: Pick<Node, 'object' | 'orphanedAt' | 'isFreed'> | null,
+  object: ObjectMeta,
+  isOurs: boolean,
+  now: number,
+): number | null {
+  const phase = phaseOf(object)
+  const orphanedAt = before?.orphanedAt ?? null
+  if (phase === 'observed') return null
+  if (phase === 'orphaning') return orphanedAt ?? now
+  if (before === null || orphanedAt === null) return null
+  const wasTaken = phaseOf(before.object) === 'orphaning'
+  return !wasTaken || isOurs || before.isFreed ? orphanedAt : null
+}
+
+/** It goes because we asked, and not only tried; the answer may be lost. Where we were refused, whoever deletes it is somebody else. */
+export function goesByUs({ phase, attempt, isReaped }: Node): boolean {
+  if (isReaped || phase === 'reaped') return true
+  if (attempt?.verb !== 'DeleteObject' || attempt.isDryRun) return false
+  return attempt.state === 'issued' || attempt.state === 'confirming'
+}
+
+/** It has been asked, and not only tried, to take a finalizer off: the answer may be lost. */
+export function isFinishing(attempt: Attempt | null): attempt is Attempt {
+  return attempt?.verb === 'RemoveFinalizer' && attempt.state !== 'would-go'
+}
+
+/**
+ * The command a node (or an owner to verify) waits for.
+ *
+ * - `issued`: not settled; judged again at `until`. - `backoff`: settled as stale or blocked; again at `until`, sooner if the verdict changes.
+ * - `would-go`: a dry run was accepted; again only if the verdict changes. - `confirming`: done; the watch has not told it yet.
+ * - `done`: carried out, and the object stays; remembered in case somebody undoes it: the same again at `until`.
+ */
+export interface Attempt {
+  readonly command: CommandId
+  readonly verb: CommandType
+  /** What was decided: an equal intent issues nothing new. Compared, and never read. */
+  readonly intent: string
+  /** Asked for in mode dry-run, whatever became of it. */
+  readonly isDryRun: boolean
+  /** Of `RemoveFinalizer`: which one. Empty for others. */
+  readonly finalizer: string
+  readonly state: 'issued' | 'backoff' | 'would-go' | 'confirming' | 'done'
+  /** How often in a row, for the growing wait. */
+  readonly count: number
+  /** Of the first of them; log time in milliseconds. */
+  readonly since: number
+  readonly until: number
+  readonly outcome: Outcome | null
+  readonly reason: string
+}
+
+export function isUnderWay(attempt: Attempt, now: number): boolean {
+  return attempt.state === 'would-go' || now < attempt.until
+}
+
+/** The attempt of a command that settled without its effect: the same again only after a growing wait. */
+export function backedOff(attempt: Attempt, now: number, reason: string): Attempt {
+  return { ...attempt, state: 'backoff', until: now + backoffMs(attempt.count), reason }
+}
+
+/**
+ * - `keep`: has a solid owner. - `deleting`: somebody deletes it already. - `blocked`: a reference cannot be resolved.
+ * - `verify`: an owner must be looked up first. - `drop`: references go, the object stays. - `reap`: it goes.
+ * - `held`: it would be dropped or reaped, but the policy does not let this class of evidence act.
+ * - `wait`: as an owner, it stays until its dependents are gone, or have lost their references. - `finish`: they have, so its finalizer goes.
+ */
+export type VerdictType =
+  | 'keep'
+  | 'deleting'
+  | 'blocked'
+  | 'verify'
+  | 'drop'
+  | 'reap'
+  | 'held'
+  | 'wait'
+  | 'finish'
+
+export interface Verdict {
+  readonly type: VerdictType
+  readonly evidence: Evidence | null
+  /** One sentence for people. */
+  readonly because: string
+  /** Offsets of the events it rests on, in this partition; the policy's last. */
+  readonly basis: readonly bigint[]
+}
+
+/**
+ * What holds an object that would go, or lose references:
+ * - `mode`: it only records. - `pause`: people paused it. - `protection`: it is protected. - `approval`: a mass cause, which a person approves.
+ * - `breaker`: it is open. - `hold`: its time is not over. - `budget`: it is spent.
+ */
+export type HeldBy = 'mode' | 'pause' | 'protection' | 'approval' | 'breaker' | 'hold' | 'budget'
+
+/** What is remembered of an object that is to go, for as long as it is without a break. */
+export interface Hold {
+  /** Null: nothing holds it any more. */
+  readonly by: HeldBy | null
+  /** Log time since when it has been to go. */
+  readonly since: number
+  /** Log time at which its hold is over; null when only news can help. */
+  readonly until: number | null
+  /** What would be done: `delete`, or `drop` with the indexes of references. */
+  readonly what: string
+  readonly ruling: Ruling | null
+  /** In the queue of its budget; `begun` whatever held it afterwards. */
+  readonly turn: Turn
+}
+
+/**
+ * How far something has come in the queue of its budget.
+ *
+ * - `asked`: it was counted among those that ask to be deleted. - `queued`: it has a ticket. - `called`: its ticket was used. - `begun`: it began to be deleted.
+ */
+export type Turn = 'none' | 'asked' | 'queued' | 'called' | 'begun'
+
+/** What a person said of it when it waited for approval: of this content, and of what would be done. */
+export interface Ruling {
+  readonly verdict: 'approved' | 'rejected'
+  readonly who: string
+  readonly why: string
+  /** Log time at which an approval ends. */
+  readonly until: number
+  readonly hash: string
+  readonly what: string
+}
+
+export interface Node {
+  readonly type: 'Node'
+  /** Its resourceVersion is that of this content; the newest one known is in `Seen`. */
+  readonly object: ObjectMeta
+  /** `projectionHash(object)`. */
+  readonly hash: string
+  readonly phase: Phase
+  /** Offset of the event that told this content. */
+  readonly position: bigint
+  /** For each owner reference the namespace its edge was made for (empty: cluster-scoped), or null where it has no edge. */
+  readonly places: readonly (string | null)[]
+  /**
+   * The mark: since when (append time) it has been orphaning, and nobody but us has taken that finalizer off since. Its dependents are orphaned, however
+   * late they come, and however it ends. Null for none.
+   */
+  readonly orphanedAt: number | null
+  /** We asked for its orphan finalizer to be taken off: that it is off is no change of anybody's mind. */
+  readonly isFreed: boolean
+  /** The same of the last owner that let it go, while it names something that it named then; null when none did. */
+  readonly letGoAt: number | null
+  /** All that it waits for waits for it in turn: what still blocks it does not count. */
+  readonly ringed: boolean
+  /** A server has taken our DELETE of it: that it goes, and what follows from that, is nobody else's doing. */
+  readonly isReaped: boolean
+  /** Until when, in log time, a protecting mark counts that was taken off; null for none. */
+  readonly protectedUntil: number | null
+  /** Whoever wrote its references has been warned of them, for this verdict. */
+  readonly isWarned: boolean
+  readonly verdict: Verdict | null
+  /** Null while it is not to go, or nothing keeps it from going. */
+  readonly hold: Hold | null
+  readonly attempt: Attempt | null
+}

@@ -1,0 +1,124 @@
+/**
+ * What people decide about Kinfold: mode, preset, and what guards the ordinary day.
+ *
+ * What must stay true: the fold reads these from a folded `PolicyChanged` event and from nowhere else. A preset is a name for numbers: the event carries
+ * them, so an audit says which ones decided.
+ */
+import type { GroupKind } from './object.ts'
+
+/** `observe` records only; `dry-run` asks the server without doing; `enforce` acts. */
+export type Mode = 'observe' | 'dry-run' | 'enforce'
+
+/** `parity` acts on every evidence but `bulk` at once; `guarded` holds by class, within budgets, and spares what is protected. */
+export type Preset = 'parity' | 'guarded'
+
+export interface Policy {
+  readonly mode: Mode
+  readonly preset: Preset
+  /** One version of the fold decides per partition; another one refuses to fold. */
+  readonly foldVersion: number
+  readonly holds: Holds
+  /** Null: none. */
+  readonly budgets: Budgets | null
+  readonly protection: Protection
+  /** How many people have to approve what waits for approval: 1, or 2 of whom a cluster said who they are. */
+  readonly approvals: number
+  /** How long what has gone is remembered, and then for as long as a reference names it: log time in milliseconds, a day at least. */
+  readonly rememberMs: number
+}
+
+/** How long an object must have stood without an owner before it is deleted for it: log time in milliseconds, by the class of evidence. */
+export interface Holds {
+  readonly deletedMs: number
+  readonly missingMs: number
+  readonly notFoundMs: number
+}
+
+export type BudgetClass = 'deleted' | 'missing' | 'not-found'
+
+/** What may begin to go within any ten minutes of log time, in each cluster. */
+export interface Budgets {
+  /** Deletions by others whose dependents go: one, however many dependents it has. */
+  readonly deleted: number
+  /** Objects. */
+  readonly missing: number
+  readonly notFound: number
+}
+
+/** What is never deleted, whoever owned it. */
+export interface Protection {
+  /** Spared where the evidence is `missing`, `not-found` or `bulk` only: a cascade that was seen to begin takes them along. */
+  readonly kinds: readonly GroupKind[]
+  readonly namespaces: readonly string[]
+  /** `key` or `key=value`. */
+  readonly labels: readonly string[]
+  readonly annotations: readonly string[]
+  /** Whether the marks of other tools count: Argo CD, Helm, Karmada, Kruise. */
+  readonly othersMarks: boolean
+}
+
+/** 15: an attempt says whether it is a dry run and which finalizer it takes off, an order whether a cluster said who gives it; a cluster is one partition; the cause of an absence never changes. */
+export const FOLD_VERSION = 15
+
+const MINUTE_MS = 60_000
+const REMEMBER_MS = 30 * 24 * 60 * MINUTE_MS
+
+/** As the preset has it; a configuration overrides fields of it. */
+export function policyFor(mode: Mode, preset: Preset): Policy {
+  const rest = { foldVersion: FOLD_VERSION, approvals: 1, rememberMs: REMEMBER_MS }
+  return { mode, preset, ...rest, ...PRESETS[preset] }
+}
+
+/** Bear data, or others' rights and guards. */
+const PROTECTED_KINDS: readonly GroupKind[] = [
+  ...of('', 'Namespace', 'Node', 'PersistentVolume', 'PersistentVolumeClaim', 'Secret'),
+  ...of('apiextensions.k8s.io', 'CustomResourceDefinition'),
+  ...of('apiregistration.k8s.io', 'APIService'),
+  ...of(
+    'admissionregistration.k8s.io',
+    ...['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'],
+    ...['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
+    ...['MutatingAdmissionPolicy', 'MutatingAdmissionPolicyBinding'],
+  ),
+  ...of(
+    'rbac.authorization.k8s.io',
+    ...['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'],
+  ),
+  ...of('storage.k8s.io', 'StorageClass'),
+  ...of('snapshot.storage.k8s.io', 'VolumeSnapshot', 'VolumeSnapshotContent'),
+  ...of('groupsnapshot.storage.k8s.io', 'VolumeGroupSnapshot', 'VolumeGroupSnapshotContent'),
+]
+
+function of(group: string, ...kinds: readonly string[]): readonly GroupKind[] {
+  return kinds.map((kind) => ({ group, kind }))
+}
+
+const PRESETS: Readonly<Record<Preset, Pick<Policy, 'holds' | 'budgets' | 'protection'>>> = {
+  parity: {
+    holds: { deletedMs: 0, missingMs: 0, notFoundMs: 0 },
+    budgets: null,
+    protection: { kinds: [], namespaces: [], labels: [], annotations: [], othersMarks: false },
+  },
+  guarded: {
+    holds: { deletedMs: MINUTE_MS / 2, missingMs: 10 * MINUTE_MS, notFoundMs: 60 * MINUTE_MS },
+    budgets: { deleted: 1_000, missing: 200, notFound: 50 },
+    protection: {
+      kinds: PROTECTED_KINDS,
+      namespaces: [],
+      labels: [],
+      annotations: [],
+      othersMarks: true,
+    },
+  },
+}
+
+/** Of a fresh install on a cluster. */
+export const DEFAULT_POLICY: Policy = policyFor('dry-run', 'guarded')
+
+/** Within any ten minutes. */
+export function limitOf(budgets: Budgets | null, budget: BudgetClass): number {
+  if (budgets === null) return Number.MAX_SAFE_INTEGER
+  return { deleted: budgets.deleted, missing: budgets.missing, 'not-found': budgets.notFound }[
+    budget
+  ]
+}

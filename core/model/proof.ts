@@ -1,0 +1,57 @@
+/**
+ * How the absence of an owner was learnt, and whether that has to be verified again before anything is deleted for it.
+ *
+ * What must stay true: unknown is never absent. Only these shapes are proofs; every other answer of a server is none. A cause never changes afterwards, whatever
+ * is relisted later; holds and budgets go by it. Freshness is computed once, when a command is made, and decides whether the reaper verifies.
+ *
+ * Not here: what later knowledge makes of a cause, a bulk deletion above all (verdict.ts); the freshness of a command (issue.ts).
+ */
+import type { CommandId } from './id.ts'
+
+/**
+ * - `orphaning`: the owner is orphaning or orphaned, or a finalizer is removed: nothing is deleted.
+ * - `deleted`: a live watch saw this uid deleted.
+ * - `waiting`: the owner waits for its dependents.
+ * - `missing`: missing after a complete relist.
+ * - `not-found`: never seen; a live GET answered absent.
+ * - `bulk`: a bulk deletion; a person approves.
+ */
+export type Evidence = 'orphaning' | 'deleted' | 'waiting' | 'missing' | 'not-found' | 'bulk'
+
+/** A command has the class furthest down among its references. */
+export const EVIDENCE_ORDER: readonly Evidence[] = [
+  'orphaning',
+  'deleted',
+  'waiting',
+  'missing',
+  'not-found',
+  'bulk',
+]
+
+/** `live`: the watch that told what decided goes on, so the reaper verifies only what has become old. `recheck`: the reaper verifies each owner with a GET. */
+export type Freshness = 'live' | 'recheck'
+
+export interface Proof {
+  /** `waiting` and `orphaning` are states of an owner and need no proof of absence. */
+  readonly class: 'deleted' | 'missing' | 'not-found' | 'bulk'
+  /** Offset of the event, in the partition that folded it. */
+  readonly position: bigint
+  /** Append time of that event, in milliseconds. */
+  readonly at: number
+  /** How long before that its watcher may have seen it, in milliseconds; 0 where it told at once. */
+  readonly ageMs: number
+  readonly clusterEpoch: number
+  /** Versions under which the owner's kind was served then. */
+  readonly versions: readonly string[]
+  /** The `VerifyOwner` that learnt it, for not-found. */
+  readonly command: CommandId | null
+  /** It went because we had it deleted. */
+  readonly isOurs: boolean
+  /** Of one that we had deleted since its own owner's deletion was seen (deleted): log time since when it was held for that; null for any other. */
+  readonly heldSince: number | null
+}
+
+/** The later of two in the table. */
+export function weaker(a: Evidence, b: Evidence): Evidence {
+  return EVIDENCE_ORDER.indexOf(a) >= EVIDENCE_ORDER.indexOf(b) ? a : b
+}

@@ -1,0 +1,416 @@
+/**
+ * The values of a partition's store. Their keys are made in key.ts.
+ *
+ * What must stay true: a key that is missing can only ever lead to "unverified". Small values that change often stand apart from big
+ * ones that do not, since every change is a record on the log.
+ */
+
+import type { SetHash } from './hash.ts'
+import type { SyncId } from './id.ts'
+import type { Attempt, HeldBy, Node, Phase, Ruling, Turn } from './node.ts'
+import type { ClusterId, Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
+import type { Policy, Protection } from './policy.ts'
+import type { Proof } from './proof.ts'
+
+export type StateValue =
+  | Node
+  | Seen
+  | Edge
+  | Count
+  | Owner
+  | Kind
+  | ClusterState
+  | PolicyState
+  | Directives
+  | Wait
+  | Due
+  | Queued
+  | Work
+  | Ring
+  | RingVisit
+  | Agenda
+  | HeldNode
+  | HeldPlan
+  | PlanRuling
+  | FirstApproval
+  | Ticket
+  | Budget
+  | Ending
+  | Definition
+  | Breaker
+  | Pace
+  | Share
+  | UnreadableHome
+  | Position
+
+/** `seen/<cluster>/<kind>/<uid>`: the newest version vouched for, and when it was last listed. */
+export interface Seen {
+  readonly type: 'Seen'
+  readonly resourceVersion: ResourceVersion
+  /** The last relist it was in; 0 for none. */
+  readonly sync: SyncId
+  /** Of the last sighting: versions of another epoch do not compare. */
+  readonly clusterEpoch: number
+}
+
+/** `edge/<cluster>/<owner's uid>/<coordinates>/<dependent's uid>`. */
+export interface Edge {
+  readonly type: 'Edge'
+}
+
+/** `count/<cluster>/<owner's uid>/<coordinates>`: the edges that name an owner at these coordinates. */
+export interface Count {
+  readonly type: 'Count'
+  readonly dependents: number
+  /** Those with `blockOwnerDeletion` that may ever go: a blocked dependent stays for good, so nobody waits for it. */
+  readonly blocking: number
+  /** Those of `blocking` that wait for dependents of their own. */
+  readonly waiting: number
+  /** Those of a kind that is served no more: they bear the reference until it is. */
+  readonly unserved: number
+}
+
+/**
+ * `owner/<cluster>/<uid>/<coordinates>`: what is known of an owner that is no node here.
+ *
+ * - `unknown`: being verified. - `absent`: with its proof. - `found`: by a live GET.
+ */
+export interface Owner {
+  readonly type: 'Owner'
+  readonly state: 'unknown' | 'absent' | 'found'
+  readonly proof: Proof | null
+  /** The mark: since when it was orphaning; it went so, and late dependents are orphaned, too. Null for none. */
+  readonly orphanedAt: number | null
+  /** Of `found`: the phase the GET showed. */
+  readonly phase: Phase | null
+  /** Offset of the event that said so. */
+  readonly position: bigint
+  /** How often a `found` owner was looked up, for the growing wait. */
+  readonly checks: number
+  /** Of one that was deleted: of its dependents, in the queue of the budget (budget.ts). */
+  readonly turn: Turn
+  /** Log time of its last lease: its dependents may begin to be deleted within a minute from then on. 0 for none. */
+  readonly leasedAt: number
+  readonly attempt: Attempt | null
+}
+
+/**
+ * - `unserved`: not in discovery (any more). - `unmonitored`: served, but not watched. - `unsynced`: watched, no complete list yet.
+ * - `synced`: from the first complete list until a break.
+ */
+export type KindPhase = 'unserved' | 'unmonitored' | 'unsynced' | 'synced'
+
+/** `kind/<cluster>/<kind>`. */
+export interface Kind {
+  readonly type: 'Kind'
+  readonly phase: KindPhase
+  readonly resource: string
+  readonly scope: Scope
+  readonly versions: readonly string[]
+  readonly ambiguous: boolean
+  readonly aggregated: boolean
+  readonly reason: string
+  /** Log time since when it is in `phase`. */
+  readonly since: number
+  /** Epoch of the cluster that `synced` holds for. */
+  readonly clusterEpoch: number
+  /** The relist that is being told; 0 for none. */
+  readonly openSync: SyncId
+  /** Offset at which the open, or else the last, relist started; -1 for none. */
+  readonly relistedAt: bigint
+  /** The same of the last relist that finished. */
+  readonly syncedAt: bigint
+  /** The uids of this kind. */
+  readonly held: SetHash
+  /** Kinds of dependents that have blocked an owner of this kind. */
+  readonly blockers: readonly GroupKind[]
+  /** Append times at which it was told to be served no longer: the last few. */
+  readonly goneAt: readonly number[]
+  /** Append time since when its scope is another; 0 for one that never changed. */
+  readonly scopedAt: number
+}
+
+/** `cluster/<cluster>`. */
+export interface ClusterState {
+  readonly type: 'ClusterState'
+  readonly name: string
+  readonly epoch: number
+  readonly clusterEpoch: number
+  /** Offset of the present watcher's start: nobody watched the cluster in all the time before and after it. */
+  readonly startedAt: bigint
+  /** Offset at which this epoch of the cluster began here: what was found or told before says nothing of it. */
+  readonly epochAt: bigint
+  /** Append time of that start. */
+  readonly startedTime: number
+  /** Monitored kinds, and those of them with a complete list in this epoch of the cluster. */
+  readonly monitored: number
+  readonly synced: number
+  /** Append time of the last heartbeat, never going back. */
+  readonly now: number
+  /** No timer is due before. */
+  readonly nextDue: number
+  readonly pulses: readonly Pulse[]
+}
+
+export interface Pulse extends GroupKind {
+  /** Log time of the kind's last proof of life. */
+  readonly aliveAt: number
+}
+
+/** `policy`. */
+export interface PolicyState {
+  readonly type: 'PolicyState'
+  readonly policy: Policy
+  /** Offset of the event. */
+  readonly position: bigint
+  /** Offset at which `enforce` was entered: deletions observed before it are held and protected as missing is, and verified once more. */
+  readonly enforcedAt: bigint
+  /** What it protected until just now and does not any more; null for nothing. */
+  readonly former: FormerProtection | null
+}
+
+export interface FormerProtection {
+  /** Of all policies in that time together. */
+  readonly protection: Protection
+  /** Log time. */
+  readonly until: number
+}
+
+/** `directives`: what people asked for that still holds. Few: all of it is read with each verdict. */
+export interface Directives {
+  readonly type: 'Directives'
+  readonly pauses: readonly Pause[]
+  readonly protections: readonly ProtectedSubject[]
+  /** When a pause or an open breaker last ended, in any cluster. */
+  readonly resumedAt: bigint
+}
+
+export interface Pause {
+  /** Empty for all. */
+  readonly cluster: ClusterId
+  readonly who: string
+  readonly why: string
+}
+
+export interface ProtectedSubject {
+  /** Empty for all. */
+  readonly cluster: ClusterId
+  /** As in protection.ts. */
+  readonly subject: string
+  readonly who: string
+  readonly why: string
+  /** Append time at which it was lifted: it counts for a while more. Null while it stands. */
+  readonly liftedAt: number | null
+}
+
+/** `waits/<cluster>/<kind>/<dependent's uid>`: judged again when that kind gets in sync or is served. */
+export interface Wait {
+  readonly type: 'Wait'
+}
+
+/** `queued/<cluster>/<uid>`: a work of the agenda judges that object; there is one. */
+export interface Queued {
+  readonly type: 'Queued'
+}
+
+/** `due/<cluster>/<time>/<what>/<of what>`: something to look at again once that time is reached; what, its key says (`timerOf`). */
+export interface Due {
+  readonly type: 'Due'
+}
+
+export type WorkType =
+  | 'subject'
+  | 'dependents'
+  | 'waits'
+  | 'missing'
+  | 'missed'
+  | 'suspects'
+  | 'forget'
+  | 'timers'
+  | 'verdicts'
+  | 'relist'
+  | 'ring'
+  | 'ring-end'
+  | 'rulings'
+  | 'tickets'
+
+/** `agenda/<number>`: work that fans out, taken a page at a time. */
+export interface Work {
+  readonly type: 'Work'
+  readonly work: WorkType
+  readonly cluster: string
+  readonly kind: GroupKind | null
+  /** Of `dependents` and walks: an owner. Of `tickets`: the class of the budget. */
+  readonly uid: Uid
+  /** Of `dependents`: the coordinates by which the owner is named, as in the edges' keys. */
+  readonly place: string
+  /** Of `missing` and `missed`: the relist and its version. Of `ring-end`: the first index of the ring found. */
+  readonly sync: SyncId
+  readonly resourceVersion: ResourceVersion
+  /** Of that relist: the cluster's epoch, and how many it listed. */
+  readonly clusterEpoch: number
+  readonly listed: number
+  /** How much of it is found missing until now: of what we had asked to go, and of the rest. */
+  readonly ours: number
+  readonly others: number
+  /** Of `missed`: the class of what it proves of others. */
+  readonly evidence: 'missing' | 'bulk'
+  /** The last key dealt with; empty at the start. */
+  readonly cursor: string
+}
+
+/** `agenda`: its bounds; `head` is the first number with work, `tail` the next free one. */
+export interface Agenda {
+  readonly type: 'Agenda'
+  readonly head: number
+  readonly tail: number
+}
+
+/** `walk/<cluster>/<uid>`: a walk over what a waiting owner waits for, depth first, to find those that wait for each other. */
+export interface Ring {
+  readonly type: 'Ring'
+  /** Where the walk stands. */
+  readonly current: Uid
+  /** Visited so far. */
+  readonly visited: number
+  /** Asked for again meanwhile. */
+  readonly again: boolean
+}
+
+/** `ring/<cluster>/<uid>/<visited uid>`: as in Tarjan's algorithm for strongly connected components. */
+export interface RingVisit {
+  readonly type: 'RingVisit'
+  readonly index: number
+  /** The lowest index that it is known to lead back to. */
+  readonly low: number
+  /** Whence the walk came; empty where it began. */
+  readonly from: Uid
+  /** The last edge looked at. */
+  readonly cursor: string
+}
+
+/** `held/<cluster>/<uid>`: a node that is held, by anything but mode observe. */
+export interface HeldNode {
+  readonly type: 'HeldNode'
+  readonly by: HeldBy
+  /** Offset of the record that has it so: what waits for approval since a later one than a ruling's is not meant by that. */
+  readonly position: bigint
+}
+
+/** `plan/<cluster>`: all that waits for approval; see `memberOf`. */
+export interface HeldPlan {
+  readonly type: 'HeldPlan'
+  readonly set: SetHash
+}
+
+/** `ruling/<cluster>`: what a person said last of all that waited for approval then. */
+export interface PlanRuling {
+  readonly type: 'PlanRuling'
+  readonly verdict: Ruling['verdict']
+  readonly who: string
+  readonly why: string
+  /** Log time at which an approval ends. */
+  readonly until: number
+  readonly position: bigint
+}
+
+/** `approval/<cluster>`: the first of two people has approved the set that waits for approval. */
+export interface FirstApproval {
+  readonly type: 'FirstApproval'
+  readonly set: SetHash
+  readonly who: string
+  readonly why: string
+  /** Log time at which it is forgotten. */
+  readonly until: number
+}
+
+/** `ticket/<cluster>/<class>/<namespace>/<number>`: an object that waits for the budget, or (with coordinates) an owner whose dependents do. */
+export interface Ticket {
+  readonly type: 'Ticket'
+  readonly uid: Uid
+  readonly coordinates: Coordinates | null
+}
+
+/** `budget/<cluster>/<class>`: what asked to be deleted, and what began to be, within each of the last minutes. */
+export interface Budget {
+  readonly type: 'Budget'
+  readonly asked: readonly MinuteCounts[]
+  readonly begun: readonly MinuteCounts[]
+  /** Number of the next ticket. */
+  readonly next: number
+  /** Log time at which those who wait are looked at; 0 while nobody waits. */
+  readonly dueAt: number
+}
+
+/** What happened in a minute, by namespace (window.ts). */
+export interface MinuteCounts {
+  /** Since 1970. */
+  readonly minute: number
+  readonly namespaces: readonly NamespaceCount[]
+}
+
+export interface NamespaceCount {
+  readonly namespace: string
+  readonly count: number
+}
+
+/** `ending/<cluster>/<namespace>`: that namespace is being deleted. */
+export interface Ending {
+  readonly type: 'Ending'
+}
+
+/** `definition/<cluster>/<resource.group>`: when the definition of that kind was being deleted, the last few times. */
+export interface Definition {
+  readonly type: 'Definition'
+  readonly spans: readonly DefinitionSpan[]
+}
+
+export interface DefinitionSpan {
+  readonly since: number
+  /** Null while it goes on. */
+  readonly until: number | null
+}
+
+/** `breaker/<cluster>`, `breaker/<cluster>/<namespace>`: open while it was opened after it was closed. Both in log time. */
+export interface Breaker {
+  readonly type: 'Breaker'
+  readonly openedAt: number
+  readonly closedAt: number
+  readonly because: string
+}
+
+/** `pace/<cluster>/<namespace>`: how commands of one minute settled; without a namespace those of all. */
+export interface Pace {
+  readonly type: 'Pace'
+  /** Since 1970. */
+  readonly minute: number
+  readonly settled: number
+  readonly refused: number
+}
+
+/** `share/<cluster>/<kind>`: owners of a kind that others deleted within the last minutes. */
+export interface Share {
+  readonly type: 'Share'
+  readonly minutes: readonly MinuteCounts[]
+}
+
+/** `unreadable/<home>`: nothing there is judged until the kinds concerned were relisted after `position`. */
+export interface UnreadableHome {
+  readonly type: 'UnreadableHome'
+  readonly position: bigint
+  readonly reason: string
+}
+
+/** `position`: how far the events are folded, and the running digests of what came of them. */
+export interface Position {
+  readonly type: 'Position'
+  readonly partition: number
+  readonly partitions: number
+  /** Next event to fold. */
+  readonly position: bigint
+  readonly state: string
+  readonly outputs: string
+  readonly foldVersion: number
+  /** Digest of the entry before `position`, as it was folded: whether the log still says the same there. Empty where none was. */
+  readonly last: string
+}

@@ -1,0 +1,22 @@
+/**
+ * Times for people, as in RFC 3339, in UTC.
+ *
+ * What must stay true: a time is never told earlier than it is, so what is said to happen then has not happened before.
+ */
+
+/** The last one that a `Date` can name. */
+const LAST_MS = 8.64e15
+
+/** `2026-11-21T20:55:00Z`, rounded up to a second. */
+export function timeText(timeMs: number): string {
+  const whole = Math.min(Math.ceil(timeMs / 1000) * 1000, LAST_MS)
+  // biome-ignore lint/style/noRestrictedGlobals: of a given time, so no clock
+  return new Date(whole).toISOString().replace('.000Z', 'Z')
+}
+
+/** `30s`, `10m`, `1h`: the largest unit that it is a whole number of. */
+export function spanText(spanMs: number): string {
+  const seconds = Math.ceil(spanMs / 1000)
+  if (seconds === 0 || seconds % 60 !== 0) return `${seconds}s`
+  return seconds % 3600 === 0 ? `${seconds / 3600}h` : `${seconds / 60}m`
+}

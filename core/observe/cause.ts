@@ -1,0 +1,143 @@
+/**
+ * What one act of a user deletes in bulk: a namespace with all in it, a CustomResourceDefinition with all objects of its kind, a kind that becomes absent from discovery.
+ *
+ * What must stay true: what was deleted in that time, shortly before or after, was deleted with it; one that is created again within a moment changes nothing about that.
+ * Lists are bounded: when an entry is evicted, every time before it counts as affected, so eviction can only make a decision more conservative.
+ *
+ * Not here: kinds that discovery misses (sync.ts), what it means for a verdict or a budget (verdict.ts, price.ts, burst.ts).
+ */
+import { judgeAll, setTimer } from '../graph/agenda.ts'
+import type { StateReader } from '../graph/graph.ts'
+import { clusterOf, policyOf } from '../graph/graph.ts'
+import { definitionKey, endingKey } from '../graph/key.ts'
+import type { Step } from '../graph/outcome.ts'
+import {
+  DEFINITION_LATE_MS,
+  ENDED_MEMORY_MS,
+  KIND_CAUSE_MS,
+  KINDS_GONE_REMEMBERED,
+} from '../model/constant.ts'
+import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
+import type { DefinitionSpan } from '../model/state.ts'
+
+/** An object is seen, or leaves (null). */
+export function noteNamespace(
+  step: Step,
+  cluster: ClusterId,
+  before: ObjectMeta | null,
+  after: ObjectMeta | null,
+): void {
+  const object = after ?? before
+  if (object?.kind !== 'Namespace' || object.group !== '') return
+  const ends = after !== null && after.deletedAt !== null
+  const ended = before !== null && before.deletedAt !== null
+  if (ends === ended) return
+  const key = endingKey(cluster, object.name)
+  if (ends) {
+    if (policyOf(step.graph).policy.budgets !== null) step.graph.put(key, { type: 'Ending' })
+    return
+  }
+  if (step.graph.get(key) === undefined) return
+  const now = clusterOf(step.graph, cluster)?.now ?? 0
+  const timer = { what: 'ending', uid: object.name, coordinates: null } as const
+  setTimer(step, cluster, now + ENDED_MEMORY_MS, timer)
+}
+
+export function isEnding(graph: StateReader, cluster: ClusterId, namespace: string): boolean {
+  return namespace !== '' && graph.get(endingKey(cluster, namespace)) !== undefined
+}
+
+export function endingDue(step: Step, cluster: ClusterId, namespace: string): void {
+  const key = endingKey(cluster, namespace)
+  if (step.graph.get(key) !== undefined) step.graph.remove(key)
+}
+
+/** Whether objects of it define other kinds. */
+export function isDefinition({ kind, group }: GroupKind): boolean {
+  return kind === 'CustomResourceDefinition' && group === 'apiextensions.k8s.io'
+}
+
+/** An object is seen, or leaves (null): told of a definition whose deletion begins or ends. */
+export function noteDefinition(
+  step: Step,
+  cluster: ClusterId,
+  before: ObjectMeta | null,
+  after: ObjectMeta | null,
+): void {
+  const { name, ...kind } = after ?? before ?? NOTHING
+  if (!isDefinition(kind)) return
+  const isBegun = after !== null && after.deletedAt !== null && (before?.deletedAt ?? null) === null
+  // A restore brought it back as it was before.
+  const isUndone = before?.deletedAt != null && after?.deletedAt === null
+  if (!isBegun && !isUndone && after !== null) return
+  const open = spansOf(step.graph, cluster, name).find(({ until }) => until === null)
+  if (open === undefined && (isUndone || policyOf(step.graph).policy.preset !== 'guarded')) return
+  const { timestamp } = step.at
+  const since = open?.since ?? timestamp
+  const until = isBegun ? null : timestamp
+  const others = spansOf(step.graph, cluster, name).filter((span) => span !== open)
+  const kept = fitted([...others, { since, until }])
+  step.graph.put(definitionKey(cluster, name), { type: 'Definition', spans: kept })
+  // What waits because one of its objects was deleted may wait for a person now.
+  if (open === undefined) judgeAll(step, cluster)
+}
+
+const NOTHING = { kind: '', group: '', name: '' }
+
+/** Beyond so many the first two that are over become one, and what went between them went with it as well: in doubt a person is asked. */
+function fitted(spans: readonly DefinitionSpan[]): readonly DefinitionSpan[] {
+  if (spans.length <= KINDS_GONE_REMEMBERED) return spans
+  const [first, second] = spans.filter(({ until }) => until !== null)
+  if (first === undefined || second === undefined) return spans.slice(-KINDS_GONE_REMEMBERED)
+  const since = Math.min(first.since, second.since)
+  const until = Math.max(first.until ?? 0, second.until ?? 0)
+  return [{ since, until }, ...spans.filter((span) => span !== first && span !== second)]
+}
+
+/** Whether an object of this resource that went at that time went with its definition. */
+export function wentWithDefinition(
+  graph: StateReader,
+  cluster: ClusterId,
+  { resource, group }: { readonly resource: string; readonly group: string },
+  at: number,
+): boolean {
+  // A group that is no domain is the server's own: nobody defines its kinds.
+  if (!group.includes('.')) return false
+  return spansOf(graph, cluster, `${resource}.${group}`).some(
+    ({ since, until }) =>
+      at >= since - KIND_CAUSE_MS && (until === null || at <= until + DEFINITION_LATE_MS),
+  )
+}
+
+/** Whether a definition of this resource was deleted, or on its way, in that time, both ends included. */
+export function wasRedefined(
+  graph: StateReader,
+  cluster: ClusterId,
+  { resource, group }: { readonly resource: string; readonly group: string },
+  from: number,
+  to: number,
+): boolean {
+  return spansOf(graph, cluster, `${resource}.${group}`).some(
+    ({ since, until }) => since <= to && (until === null || from <= until),
+  )
+}
+
+function spansOf(graph: StateReader, cluster: ClusterId, name: string): readonly DefinitionSpan[] {
+  const definition = graph.get(definitionKey(cluster, name))
+  return definition?.type === 'Definition' ? definition.spans : []
+}
+
+/** In order of time. Of a full list the second is forgotten: between the first and the next it may have gone at any time. */
+export function withGone(goneAt: readonly number[], at: number): readonly number[] {
+  if (goneAt.length < KINDS_GONE_REMEMBERED) return [...goneAt, at]
+  const [first = at, , ...later] = goneAt
+  return [first, ...later, at]
+}
+
+/** Whether it may have gone in that time, both ends included. */
+export function mayHaveGone(goneAt: readonly number[], from: number, to: number): boolean {
+  const [first = 0, second = 0] = goneAt
+  const isFull = goneAt.length >= KINDS_GONE_REMEMBERED
+  if (isFull && from <= second && first <= to) return true
+  return goneAt.some((gone) => from <= gone && gone <= to)
+}

@@ -1,0 +1,172 @@
+/**
+ * Objects that leave: seen to go, missing from a relist, or out of sight since their kind is not watched any more.
+ *
+ * What must stay true: what is remembered of one that went is that it was here, why it counts as gone, and whether it orphaned its dependents; a deletion
+ * is final within an epoch of its cluster.
+ *
+ * Not here: sightings (sighting.ts), which objects a relist misses (work.ts).
+ */
+import { judgeDependents, memoryMs, ownerTimer } from '../graph/agenda.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from '../graph/graph.ts'
+import { kindKey, ownerKey, seenKey } from '../graph/key.ts'
+import { removeNode } from '../graph/link.ts'
+import type { Step } from '../graph/outcome.ts'
+import { askRelist, drop, tell, touch } from '../graph/outcome.ts'
+import { stopWaiting } from '../graph/wait.ts'
+import { MEMORY_MS } from '../model/constant.ts'
+import type { ObjectDeleted } from '../model/event.ts'
+import { withoutMember } from '../model/hash.ts'
+import type { Node } from '../model/node.ts'
+import { goesByUs } from '../model/node.ts'
+import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
+import { compareVersions, isSamePlace } from '../model/object.ts'
+import type { Proof } from '../model/proof.ts'
+import type { ClusterState, Owner, Seen } from '../model/state.ts'
+import { noteDefinition, noteNamespace } from './cause.ts'
+import { currentCluster } from './sighting.ts'
+
+export function objectDeleted(step: Step, event: ObjectDeleted): void {
+  const state = currentCluster(step, event)
+  if (state === undefined) return
+  const { cluster, object, ageMs } = event
+  const node = nodeOf(step.graph, cluster, object.uid)
+  const seen = node === undefined ? undefined : seenOf(step.graph, cluster, object, object.uid)
+  const order =
+    seen === undefined ? 0 : compareVersions(object.resourceVersion, seen.resourceVersion)
+  if (order !== undefined && order < 0 && seen?.clusterEpoch === state.clusterEpoch) {
+    askRelist(step, cluster, object, `${object.name} was deleted before it was last seen`)
+    drop(step, 'deleted at a version older than one seen since')
+    return
+  }
+  const isOurs = node !== undefined && goesByUs(node)
+  const heldSince =
+    isOurs && node.verdict?.evidence === 'deleted' ? (node.hold?.since ?? null) : null
+  const proof = { ...proofOf(step, state, cluster, object, 'deleted'), ageMs, isOurs, heldSince }
+  depart(step, state, cluster, object, proof, 'its deletion was seen')
+}
+
+/** An object is gone: its node goes, and what is remembered is that it was here. */
+export function depart(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  object: ObjectMeta,
+  proof: Proof,
+  why: string,
+): void {
+  const node = nodeOf(step.graph, cluster, object.uid)
+  if (node !== undefined && !isSamePlace(node.object, object)) {
+    drop(step, `its uid belongs to ${node.object.kind} "${node.object.name}"`)
+    return
+  }
+  // What is a node here is nothing else here.
+  const former = node === undefined ? ownerOf(step.graph, cluster, object.uid, object) : undefined
+  const isTold =
+    former?.proof?.class !== 'not-found' && former?.proof?.clusterEpoch === state.clusterEpoch
+  if (node === undefined && former?.state === 'absent' && isTold) return
+  if (node !== undefined) takeOut(step, cluster, node)
+  step.observations.push({ type: 'deletion', cluster, object, proof })
+  noteDefinition(step, cluster, node?.object ?? object, null)
+  const orphanedAt = node?.orphanedAt ?? former?.orphanedAt ?? null
+  step.graph.put(ownerKey(cluster, object.uid, object), {
+    ...UNKNOWN_OWNER,
+    state: 'absent',
+    proof,
+    orphanedAt,
+    position: step.at.position,
+  })
+  const forgetAt = state.now + memoryMs(step.graph, { proof, orphanedAt })
+  ownerTimer(step, cluster, forgetAt, object.uid, object)
+  touch(step, cluster, object.uid, {
+    object: node?.object ?? object,
+    verdict: node?.verdict ?? null,
+    phase: 'gone',
+  })
+  tell(step, { ...object, cluster }, 'gone', why, {
+    evidence: proof.class,
+    basis: [step.at.position],
+  })
+  judgeDependents(step, cluster, object.uid, object)
+}
+
+function takeOut(step: Step, cluster: ClusterId, node: Node): void {
+  const { object } = node
+  removeNode(step, cluster, node)
+  noteNamespace(step, cluster, object, null)
+  step.graph.remove(seenKey(cluster, object, object.uid))
+  stopWaiting(step, cluster, object, null)
+  const kind = kindOf(step.graph, cluster, object)
+  if (kind === undefined) return
+  const held = withoutMember(kind.held, object.uid)
+  step.graph.put(kindKey(cluster, object), { ...kind, held })
+}
+
+/** Its kind is served and not watched any more: nothing will tell what becomes of it, so from now on it is looked up like any unwatched owner. */
+export function forget(step: Step, cluster: ClusterId, node: Node): void {
+  const { object, verdict } = node
+  const seen = seenOf(step.graph, cluster, object, object.uid)
+  takeOut(step, cluster, node)
+  if (object.deletedAt !== null) noteDefinition(step, cluster, object, null)
+  keepTrace(step, cluster, node, seen)
+  touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
+  tell(
+    step,
+    { ...object, cluster },
+    'phase',
+    `${node.phase} → suspect: its kind is not watched any more`,
+  )
+  judgeDependents(step, cluster, object.uid, object)
+}
+
+export function proofOf(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  kind: GroupKind,
+  evidence: Proof['class'],
+): Proof {
+  return {
+    class: evidence,
+    position: step.at.position,
+    at: step.at.timestamp,
+    ageMs: 0,
+    clusterEpoch: state.clusterEpoch,
+    versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
+    command: null,
+    isOurs: false,
+    heldSince: null,
+  }
+}
+
+/**
+ * Whoever orphans its dependents does so whether it is watched or not. And that it was here, and until when, is remembered: whoever looks for it in vain after a restore of
+ * the cluster has to know that it went with that. What names it may not be watched either just now.
+ */
+function keepTrace(step: Step, cluster: ClusterId, node: Node, seen: Seen | undefined): void {
+  const { object, orphanedAt } = node
+  const { uid } = object
+  const state = clusterOf(step.graph, cluster)
+  if (state === undefined) return
+  const isOfEpoch = seen?.clusterEpoch === state.clusterEpoch
+  const position = isOfEpoch ? step.at.position : node.position
+  step.graph.put(ownerKey(cluster, uid, object), { ...UNKNOWN_OWNER, orphanedAt, position })
+  ownerTimer(step, cluster, state.now + MEMORY_MS, uid, object)
+}
+
+export const UNKNOWN_OWNER: Owner = {
+  type: 'Owner',
+  state: 'unknown',
+  proof: null,
+  orphanedAt: null,
+  phase: null,
+  position: -1n,
+  checks: 0,
+  turn: 'none',
+  leasedAt: 0,
+  attempt: null,
+}
+
+/** Found by a look, or watched once: then `position` is where it was known last. */
+export function wasHere({ state, position }: Owner): boolean {
+  return state === 'found' || (state === 'unknown' && position >= 0n)
+}

@@ -1,0 +1,107 @@
+/**
+ * Protection that was taken back: by a policy, by a directive, or with a mark that somebody took off. It counts for ten minutes more.
+ *
+ * What must stay true: each is remembered with the fact that took it back, so that none of it is lost when several are taken back one after the other.
+ *
+ * Not here: what is protected now (guarding.ts).
+ */
+import type { StateReader } from '../graph/graph.ts'
+import { clusterOf, directivesOf, policyOf } from '../graph/graph.ts'
+import type { Guarding } from '../graph/guarding.ts'
+import { guardingOf, markOn, protectedNow } from '../graph/guarding.ts'
+import { PROTECTED_FOR_MS } from '../model/constant.ts'
+import type { Node } from '../model/node.ts'
+import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
+import type { Protection } from '../model/policy.ts'
+import type { Evidence } from '../model/proof.ts'
+import type { FormerProtection, PolicyState } from '../model/state.ts'
+import { isSubject } from '../model/subject.ts'
+
+/** What a policy leaves to be spared for a while when another one takes its place. */
+export function formerAfter(
+  { policy, former, position }: PolicyState,
+  next: Protection,
+  now: number,
+): FormerProtection | null {
+  const left = former !== null && former.until > now ? former : null
+  const before = policy.protection
+  const together = bothOf(before, next)
+  if (position < 0n || isSameSize(together, bothOf(next, next))) return left
+  const protection = left === null ? before : bothOf(left.protection, before)
+  return { protection, until: Math.max(left?.until ?? 0, now + PROTECTED_FOR_MS) }
+}
+
+/** Each thing once. */
+function bothOf(one: Protection, other: Protection): Protection {
+  const isAmong = ({ group, kind }: GroupKind): boolean =>
+    other.kinds.some((each) => each.group === group && each.kind === kind)
+  const texts = (these: readonly string[], those: readonly string[]): readonly string[] => [
+    ...new Set([...those, ...these]),
+  ]
+  return {
+    kinds: [...other.kinds, ...one.kinds.filter((each) => !isAmong(each))],
+    namespaces: texts(one.namespaces, other.namespaces),
+    labels: texts(one.labels, other.labels),
+    annotations: texts(one.annotations, other.annotations),
+    othersMarks: one.othersMarks || other.othersMarks,
+  }
+}
+
+function isSameSize(one: Protection, other: Protection): boolean {
+  const sizeOf = ({ kinds, namespaces, labels, annotations }: Protection): number =>
+    kinds.length + namespaces.length + labels.length + annotations.length
+  return sizeOf(one) === sizeOf(other) && one.othersMarks === other.othersMarks
+}
+
+/** Until when a mark counts that this sighting does not show any more. */
+export function protectedUntilAfter(
+  graph: StateReader,
+  cluster: ClusterId,
+  { object: before, protectedUntil }: Pick<Node, 'object' | 'protectedUntil'>,
+  after: ObjectMeta,
+  now: number,
+): number | null {
+  if (before.labels.length === 0 && before.annotations.length === 0) return protectedUntil
+  // What nothing asks for any more is not told any more: what a policy or an order named until just now is gone from the object by the next list.
+  const all = lately(graph, cluster, now)
+  const isTakenOff = markOn(before, all) !== '' && markOn(after, all) === ''
+  return isTakenOff ? now + PROTECTED_FOR_MS : protectedUntil
+}
+
+/** The log time until which something that was taken back counts still; null when nothing does. */
+export function sparedUntil(
+  graph: StateReader,
+  cluster: ClusterId,
+  { object, protectedUntil }: Pick<Node, 'object' | 'protectedUntil'>,
+  evidence: Evidence,
+): number | null {
+  const { policy, former } = policyOf(graph)
+  if (policy.preset !== 'guarded') return null
+  let until = protectedUntil ?? 0
+  if (former !== null && protectedNow(object, evidence, formerly(former)) !== '') {
+    until = Math.max(until, former.until)
+  }
+  for (const each of directivesOf(graph).protections) {
+    if (each.liftedAt === null || (each.cluster !== '' && each.cluster !== cluster)) continue
+    if (isSubject(object, each.subject)) until = Math.max(until, each.liftedAt + PROTECTED_FOR_MS)
+  }
+  return until > (clusterOf(graph, cluster)?.now ?? 0) ? until : null
+}
+
+/** What counts now, and what counts still of what was taken back. */
+function lately(graph: StateReader, cluster: ClusterId, now: number): Guarding {
+  const guarding = guardingOf(graph, cluster)
+  const { former } = policyOf(graph)
+  const isNew = (liftedAt: number | null): boolean =>
+    liftedAt === null || liftedAt + PROTECTED_FOR_MS > now
+  const subjects = directivesOf(graph).protections.filter(
+    (each) => isNew(each.liftedAt) && (each.cluster === '' || each.cluster === cluster),
+  )
+  const isOver = former === null || former.until <= now
+  const policy = isOver ? guarding.policy : bothOf(former.protection, guarding.policy)
+  return { ...guarding, policy, subjects }
+}
+
+function formerly({ protection }: FormerProtection): Guarding {
+  return { policy: protection, subjects: [], namespacesWhereUnseen: [] }
+}

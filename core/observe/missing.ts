@@ -1,0 +1,99 @@
+/**
+ * What a complete list did not hold: counted first, then removed, a page of keys at a time.
+ *
+ * What must stay true: an object is missing only by a list of its epoch that is newer than the version we hold. None is removed before all are counted, since a share of a kind
+ * that is missing at once is a bulk deletion.
+ *
+ * Not here: lists that begin and end (sync.ts), what is remembered of an object that left (departure.ts).
+ */
+import { enqueue, judgeWaiters, kindOfWork } from '../graph/agenda.ts'
+import { agendaOf, clusterOf, kindOf, nodeOf, seenOf } from '../graph/graph.ts'
+import { lastPart, workKey } from '../graph/key.ts'
+import { isSynced } from '../graph/kind-status.ts'
+import type { Step } from '../graph/outcome.ts'
+import { KEYS_PER_PAGE, MASS_COUNT, MASS_SHARE } from '../model/constant.ts'
+import { goesByUs, type Node } from '../model/node.ts'
+import type { Uid } from '../model/object.ts'
+import { compareVersions } from '../model/object.ts'
+import type { ClusterState, Work } from '../model/state.ts'
+import { depart, proofOf } from './departure.ts'
+
+/**
+ * Before anything that a relist misses goes it is counted: what we asked to be deleted is no part of a mass cause, however much of it went while no watch could
+ * tell.
+ */
+export function countMissing(step: Step, work: Work, keys: readonly string[]): boolean {
+  let { ours, others } = work
+  for (const key of keys) {
+    const found = missingOf(step, work, lastPart(key))
+    if (found === undefined) continue
+    if (found.isOurs && !found.isOlderEpoch) ours++
+    else others++
+  }
+  const counted = { ...work, ours, others }
+  if (keys.length === KEYS_PER_PAGE) {
+    step.graph.put(workKey(agendaOf(step.graph).head), counted)
+    return false
+  }
+  const evidence = isMass(others, others + work.listed) ? 'bulk' : 'missing'
+  if (ours + others > 0) enqueue(step, { ...counted, work: 'missed', evidence, cursor: '' })
+  else judgeWaiters(step, work.cluster, kindOfWork(work))
+  return true
+}
+
+export function takeMissed(step: Step, work: Work, keys: readonly string[]): boolean {
+  for (const key of keys) miss(step, work, lastPart(key))
+  if (keys.length === KEYS_PER_PAGE) return false
+  judgeWaiters(step, work.cluster, kindOfWork(work))
+  return true
+}
+
+function miss(step: Step, work: Work, uid: Uid): void {
+  const found = missingOf(step, work, uid)
+  if (found === undefined) return
+  const { node, state, isOurs } = found
+  const { cluster } = work
+  const evidence = evidenceOf(work, found)
+  const proof = { ...proofOf(step, state, cluster, kindOfWork(work), evidence), isOurs }
+  depart(step, state, cluster, node.object, proof, 'it was missing from a complete relist')
+}
+
+function evidenceOf(
+  { ours, others, listed, evidence }: Work,
+  { node, isOurs, isOlderEpoch }: Missing,
+): 'missing' | 'bulk' {
+  if (isOlderEpoch) return 'bulk'
+  if (isOurs) return 'missing'
+  // It was counted as ours perhaps, and refused since.
+  const isAsked = node.attempt?.verb === 'DeleteObject'
+  return isAsked && isMass(ours + others, ours + others + listed) ? 'bulk' : evidence
+}
+
+interface Missing {
+  readonly node: Node
+  readonly state: ClusterState
+  readonly isOurs: boolean
+  readonly isOlderEpoch: boolean
+}
+
+/** Undefined for what the relist listed, or cannot speak of. */
+function missingOf(step: Step, work: Work, uid: Uid): Missing | undefined {
+  const kind = kindOfWork(work)
+  const state = clusterOf(step.graph, work.cluster)
+  const seen = seenOf(step.graph, work.cluster, kind, uid)
+  if (state === undefined || seen === undefined || seen.sync >= work.sync) return undefined
+  // A relist of before the epoch says nothing of it: the next one looks for all that it has not told.
+  if (work.clusterEpoch !== state.clusterEpoch) return undefined
+  const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
+  if (isOlderEpoch && !isSynced(kindOf(step.graph, work.cluster, kind), state)) return undefined
+  const order = compareVersions(seen.resourceVersion, work.resourceVersion)
+  if (!isOlderEpoch && (order === undefined || order > 0)) return undefined
+  const node = nodeOf(step.graph, work.cluster, uid)
+  if (node === undefined) return undefined
+  return { node, state, isOurs: goesByUs(node), isOlderEpoch }
+}
+
+/** A bulk deletion, by how many are lost of how many. */
+export function isMass(lost: number, all: number): boolean {
+  return lost > MASS_COUNT && lost > all * MASS_SHARE
+}

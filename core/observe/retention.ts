@@ -1,0 +1,41 @@
+/**
+ * How long it is remembered what is known of an owner that is no node.
+ *
+ * What must stay true: an owner that is gone is remembered for as long as the policy has it, and for as long as an object references it; then its key is removed, and its public
+ * record with it.
+ *
+ * Not here: when it is looked up again (timer.ts), for how long a policy may have it remembered (agenda.ts `memoryMs`).
+ */
+import { memoryMs, ownerTimer } from '../graph/agenda.ts'
+import { isNamed, nodeOf } from '../graph/graph.ts'
+import { ownerKey } from '../graph/key.ts'
+import type { Step } from '../graph/outcome.ts'
+import { FORGET_AGAIN_MS } from '../model/constant.ts'
+import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
+import { objectKey } from '../model/partition.ts'
+import type { ClusterState, Owner } from '../model/state.ts'
+import { wasHere } from './departure.ts'
+
+/** Forgets an owner whose time is over, and looks again later otherwise. */
+export function forgetOwner(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  uid: Uid,
+  place: Coordinates,
+  owner: Owner,
+): void {
+  const since = owner.proof?.at ?? owner.orphanedAt ?? 0
+  const forgetAt = since + memoryMs(step.graph, owner)
+  const isRemembered = owner.state === 'absent' || owner.orphanedAt !== null
+  const isReferenced = isNamed(step.graph, cluster, uid, place)
+  const isMeant = isReferenced && (isRemembered || wasHere(owner))
+  if (isMeant || (isRemembered && state.now < forgetAt)) {
+    const next = Math.max(forgetAt, state.now + FORGET_AGAIN_MS)
+    return ownerTimer(step, cluster, next, uid, place)
+  }
+  step.graph.remove(ownerKey(cluster, uid, place))
+  if (owner.state === 'absent' && nodeOf(step.graph, cluster, uid) === undefined) {
+    step.outcome.forgotten.push(objectKey(cluster, uid))
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * What became of commands: settled, an owner found, an owner absent.
+ *
+ * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` speaks of coordinates only, so it never removes
+ * a node; a result of an earlier epoch of the cluster says nothing.
+ */
+import { judgeDependents, nodeTimer, ownerTimer } from '../graph/agenda.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf } from '../graph/graph.ts'
+import { ownerKey } from '../graph/key.ts'
+import { isMonitored } from '../graph/kind-status.ts'
+import { putNode } from '../graph/link.ts'
+import type { Step } from '../graph/outcome.ts'
+import { askRelist, drop, markDirty, tell, touch } from '../graph/outcome.ts'
+import {
+  backoffMs,
+  COMMAND_LIFE_MS,
+  COMMAND_MARGIN_MS,
+  CONFIRM_MS,
+  FREE_REPEATS,
+  MEMORY_MS,
+} from '../model/constant.ts'
+import type { CommandSettled, OwnerAbsent, OwnerFound } from '../model/event.ts'
+import type { CommandId } from '../model/id.ts'
+import type { Attempt, Node, Phase } from '../model/node.ts'
+import { backedOff, phaseOf } from '../model/node.ts'
+import type { ClusterId } from '../model/object.ts'
+import { isSamePlace } from '../model/object.ts'
+import type { ClusterState, Owner } from '../model/state.ts'
+import { proofOf, UNKNOWN_OWNER, wasHere } from './departure.ts'
+import { sight } from './sighting.ts'
+
+function currentEpoch(
+  step: Step,
+  event: { readonly cluster: ClusterId; readonly clusterEpoch: number },
+): ClusterState | undefined {
+  const state = clusterOf(step.graph, event.cluster)
+  if (state !== undefined && event.clusterEpoch === state.clusterEpoch) return state
+  drop(step, 'the result of a command of another epoch of the cluster')
+  return undefined
+}
+
+export function commandSettled(step: Step, event: CommandSettled): void {
+  const state = currentEpoch(step, event)
+  if (state === undefined) return
+  if (event.verb === 'VerifyOwner') return verificationSettled(step, state, event)
+
+  const before = nodeOf(step.graph, event.cluster, event.uid)
+  tellResult(step, event)
+  step.observations.push({ type: 'result', event })
+  if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
+  // What the server returned is a sighting like any other; of another uid it says nothing about ours.
+  if (event.object !== null && event.object.uid === event.uid && isWatched(step, event)) {
+    const isOurs = event.verb === 'RemoveFinalizer' && event.outcome === 'done'
+    sight(step, state, event.cluster, event.object, null, isOurs)
+  }
+  markDirty(step, event.cluster, event.uid)
+}
+
+/** Of a kind that no monitor follows any more, nobody would tell that it goes. */
+function isWatched(step: Step, { cluster, place }: CommandSettled): boolean {
+  return isMonitored(kindOf(step.graph, cluster, place))
+}
+
+function settleAttempt(step: Step, state: ClusterState, node: Node, event: CommandSettled): void {
+  const { attempt } = node
+  if (attempt === null) return
+  const put = (change: Partial<Node>): void => {
+    putNode(step, event.cluster, node, { ...node, ...change })
+    touch(step, event.cluster, event.uid)
+  }
+  const settled: Attempt = { ...attempt, outcome: event.outcome, reason: event.reason }
+  // Carried out twice, by a reaper that died or is in another mode: what it did the first time is what awaits confirmation.
+  const isDone = attempt.state === 'confirming'
+  switch (event.outcome) {
+    case 'would-go':
+      if (isDone) return
+      return put({ attempt: { ...settled, state: 'would-go' } })
+    case 'done':
+    case 'absent': {
+      const isReaped = node.isReaped || (event.verb === 'DeleteObject' && event.outcome === 'done')
+      if (event.object !== null) {
+        return put({ isReaped, attempt: carriedOut(step, state, event, settled) })
+      }
+      // Gone, says the server; so says the watch soon. The timer of the command looks whether it did.
+      const until = state.now + CONFIRM_MS
+      // So is one whose last finalizer was taken off.
+      const isGone = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
+      const phase = isGone ? 'reaped' : node.phase
+      if (!hasTimer(attempt, state.now)) nodeTimer(step, event.cluster, until, event.uid)
+      return put({ phase, attempt: { ...settled, state: 'confirming', until } })
+    }
+    case 'stale':
+    case 'blocked': {
+      if (isDone) return
+      const next = backedOff(settled, state.now, event.reason)
+      nodeTimer(step, event.cluster, next.until, event.uid)
+      return put({ attempt: next })
+    }
+  }
+}
+
+/**
+ * Whoever undoes it, such as a controller that adopts a dependent again, has it done again: a few times at once, since that ends by itself where it is
+ * a race, then in growing waits.
+ */
+function carriedOut(
+  step: Step,
+  state: ClusterState,
+  { cluster, uid, verb }: CommandSettled,
+  settled: Attempt,
+): Attempt | null {
+  if (verb === 'DeleteObject') return null
+  const repeats = settled.count - FREE_REPEATS
+  const until = repeats > 0 ? state.now + backoffMs(repeats) : state.now
+  if (repeats > 0) nodeTimer(step, cluster, until, uid)
+  return { ...settled, state: 'done', until }
+}
+
+/** Whether the timer of a command's issue is still to come. That of one settled before, otherwise, may be gone. */
+function hasTimer({ state, until }: Attempt, now: number): boolean {
+  const issuedAt = until - COMMAND_LIFE_MS - COMMAND_MARGIN_MS
+  return state === 'issued' && now < issuedAt + CONFIRM_MS
+}
+
+function tellResult(step: Step, event: CommandSettled): void {
+  const text = [event.outcome, event.code === null ? '' : `(${event.code})`, event.reason]
+  tell(
+    step,
+    { ...event.place, cluster: event.cluster, uid: event.uid },
+    'result',
+    `${event.verb} ${text.filter((word) => word !== '').join(' ')}`,
+    { command: event.command, basis: [step.at.position] },
+  )
+}
+
+function verificationSettled(step: Step, state: ClusterState, event: CommandSettled): void {
+  const owner = ownerOf(step.graph, event.cluster, event.uid, event.place)
+  if (owner?.attempt?.command !== event.command) return drop(step, 'nobody waits for it')
+  const attempt = backedOff({ ...owner.attempt, outcome: event.outcome }, state.now, event.reason)
+  step.graph.put(ownerKey(event.cluster, event.uid, event.place), { ...owner, attempt })
+  ownerTimer(step, event.cluster, attempt.until, event.uid, event.place)
+}
+
+export function ownerFound(step: Step, event: OwnerFound): void {
+  const state = currentEpoch(step, event)
+  if (state === undefined) return
+  const { cluster, uid, owner: place } = event
+  const node = nodeOf(step.graph, cluster, uid)
+  if (node !== undefined && isSamePlace(node.object, place)) return
+  const former = ownerOf(step.graph, cluster, uid, place)
+  const isWatchedOrGone = kindOf(step.graph, cluster, place)?.phase !== 'unmonitored'
+  const wasSeenToGo = former?.proof != null && former.proof.command === null
+  // What a look told, a look takes back; and where nobody watches and looks can be made, nobody else would.
+  if (wasSeenToGo && isWatchedOrGone) {
+    // Seen deleted, and there: the cluster may have gone back in time. A relist tells.
+    askRelist(step, cluster, place, `${place.name} was found after its deletion was seen`)
+    return drop(step, 'its deletion was seen')
+  }
+  // A look that was on its way for long may tell of before: the next one says whether it lives.
+  const markSeen = wasSeenToGo ? former.orphanedAt : null
+  const checks = (former?.checks ?? 0) + 1
+  // No monitor may ever tell that it goes.
+  const lookAt = state.now + backoffMs(checks + 5)
+  const phase = phaseOf(event.object)
+  const found: Owner = {
+    ...UNKNOWN_OWNER,
+    state: 'found',
+    orphanedAt: markOfFound(phase, former, step.at.timestamp) ?? markSeen,
+    phase,
+    position: step.at.position,
+    checks,
+    attempt: answeredAttempt(state, event.command, lookAt),
+  }
+  step.graph.put(ownerKey(cluster, uid, place), found)
+  ownerTimer(step, cluster, lookAt, uid, place)
+  tell(step, { ...place, cluster, uid }, 'owner', 'found by a live GET', {
+    command: event.command,
+    basis: [step.at.position],
+  })
+  const isOfEpoch = (former?.position ?? -1n) >= state.epochAt
+  const isNews = former?.state !== 'found' || !isOfEpoch || former.phase !== found.phase
+  if (isNews) judgeDependents(step, cluster, uid, place)
+}
+
+/** What a look answered of another epoch of the cluster is asked anew. */
+export function verifyIntent({ clusterEpoch }: ClusterState): string {
+  return `verify in epoch ${clusterEpoch}`
+}
+
+/** Until the next look is due: the timers of those before it must not ask sooner. */
+function answeredAttempt(state: ClusterState, command: CommandId, until: number): Attempt {
+  return {
+    ...{ command, verb: 'VerifyOwner', intent: verifyIntent(state), state: 'done' },
+    ...{ isDryRun: false, finalizer: '' },
+    ...{ count: 0, since: state.now, until, outcome: 'done', reason: '' },
+  }
+}
+
+/**
+ * Of one that is being deleted still, in the foreground as well, nobody saw who took the finalizer off: in doubt its dependents live on. Where a look saw it orphan and the next
+ * one sees it wait, it was turned.
+ */
+function markOfFound(phase: Phase, former: Owner | undefined, time: number): number | null {
+  if (phase === 'orphaning') return former?.orphanedAt ?? time
+  const isTurned = phase === 'waiting' && former?.phase === 'orphaning'
+  const isGoing = phase === 'deleting' || phase === 'waiting'
+  return isGoing && !isTurned ? (former?.orphanedAt ?? null) : null
+}
+
+export function ownerAbsent(step: Step, event: OwnerAbsent): void {
+  const state = currentEpoch(step, event)
+  if (state === undefined) return
+  const { cluster, uid, owner: place } = event
+  const node = nodeOf(step.graph, cluster, uid)
+  if (node !== undefined && isSamePlace(node.object, place)) {
+    return drop(step, 'it has been seen since, and only a watch or a relist removes it')
+  }
+  const former = ownerOf(step.graph, cluster, uid, place)
+  if (former?.state === 'absent') return
+  // It was there before the cluster was restored, and did not come back: a mass cause.
+  const isOfBefore = former !== undefined && wasHere(former) && former.position < state.epochAt
+  const evidence = isOfBefore ? 'bulk' : 'not-found'
+  const orphanedAt = former?.orphanedAt ?? null
+  const how = event.how === 'NotFound' ? 'nothing is there' : `${event.otherUid} is there instead`
+  step.graph.put(ownerKey(cluster, uid, place), {
+    ...UNKNOWN_OWNER,
+    state: 'absent',
+    proof: { ...proofOf(step, state, cluster, place, evidence), command: event.command },
+    orphanedAt,
+    position: step.at.position,
+  })
+  ownerTimer(step, cluster, state.now + MEMORY_MS, uid, place)
+  tell(step, { ...place, cluster, uid }, 'owner', `absent by a live GET: ${how}`, {
+    evidence,
+    command: event.command,
+    basis: [step.at.position],
+  })
+  judgeDependents(step, cluster, uid, place)
+}

@@ -1,0 +1,393 @@
+/**
+ * What is seen of objects: told by watches and relists, and returned by servers in answer to our commands.
+ *
+ * What must stay true: no event moves a held resourceVersion without vouching for the content; older versions change nothing; a
+ * deletion is final within an epoch of its cluster.
+ *
+ * Not here: objects that leave (departure.ts).
+ */
+import { judgeDependents } from '../graph/agenda.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
+import { kindKey, ownerKey, seenKey } from '../graph/key.ts'
+import { placesOf, putNode } from '../graph/link.ts'
+import type { Step } from '../graph/outcome.ts'
+import { askRelist, drop, markDirty, tell, touch } from '../graph/outcome.ts'
+import { stopWaiting } from '../graph/wait.ts'
+import { NO_CLUSTER_EPOCH } from '../model/constant.ts'
+import type { ObjectAdded, ObjectUpdated, Touched } from '../model/event.ts'
+import { withMember } from '../model/hash.ts'
+import type { SyncId } from '../model/id.ts'
+import type { Node, Phase, Verdict } from '../model/node.ts'
+import { markAfter, mayMove, phaseOf } from '../model/node.ts'
+import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from '../model/object.ts'
+import { compareVersions, isSamePlace, projectionHash } from '../model/object.ts'
+import type { ClusterState, Owner, Seen } from '../model/state.ts'
+import { noteDefinition, noteNamespace } from './cause.ts'
+import { protectedUntilAfter } from './former-protection.ts'
+
+/** The state of the event's cluster, unless the event comes from a watcher that has been succeeded. */
+export function currentCluster(
+  step: Step,
+  event: { readonly cluster: ClusterId; readonly epoch: number },
+): ClusterState | undefined {
+  const state = clusterOf(step.graph, event.cluster)
+  if (state !== undefined && event.epoch >= state.epoch) return state
+  drop(
+    step,
+    state === undefined ? 'its watcher has not started' : 'from a watcher that was succeeded',
+  )
+  return undefined
+}
+
+export function objectSeen(step: Step, event: ObjectAdded | ObjectUpdated): void {
+  const state = currentCluster(step, event)
+  if (state !== undefined) sight(step, state, event.cluster, event.object, event.sync)
+}
+
+/** Folds one sighting of an object. `isOurs`: a server's answer to taking a finalizer off. */
+export function sight(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  object: ObjectMeta,
+  sync: SyncId | null,
+  isOurs = false,
+): void {
+  if (!isServed(step, cluster, object)) return
+  const node = nodeOf(step.graph, cluster, object.uid)
+  const isHere = node !== undefined && isSamePlace(node.object, object)
+  // What is a node here is nothing else here.
+  const owner = isHere ? undefined : ownerOf(step.graph, cluster, object.uid, object)
+  // What a GET could not find (not-found) may have been created since; what a watch or a relist saw go never comes back under its uid.
+  const isFinal = owner?.proof != null && owner.proof.class !== 'not-found'
+  const isGone = isFinal && owner.proof.clusterEpoch === state.clusterEpoch
+  if (isGone && !isListedSince(step, cluster, object, sync, owner.proof.position)) {
+    drop(step, 'it was seen deleted in this epoch of the cluster')
+    return
+  }
+  if (node !== undefined && !isHere) {
+    drop(step, `its uid belongs to ${node.object.kind} "${node.object.name}"`)
+    return
+  }
+  const seen = isHere ? seenOf(step.graph, cluster, object, object.uid) : undefined
+  const isOfEpoch = seen?.clusterEpoch === state.clusterEpoch
+  const compared =
+    seen === undefined || !isOfEpoch
+      ? 1
+      : (compareVersions(object.resourceVersion, seen.resourceVersion) ?? 1)
+  const isSetBack =
+    compared < 0 && isHere && isListedSince(step, cluster, object, sync, node.position)
+  if (compared < 0 && !isSetBack) {
+    // It is listed all the same, at a version older than one we have seen since.
+    if (seen !== undefined && sync !== null) putSeen(step, cluster, object, { ...seen, sync })
+    return
+  }
+  putSeen(step, cluster, object, {
+    type: 'Seen',
+    resourceVersion: object.resourceVersion,
+    sync: sync ?? seen?.sync ?? 0,
+    clusterEpoch: state.clusterEpoch,
+  })
+  if (node === undefined) return appeared(step, cluster, object, owner)
+  const isListed = sync !== null
+  const how = { isNewer: compared !== 0, wasCurrent: isOfEpoch && !isSetBack, isListed, isOurs }
+  changed(step, cluster, node, object, how)
+}
+
+/**
+ * A relist that began after the object was seen last, to go or at a later version, holds it: a restore that no version of the cluster tells of brought it back
+ * as it was, or an earlier list lied. What is there counts, for lists are never older than their beginning; a DELETE names its version.
+ */
+function isListedSince(
+  step: Step,
+  cluster: ClusterId,
+  kind: GroupKind,
+  sync: SyncId | null,
+  position: bigint,
+): boolean {
+  const known = kindOf(step.graph, cluster, kind)
+  return sync !== null && known?.openSync === sync && known.relistedAt > position
+}
+
+/** What is told of a kind before it is served, or after it went, is vouched for by nobody. */
+function isServed(step: Step, cluster: ClusterId, kind: GroupKind): boolean {
+  const phase = kindOf(step.graph, cluster, kind)?.phase ?? 'unserved'
+  if (phase !== 'unserved') return true
+  drop(step, `${kind.kind} is not served`)
+  return false
+}
+
+function appeared(
+  step: Step,
+  cluster: ClusterId,
+  object: ObjectMeta,
+  owner: Owner | undefined,
+): void {
+  const places = placesOf(step, cluster, object)
+  putNode(step, cluster, null, {
+    type: 'Node',
+    object,
+    hash: projectionHash(object),
+    phase: phaseOf(object),
+    position: step.at.position,
+    places,
+    orphanedAt:
+      object.deletedAt === null
+        ? null
+        : (owner?.orphanedAt ?? markAfter(null, object, false, step.at.timestamp)),
+    isFreed: false,
+    letGoAt: null,
+    ringed: false,
+    isReaped: false,
+    protectedUntil: null,
+    isWarned: false,
+    verdict: null,
+    hold: null,
+    attempt: null,
+  })
+  const kind = kindOf(step.graph, cluster, object)
+  if (kind !== undefined) {
+    const held = withMember(kind.held, object.uid)
+    step.graph.put(kindKey(cluster, object), { ...kind, held })
+  }
+  if (owner !== undefined) step.graph.remove(ownerKey(cluster, object.uid, object))
+  noteNamespace(step, cluster, null, object)
+  noteDefinition(step, cluster, null, object)
+  touch(step, cluster, object.uid)
+  tell(step, { ...object, cluster }, 'created', describe(object))
+  judgeDependents(step, cluster, object.uid, object)
+  markDirty(step, cluster, object.uid)
+}
+
+function changed(
+  step: Step,
+  cluster: ClusterId,
+  node: Node,
+  object: ObjectMeta,
+  how: {
+    readonly isNewer: boolean
+    readonly wasCurrent: boolean
+    readonly isListed: boolean
+    readonly isOurs: boolean
+  },
+): void {
+  const hash = projectionHash(object)
+  if (hash === node.hash && how.wasCurrent && !how.isNewer && isConfirming(node)) {
+    if (how.isListed) listedStill(step, cluster, node)
+    return
+  }
+  if (hash === node.hash && how.wasCurrent && node.phase === phaseOf(object)) return
+  // An equal version with another content is no answer of an honest server.
+  const isHonest = hash === node.hash || how.isNewer
+  const phase = isHonest ? nextPhase(node, object) : 'suspect'
+  const isSure = hash === node.hash && how.wasCurrent && node.phase !== 'suspect'
+  const places = isSure ? node.places : placesOf(step, cluster, object)
+  const orphanedAt = markAfter(node, object, how.isOurs, step.at.timestamp)
+  putNode(step, cluster, node, {
+    ...node,
+    object,
+    hash,
+    places,
+    position: step.at.position,
+    letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
+    isReaped: node.isReaped && object.deletedAt !== null,
+    protectedUntil: protectedUntilAfter(step.graph, cluster, node, object, step.at.timestamp),
+    ...(phase === 'suspect'
+      ? IN_DOUBT
+      : {
+          phase,
+          hold: how.wasCurrent && namesTheSame(object, node.object) ? node.hold : null,
+          orphanedAt,
+          isFreed: node.isFreed && orphanedAt !== null,
+          ringed: node.ringed && phase === 'waiting',
+        }),
+    // What was decided in another epoch of the cluster is decided anew.
+    ...(how.wasCurrent ? {} : { verdict: null, ringed: false }),
+  })
+  noteNamespace(step, cluster, node.object, object)
+  noteDefinition(step, cluster, node.object, object)
+  if (hash !== node.hash) stopWaiting(step, cluster, node.object, object)
+  if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)
+  tellChange(step, cluster, node, object, phase)
+  const isOtherOwner = phase !== node.phase || orphanedAt !== node.orphanedAt || !how.wasCurrent
+  if (isOtherOwner) judgeDependents(step, cluster, object.uid, object)
+  markDirty(step, cluster, object.uid)
+}
+
+/** What it is given after it let go of all it had is a new claim: who asked before that to keep it has no say in it. */
+function namesOneOf(after: ObjectMeta, before: ObjectMeta): boolean {
+  const uids = new Set(before.ownerReferences.map(({ uid }) => uid))
+  return after.ownerReferences.some(({ uid }) => uids.has(uid))
+}
+
+/** Other references are another question, so what it has waited for begins anew. */
+function namesTheSame(after: ObjectMeta, before: ObjectMeta): boolean {
+  const [a, b] = [after.ownerReferences, before.ownerReferences]
+  return a === b || JSON.stringify(a.map(referenceText)) === JSON.stringify(b.map(referenceText))
+}
+
+function referenceText(reference: OwnerReference): readonly unknown[] {
+  const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = reference
+  return [apiVersion, kind, name, uid, controller, blockOwnerDeletion]
+}
+
+function isConfirming(node: Node): boolean {
+  return node.attempt?.state === 'confirming'
+}
+
+/** A relist holds what a server said is gone, unchanged: that answer is not believed again before its wait is over. */
+function listedStill(step: Step, cluster: ClusterId, node: Node): void {
+  const { object, attempt } = node
+  const phase = phaseOf(object)
+  if (attempt === null) return
+  const reason = 'a relist still holds it'
+  putNode(step, cluster, node, {
+    ...node,
+    phase,
+    attempt: { ...attempt, state: 'backoff', reason },
+  })
+  if (phase === node.phase) return
+  touch(step, cluster, object.uid)
+  tell(step, { ...object, cluster }, 'phase', `${node.phase} → ${phase}: ${reason}`)
+}
+
+function nextPhase(node: Node, object: ObjectMeta): Phase {
+  const phase = phaseOf(object)
+  return mayMove(node.phase, phase) ? phase : 'suspect'
+}
+
+function tellChange(
+  step: Step,
+  cluster: ClusterId,
+  node: Node,
+  object: ObjectMeta,
+  phase: Phase,
+): void {
+  touch(step, cluster, object.uid)
+  const about = { ...object, cluster }
+  if (phase !== node.phase) tell(step, about, 'phase', `${node.phase} → ${phase}`)
+  const before = referencesText(node.object)
+  const after = referencesText(object)
+  if (before !== after) tell(step, about, 'references', `${before} → ${after}`)
+}
+
+export function touched(step: Step, event: Touched): void {
+  const state = currentCluster(step, event)
+  if (state === undefined || !isServed(step, event.cluster, event)) return
+  for (const entry of event.entries) {
+    const seen = seenOf(step.graph, event.cluster, event, entry.uid)
+    const node = nodeOf(step.graph, event.cluster, entry.uid)
+    if (seen === undefined || node === undefined) {
+      // The watcher believes that it was told; a relist in full tells it, unless it has gone since.
+      askRelist(step, event.cluster, event, `${entry.uid} was touched and is not known`)
+      continue
+    }
+    const isCurrent = seen.clusterEpoch === state.clusterEpoch
+    const order = isCurrent
+      ? (compareVersions(entry.resourceVersion, seen.resourceVersion) ?? 1)
+      : 1
+    const sync = event.sync ?? seen.sync
+    const isSetBack =
+      order < 0 && isListedSince(step, event.cluster, node.object, event.sync, node.position)
+    if (order < 0 && !isSetBack) {
+      if (sync !== seen.sync) putSeen(step, event.cluster, node.object, { ...seen, sync })
+    } else if (entry.hash === node.hash) {
+      const { resourceVersion } = entry
+      const { clusterEpoch } = state
+      putSeen(step, event.cluster, node.object, {
+        type: 'Seen',
+        resourceVersion,
+        sync,
+        clusterEpoch,
+      })
+      if (node.phase === 'suspect' || !isCurrent || isSetBack) vouch(step, event.cluster, node)
+      else if (event.sync !== null && isConfirming(node)) listedStill(step, event.cluster, node)
+    } else if (order > 0 || isSetBack) {
+      if (sync !== seen.sync) putSeen(step, event.cluster, node.object, { ...seen, sync })
+      suspect(step, event.cluster, node, 'its content is not what the watcher vouched for')
+    }
+  }
+}
+
+/** The content that was in doubt is the server's, and so is what it says of a mark: a restore may have taken the request back. */
+function vouch(step: Step, cluster: ClusterId, node: Node): void {
+  const orphanedAt = markAfter(node, node.object, false, step.at.timestamp)
+  putNode(step, cluster, node, {
+    ...node,
+    places: placesOf(step, cluster, node.object),
+    phase: phaseOf(node.object),
+    isReaped: node.isReaped && node.object.deletedAt !== null,
+    orphanedAt,
+    isFreed: node.isFreed && orphanedAt !== null,
+    verdict: null,
+    hold: null,
+  })
+  touch(step, cluster, node.object.uid)
+  judgeDependents(step, cluster, node.object.uid, node.object)
+  markDirty(step, cluster, node.object.uid)
+}
+
+/** No verdict, and nothing under way, until a relist; what waited for it in a circle may be another by then. */
+const IN_DOUBT = {
+  phase: 'suspect',
+  verdict: null,
+  hold: null,
+  attempt: null,
+  ringed: false,
+} as const
+
+export function suspect(
+  step: Step,
+  cluster: ClusterId,
+  node: Node,
+  why: string,
+  verdict: Verdict | null = null,
+): void {
+  if (node.phase === 'suspect') {
+    if (verdict !== null) putNode(step, cluster, node, { ...node, verdict })
+    return
+  }
+  putNode(step, cluster, node, { ...node, ...IN_DOUBT, verdict })
+  touch(step, cluster, node.object.uid)
+  tell(step, { ...node.object, cluster }, 'phase', `${node.phase} → suspect: ${why}`)
+  // One that is not served cannot be listed; it is when it is served again.
+  if (kindOf(step.graph, cluster, node.object)?.phase !== 'unserved') {
+    askRelist(step, cluster, node.object, why)
+  }
+  // It is no solid ground any more.
+  judgeDependents(step, cluster, node.object.uid, node.object)
+}
+
+/** Its kind is no longer served: what is missing when it is served again went without a delete of its own, a mass cause. */
+export function suspectOfGoneKind(step: Step, cluster: ClusterId, node: Node): void {
+  const seen = seenOf(step.graph, cluster, node.object, node.object.uid)
+  if (seen !== undefined) {
+    putSeen(step, cluster, node.object, { ...seen, clusterEpoch: NO_CLUSTER_EPOCH })
+  }
+  const because = 'its kind is no longer served'
+  // Blocked: nobody can reap it, so nobody waits for it.
+  const basis = [step.at.position, policyOf(step.graph).position]
+  suspect(step, cluster, node, because, { type: 'blocked', evidence: null, because, basis })
+}
+
+function putSeen(step: Step, cluster: ClusterId, object: ObjectMeta, seen: Seen): void {
+  step.graph.put(seenKey(cluster, object, object.uid), seen)
+}
+
+function describe(object: ObjectMeta): string {
+  const references = referencesText(object)
+  const deleting = object.deletedAt === null ? '' : ', being deleted'
+  return `version ${object.resourceVersion}, owners: ${references}${deleting}`
+}
+
+/** Of owners, in a text: an object may have thousands. */
+const MOST_NAMED = 5
+
+function referencesText(object: ObjectMeta): string {
+  const { ownerReferences } = object
+  if (ownerReferences.length === 0) return 'none'
+  const named = ownerReferences.slice(0, MOST_NAMED)
+  const more = ownerReferences.length - named.length
+  const texts = named.map(({ kind, name, uid }) => `${kind}/${name} (${uid})`)
+  return [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}

@@ -1,0 +1,246 @@
+/**
+ * Clusters, their kinds and relists: what is watched, since when, and what a complete list did not hold.
+ *
+ * What must stay true: an object counts as missing only by a list that was finished by the current watcher, and only if the version we
+ * hold is not newer than the list's. A kind that is no longer served proves nothing about its objects.
+ */
+import { enqueue, judgeAll, judgeWaiters, kindTimer } from '../graph/agenda.ts'
+import { clusterOf, kindOf, policyOf } from '../graph/graph.ts'
+import { ANY_KIND, clusterKey, kindKey, POLICY_KEY, unreadableKey } from '../graph/key.ts'
+import { isMonitored, isSynced } from '../graph/kind-status.ts'
+import type { Step } from '../graph/outcome.ts'
+import { drop } from '../graph/outcome.ts'
+import { KIND_PATIENCE_MS } from '../model/constant.ts'
+import type {
+  Heartbeat,
+  KindGone,
+  KindServed,
+  PolicyChanged,
+  SyncFinished,
+  SyncStarted,
+  Unreadable,
+  WatcherStarted,
+} from '../model/event.ts'
+import { EMPTY_SET, isSameSet } from '../model/hash.ts'
+import { invariant } from '../model/invariant.ts'
+import type { ClusterId, GroupKind, Scope } from '../model/object.ts'
+import { clusterOfHome } from '../model/partition.ts'
+import { FOLD_VERSION } from '../model/policy.ts'
+import type { ClusterState, Kind, KindPhase } from '../model/state.ts'
+import { withGone } from './cause.ts'
+import { formerAfter } from './former-protection.ts'
+import { currentCluster } from './sighting.ts'
+
+export function watcherStarted(step: Step, event: WatcherStarted): void {
+  const state = clusterOf(step.graph, event.cluster)
+  if (state !== undefined && event.epoch <= state.epoch) {
+    drop(step, 'from a watcher that was succeeded')
+    return
+  }
+  // Open syncs need no closing: their SyncFinished would bear an older epoch.
+  step.graph.put(clusterKey(event.cluster), {
+    type: 'ClusterState',
+    name: event.name,
+    epoch: event.epoch,
+    clusterEpoch: event.clusterEpoch,
+    startedAt: step.at.position,
+    epochAt: state?.clusterEpoch === event.clusterEpoch ? state.epochAt : step.at.position,
+    startedTime: step.at.timestamp,
+    monitored: state?.monitored ?? 0,
+    synced: state?.clusterEpoch === event.clusterEpoch ? state.synced : 0,
+    now: Math.max(state?.now ?? 0, step.at.timestamp),
+    nextDue: state?.nextDue ?? Number.MAX_SAFE_INTEGER,
+    pulses: state?.pulses ?? [],
+  })
+}
+
+export function heartbeat(step: Step, event: Heartbeat): void {
+  const state = currentCluster(step, event)
+  if (state === undefined) return
+  const now = Math.max(state.now, step.at.timestamp)
+  const pulses = event.kinds.map(({ group, kind, ageMs }) => ({
+    group,
+    kind,
+    aliveAt: step.at.timestamp - ageMs,
+  }))
+  step.graph.put(clusterKey(event.cluster), { ...state, now, pulses })
+  if (state.nextDue <= now) enqueue(step, { work: 'timers', cluster: event.cluster })
+}
+
+export function kindServed(step: Step, event: KindServed): void {
+  const state = currentCluster(step, event)
+  if (state === undefined) return
+  const former = kindOf(step.graph, event.cluster, event)
+  const phase = servedPhase(former, event.monitored)
+  const { resource, scope, versions, ambiguous, aggregated, reason } = event
+  const kind: Kind = {
+    ...(former ?? NEW_KIND),
+    phase,
+    resource,
+    scope,
+    versions,
+    ambiguous,
+    aggregated,
+    reason,
+    since: former?.phase === phase ? former.since : state.now,
+    scopedAt: hasOtherScope(former, scope) ? step.at.timestamp : (former?.scopedAt ?? 0),
+  }
+  putKind(step, state, event, former, kind)
+  if (phase === 'unsynced' && kind.since === state.now) {
+    kindTimer(step, event.cluster, state.now + KIND_PATIENCE_MS, event)
+  }
+  const isNews =
+    former?.phase !== phase ||
+    former.ambiguous !== ambiguous ||
+    former.scope !== scope ||
+    former.versions.join() !== versions.join()
+  // Who waits is among all: with nothing in between, kinds that change together are one walk over all.
+  if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)
+  else if (isNews) judgeWaiters(step, event.cluster, event)
+  if (former !== undefined && former.phase !== 'unmonitored' && phase === 'unmonitored') {
+    enqueue(step, { work: 'forget', cluster: event.cluster, kind: groupKind(event) })
+  }
+}
+
+/** Whoever stands on it waits for nothing, and may stand on nothing now: in another scope, or by a version that is served no more. */
+function isOtherGround(former: Kind, { scope, versions }: KindServed): boolean {
+  return hasOtherScope(former, scope) || former.versions.some((each) => !versions.includes(each))
+}
+
+function hasOtherScope(former: Kind | undefined, scope: Scope): boolean {
+  return former !== undefined && former.scope !== scope
+}
+
+function servedPhase(former: Kind | undefined, monitored: boolean): KindPhase {
+  if (!monitored) return 'unmonitored'
+  return former?.phase === 'synced' ? 'synced' : 'unsynced'
+}
+
+export function kindGone(step: Step, event: KindGone): void {
+  const state = currentCluster(step, event)
+  const kind = kindOf(step.graph, event.cluster, event)
+  if (state === undefined || kind === undefined) return
+  const gone = {
+    phase: 'unserved',
+    since: state.now,
+    openSync: 0,
+    reason: 'no longer served',
+    goneAt: withGone(kind.goneAt, step.at.timestamp),
+  } as const
+  putKind(step, state, event, kind, { ...kind, ...gone })
+  enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })
+  judgeWaiters(step, event.cluster, event)
+  // What waits because one of its objects went may wait for a person now.
+  if (policyOf(step.graph).policy.preset === 'guarded') judgeAll(step, event.cluster)
+}
+
+export function syncStarted(step: Step, event: SyncStarted): void {
+  const state = currentCluster(step, event)
+  const kind = kindOf(step.graph, event.cluster, event)
+  if (state === undefined) return
+  if (kind === undefined) return drop(step, 'a relist of a kind that was never told to be served')
+  const { position: relistedAt } = step.at
+  step.graph.put(kindKey(event.cluster, event), { ...kind, openSync: event.sync, relistedAt })
+}
+
+export function syncFinished(step: Step, event: SyncFinished): void {
+  const state = currentCluster(step, event)
+  const kind = kindOf(step.graph, event.cluster, event)
+  if (state === undefined) return
+  if (kind === undefined || kind.openSync !== event.sync) {
+    return drop(step, 'a newer relist, or another watcher, has begun')
+  }
+  const { clusterEpoch } = state
+  putKind(step, state, event, kind, {
+    ...kind,
+    phase: 'synced',
+    since: kind.phase === 'synced' ? kind.since : state.now,
+    clusterEpoch,
+    openSync: 0,
+    syncedAt: kind.relistedAt,
+  })
+  const { listed } = event
+  if (isSameSet(listed, kind.held)) return judgeWaiters(step, event.cluster, event)
+  // Nobody is judged by what the list misses as if it were there: who waits comes after it.
+  enqueue(step, {
+    work: 'missing',
+    cluster: event.cluster,
+    kind: groupKind(event),
+    sync: event.sync,
+    resourceVersion: event.resourceVersion,
+    clusterEpoch,
+    listed: listed.count,
+  })
+}
+
+/** With what it changes in the numbers of kinds. */
+function putKind(
+  step: Step,
+  state: ClusterState,
+  about: GroupKind & { readonly cluster: ClusterId },
+  before: Kind | undefined,
+  after: Kind,
+): void {
+  step.graph.put(kindKey(about.cluster, about), after)
+  const monitored = Number(isMonitored(after)) - Number(isMonitored(before))
+  const synced = Number(isSynced(after, state)) - Number(isSynced(before, state))
+  if (monitored === 0 && synced === 0) return
+  step.graph.put(clusterKey(about.cluster), {
+    ...state,
+    monitored: state.monitored + monitored,
+    synced: state.synced + synced,
+  })
+  // Owners that were not let go, since a kind might have held a dependent.
+  judgeWaiters(step, about.cluster, ANY_KIND)
+}
+
+export function policyChanged(step: Step, event: PolicyChanged): void {
+  const former = policyOf(step.graph)
+  invariant(
+    event.policy.foldVersion === FOLD_VERSION,
+    `the log asks for fold version ${event.policy.foldVersion}, this program folds version ${FOLD_VERSION}`,
+  )
+  const entersEnforce = event.policy.mode === 'enforce' && former.policy.mode !== 'enforce'
+  step.graph.put(POLICY_KEY, {
+    type: 'PolicyState',
+    policy: event.policy,
+    position: step.at.position,
+    enforcedAt: entersEnforce ? step.at.position : former.enforcedAt,
+    former: formerAfter(former, event.policy.protection, step.at.timestamp),
+  })
+  judgeAll(step, '')
+}
+
+export function unreadable(step: Step, event: Unreadable): void {
+  const { home, reason } = event
+  const { position } = step.at
+  step.graph.put(unreadableKey(home), { type: 'UnreadableHome', position, reason })
+  enqueue(step, { work: 'relist', cluster: clusterOfHome(event.home) })
+}
+
+function groupKind(event: { readonly group: string; readonly kind: string }): {
+  group: string
+  kind: string
+} {
+  return { group: event.group, kind: event.kind }
+}
+
+const NEW_KIND: Kind = {
+  type: 'Kind',
+  phase: 'unserved',
+  resource: '',
+  scope: 'Namespaced',
+  versions: [],
+  ambiguous: false,
+  aggregated: false,
+  reason: '',
+  since: 0,
+  clusterEpoch: 0,
+  openSync: 0,
+  relistedAt: -1n,
+  syncedAt: -1n,
+  held: EMPTY_SET,
+  blockers: [],
+  goneAt: [],
+  scopedAt: 0,
+}

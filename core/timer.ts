@@ -1,0 +1,132 @@
+/**
+ * Timers that are due, in the log time of their cluster: what each one finds decides what it does.
+ *
+ * What must stay true: timers are never cancelled, so one that finds nothing to do does no harm; what still has to be looked at sets the next one.
+ *
+ * Not here: setting timers (agenda.ts).
+ */
+import { budgetDue } from './admit/budget.ts'
+import { judgeDependents, judgeWaiters, nodeTimer, ownerTimer } from './graph/agenda.ts'
+import type { Graph } from './graph/graph.ts'
+import { clusterOf, isNamed, kindOf, nodeOf, ownerOf } from './graph/graph.ts'
+import type { Timer } from './graph/key.ts'
+import { clusterKey, duePrefix, ownerKey, timeOfDueKey, timerOf } from './graph/key.ts'
+import { putNode } from './graph/link.ts'
+import type { Step } from './graph/outcome.ts'
+import { askRelist, markDirty } from './graph/outcome.ts'
+import { verifyOwner } from './issue/verification.ts'
+import { BACKOFF_LAST_MS, backoffMs, CONFIRM_MS, KEYS_PER_PAGE } from './model/constant.ts'
+import { invariant } from './model/invariant.ts'
+import type { ClusterId, Uid } from './model/object.ts'
+import type { BudgetClass } from './model/policy.ts'
+import type { ClusterState, Work } from './model/state.ts'
+import { endingDue } from './observe/cause.ts'
+import { wasHere } from './observe/departure.ts'
+import { forgetOwner } from './observe/retention.ts'
+
+/** Timers that are due; true when none is left that is. */
+export function fire(step: Step, work: Work, keys: readonly string[]): boolean {
+  const state = clusterOf(step.graph, work.cluster)
+  invariant(state !== undefined, 'timers of a cluster that is not known')
+  const due = keys.filter((key) => timeOfDueKey(key) <= state.now)
+  for (const key of due) {
+    step.graph.remove(key)
+    fireOne(step, work.cluster, timerOf(key))
+  }
+  if (due.length === KEYS_PER_PAGE) return false
+  const next = keys[due.length]
+  const current = clusterOf(step.graph, work.cluster) ?? state
+  // A timer set while these fired has moved nextDue before what this page can tell.
+  const nextDue = Math.min(
+    next === undefined ? Number.MAX_SAFE_INTEGER : timeOfDueKey(next),
+    current.nextDue > state.now ? current.nextDue : Number.MAX_SAFE_INTEGER,
+    earliestSet(step.graph, work.cluster, state),
+  )
+  step.graph.put(clusterKey(work.cluster), { ...current, nextDue })
+  return true
+}
+
+/** The earliest timer in the overlay that is not due yet. */
+function earliestSet(graph: Graph, cluster: ClusterId, state: ClusterState): number {
+  const prefix = duePrefix(cluster)
+  let earliest = Number.MAX_SAFE_INTEGER
+  for (const key of graph.overlaid([], { prefix, after: '', upTo: undefined })) {
+    const time = timeOfDueKey(key)
+    if (time > state.now && time < earliest) earliest = time
+  }
+  return earliest
+}
+
+function fireOne(step: Step, cluster: ClusterId, timer: Timer): void {
+  const state = clusterOf(step.graph, cluster)
+  invariant(state !== undefined, 'a timer of a cluster that is not known')
+  switch (timer.what) {
+    case 'node':
+      return nodeDue(step, state, cluster, timer.uid)
+    case 'owner':
+      return ownerDue(step, state, cluster, timer)
+    case 'kind': {
+      const kind = timer.coordinates ?? { group: '', kind: '' }
+      if (kindOf(step.graph, cluster, kind)?.phase === 'unsynced') judgeWaiters(step, cluster, kind)
+      return
+    }
+    case 'budget':
+      return budgetDue(step, cluster, timer.uid as BudgetClass)
+    case 'ending':
+      return endingDue(step, cluster, timer.uid)
+  }
+}
+
+function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid): void {
+  const node = nodeOf(step.graph, cluster, uid)
+  const attempt = node?.attempt
+  if (node === undefined) return
+  // An owner that waits for its dependents, and for more than their going.
+  if (attempt == null) return markDirty(step, cluster, uid)
+  // What was approved is approved no longer, whatever is under way.
+  const { ruling = null } = node.hold ?? {}
+  if (ruling !== null && ruling.until <= state.now) return markDirty(step, cluster, uid)
+  if (attempt.state === 'would-go') return
+  if (state.now < attempt.until) return nodeTimer(step, cluster, attempt.until, uid)
+  if (attempt.state === 'confirming') {
+    askRelist(step, cluster, node.object, `${node.object.name} was reaped and is not seen to go`)
+    const until = state.now + CONFIRM_MS
+    putNode(step, cluster, node, { ...node, attempt: { ...attempt, until } })
+    return nodeTimer(step, cluster, until, uid)
+  }
+  markDirty(step, cluster, uid)
+}
+
+function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Timer): void {
+  const place = timer.coordinates
+  if (place === null) return
+  const owner = ownerOf(step.graph, cluster, timer.uid, place)
+  if (owner === undefined) return
+  const isReferenced = isNamed(step.graph, cluster, timer.uid, place)
+  if (owner.attempt !== null) {
+    if (state.now < owner.attempt.until) {
+      return ownerTimer(step, cluster, owner.attempt.until, timer.uid, place)
+    }
+    if (isReferenced && owner.state !== 'found') {
+      // Whoever still needs the answer asks again, in growing waits; when nobody has for a while, the question is forgotten.
+      if (state.now < owner.attempt.until + BACKOFF_LAST_MS) {
+        ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
+      } else if (owner.orphanedAt === null && !wasHere(owner)) {
+        step.graph.remove(ownerKey(cluster, timer.uid, place))
+      } else {
+        step.graph.put(ownerKey(cluster, timer.uid, place), { ...owner, attempt: null })
+        ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
+      }
+      return judgeDependents(step, cluster, timer.uid, place)
+    }
+  }
+  if (isReferenced && owner.state === 'found') {
+    const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''
+    const isAsked = verifyOwner(step, state, cluster, place, timer.uid, version)
+    // Its kind cannot be asked now, or nothing may be: nobody but this timer looks at a found owner again.
+    const again = state.now + backoffMs(owner.checks + 5)
+    if (!isAsked) ownerTimer(step, cluster, again, timer.uid, place)
+    return
+  }
+  forgetOwner(step, state, cluster, timer.uid, place, owner)
+}

@@ -1,0 +1,47 @@
+/** An object with more references than a record of news judges waits on the agenda, and is judged at the next `Continue`. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { folder } from '../testing/folder.ts'
+import { World } from '../testing/story.ts'
+import { check } from './check.ts'
+import { nodeOf } from './graph/graph.ts'
+import { REFERENCES_OF_NEWS } from './model/constant.ts'
+import type { Event } from './model/event.ts'
+import { hasWork } from './work.ts'
+
+/** More than a page of keys. */
+const OTHERS = 200
+/** More than it takes. */
+const RECORDS = 20
+const OWNERS = Array.from({ length: REFERENCES_OF_NEWS + 1 }, (_, each) => `rs/r${each}`)
+
+/** All that is told before it, and it. */
+function told(others: number): Event[] {
+  const world = new World()
+  const about = { cluster: 'c', epoch: 1 }
+  return [
+    { type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 },
+    world.policy('enforce', 'parity'),
+    ...['rs', 'pod'].flatMap((short) => [world.served(short, true), ...world.relist(short)]),
+    ...(others === 0 ? [] : world.events(`many ${others} pod/a#`)),
+    world.put(`pod/a <- ${OWNERS.join(', ')}`),
+  ]
+}
+
+for (const others of [0, OTHERS]) {
+  for (const batchSize of [1, 1_000]) {
+    test(`of ${batchSize} records a batch, beside ${others} uids that begin like its own`, () => {
+      const folded = folder(batchSize)
+      const events = told(others)
+      for (const event of events.slice(0, -1)) folded.fold(event)
+      let { continues } = folded.foldOne(events.at(-1) as Event)
+      for (let records = 0; continues && records < RECORDS; records++) {
+        continues = folded.foldOne({ type: 'Continue' }).continues
+      }
+      equal(hasWork(folded.graph), false)
+      equal(nodeOf(folded.graph, 'c', 'pod-a')?.verdict?.type, 'verify')
+      folded.commit()
+      deepEqual(check(folded.state), [])
+    })
+  }
+}

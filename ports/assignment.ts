@@ -1,0 +1,48 @@
+/**
+ * Which partition each cluster's log is: a record in `control`, written by the cluster's watcher before it publishes anything.
+ *
+ * What must stay true: whoever asks reads the same answer from the log. A cluster without an assignment has no partition; nobody guesses one.
+ *
+ * Not here: how the partition is chosen (services/watcher/assignment.ts).
+ */
+
+import type { ClusterId } from '../core/model/object.ts'
+import type { Codec } from './codec.ts'
+import { CodecError } from './codec.ts'
+import { ASSIGN_PREFIX, assignKey } from './control-key.ts'
+import type { Entry, Log } from './log.ts'
+import type { Assignment } from './service-record.ts'
+
+/** An assignment and where it is on the log: of two, the one with the lower offset was first. */
+export interface LoggedAssignment extends Assignment {
+  readonly offset: bigint
+}
+
+export type Assignments = ReadonlyMap<ClusterId, LoggedAssignment>
+
+/** By cluster. What cannot be read is left out. */
+export async function readAssignments(log: Log, codec: Codec): Promise<Assignments> {
+  return assignmentsIn(await log.latest('control', 0), codec)
+}
+
+/** Of the latest entries of `control`. */
+export function assignmentsIn(control: readonly Entry[], codec: Codec): Assignments {
+  const found = new Map<ClusterId, LoggedAssignment>()
+  for (const { key, value, offset } of control) {
+    if (!key.startsWith(ASSIGN_PREFIX) || value === null) continue
+    const record = decoded(codec, value)
+    if (record === undefined || key !== assignKey(record.cluster)) continue
+    found.set(record.cluster, { ...record, offset })
+  }
+  return found
+}
+
+function decoded(codec: Codec, value: Uint8Array): Assignment | undefined {
+  try {
+    const record = codec.decode(value)
+    return record.type === 'Assignment' ? record : undefined
+  } catch (error) {
+    if (error instanceof CodecError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * What the services keep on the log for themselves.
+ *
+ * What must stay true: every shape here has its schema in schemas/, and absent is null.
+ *
+ * Not here: events, commands and public records (core/model).
+ */
+import type { CommandId } from '../core/model/id.ts'
+import type {
+  ClusterId,
+  Coordinates,
+  GroupKind,
+  OwnerReference,
+  ResourceVersion,
+  Uid,
+} from '../core/model/object.ts'
+import type { Mode, Protection } from '../core/model/policy.ts'
+
+/** Small, compacted; subjects: `pause/<cluster>` (`pause/` for all), `protect/policy`, `protect/<cluster>/<subject>` (control-key.ts), `relist/<cluster>/<group>/<kind>`, `cluster/<cluster>`. */
+export interface Control {
+  readonly type: 'Control'
+  readonly verb: 'pause' | 'resume' | 'relist' | 'epoch' | 'protect' | 'unprotect'
+  readonly cluster: ClusterId
+  readonly kind: GroupKind | null
+  /** `epoch`: the cluster's epoch. Others: grows with each request. */
+  readonly number: number
+  readonly connected: boolean
+  /** Of `protect/policy`: what the policy protects. */
+  readonly protection: Protection | null
+  /** Beside it: the policy's mode. Null where none is told. */
+  readonly mode: Mode | null
+  readonly who: string
+  readonly why: string
+}
+
+/** In `control`, compacted, under `partition/<cluster>` (control-key.ts): which partition has all of a cluster's records. */
+export interface Assignment {
+  readonly type: 'Assignment'
+  readonly cluster: ClusterId
+  readonly partition: number
+  /** That the cluster had when they were last counted. */
+  readonly objects: number
+}
+
+/** Where the watch of a kind stood, written once what it covers is acknowledged. */
+export interface Watermark extends GroupKind {
+  readonly type: 'Watermark'
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly clusterEpoch: number
+  readonly resource: string
+  readonly resourceVersion: ResourceVersion
+  readonly sync: number
+  /** `projectionDigest` of what was told of each object; another one tells more, or less. */
+  readonly projection: string
+  /** That has what it covers; -1: written before a cluster had one. */
+  readonly partition: number
+}
+
+/** For audits: where a partition stood, and the running SHA-256 over all it had changed, commanded and noted until then. */
+export interface Digest {
+  readonly type: 'Digest'
+  readonly partition: number
+  /** Next event to fold. */
+  readonly position: bigint
+  readonly state: string
+  readonly outputs: string
+  readonly foldVersion: number
+}
+
+/** A piece of a partition's store at a position. `last` closes the snapshot; only then it counts. */
+export interface Snapshot {
+  readonly type: 'Snapshot'
+  readonly partition: number
+  readonly position: bigint
+  readonly state: string
+  readonly outputs: string
+  readonly chunk: number
+  readonly last: boolean
+  readonly keys: readonly string[]
+  /** Encoded store values, in the order of `keys`. */
+  readonly values: readonly Uint8Array[]
+}
+
+export interface DeadLetter {
+  readonly type: 'DeadLetter'
+  readonly topic: string
+  readonly partition: number
+  readonly position: bigint
+  readonly key: string
+  readonly reason: string
+  /** SHA-256 of the record's value. */
+  readonly digest: string
+}
+
+/**
+ * A piece of an object as it was right before its delete, under `cluster/uid`. `last` closes it; only then it counts. What it was and whose it was
+ * is told in the clear, so that a subtree is found without the key.
+ */
+export interface Archived extends Coordinates {
+  readonly type: 'Archived'
+  readonly cluster: ClusterId
+  readonly uid: Uid
+  readonly version: string
+  readonly resource: string
+  /** The one that the DELETE is sent with. */
+  readonly resourceVersion: ResourceVersion
+  readonly ownerReferences: readonly OwnerReference[]
+  readonly command: CommandId
+  /** When it was read, in milliseconds. */
+  readonly at: number
+  /** `metadata`: a Secret that nobody asked to have archived; it cannot be made again of that. */
+  readonly content: 'whole' | 'metadata'
+  /** Of the key that it is encrypted with; empty when it is not. */
+  readonly keyId: string
+  readonly nonce: Uint8Array
+  /** SHA-256 of all pieces together, as they are stored. */
+  readonly digest: string
+  readonly chunk: number
+  readonly last: boolean
+  readonly piece: Uint8Array
+}
+
+export type ServiceRecord =
+  | Control
+  | Assignment
+  | Watermark
+  | Digest
+  | Snapshot
+  | DeadLetter
+  | Archived

@@ -1,0 +1,59 @@
+/** docs/invariants.md and docs/faults.md are what the rows in the code say; `npm run pages` (or `UPDATE=1` here) writes them again. */
+import { deepEqual, equal, throws } from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { EXPECTED, NOT_DRAWN } from '../sim/catalogue.ts'
+import { CHECKERS } from '../sim/checkers.ts'
+import { BY_THEMSELVES, FAULTS, UNCOVERED } from '../sim/faults.ts'
+import { knownIds, unknownIds } from './ids.ts'
+import { expected, pages } from './pages.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const known = knownIds(root)
+
+for (const { file, text } of pages(root)) {
+  test(`${file} is what \`npm run pages\` writes`, () => {
+    if (process.env['UPDATE'] === '1') writeFileSync(join(root, file), text)
+    equal(readFileSync(join(root, file), 'utf8'), text)
+  })
+}
+
+test('what must happen is said of each fault, and of nothing else', () => {
+  const rows = [...FAULTS.map(({ row }) => row), ...Object.keys(NOT_DRAWN)]
+  deepEqual(Object.keys(EXPECTED).toSorted(), rows.toSorted())
+  throws(() => expected('none'), /does not say what must happen in none/)
+})
+
+test('each fault that is not drawn is described', () => {
+  const rows = Object.keys({ ...BY_THEMSELVES, ...UNCOVERED })
+  deepEqual(
+    rows.filter((row) => NOT_DRAWN[row] === undefined),
+    [],
+  )
+})
+
+test('each checker begins with the invariants that it checks', () => {
+  const wrong = CHECKERS.map(({ invariant }) => invariant).filter(
+    (invariant) => !/^I\d+( I\d+)*: [^:]+$/.test(invariant),
+  )
+  deepEqual(wrong, [])
+})
+
+/** Ids that no page has are put together here, since tidy reads this file, too. */
+const I = 'I'
+const S = 'S'
+const texts = [
+  ['stays where it is (I16), after F39', []],
+  [`${I}32, X4 and ${I}32 again`, [`${I}32`]],
+  [`rows of upstream (B30, U12.17), and none (${'U'}12.18)`, [`${'U'}12.18`]],
+  [`a caution (C5) that is none (${'C'}1); ${S}13`, [`${'C'}1`, `${S}13`]],
+  [`${'DE'}SIGN section 5`, [`${'DE'}SIGN`]],
+  ['evidence not-found, the bytes C3 01, a P99, V8, 0xF11, D3js, u12', []],
+] as const
+
+for (const [text, unknown] of texts) {
+  test(`of "${text}" ${unknown.join(' and ') || 'nothing'} is on no page`, () =>
+    deepEqual(unknownIds(text, known), unknown))
+}

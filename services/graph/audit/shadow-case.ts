@@ -1,0 +1,79 @@
+/**
+ * What one lineage record says to a comparison with another collector of the same cluster: that Kinfold would take the object, that somebody did,
+ * and whether Kinfold would have.
+ *
+ * What must stay true: told from the public record alone. Who sent a delete is not in a watch: that an object goes whose owners are all gone
+ * is taken for the collector's work, and that one goes beside a living owner for nobody's.
+ *
+ * Not here: counting, and waiting for what may still come (shadow.ts).
+ */
+import type { Evidence } from '../../../core/model/proof.ts'
+import type { Lineage } from '../../../core/model/record.ts'
+import type { Standing } from '../../../core/model/reference.ts'
+
+/**
+ * - `agreed`: it went, and Kinfold would have taken it. - `theirs`: it went, and Kinfold would not have.
+ * - `ours`: Kinfold would have taken it, and it stayed. - `unclear`: it went beside an owner that was there, or that Kinfold would have had to look
+ * up first: a user, a controller or a wrong delete.
+ */
+export type Agreement = 'agreed' | 'theirs' | 'ours' | 'unclear'
+
+/** What mode observe says where nothing else is in the way (core/judge/verdict.ts). */
+const ONLY_RECORDS = 'mode observe only records'
+
+export interface Would {
+  readonly because: string
+  readonly evidence: Evidence | null
+  /** Not without approval or whatever else would hold it. */
+  readonly isHeld: boolean
+}
+
+/** Undefined where Kinfold would keep it, only drop references, or has not decided. */
+export function wouldTake({ owners, phase, deletedAt, why, evidence }: Lineage): Would | undefined {
+  if (phase !== 'observed' || deletedAt !== null || !why.startsWith('held: ')) return undefined
+  if (owners.length === 0 || !owners.every(({ standing }) => isOver(standing))) return undefined
+  const because = why.slice('held: '.length).replace(`; ${ONLY_RECORDS}`, '')
+  return { because, evidence, isHeld: evidence === 'bulk' || !why.endsWith(ONLY_RECORDS) }
+}
+
+/** It is gone, or was asked to go. */
+export function isLeaving({ phase, deletedAt }: Lineage): boolean {
+  return phase === 'gone' || deletedAt !== null
+}
+
+export interface Departure {
+  readonly agreement: Exclude<Agreement, 'ours'>
+  readonly because: string
+  /** Owners that were there when it left, as far as it was known then: another watch may tell a moment later that they went before. */
+  readonly living: readonly string[]
+}
+
+/** Undefined for an object without owners: no collector's business. `would`: what was said of it before. */
+export function departureOf(lineage: Lineage, would: Would | undefined): Departure | undefined {
+  const { owners } = lineage
+  if (owners.length === 0) return undefined
+  const living = owners.filter(({ standing }) => standing === 'solid')
+  if (living.length > 0) {
+    const names = living.map(({ kind, name }) => `${kind} "${name}"`)
+    const because = `${names.join(', ')} was there: a user, a controller or a wrong delete`
+    return { agreement: 'unclear', because, living: living.map(({ uid }) => uid) }
+  }
+  const doubt = owners.find(({ standing }) => DOUBTS[standing] !== undefined)
+  if (doubt !== undefined) {
+    const because = `owner ${doubt.kind} "${doubt.name}": ${DOUBTS[doubt.standing]}`
+    const agreement = doubt.standing === 'unverified' ? 'unclear' : 'theirs'
+    return { agreement, because, living: [] }
+  }
+  if (would?.isHeld) return { agreement: 'theirs', because: `held: ${would.because}`, living: [] }
+  return { agreement: 'agreed', because: would?.because ?? 'its owners were gone', living: [] }
+}
+
+function isOver(standing: Standing): boolean {
+  return standing === 'dangling' || standing === 'waiting'
+}
+
+const DOUBTS: Readonly<Partial<Record<Standing, string>>> = {
+  orphaned: 'it asked to orphan, so only the reference would have gone',
+  unresolvable: 'it cannot be looked up, so nothing would have gone for it',
+  unverified: 'never seen, and in mode observe nobody asks whether it is there',
+}

@@ -1,0 +1,231 @@
+/**
+ * Beside a collector that cannot be switched off, in mode observe: what it deleted and Kinfold would not have, and the reverse.
+ *
+ * What must stay true: it reads public records and changes nothing; nothing else rests on it. Each record counts once: what comes of it is written
+ * with its offset. What was compared in another time of mode observe is no part of it.
+ *
+ * Not here: what one record says (shadow-case.ts), reading out what was counted (shadow-report.ts), the index that answers `why`
+ * (history-index.ts).
+ */
+import type { ClusterId } from '../../../core/model/object.ts'
+import type { Mode } from '../../../core/model/policy.ts'
+import type { Lineage } from '../../../core/model/record.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import type { Entry, Log } from '../../../ports/log.ts'
+import type { Store, StoreChange } from '../../../ports/store.ts'
+import { isAway, isOutdated, part } from '../query/history-index.ts'
+import type { Would } from './shadow-case.ts'
+import { departureOf, isLeaving, wouldTake } from './shadow-case.ts'
+import { Doubts } from './shadow-doubt.ts'
+import { lagBucket } from './shadow-lag.ts'
+import type { Pending, ShadowCase, ShadowCount, ShadowReport, Tally } from './shadow-report.ts'
+import { KEPT, NO_TALLY, PATIENCE_MS, readShadow } from './shadow-report.ts'
+
+/** Lineage records taken at once, and the pause behind them. */
+const PAGE_LIMIT = 500
+const PAUSE_MS = 500
+/** What waits is walked over no more often: there may be as much as a whole cluster's garbage. */
+const COUNT_EVERY_MS = 5_000
+
+export interface ShadowDeps {
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+  /** Its own; wiped when it begins anew. */
+  readonly store: Store
+  /** As folded; undefined while no partition is here. */
+  readonly mode: () => Mode | undefined
+  /** Log time of a cluster, which stands still while the cluster cannot be seen. */
+  readonly now: (cluster: ClusterId) => number | undefined
+}
+
+export interface Shadow {
+  run(signal: AbortSignal): Promise<void>
+  report(): Promise<ShadowReport>
+  /** As of some seconds ago, for metrics. */
+  counts(): readonly ShadowCount[]
+}
+
+export function createShadow({ log, codec, clock, store, mode, now }: ShadowDeps): Shadow {
+  const doubts = new Doubts()
+  /** Of the record under way: one may count twice, as what left and as the owner of what left. */
+  const tallies = new Map<ClusterId, Tally>()
+  let counted: readonly ShadowCount[] = []
+
+  const value = <T>(key: string): T | undefined => {
+    const bytes = store.get(key)
+    return bytes === undefined ? undefined : (JSON.parse(Buffer.from(bytes).toString()) as T)
+  }
+  const offsetOf = (partition: number): bigint => BigInt(value<string>(`at/${partition}`) ?? '0')
+  const write = async (changes: readonly StoreChange[]): Promise<void> =>
+    await store.write(changes, { changelog: 0n, position: 0n })
+
+  /** Whether there is anything to compare now. Another time of mode observe begins with nothing. */
+  async function isObserving(): Promise<boolean> {
+    const asked = mode()
+    if (asked === undefined) return false
+    const began = value<number>('since')
+    const ended = value<number>('ended')
+    if (asked !== 'observe') {
+      if (began !== undefined && ended === undefined) await write([put('ended', clock.now())])
+      return false
+    }
+    if (began !== undefined && ended === undefined) return true
+    await store.wipe()
+    doubts.clear()
+    await write([put('since', clock.now())])
+    return true
+  }
+
+  async function follow(partition: number): Promise<void> {
+    const { start } = await log.bounds('lineage', partition)
+    const known = offsetOf(partition)
+    const from = known > start ? known : start
+    const page = await log.read('lineage', partition, from, { limit: PAGE_LIMIT, waitMs: 0 })
+    for (const entry of page.entries) {
+      tallies.clear()
+      const changes = changesOf(entry)
+      for (const [cluster, tally] of tallies) changes.push(put(`tally/${part(cluster)}`, tally))
+      if (changes.length === 0) continue
+      await write([...changes, put(`at/${partition}`, String(entry.offset + 1n))])
+    }
+    if (page.next > known) await write([put(`at/${partition}`, String(page.next))])
+  }
+
+  function changesOf({ key, value: bytes }: Entry): StoreChange[] {
+    const id = key.split('/').map(part).join('/')
+    if (bytes === null) return forgetting(id)
+    const lineage = codec.decode(bytes) as Lineage
+    const changes = isLeaving(lineage) ? left(id, lineage) : stays(id, lineage)
+    if (lineage.phase !== 'gone' && lineage.phase !== 'waiting') return changes
+    return [...changes, ...ownerWent(lineage)]
+  }
+
+  function forgetting(id: string): StoreChange[] {
+    return [`would/${id}`, `left/${id}`].filter(has).map((key) => [key, null])
+  }
+
+  function has(key: string): boolean {
+    return store.get(key) !== undefined
+  }
+
+  const since = (): number => value<number>('since') ?? 0
+
+  /** Of before there is no telling who did it. */
+  const isNew = (lineage: Lineage): boolean => lineage.at >= since()
+
+  /** It is there. */
+  function stays(id: string, lineage: Lineage): StoreChange[] {
+    const before = value<Pending>(`would/${id}`)
+    const would = wouldTake(lineage)
+    if (would !== undefined) {
+      const at = before?.at ?? Math.max(lineage.at, since())
+      return [put(`would/${id}`, { ...caseOf('ours', lineage, would), at, isHeld: would.isHeld })]
+    }
+    if (before === undefined) return []
+    const changes: StoreChange[] = [[`would/${id}`, null]]
+    // Nobody knows what becomes of one whose kind is not watched any more.
+    if (before.isHeld || lineage.phase === 'suspect' || !isNew(lineage)) return changes
+    const { isHeld: _, ...told } = before
+    const because = `${told.because}; kept after all: ${lineage.why || 'it names no owner'}`
+    return [...changes, counting(lineage, { ...told, because })]
+  }
+
+  /** It is gone, or was asked to go: once for each object. */
+  function left(id: string, lineage: Lineage): StoreChange[] {
+    const isGone = lineage.phase === 'gone'
+    const marker = `left/${id}`
+    if (has(marker)) return isGone ? [[marker, null]] : []
+    const would = value<Pending>(`would/${id}`)
+    const changes: StoreChange[] = would === undefined ? [] : [[`would/${id}`, null]]
+    if (!isGone) changes.push(put(marker, 0))
+    const departure = isNew(lineage) ? departureOf(lineage, would) : undefined
+    if (departure === undefined) return changes
+    const { agreement, because, living } = departure
+    if (agreement === 'agreed') {
+      agree(lineage, would === undefined ? 0 : lineage.at - would.at)
+      return changes
+    }
+    const evidence = would?.evidence ?? lineage.evidence
+    const counted = counting(lineage, caseOf(agreement, lineage, { because, evidence }))
+    if (agreement === 'unclear') doubts.add(lineage, living, counted[0])
+    return [...changes, counted]
+  }
+
+  /** Watches of two kinds tell in no order: what left beside this owner may have left because of it. */
+  function ownerWent(owner: Lineage): StoreChange[] {
+    return doubts.settled(owner).map(({ slot }) => {
+      const tally = tallyOf(owner)
+      tallies.set(owner.cluster, { ...tally, unclear: tally.unclear - 1 })
+      agree(owner, 0)
+      return [slot, null]
+    })
+  }
+
+  function tallyOf({ cluster, clusterName }: Lineage): Tally {
+    const known = tallies.get(cluster) ?? value<Tally>(`tally/${part(cluster)}`) ?? NO_TALLY
+    return { ...known, clusterName: clusterName || known.clusterName }
+  }
+
+  function agree(lineage: Lineage, lagMs: number): void {
+    const tally = tallyOf(lineage)
+    const bucket = lagBucket(lagMs)
+    const lags = { ...tally.lags, [bucket]: (tally.lags[bucket] ?? 0) + 1 }
+    tallies.set(lineage.cluster, { ...tally, agreed: tally.agreed + 1, lags })
+  }
+
+  /** Counts it, and puts the case in the place of an old one of its sort. */
+  function counting(lineage: Lineage, told: ShadowCase): StoreChange {
+    const tally = tallyOf(lineage)
+    const cases = tally.cases + 1
+    tallies.set(lineage.cluster, { ...tally, cases, [told.agreement]: tally[told.agreement] + 1 })
+    return put(`case/${part(lineage.cluster)}/${told.agreement}/${cases % KEPT}`, told)
+  }
+
+  return {
+    async run(signal) {
+      let countAt = 0
+      while (!signal.aborted) {
+        try {
+          if (await isObserving()) {
+            for (let p = 0; p < log.partitions('lineage'); p++) await follow(p)
+          }
+          if (clock.monotonicMs() >= countAt) {
+            counted = (await readShadow(store, now)).clusters
+            countAt = clock.monotonicMs() + COUNT_EVERY_MS
+          }
+        } catch (error) {
+          // It has read more than the log holds, or is damaged: it is a comparison and begins again.
+          if (isOutdated(error)) await store.wipe()
+          else if (!isAway(error)) throw error
+        }
+        await clock.sleep(PAUSE_MS, signal)
+      }
+    },
+    async report() {
+      const since = value<number>('since') ?? null
+      return {
+        since,
+        mode: mode() ?? null,
+        patienceMs: PATIENCE_MS,
+        ...(await readShadow(store, now)),
+      }
+    },
+    counts: () => counted,
+  }
+}
+
+function caseOf(
+  agreement: ShadowCase['agreement'],
+  lineage: Lineage,
+  { because, evidence }: Pick<Would, 'because' | 'evidence'>,
+): ShadowCase {
+  const { cluster, clusterName, group, kind, namespace, name, uid, at } = lineage
+  const object = { cluster, clusterName, group, kind, namespace, name, uid }
+  return { agreement, ...object, because, evidence, at }
+}
+
+function put(key: string, value: unknown): StoreChange {
+  return [key, Buffer.from(JSON.stringify(value))]
+}

@@ -1,0 +1,246 @@
+/**
+ * A batch of folded records: what changed, what came of it, and the digests, until one commit writes them all.
+ *
+ * What must stay true: nothing here is visible to anybody before the commit; how records are split into batches changes no byte of what
+ * they bring about, but for lineage, of which each batch writes the last word on an object only.
+ *
+ * Not here: the log and the store (task.ts), what a record means (core/fold.ts).
+ */
+import { foldRecordFrom } from '../../../core/fold.ts'
+import type { PageRequest } from '../../../core/graph/agenda.ts'
+import type { Graph, StateReader } from '../../../core/graph/graph.ts'
+import { graphOver } from '../../../core/graph/graph.ts'
+import { POSITION_KEY } from '../../../core/graph/key.ts'
+import type { At, Outcome } from '../../../core/graph/outcome.ts'
+import type { Event } from '../../../core/model/event.ts'
+import { objectKey, partitionOf } from '../../../core/model/partition.ts'
+import { FOLD_VERSION } from '../../../core/model/policy.ts'
+import type { Lineage } from '../../../core/model/record.ts'
+import type { Position } from '../../../core/model/state.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import type { Entry, Produced, Topic, TopicBatch } from '../../../ports/log.ts'
+import type { Digest } from '../../../ports/service-record.ts'
+import type { Store } from '../../../ports/store.ts'
+import { DecodedValues } from './decoded-values.ts'
+import { chained, digestOf, NO_DIGEST } from './digest.ts'
+import { lineageOf } from './lineage.ts'
+import { overlaidPage } from './overlaid-page.ts'
+
+export interface BatchOptions {
+  readonly store: Store
+  readonly codec: Codec
+  readonly partition: number
+  readonly partitions: number
+  /** Where the fold goes on; undefined on an empty store. */
+  readonly from: Position | undefined
+}
+
+interface Output extends TopicBatch {
+  readonly records: Produced[]
+}
+
+export class Batch {
+  readonly #store: Store
+  readonly #codec: Codec
+  readonly #decoded: DecodedValues
+  readonly #graph: Graph
+  readonly #values = new Map<string, Uint8Array | null>()
+  /** Of each object what the batch leaves it as: readers keep the last entry of a key, and history has every change. */
+  readonly #lineage = new Map<string, Lineage | null>()
+  readonly #outputs = new Map<string, Output>()
+  /** Of each topic the one that was written last: mostly the next one's, too. */
+  readonly #lastOutputs = new Map<Topic, Output>()
+  #last: { readonly key: string; readonly partition: number } | undefined
+  #position: Position
+  #records = 0
+
+  constructor({ store, codec, partition, partitions, from }: BatchOptions) {
+    this.#store = store
+    this.#codec = codec
+    this.#decoded = new DecodedValues(store, codec)
+    this.#graph = graphOver(this.#decoded)
+    this.#position = from ?? firstPosition(partition, partitions)
+  }
+
+  /** After the last record folded. */
+  get position(): Position {
+    return this.#position
+  }
+
+  get records(): number {
+    return this.#records
+  }
+
+  get keys(): number {
+    return this.#values.size
+  }
+
+  /** Reads as the fold does: the store with the batch's changes. */
+  get graph(): Graph {
+    return this.#graph
+  }
+
+  /** Reads what is stored, without the batch's changes. */
+  get stored(): StateReader {
+    return this.#decoded
+  }
+
+  /** At once, unless a page of the store has to be read. */
+  fold(event: Event, at: At): Outcome | Promise<Outcome> {
+    const outcome = foldRecordFrom(this.#graph, event, at, (page) => this.#page(page))
+    return outcome instanceof Promise
+      ? outcome.then((read) => this.#finished(read, at))
+      : this.#finished(outcome, at)
+  }
+
+  #finished(outcome: Outcome, at: At): Outcome {
+    this.#gather(outcome, at)
+    return outcome
+  }
+
+  async #page(page: PageRequest): Promise<readonly string[]> {
+    const count = page.countKey === null ? undefined : this.#decoded.get(page.countKey)
+    const stored =
+      page.countKey === null ? undefined : count?.type === 'Count' ? count.dependents : 0
+    return await overlaidPage(this.#store, this.#graph, page, stored)
+  }
+
+  #gather(outcome: Outcome, at: At): void {
+    const offset = at.position.toString()
+    const changed: (string | Uint8Array)[] = [offset]
+    for (const [key, value] of this.#graph.takeRecent()) {
+      const bytes = value === null ? null : this.#codec.encode(value)
+      this.#values.set(key, bytes)
+      changed.push(key, bytes ?? '')
+    }
+    const issued: (string | Uint8Array)[] = []
+    for (const command of outcome.commands) {
+      const key = objectKey(command.cluster, command.target.uid)
+      issued.push(this.#put('commands', key, this.#codec.encode(command)))
+    }
+    if (outcome.continues) {
+      const bytes = this.#codec.encode({ type: 'Continue' })
+      issued.push(bytes)
+      this.#putIn('events', at.partition, '~', bytes)
+    }
+    this.#publish(outcome, at)
+    const { state, outputs } = this.#position
+    this.#position = {
+      ...this.#position,
+      position: at.position + 1n,
+      state: changed.length === 1 ? state : chained(state, changed),
+      outputs: issued.length === 0 ? outputs : chained(outputs, [offset, ...issued]),
+    }
+    this.#records += 1
+  }
+
+  /** What others read, and what watchers are asked: made of the same state, so not part of the digest. */
+  #publish(outcome: Outcome, at: At): void {
+    for (const touch of outcome.touched.values()) {
+      const lineage = lineageOf(this.#graph, touch, at)
+      if (lineage === null) continue
+      this.#putLineage(objectKey(touch.cluster, touch.uid), lineage)
+    }
+    // The tombstone of a compacted topic: consumers forget it, too.
+    for (const key of outcome.forgotten) this.#putLineage(key, null)
+    for (const entry of outcome.history) {
+      this.#put('history', objectKey(entry.cluster, entry.uid), this.#codec.encode(entry))
+    }
+    for (const { cluster, kind, number, why } of outcome.relists) {
+      const record = this.#codec.encode({
+        type: 'Control',
+        protection: null,
+        mode: null,
+        verb: 'relist',
+        cluster,
+        kind,
+        number,
+        connected: false,
+        who: 'graph',
+        why,
+      })
+      this.#putIn('control', 0, `relist/${cluster}/${kind.group}/${kind.kind}`, record)
+    }
+  }
+
+  /** Behind all others, where its last change belongs. */
+  #putLineage(key: string, lineage: Lineage | null): void {
+    this.#lineage.delete(key)
+    this.#lineage.set(key, lineage)
+  }
+
+  /** For what cannot be read. */
+  deadLetter(key: string, value: Uint8Array): void {
+    this.#putIn('dead-letter', this.#position.partition, key, value)
+  }
+
+  #put(topic: Topic, key: string, value: Uint8Array): Uint8Array {
+    this.#putIn(topic, this.#partitionOf(key), key, value)
+    return value
+  }
+
+  #putIn(topic: Topic, partition: number, key: string, value: Uint8Array | null): void {
+    let output = this.#lastOutputs.get(topic)
+    if (output?.partition !== partition) {
+      const name = `${topic}/${partition}`
+      output = this.#outputs.get(name) ?? { topic, partition, records: [] }
+      this.#outputs.set(name, output)
+      this.#lastOutputs.set(topic, output)
+    }
+    output.records.push({ key, value })
+  }
+
+  /** Records of one object come one after the other. */
+  #partitionOf(key: string): number {
+    if (this.#last?.key !== key) {
+      this.#last = { key, partition: partitionOf(key, this.#position.partitions) }
+    }
+    return this.#last.partition
+  }
+
+  /** What a digest record says, for audits. */
+  digest(): Digest {
+    const { partition, position, state, outputs, foldVersion } = this.#position
+    return { type: 'Digest', partition, position, state, outputs, foldVersion }
+  }
+
+  /** All of it, for the commit, with the position among the changes. `last`: the entry that was folded last, where that is to be known again. */
+  take(last?: Entry): {
+    readonly changelog: readonly Produced[]
+    readonly outputs: readonly TopicBatch[]
+  } {
+    for (const [key, lineage] of this.#lineage) {
+      const value = lineage === null ? null : this.#codec.encode(lineage)
+      this.#putIn('lineage', this.#partitionOf(key), key, value)
+    }
+    this.#lineage.clear()
+    if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
+    this.#values.set(POSITION_KEY, this.#codec.encode(this.#position))
+    const changelog = [...this.#values].map(([key, value]) => ({ key, value }))
+    return { changelog, outputs: [...this.#outputs.values()] }
+  }
+
+  /** Once committed and stored. */
+  clear(): void {
+    this.#decoded.stored(this.#values)
+    this.#graph.clear()
+    this.#values.clear()
+    this.#outputs.clear()
+    this.#lastOutputs.clear()
+    this.#records = 0
+  }
+}
+
+/** Of a partition of which nothing was folded. */
+export function firstPosition(partition: number, partitions: number): Position {
+  return {
+    type: 'Position',
+    partition,
+    partitions,
+    position: 0n,
+    state: NO_DIGEST,
+    outputs: NO_DIGEST,
+    foldVersion: FOLD_VERSION,
+    last: '',
+  }
+}

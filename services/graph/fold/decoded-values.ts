@@ -1,0 +1,92 @@
+/**
+ * Values of a store as they were last read or written: a fold reads a cluster, a kind or an owner again with every record.
+ *
+ * Nearly all of them are remembered as bytes: to decode one again costs a microsecond, and an object that lives for longer than a batch costs V8's collector
+ * of garbage more. Decoded ones are remembered until the batch ends; for longer those of which there are few, which every record reads.
+ *
+ * What must stay true: it only ever answers what the store answers; whoever writes the store says so here. Bounded, by forgetting.
+ *
+ * Not here: changes that are not stored yet (core/graph/graph.ts).
+ */
+import type { StateReader } from '../../../core/graph/graph.ts'
+import { AGENDA_KEY, DIRECTIVES_KEY, POLICY_KEY } from '../../../core/graph/key.ts'
+import type { StateValue } from '../../../core/model/state.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import type { Store } from '../../../ports/store.ts'
+import { DECODED_VALUES, REMEMBERED_BYTES } from '../config.ts'
+import { ABSENT, ByteTable } from './byte-table.ts'
+
+/** A key that holds nothing is remembered as null. */
+type Values = Map<string, StateValue | null>
+
+/** Of all tasks of the process. */
+const table = new ByteTable(REMEMBERED_BYTES)
+
+export class DecodedValues implements StateReader {
+  readonly #store: Pick<Store, 'get'>
+  readonly #codec: Codec
+  readonly #owner = table.newOwner()
+  readonly #ofBatch: Values = new Map()
+  readonly #few: Values = new Map()
+
+  constructor(store: Pick<Store, 'get'>, codec: Codec) {
+    this.#store = store
+    this.#codec = codec
+  }
+
+  get(key: string): StateValue | undefined {
+    const decoded = isOfFew(key) ? this.#few : this.#ofBatch
+    const known = decoded.get(key)
+    if (known !== undefined) return known ?? undefined
+    const value = this.#read(key)
+    if (decoded.size >= DECODED_VALUES) decoded.clear()
+    decoded.set(key, value)
+    return value ?? undefined
+  }
+
+  /** These are stored now, and a batch has ended. */
+  stored(changes: ReadonlyMap<string, Uint8Array | null>): void {
+    this.#ofBatch.clear()
+    for (const [key, bytes] of changes) {
+      if (isOfFew(key)) this.#few.delete(key)
+      if (isReadAgain(key)) table.put(this.#owner, key, bytes)
+    }
+  }
+
+  #read(key: string): StateValue | null {
+    const known = table.get(this.#owner, key)
+    if (known === ABSENT) return null
+    if (known !== undefined) return this.#codec.decode(known) as StateValue
+    const bytes = this.#store.get(key) ?? null
+    if (isReadAgain(key)) table.put(this.#owner, key, bytes)
+    return bytes === null ? null : (this.#codec.decode(bytes) as StateValue)
+  }
+}
+
+/** These are read in pages, or once: a third of all that changes would only drive out what is read by its key. */
+function isReadAgain(key: string): boolean {
+  return !(key.startsWith('edge/') || key.startsWith('due/') || key.startsWith('waits/'))
+}
+
+/** As many as there are clusters, kinds or namespaces, or one. */
+function isOfFew(key: string): boolean {
+  switch (key.charCodeAt(0)) {
+    case CODE.a:
+      return key === AGENDA_KEY
+    case CODE.c:
+      return key.startsWith('cluster/')
+    case CODE.d:
+      return key === DIRECTIVES_KEY
+    case CODE.k:
+      return key.startsWith('kind/')
+    case CODE.p:
+      return key === POLICY_KEY
+    case CODE.u:
+      return key.startsWith('unreadable/')
+    default:
+      return false
+  }
+}
+
+/** Of first letters. */
+const CODE = { a: 97, c: 99, d: 100, k: 107, p: 112, u: 117 } as const

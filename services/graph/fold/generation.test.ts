@@ -1,0 +1,99 @@
+/** What a new log has of the one before it, and what not. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { ManualClock } from '../../../adapters/memory/clock.ts'
+import { MemoryLog } from '../../../adapters/memory/log.ts'
+import { assignKey, protectKey } from '../../../ports/control-key.ts'
+import type { Log, Topic } from '../../../ports/log.ts'
+import type { Control } from '../../../ports/service-record.ts'
+import { codec } from '../../../testing/task-rig.ts'
+import { beginGeneration } from './generation.ts'
+
+const SIGNAL = new AbortController().signal
+
+function control(more: Partial<Control>): Uint8Array {
+  const rest = {
+    cluster: 'c',
+    kind: null,
+    number: 1,
+    connected: true,
+    protection: null,
+    mode: null,
+  }
+  return codec.encode({
+    type: 'Control',
+    verb: 'protect',
+    who: 'eve',
+    why: 'dear',
+    ...rest,
+    ...more,
+  })
+}
+
+async function told(log: Log, topic: Topic, partition = 0): Promise<readonly unknown[]> {
+  const page = await log.read(topic, partition, 0n, { limit: 100, waitMs: 0 })
+  return page.entries.map(({ key, value }) => {
+    const record = codec.decode(value ?? new Uint8Array())
+    switch (record.type) {
+      case 'Control':
+        return `${key} ${record.verb} by ${record.who}`
+      case 'Directive':
+        return `${record.verb} ${record.cluster} ${record.subject} by ${record.who}`
+      case 'Watermark':
+        return `${key} ${record.epoch} ${record.clusterEpoch} ${record.resourceVersion} ${record.partition}`
+      default:
+        return record.type
+    }
+  })
+}
+
+test('a new log is paused and keeps protections, epochs and the archive, and nothing else', async () => {
+  const clock = new ManualClock()
+  const from = new MemoryLog({ partitions: 2, clock })
+  const to = new MemoryLog({ partitions: 2, clock })
+  const [stands, lifted] = [protectKey('c', 'kind:pod'), protectKey('c', 'kind:cm')]
+  await from.append('control', 0, [
+    { key: stands, value: control({}) },
+    { key: lifted, value: control({ verb: 'unprotect' }) },
+    { key: 'pause/c', value: control({ verb: 'resume' }) },
+    { key: 'cluster/c', value: control({ verb: 'epoch', number: 4 }) },
+    {
+      key: assignKey('c'),
+      value: codec.encode({ type: 'Assignment', cluster: 'c', partition: 1, objects: 9 }),
+    },
+    { key: 'protect/odd', value: new Uint8Array([1, 2]) },
+  ])
+  const own = { group: '', kind: '', resource: '', projection: '', partition: 1 }
+  const mark = { type: 'Watermark', cluster: 'c', clusterEpoch: 4, sync: 0, ...own } as const
+  const kindMark = { ...mark, kind: 'Pod', resource: 'pods' }
+  await from.append('watermarks', 0, [
+    { key: 'c//', value: codec.encode({ ...mark, epoch: 5, resourceVersion: '' }) },
+    { key: 'c//Pod', value: codec.encode({ ...kindMark, epoch: 6, resourceVersion: '99' }) },
+  ])
+  await from.append('events', 0, [{ key: 'c/ns', value: new Uint8Array(3) }])
+  const archived = [1, 2].map((byte) => ({ key: `c/${byte}`, value: new Uint8Array([byte]) }))
+  await from.append('archive', 1, archived)
+
+  const { archived: count, clusters } = await beginGeneration(
+    { from, to, codec, who: 'root' },
+    SIGNAL,
+  )
+  deepEqual([count, clusters], [2, ['c']])
+  const latest = await to.latest('control', 0)
+  deepEqual(
+    latest.map(({ key }) => key),
+    ['pause/', stands, 'protect/odd'],
+  )
+  deepEqual(latest.at(-1)?.value, new Uint8Array([1, 2]))
+  for (const partition of [0, 1]) {
+    const events = ['pause   by root', 'protect c kind:pod by eve']
+    deepEqual(await told(to, 'events', partition), events)
+  }
+  deepEqual(await told(to, 'watermarks'), ['c// 6 4  -1'])
+  const carried = await to.read('archive', 1, 0n, { limit: 10, waitMs: 0 })
+  deepEqual(
+    carried.entries.map(({ key, value }) => ({ key, value })),
+    archived,
+  )
+  equal((await to.bounds('commands', 0)).end, 0n)
+})

@@ -1,0 +1,49 @@
+/**
+ * The public record of one object as it stands after a fold.
+ *
+ * What must stay true: it is made from the state alone, so a replay makes the same.
+ */
+import type { StateReader } from '../../../core/graph/graph.ts'
+import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
+import type { At, Touch } from '../../../core/graph/outcome.ts'
+import { standingOf } from '../../../core/judge/standing.ts'
+import type { Lineage, LineageOwner } from '../../../core/model/record.ts'
+
+/** Of an object that is gone: what it was, and that it is. Null when there is nothing to tell. */
+export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | null {
+  const { cluster, uid } = touch
+  const node = nodeOf(graph, cluster, uid)
+  const told = node ?? touch.last
+  if (told === null) return null
+  const { object, verdict } = told
+  return {
+    type: 'Lineage',
+    cluster,
+    clusterName: clusterOf(graph, cluster)?.name ?? '',
+    uid,
+    group: object.group,
+    kind: object.kind,
+    namespace: object.namespace,
+    name: object.name,
+    version: object.version,
+    scope: object.scope,
+    phase: told.phase,
+    owners: object.ownerReferences.map(
+      (reference): LineageOwner => ({
+        apiVersion: reference.apiVersion,
+        kind: reference.kind,
+        name: reference.name,
+        uid: reference.uid,
+        controller: reference.controller === true,
+        blocking: reference.blockOwnerDeletion === true,
+        standing: standingOf(graph, cluster, object, reference).standing,
+      }),
+    ),
+    createdAt: object.createdAt,
+    deletedAt: object.deletedAt,
+    why: verdict === null ? '' : `${verdict.type}: ${verdict.because}`,
+    evidence: verdict?.evidence ?? null,
+    position: at.position,
+    at: at.timestamp,
+  }
+}

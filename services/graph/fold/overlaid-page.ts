@@ -1,0 +1,37 @@
+/**
+ * A page of keys as the fold wants it: of the store, with the changes of an overlay laid over them.
+ *
+ * What must stay true: exactly the first `limit` keys, whatever of them is stored yet: a replay in other batches must see the same page.
+ *
+ * LevelDB looks for the key after the last one through all that was deleted behind it, which may be much. So no more is asked of the store than it holds, where that is
+ * known: all of few keys in one page, as nearly every owner's, end without that look; behind a cursor it is not known how many are left.
+ */
+import type { PageRequest } from '../../../core/graph/agenda.ts'
+import type { Graph } from '../../../core/graph/graph.ts'
+import type { Store } from '../../../ports/store.ts'
+import { prefixRange } from '../../../ports/store.ts'
+
+/** `storedMost`: so many keys are stored with the prefix, all in all. */
+export async function overlaidPage(
+  store: Pick<Store, 'page'>,
+  graph: Pick<Graph, 'overlaid'>,
+  { prefix, after, limit }: Pick<PageRequest, 'prefix' | 'after' | 'limit'>,
+  storedMost: number = Number.POSITIVE_INFINITY,
+): Promise<readonly string[]> {
+  const keys: string[] = []
+  const { lt } = prefixRange(prefix, limit)
+  let from = after
+  let left = storedMost
+  while (keys.length < limit) {
+    const gte = from === '' ? prefix : `${from}\0`
+    const asked = Math.min(limit, left)
+    const page = asked === 0 ? [] : await store.page({ gte, lt, limit: asked })
+    const stored = page.map(([key]) => key)
+    left -= stored.length
+    const upTo = stored.length < asked ? undefined : stored[stored.length - 1]
+    keys.push(...graph.overlaid(stored, { prefix, after: from, upTo }))
+    if (upTo === undefined) break
+    from = upTo
+  }
+  return keys.slice(0, limit)
+}

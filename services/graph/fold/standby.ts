@@ -1,0 +1,109 @@
+/**
+ * A partition that another process folds, followed into a store here, so that taking it over is short.
+ *
+ * What must stay true: it holds what is committed and nothing else, with its checkpoint, as a task's store does; it writes nothing to the log.
+ * What it holds is disposable: damaged or behind the changelog's beginning, it is built again.
+ *
+ * Not here: becoming the owner (task.ts restores the rest, over the same store).
+ */
+import type { Clock } from '../../../ports/clock.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import type { Log } from '../../../ports/log.ts'
+import { LogError } from '../../../ports/log.ts'
+import type { Store } from '../../../ports/store.ts'
+import { StoreError } from '../../../ports/store.ts'
+import { TAKE_OVER_WAIT_MOST_MS, TAKE_OVER_WAIT_MS } from '../config.ts'
+import { beginReplay } from './restore.ts'
+
+export interface StandbyOptions {
+  readonly log: Log
+  readonly codec: Codec
+  readonly store: Store
+  readonly partition: number
+  readonly clock: Clock
+}
+
+/** How long a commit made here may take to become visible, and how often it is looked for: as long as an open transaction may live, and some. */
+const SETTLED_MS = 30_000
+const SETTLED_STEP_MS = 50
+
+/** More than any log ever has: a standby stops at no entry. */
+const NO_END = 2n ** 63n
+
+export class Standby {
+  readonly partition: number
+  readonly #options: StandbyOptions
+  #position = 0n
+  #next = 0n
+  #end = 0n
+
+  constructor(options: StandbyOptions) {
+    this.partition = options.partition
+    this.#options = options
+  }
+
+  /** `lagEntries` is how many offsets of the changelog lie ahead, as of the last page. */
+  status(): {
+    readonly state: 'following'
+    readonly position: bigint
+    readonly lagEntries: bigint
+  } {
+    const lagEntries = this.#end > this.#next ? this.#end - this.#next : 0n
+    return { state: 'following', position: this.#position, lagEntries }
+  }
+
+  /** Until the signal aborts. Rejects when only a person can help. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    let waitMs = TAKE_OVER_WAIT_MS
+    while (!signal.aborted) {
+      const before = this.#next
+      try {
+        await this.#follow(signal)
+      } catch (error) {
+        if (signal.aborted) return
+        await this.#mend(error)
+        waitMs =
+          this.#next > before ? TAKE_OVER_WAIT_MS : Math.min(2 * waitMs, TAKE_OVER_WAIT_MOST_MS)
+        await clock.sleep(waitMs, signal)
+      }
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { log, codec, clock, store, partition } = this.#options
+    const end = await this.#settledEnd(signal)
+    const replay = await beginReplay(log, codec, store, partition, end, clock, signal)
+    while (!signal.aborted) {
+      this.#next = replay.next
+      this.#position = replay.position?.position ?? 0n
+      this.#end = (await log.bounds('changelog', partition)).end
+      await replay.page(NO_END, signal)
+    }
+  }
+
+  /**
+   * Of the changelog. A store that folded here just now holds a commit whose markers readers may not see yet: what lies beyond the end for longer
+   * than a transaction lives is told as lost.
+   */
+  async #settledEnd(signal: AbortSignal): Promise<bigint> {
+    const { log, clock, store, partition } = this.#options
+    const deadline = clock.monotonicMs() + SETTLED_MS
+    for (;;) {
+      const { end } = await log.bounds('changelog', partition)
+      const isBeyond = (store.checkpoint()?.changelog ?? 0n) > end
+      if (!isBeyond || signal.aborted || clock.monotonicMs() >= deadline) return end
+      await clock.sleep(SETTLED_STEP_MS, signal)
+    }
+  }
+
+  /** Throws what only a person can mend. */
+  async #mend(error: unknown): Promise<void> {
+    if (error instanceof StoreError && error.remedy === 'rebuild') {
+      return await this.#options.store.wipe()
+    }
+    // What lies behind the beginning of the changelog is wiped when it begins again; what lies beyond its end is refused there.
+    const isPassing = error instanceof LogError && error.remedy !== 'stop'
+    if (!isPassing) throw error
+  }
+}

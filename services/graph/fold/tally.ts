@@ -1,0 +1,274 @@
+/**
+ * What one task's part of the graph holds, counted: the store once, from its first key to its last, and from then on what each commit changes of it.
+ *
+ * What must stay true: of keys up to `#cursor` everything stored is counted, of those behind it nothing. So a page is counted only while no commit is under way.
+ * What is counted follows from stored values alone: a recount says the same.
+ *
+ * Not here: adding tasks up (census.ts).
+ */
+import type { StateReader } from '../../../core/graph/graph.ts'
+import { heldBy } from '../../../core/graph/held-plan.ts'
+import {
+  ALL_COUNTS_PREFIX,
+  ALL_NODES_PREFIX,
+  countKeyOfOwner,
+  ownerKeyOfCount,
+} from '../../../core/graph/key.ts'
+import type { HeldBy, Node, VerdictType } from '../../../core/model/node.ts'
+import type { ClusterId } from '../../../core/model/object.ts'
+import type { StateValue } from '../../../core/model/state.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import { prefixRange, type Store } from '../../../ports/store.ts'
+import { COUNT_KEYS } from '../config.ts'
+
+/** Of one cluster that has objects here. */
+export interface ClusterTally {
+  readonly cluster: ClusterId
+  readonly edges: number
+  /** Edges to what is proven absent and did not orphan, also where no version served can be asked for it (B47). */
+  readonly dangling: number
+  /** Of those that the policy holds: by what holds them. */
+  readonly held: Readonly<Record<HeldBy, number>>
+  /** Objects that would go, or lose a reference, and may not: by why. */
+  readonly blocked: Readonly<Record<BlockedBecause, BlockedCount>>
+}
+
+export interface BlockedCount {
+  readonly objects: number
+  /** First refusal of those that are tried; null when none is. */
+  readonly since: number | null
+  /** Most tries of one object. */
+  readonly tries: number
+  /** The next one; null when only news can help. */
+  readonly nextTry: number | null
+  /** Of one of them, for people; empty when none of the first ones is left. */
+  readonly example: string
+}
+
+/** `unresolvable`: an owner cannot be looked up. - `held`: the policy does not let such evidence act. - `refused`: the cluster did not take the command. */
+export type BlockedBecause = 'unresolvable' | 'held' | 'refused'
+
+export const NONE_BLOCKED: BlockedCount = {
+  objects: 0,
+  since: null,
+  tries: 0,
+  nextTry: null,
+  example: '',
+}
+
+export const NONE_HELD: Readonly<Record<HeldBy, number>> = {
+  mode: 0,
+  pause: 0,
+  protection: 0,
+  approval: 0,
+  breaker: 0,
+  hold: 0,
+  budget: 0,
+}
+
+/** These ask something of the cluster. */
+const ASKING: ReadonlySet<VerdictType> = new Set(['reap', 'drop', 'finish'])
+/** Remembered of each cluster and reason, to tell of one: the first ones. */
+const EXAMPLES = 16
+/** Behind all keys. */
+const END = '~'
+
+interface Counting {
+  nodes: number
+  edges: number
+  dangling: number
+  readonly held: Record<HeldBy, number>
+  readonly blocked: Readonly<Record<BlockedBecause, Blocking>>
+}
+
+interface Blocking {
+  objects: number
+  readonly tried: Map<string, Tried>
+  readonly examples: Map<string, string>
+}
+
+interface Tried {
+  readonly since: number
+  readonly tries: number
+  readonly until: number
+}
+
+/** In the order of their keys. */
+const COUNTED = [ALL_COUNTS_PREFIX, ALL_NODES_PREFIX]
+
+export class Tally {
+  readonly #codec: Codec
+  readonly #pageKeys: number
+  readonly #clusters = new Map<string, Counting>()
+  #cursor = ''
+  #told: readonly ClusterTally[] | undefined
+
+  /** `pageKeys` are counted at a time. */
+  constructor(codec: Codec, pageKeys: number = COUNT_KEYS) {
+    this.#codec = codec
+    this.#pageKeys = pageKeys
+  }
+
+  /** Everything that is stored is counted. */
+  get isWhole(): boolean {
+    return this.#cursor === END
+  }
+
+  /** Counts some more of what is stored; no commit may be under way. `reader` reads the same store. */
+  async goOn(store: Pick<Store, 'page'>, reader: StateReader): Promise<void> {
+    let left = this.#pageKeys
+    for (const prefix of COUNTED) {
+      const { gte, lt } = prefixRange(prefix, left)
+      if (this.#cursor >= lt) continue
+      const from = this.#cursor < gte ? gte : `${this.#cursor}\0`
+      const page = await store.page({ gte: from, lt, limit: left })
+      for (const [key, bytes] of page) {
+        const value = this.#codec.decode(bytes) as StateValue
+        if (prefix === ALL_NODES_PREFIX) this.#countNode(key, value, 1)
+        else this.#countDangling(key, danglingOf(reader, key, value), 1)
+      }
+      left -= page.length
+      this.#cursor = left > 0 ? lt : page.at(-1)![0]
+      if (left === 0) break
+    }
+    if (left > 0) this.#cursor = END
+    this.#told = undefined
+  }
+
+  /** `changes` will be what is stored next; `before` reads what is stored, `after` what will be. */
+  committed(
+    changes: ReadonlyMap<string, StateValue | null>,
+    before: StateReader,
+    after: StateReader,
+  ): void {
+    const owners = new Set<string>()
+    for (const [key, value] of changes) {
+      if (key.startsWith(ALL_NODES_PREFIX)) {
+        if (key > this.#cursor) continue
+        this.#countNode(key, before.get(key), -1)
+        this.#countNode(key, value ?? undefined, 1)
+      } else if (key.startsWith(ALL_COUNTS_PREFIX)) owners.add(key)
+      else if (key.startsWith('owner/')) owners.add(countKeyOfOwner(key))
+    }
+    for (const key of owners) {
+      if (key > this.#cursor) continue
+      this.#countDangling(key, danglingOf(before, key, before.get(key)), -1)
+      this.#countDangling(key, danglingOf(after, key, after.get(key)), 1)
+    }
+    this.#told = undefined
+  }
+
+  /** By cluster. */
+  counts(): readonly ClusterTally[] {
+    this.#told ??= [...this.#clusters]
+      .filter(([, { nodes }]) => nodes > 0)
+      .map(([cluster, count]) => toldOf(decodeURIComponent(cluster), count))
+    return this.#told
+  }
+
+  #countDangling(key: string, dangling: number, sign: 1 | -1): void {
+    if (dangling > 0) this.#of(key).dangling += sign * dangling
+  }
+
+  #countNode(key: string, value: StateValue | undefined, sign: 1 | -1): void {
+    if (value?.type !== 'Node') return
+    const count = this.#of(key)
+    count.nodes += sign
+    for (const place of value.places) if (place !== null) count.edges += sign
+    const by = heldBy(value)
+    if (by !== null) count.held[by] += sign
+    const because = blockedBecause(value)
+    if (because !== undefined) countBlocked(count.blocked[because], key, value, sign)
+  }
+
+  #of(key: string): Counting {
+    const slash = key.indexOf('/') + 1
+    const cluster = key.slice(slash, key.indexOf('/', slash))
+    const known = this.#clusters.get(cluster)
+    if (known !== undefined) return known
+    const blocked = { unresolvable: noneBlocking(), held: noneBlocking(), refused: noneBlocking() }
+    const count = { nodes: 0, edges: 0, dangling: 0, held: { ...NONE_HELD }, blocked }
+    this.#clusters.set(cluster, count)
+    return count
+  }
+}
+
+function noneBlocking(): Blocking {
+  return { objects: 0, tried: new Map(), examples: new Map() }
+}
+
+function danglingOf(reader: StateReader, key: string, value: StateValue | undefined): number {
+  if (value?.type !== 'Count') return 0
+  const owner = reader.get(ownerKeyOfCount(key))
+  // What names one that orphaned loses the reference whatever else is known.
+  if (owner?.type !== 'Owner' || owner.orphanedAt !== null) return 0
+  return owner.state === 'absent' ? value.dependents : 0
+}
+
+function countBlocked(
+  blocking: Blocking,
+  key: string,
+  { object, verdict, attempt }: Node,
+  sign: 1 | -1,
+): void {
+  blocking.objects += sign
+  if (sign < 0) {
+    blocking.tried.delete(key)
+    blocking.examples.delete(key)
+    return
+  }
+  const refused = attempt?.state === 'backoff' ? attempt : null
+  if (refused !== null) {
+    const { since, count: tries, until } = refused
+    blocking.tried.set(key, { since, tries, until })
+  }
+  if (blocking.examples.size >= EXAMPLES) return
+  const reason = refused?.reason || verdict?.because
+  blocking.examples.set(key, `${object.kind}/${object.name}: ${reason}`)
+}
+
+function blockedBecause({ verdict, attempt }: Node): BlockedBecause | undefined {
+  if (verdict?.type === 'blocked') return 'unresolvable'
+  if (verdict?.type === 'held') return 'held'
+  const isAsked = verdict !== null && ASKING.has(verdict.type)
+  return isAsked && attempt?.outcome === 'blocked' ? 'refused' : undefined
+}
+
+function toldOf(cluster: ClusterId, { edges, dangling, held, blocked }: Counting): ClusterTally {
+  const { unresolvable, held: heldBack, refused } = blocked
+  return {
+    cluster,
+    edges,
+    dangling,
+    held: { ...held },
+    blocked: {
+      unresolvable: blockedOf(unresolvable),
+      held: blockedOf(heldBack),
+      refused: blockedOf(refused),
+    },
+  }
+}
+
+function blockedOf({ objects, tried, examples }: Blocking): BlockedCount {
+  let sum = NONE_BLOCKED
+  for (const { since, tries, until } of tried.values()) {
+    sum = bothBlocked(sum, { ...NONE_BLOCKED, since, tries, nextTry: until })
+  }
+  const [example = ''] = examples.values()
+  return { ...sum, objects, example }
+}
+
+function bothBlocked(a: BlockedCount, b: BlockedCount): BlockedCount {
+  return {
+    objects: a.objects + b.objects,
+    since: least(a.since, b.since),
+    tries: Math.max(a.tries, b.tries),
+    nextTry: least(a.nextTry, b.nextTry),
+    example: a.example || b.example,
+  }
+}
+
+function least(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b
+  return Math.min(a, b)
+}

@@ -1,0 +1,270 @@
+/**
+ * One partition's fold: fence, mark, restore, fold. The same four steps at start, after a rebalance and after any error.
+ *
+ * What must stay true: the store only ever holds what is committed, and the position travels with it. A commit is never retried: drop the
+ * overlay, take the task over again, and the changelog tells what became of it.
+ *
+ * Not here: which partitions this process has (ports/placement.ts), answering questions (query.ts).
+ */
+import { createHash } from 'node:crypto'
+import { POSITION_KEY } from '../../../core/graph/key.ts'
+import type { At, Outcome } from '../../../core/graph/outcome.ts'
+import type { Event } from '../../../core/model/event.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import { CodecError } from '../../../ports/codec.ts'
+import { isEvent } from '../../../ports/event-type.ts'
+import type { Entry, Log, Page, TaskLog } from '../../../ports/log.ts'
+import { LogError } from '../../../ports/log.ts'
+import type { Store } from '../../../ports/store.ts'
+import { StoreError } from '../../../ports/store.ts'
+import {
+  BATCH_KEYS,
+  BATCH_RECORDS,
+  COUNT_WAIT_MS,
+  DIGEST_RECORDS,
+  END_EVERY_MS,
+  NEAR,
+  type Pace,
+  READ_LIMIT,
+  READ_WAIT_MS,
+  TAKE_OVER_ATTEMPTS,
+  TAKE_OVER_WAIT_MOST_MS,
+  TAKE_OVER_WAIT_MS,
+  TURN_MS,
+} from '../config.ts'
+import { Batch } from './batch.ts'
+import { checkFoldVersion } from './fold-version.ts'
+import { lost, restore } from './restore.ts'
+import type { ClusterTally } from './tally.ts'
+import { Tally } from './tally.ts'
+
+export interface TaskOptions {
+  readonly log: Log
+  readonly codec: Codec
+  readonly store: Store
+  readonly partition: number
+  readonly clock: Clock
+  /** `NEAR` unless given. */
+  readonly pace?: Pace | undefined
+  readonly observe?: TaskObserver
+  /** Awaited whenever the task was taken over and its store is up to date, before it folds. */
+  readonly restored?: () => Promise<void>
+  /** Awaited whenever nothing was there to fold for as long as a read waits. */
+  readonly idle?: () => Promise<void>
+}
+
+/** Told after the commit that made it so. */
+export interface TaskObserver {
+  folded?(event: Event, at: At, outcome: Outcome): void
+  committed?(records: number, position: bigint): void
+  takenOver?(why: string): void
+}
+
+export type TaskState = 'fencing' | 'restoring' | 'folding' | 'stopped'
+
+export class Task {
+  readonly partition: number
+  readonly #options: TaskOptions
+  #state: TaskState = 'fencing'
+  #position = 0n
+  #end = 0n
+  /** When the log is asked again how far it goes. */
+  #lookAt = Number.NEGATIVE_INFINITY
+  #commits = 0
+  #sinceDigest = 0
+  /** No page is read before. */
+  #readAtMs = Number.NEGATIVE_INFINITY
+  readonly #pace: Pace
+  #tally: Tally
+
+  constructor(options: TaskOptions) {
+    this.partition = options.partition
+    this.#options = options
+    this.#pace = options.pace ?? NEAR
+    this.#tally = new Tally(options.codec)
+  }
+
+  get store(): Store {
+    return this.#options.store
+  }
+
+  /** `lagEntries` is how many offsets of events lie ahead, as of a second ago at most. */
+  status(): { readonly state: TaskState; readonly position: bigint; readonly lagEntries: bigint } {
+    const lagEntries = this.#end > this.#position ? this.#end - this.#position : 0n
+    return { state: this.#state, position: this.#position, lagEntries }
+  }
+
+  /** What the store holds as of the last commit, by cluster; undefined while not all of it is counted, or the task does not fold. */
+  counts(): readonly ClusterTally[] | undefined {
+    return this.#state === 'folding' && this.#tally.isWhole ? this.#tally.counts() : undefined
+  }
+
+  /** Folds until the signal aborts or the task is somebody else's; may be run again then. Rejects when only a person can help. */
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0
+    // Of them, those that came from a log that can be reached.
+    let attempts = 0
+    while (!signal.aborted) {
+      const before = this.#commits
+      try {
+        await this.#own(signal)
+      } catch (error) {
+        if (signal.aborted) break
+        // From here on the store may be wiped: what it says is no answer.
+        this.#state = 'fencing'
+        if (this.#commits > before) failures = attempts = 0
+        failures += 1
+        // A log that cannot be reached is waited for, however long: nothing is lost meanwhile.
+        if (!(error instanceof LogError && error.remedy === 'retry')) attempts += 1
+        if (!(await this.#mayGoOn(error, attempts))) break
+        const waitMs = Math.min(TAKE_OVER_WAIT_MS * failures, TAKE_OVER_WAIT_MOST_MS)
+        await this.#options.clock.sleep(waitMs, signal)
+      }
+    }
+    this.#state = 'stopped'
+  }
+
+  /** False when the task is somebody else's now; throws what only a person can mend. */
+  async #mayGoOn(error: unknown, attempts: number): Promise<boolean> {
+    if (error instanceof LogError && error.remedy === 'resign') return false
+    const isPassing =
+      (error instanceof LogError && (error.remedy === 'take-over' || error.remedy === 'retry')) ||
+      (error instanceof StoreError && error.remedy === 'rebuild')
+    if (!isPassing || attempts >= TAKE_OVER_ATTEMPTS) throw error
+    if (error instanceof StoreError) await this.#options.store.wipe()
+    this.#options.observe?.takenOver?.(error.message)
+    return true
+  }
+
+  async #own(signal: AbortSignal): Promise<void> {
+    const { log, codec, clock, store, partition } = this.#options
+    this.#state = 'fencing'
+    await using owned = await log.openTask(partition)
+    this.#state = 'restoring'
+    const { position } = await restore(log, codec, store, partition, owned.fence, clock, signal)
+    checkFoldVersion(position?.foldVersion)
+    const batch = new Batch({
+      store,
+      codec,
+      partition,
+      partitions: log.partitions('events'),
+      from: position,
+    })
+    this.#position = batch.position.position
+    this.#tally = new Tally(codec)
+    await this.#options.restored?.()
+    this.#state = 'folding'
+    while (!signal.aborted) await this.#turn(owned, batch, signal)
+  }
+
+  async #turn(owned: TaskLog, batch: Batch, signal: AbortSignal): Promise<void> {
+    const { log, partition, clock } = this.#options
+    const { position } = batch.position
+    const earlyMs = this.#readAtMs - clock.monotonicMs()
+    if (earlyMs > 0) await clock.sleep(earlyMs, signal)
+    if (!this.#tally.isWhole) await this.#tally.goOn(this.store, batch.stored)
+    const waitMs = this.#tally.isWhole ? READ_WAIT_MS : COUNT_WAIT_MS
+    const options = { limit: READ_LIMIT, waitMs }
+    const page = await log.read('events', partition, position, options, signal)
+    this.#end = await this.#endAfter(page)
+    if (page.entries.length === 0) await this.#options.idle?.()
+    let at = 0
+    while (at < page.entries.length) {
+      signal.throwIfAborted()
+      at = await this.#foldSome(batch, page.entries, at)
+      await this.#commit(owned, batch, page.entries[at - 1])
+    }
+    const tookAll = page.entries.length > 0 && page.entries.length < READ_LIMIT
+    if (tookAll) this.#readAtMs = clock.monotonicMs() + this.#pace.gatherMs
+  }
+
+  /** A page ends where its limit does, which is not how far the log goes. */
+  async #endAfter(page: Page): Promise<bigint> {
+    const { log, clock, partition } = this.#options
+    const known = page.next > this.#end ? page.next : this.#end
+    if (page.entries.length === 0 || clock.monotonicMs() < this.#lookAt) return known
+    this.#lookAt = clock.monotonicMs() + END_EVERY_MS
+    return (await log.bounds('events', partition)).end
+  }
+
+  /** Folds until the batch is full; returns the index of the first entry that is not in it. */
+  async #foldSome(batch: Batch, entries: readonly Entry[], from: number): Promise<number> {
+    const { clock, observe } = this.#options
+    const began = clock.monotonicMs()
+    let turnAt = began + TURN_MS
+    let index = from
+    for (const entry of entries.slice(from)) {
+      const event = this.#read(batch, entry)
+      const at: At = {
+        partition: this.partition,
+        partitions: batch.position.partitions,
+        position: entry.offset,
+        timestamp: entry.timestamp,
+      }
+      const folded = batch.fold(event, at)
+      const outcome = folded instanceof Promise ? await folded : folded
+      observe?.folded?.(event, at, outcome)
+      index += 1
+      const isFull = batch.records >= BATCH_RECORDS || batch.keys >= BATCH_KEYS
+      if (isFull || clock.monotonicMs() - began >= this.#pace.batchMs) break
+      if (clock.monotonicMs() < turnAt) continue
+      await clock.sleep(0)
+      turnAt = clock.monotonicMs() + TURN_MS
+    }
+    return index
+  }
+
+  #read(batch: Batch, entry: Entry): Event {
+    try {
+      return readEvent(this.#options.codec, entry)
+    } catch (error) {
+      if (!(error instanceof CodecError)) throw error
+      const value = this.#options.codec.encode({
+        type: 'DeadLetter',
+        topic: 'events',
+        partition: this.partition,
+        position: entry.offset,
+        key: entry.key,
+        reason: error.message,
+        digest: createHash('sha256')
+          .update(entry.value ?? new Uint8Array())
+          .digest('hex'),
+      })
+      batch.deadLetter(entry.key, value)
+      return { type: 'Unreadable', home: entry.key, reason: error.message }
+    }
+  }
+
+  async #commit(owned: TaskLog, batch: Batch, last: Entry | undefined): Promise<void> {
+    const { store, codec, observe } = this.#options
+    const { records, position } = batch
+    this.#sinceDigest += records
+    const { changelog, outputs } = batch.take(last)
+    const isDue = this.#sinceDigest >= DIGEST_RECORDS
+    const digests = { topic: 'digests' as const, partition: this.partition }
+    const digest = { key: POSITION_KEY, value: codec.encode(batch.digest()) }
+    const all = isDue ? [...outputs, { ...digests, records: [digest] }] : outputs
+    const end = await owned.commit({ changelog, outputs: all })
+    // Offsets that were given before are given again: what the store holds is no longer on the log.
+    const least = (store.checkpoint()?.changelog ?? 0n) + BigInt(changelog.length)
+    if (end < least) throw lost('changelog', this.partition, least, end)
+    if (isDue) this.#sinceDigest = 0
+    const changes = changelog.map(({ key, value }) => [key, value] as const)
+    this.#tally.committed(batch.graph.changes, batch.stored, batch.graph)
+    await store.write(changes, { changelog: end, position: position.position })
+    batch.clear()
+    this.#position = position.position
+    this.#commits += 1
+    observe?.committed?.(records, position.position)
+  }
+}
+
+/** What may stand in `events`; anything else there is as unreadable as garbage. Throws `FORMAT` for what another version of the fold is to decide. */
+export function readEvent(codec: Codec, entry: Entry): Event {
+  if (entry.value === null) throw new CodecError('CORRUPT', 'an event without a value')
+  const record = codec.decode(entry.value)
+  if (!isEvent(record)) throw new CodecError('CORRUPT', `a ${record.type} is no event`)
+  if (record.type === 'PolicyChanged') checkFoldVersion(record.policy.foldVersion)
+  return record
+}

@@ -1,0 +1,127 @@
+/** What holds reapers back is in `control` again before long when that lost it, and what let go stays let go. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { ManualClock } from '../../../adapters/memory/clock.ts'
+import { MemoryLog } from '../../../adapters/memory/log.ts'
+import { MemoryStore } from '../../../adapters/memory/store.ts'
+import type { Directive } from '../../../core/model/event.ts'
+import { EMPTY_SET } from '../../../core/model/hash.ts'
+import { policyFor } from '../../../core/model/policy.ts'
+import { PROTECT_POLICY_KEY, pauseKey, protectKey } from '../../../ports/control-key.ts'
+import type { Control } from '../../../ports/service-record.ts'
+import { appendAll, codec, runTask } from '../../../testing/task-rig.ts'
+import { CONTROL_CHECK_MS } from '../config.ts'
+import { keepControl } from './control-keeper.ts'
+
+const POLICY = { policy: policyFor('enforce', 'guarded'), who: 'ann' }
+const SUBJECT = 'namespace/blue'
+
+function order(verb: Directive['verb'], subject = ''): Directive {
+  const said = { cluster: 'c', subject, who: 'ann', why: 'a fair' }
+  return { type: 'Directive', verb, ...said, digest: null, listed: EMPTY_SET, isProven: false }
+}
+
+async function say(log: MemoryLog, key: string, verb: Control['verb']): Promise<void> {
+  const rest = {
+    kind: null,
+    number: 0,
+    connected: false,
+    protection: null,
+    mode: null,
+    who: 'ann',
+    why: '',
+  }
+  const value = codec.encode({ type: 'Control', verb, cluster: 'c', ...rest })
+  await log.append('control', 0, [{ key, value }])
+}
+
+/** What `control` says of each key once it was compared with what is folded. */
+async function after(log: MemoryLog, directives: readonly Directive[]): Promise<string[]> {
+  const clock = new ManualClock()
+  await appendAll(log, directives)
+  await using running = runTask(log, new MemoryStore())
+  await running.caughtUp()
+  const stop = new AbortController()
+  const parts = { log, codec, clock, task: running.task, policy: POLICY }
+  const keeping = keepControl(parts, stop.signal).catch(() => undefined)
+  for (let round = 0; round < 2; round++) {
+    await clock.advance(CONTROL_CHECK_MS)
+    for (let turn = 0; turn < 20; turn++) await setImmediate()
+  }
+  stop.abort(new Error('enough'))
+  await keeping
+  const latest = await log.latest('control', 0)
+  return latest.flatMap(({ key, value }) => {
+    const record = value === null ? undefined : codec.decode(value)
+    return record?.type === 'Control' ? [`${key} ${record.verb}`] : []
+  })
+}
+
+const SAID = [
+  `${pauseKey('c')} pause`,
+  `${protectKey('c', SUBJECT)} protect`,
+  'protect/policy protect',
+]
+
+test('a pause, protection and the policy’s are said again where all of control is lost (F39)', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: new ManualClock() })
+  deepEqual(await after(log, [order('pause'), order('protect', SUBJECT)]), SAID)
+})
+
+test('they are said again where control has fallen back to what was said before them', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: new ManualClock() })
+  await say(log, pauseKey('c'), 'resume')
+  await say(log, protectKey('c', SUBJECT), 'unprotect')
+  deepEqual(await after(log, [order('pause'), order('protect', SUBJECT)]), SAID)
+})
+
+test('what is said already is said once, and what let go stays let go', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: new ManualClock() })
+  await say(log, pauseKey('c'), 'resume')
+  await say(log, protectKey('c', SUBJECT), 'protect')
+  const told = await after(log, [order('pause'), order('protect', SUBJECT), order('resume')])
+  deepEqual(told, [
+    `${pauseKey('c')} resume`,
+    `${protectKey('c', SUBJECT)} protect`,
+    'protect/policy protect',
+  ])
+  const { end } = await log.bounds('control', 0)
+  deepEqual(end, 3n)
+})
+
+test('a pause of reapers that the fold has not come to yet is left to whoever gave it', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: new ManualClock() })
+  await say(log, pauseKey('c'), 'pause')
+  deepEqual(await after(log, []), [`${pauseKey('c')} pause`, 'protect/policy protect'])
+})
+
+test('the policy’s is said again as it was said last where control has fallen back to an earlier one', async () => {
+  const clock = new ManualClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  for (const mode of ['dry-run', 'enforce'] as const) {
+    const { protection } = policyFor(mode, 'guarded')
+    const rest = { kind: null, number: 0, connected: false, protection, mode, who: 'ann', why: '' }
+    const value = codec.encode({ type: 'Control', verb: 'protect', cluster: '', ...rest })
+    await log.append('control', 0, [{ key: PROTECT_POLICY_KEY, value }])
+  }
+  await using running = runTask(log, new MemoryStore())
+  await running.caughtUp()
+  const stop = new AbortController()
+  const parts = { log, codec, clock, task: running.task, policy: POLICY }
+  const keeping = keepControl(parts, stop.signal).catch(() => undefined)
+  const modeSaid = async (): Promise<string | null> => {
+    await clock.advance(CONTROL_CHECK_MS)
+    for (let turn = 0; turn < 20; turn++) await setImmediate()
+    const [said] = await log.latest('control', 0)
+    const record = codec.decode(said?.value ?? new Uint8Array())
+    return record.type === 'Control' ? record.mode : null
+  }
+  equal(await modeSaid(), 'enforce')
+  log.cutOff('control', 0, 1n)
+  equal(await modeSaid(), 'enforce')
+  equal(await modeSaid(), 'enforce')
+  equal((await log.bounds('control', 0)).end, 2n)
+  stop.abort(new Error('enough'))
+  await keeping
+})

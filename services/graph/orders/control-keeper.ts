@@ -1,0 +1,128 @@
+/**
+ * Says again in `control` what people and the policy hold back, where it says nothing of it or less: it may have lost its end (F39), and reapers and
+ * watchers know of pauses and protection from there alone.
+ *
+ * What must stay true: only what holds back is said again, and only what the fold still holds after everything that `control` said: nothing is let
+ * go here, and nobody's order is undone.
+ *
+ * Not here: what the watchers say of their clusters, which they repeat themselves.
+ */
+import { directivesOf } from '../../../core/graph/graph.ts'
+import type { Policy } from '../../../core/model/policy.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { type Codec, CodecError } from '../../../ports/codec.ts'
+import { PROTECT_POLICY_KEY, pauseKey, protectKey } from '../../../ports/control-key.ts'
+import { type Entry, type Log, LogError, type Produced } from '../../../ports/log.ts'
+import type { Control } from '../../../ports/service-record.ts'
+import { StoreError } from '../../../ports/store.ts'
+import { CONTROL_CATCH_UP_MS, CONTROL_CHECK_MS } from '../config.ts'
+import type { Task } from '../fold/task.ts'
+import { readerOf } from '../query/view.ts'
+
+export interface ControlKeeperParts {
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+  /** Every partition holds all directives: one of them is enough. */
+  readonly task: Task
+  /** The one asked for, and by whom. */
+  readonly policy: { readonly policy: Policy; readonly who: string } | undefined
+}
+
+export async function keepControl(parts: ControlKeeperParts, signal: AbortSignal): Promise<void> {
+  /** What the policy said last; an older word, or none, is what is left of a lost end. */
+  let policy: Entry | undefined
+  for (let round = 0; !signal.aborted; round++) {
+    if (round > 0) await parts.clock.sleep(CONTROL_CHECK_MS, signal)
+    if (signal.aborted) return
+    try {
+      const said = await parts.log.latest('control', 0)
+      const found = said.find(({ key }) => key === PROTECT_POLICY_KEY)
+      if (policy === undefined || (found !== undefined && isSince(found, policy))) {
+        policy = found
+      } else {
+        const { key, value } = policy
+        await parts.log.append('control', 0, [{ key, value }])
+        policy = undefined
+      }
+      if (round > 0) await sayAgain(parts, signal)
+    } catch (error) {
+      if (signal.aborted) return
+      if (!isPassing(error)) throw error
+    }
+  }
+}
+
+/** The same, or said later; offsets that were lost may be given again. */
+function isSince(found: Entry, known: Entry): boolean {
+  return found.offset >= known.offset || found.timestamp > known.timestamp
+}
+
+/** A store that is closed, wiped or damaged is its task's to mend. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof StoreError) return true
+  return error instanceof LogError && error.remedy === 'retry'
+}
+
+async function sayAgain(parts: ControlKeeperParts, signal: AbortSignal): Promise<void> {
+  const { log, codec, clock, task, policy } = parts
+  const said = new Map((await log.latest('control', 0)).map((entry) => [entry.key, entry]))
+  // What lets go is on `events` before it is in `control`: past this end the fold has let go of it, too.
+  const { end } = await log.bounds('events', task.partition)
+  while (task.status().position < end) {
+    await clock.sleep(CONTROL_CATCH_UP_MS, signal)
+    if (signal.aborted || task.status().state !== 'folding') return
+  }
+  const missing = heldBack(parts).filter(({ key, verb }) => verbOf(codec, said.get(key)) !== verb)
+  const records: Produced[] = missing.map(({ key, ...control }) => ({
+    key,
+    value: codec.encode({ ...NOTHING, ...control }),
+  }))
+  if (policy !== undefined && said.get(PROTECT_POLICY_KEY)?.value == null) {
+    const { protection, mode } = policy.policy
+    const said = { protection, mode, who: policy.who, why: WHY }
+    const control = { ...NOTHING, verb: 'protect', ...said } as const
+    records.push({ key: PROTECT_POLICY_KEY, value: codec.encode(control) })
+  }
+  // A resume that is given in just this moment is said over: reapers then wait for another one.
+  if (records.length > 0) await log.append('control', 0, records)
+}
+
+type HeldBack = Pick<Control, 'verb' | 'cluster' | 'who' | 'why'> & { readonly key: string }
+
+function heldBack({ task, codec }: ControlKeeperParts): readonly HeldBack[] {
+  const { pauses, protections } = directivesOf(readerOf(task.store, codec))
+  const standing = protections.filter(({ liftedAt }) => liftedAt === null)
+  return [
+    ...pauses.map(({ cluster, who, why }) => {
+      return { key: pauseKey(cluster), verb: 'pause', cluster, who, why } as const
+    }),
+    ...standing.map(({ cluster, subject, who, why }) => {
+      return { key: protectKey(cluster, subject), verb: 'protect', cluster, who, why } as const
+    }),
+  ]
+}
+
+/** Undefined where nothing is said, or nothing that can be read. */
+function verbOf(codec: Codec, entry: Entry | undefined): string | undefined {
+  if (entry?.value == null) return undefined
+  try {
+    const record = codec.decode(entry.value)
+    return record.type === 'Control' ? record.verb : undefined
+  } catch (error) {
+    if (error instanceof CodecError) return undefined
+    throw error
+  }
+}
+
+const WHY = 'it was no longer in control'
+
+const NOTHING = {
+  type: 'Control',
+  cluster: '',
+  kind: null,
+  number: 0,
+  connected: false,
+  protection: null,
+  mode: null,
+} as const

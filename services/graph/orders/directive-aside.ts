@@ -1,0 +1,130 @@
+/**
+ * What somebody who gives an order, or takes one back, may not expect: that there was nothing to take back, what stands all the same by orders of their own,
+ * and that nothing is known of what is protected.
+ *
+ * What must stay true: it is said beside the order, which is carried out in any case: reapers may know of what the fold here does not. Nothing is said of what another process
+ * has.
+ *
+ * Not here: carrying it out (directive-http.ts).
+ */
+import { directivesOf, kindOf, type StateReader } from '../../../core/graph/graph.ts'
+import type { ClusterId, GroupKind } from '../../../core/model/object.ts'
+import type { Kind } from '../../../core/model/state.ts'
+import { readSubject } from '../../../core/model/subject.ts'
+import type { Clusters } from '../query/clusters.ts'
+import { openBreakersOf } from '../query/held.ts'
+import type { Query } from '../query/query.ts'
+import type { View } from '../query/view.ts'
+import type { Order } from './directive-order.ts'
+
+export interface AsideParts {
+  readonly clusters: Clusters
+  readonly query: Query
+}
+
+/** To be put behind what follows from the order; empty where all is as one expects. */
+export async function asideOf(
+  { clusters, query }: AsideParts,
+  order: Order,
+  cluster: ClusterId,
+): Promise<string> {
+  switch (order.verb) {
+    case 'resume':
+      return await takenBack(clusters, cluster, pausesOf, {
+        none: 'no such pause was known',
+        others: 'paused by orders of their own are still',
+      })
+    case 'unprotect':
+      return await takenBack(clusters, cluster, protectionsOf(order.subject), {
+        none: 'no such protection was known',
+        others: 'protected by orders of their own it still is in',
+      })
+    case 'close-breaker':
+      return await closed(clusters, cluster)
+    case 'protect':
+      return await unknownSubject(clusters, query, order.subject, cluster)
+    case 'pause':
+    case 'approve':
+    case 'reject':
+      return ''
+  }
+}
+
+/** The clusters, empty for all, for which such an order stands. */
+type Standing = (reader: StateReader) => readonly ClusterId[]
+
+function pausesOf(reader: StateReader): readonly ClusterId[] {
+  return directivesOf(reader).pauses.map((each) => each.cluster)
+}
+
+function protectionsOf(subject: string): Standing {
+  return (reader) =>
+    directivesOf(reader)
+      .protections.filter((each) => each.subject === subject && each.liftedAt === null)
+      .map((each) => each.cluster)
+}
+
+interface Words {
+  readonly none: string
+  readonly others: string
+}
+
+async function takenBack(
+  clusters: Clusters,
+  cluster: ClusterId,
+  standing: Standing,
+  { none, others }: Words,
+): Promise<string> {
+  const readers = clusters.readers()
+  if (readers.length === 0) return ''
+  const all = new Set(readers.flatMap(standing))
+  const left = [...all].filter((each) => each !== cluster)
+  const names = new Map((await clusters.all()).map(({ id, name }) => [id, name]))
+  const text = left.map((each) => (each === '' ? 'all clusters' : (names.get(each) ?? each)))
+  return `${all.has(cluster) ? '' : `; ${none}`}${left.length === 0 ? '' : `; ${others}: ${text.join(', ')}`}`
+}
+
+/** Of that cluster, or of all; undefined when another process has one of them, so that nothing can be said of what is nowhere. */
+async function viewsOf(
+  clusters: Clusters,
+  cluster: ClusterId,
+): Promise<readonly View[] | undefined> {
+  const asked = (await clusters.all()).filter(({ id }) => cluster === '' || id === cluster)
+  const views = asked.map((each) => clusters.view(each))
+  return views.every((view) => view !== undefined) ? views : undefined
+}
+
+/** It may be defined later, or elsewhere; or be a slip of the pen. */
+async function unknownSubject(
+  clusters: Clusters,
+  query: Query,
+  text: string,
+  cluster: ClusterId,
+): Promise<string> {
+  const subject = readSubject(text)
+  if (subject?.type !== 'kind' && subject?.type !== 'namespace') return ''
+  const views = await viewsOf(clusters, cluster)
+  if (views === undefined) return ''
+  const phasesOf = (kind: GroupKind): readonly Kind['phase'][] =>
+    views.flatMap((view) => kindOf(view.reader, view.cluster, kind)?.phase ?? [])
+  if (subject.type === 'kind') {
+    if (phasesOf(subject).length > 0) return ''
+    return `; but no kind ${subject.kind}${subject.group === '' ? '' : `.${subject.group}`} is known there now: is it written as in manifests?`
+  }
+  // Where namespaces are not watched, nothing is known of any.
+  const phases = new Set(phasesOf(NAMESPACE))
+  if (phases.size !== 1 || !phases.has('synced')) return ''
+  const place = { kind: 'Namespace', name: subject.name, namespace: '', uid: undefined }
+  const found = await query.find({ ...place, cluster: cluster === '' ? undefined : cluster })
+  if (found.some(({ isThere }) => isThere)) return ''
+  return `; but no namespace ${subject.name} is known there now: is it written right?`
+}
+
+const NAMESPACE: GroupKind = { group: '', kind: 'Namespace' }
+
+async function closed(clusters: Clusters, cluster: ClusterId): Promise<string> {
+  const views = await viewsOf(clusters, cluster)
+  if (views === undefined) return ''
+  for (const view of views) for await (const _ of openBreakersOf(view)) return ''
+  return '; no breaker was known to be open'
+}

@@ -1,0 +1,330 @@
+/** Orders over HTTP: what they append and in which order, how far they are effective, and what is refused. */
+import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { MemoryLog } from '../../../adapters/memory/log.ts'
+import { nodeOf } from '../../../core/graph/graph.ts'
+import type { Directive } from '../../../core/model/event.ts'
+import { pauseKey, protectKey } from '../../../ports/control-key.ts'
+import type { Topic } from '../../../ports/log.ts'
+import type { Control } from '../../../ports/service-record.ts'
+import { systemClock } from '../../../runtime/clock.ts'
+import { serveEndpoint } from '../../../runtime/endpoint.ts'
+import { setPrincipal } from '../../../runtime/principal.ts'
+import {
+  appendAll,
+  assign,
+  BREAKER_STORY,
+  codec,
+  emptyStore,
+  eventsOf,
+  runTask,
+  viewOf,
+} from '../../../testing/task-rig.ts'
+import { type HeldPlan, heldPlanOf } from '../query/held.ts'
+import { createHistoryIndex } from '../query/history-index.ts'
+import { readerOf } from '../query/view.ts'
+import { createQuestions } from '../questions.ts'
+import { addDirectives, type DirectiveAnswer } from './directive-http.ts'
+
+const DIGEST = 'ab'.repeat(32)
+const STORY = ['put rs/web', 'put pod/a <- rs/web']
+
+interface Rig {
+  order(body: object, headers?: Record<string, string>): Promise<Response>
+  tell(lines: readonly string[]): Promise<void>
+  verdict(uid: string): string
+  readonly appended: Topic[]
+  held(): Promise<HeldPlan>
+  directives(): Promise<readonly Directive[]>
+  control(key: string): Promise<Control | undefined>
+}
+
+/** Whoever says so in this header is that user. */
+const USER = 'x-user'
+
+async function rigFor(t: TestContext): Promise<Rig> {
+  const clock = systemClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  const events = eventsOf(STORY)
+  await assign(log)
+  await appendAll(log, events)
+  const running = runTask(log, emptyStore())
+  await running.caughtUp()
+  const appended: Topic[] = []
+  const append = log.append.bind(log)
+  log.append = async (topic, partition, records) => {
+    appended.push(topic)
+    return await append(topic, partition, records)
+  }
+  const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
+  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const questions = createQuestions({ log, codec, clock, graph, index })
+  // Who may order what is another test's.
+  const access = { ...questions.access, order: async () => undefined }
+  const parts = { ...questions, access }
+  const { url, server } = await serveEndpoint(
+    {
+      add: (routes) => {
+        routes.addHook('onRequest', async (request) => {
+          const name = request.headers[USER]
+          if (typeof name === 'string') {
+            setPrincipal(request, { by: 'user', user: { name, uid: '', groups: [], extra: {} } })
+          }
+        })
+        addDirectives(routes, parts)
+      },
+      version: 'test',
+      checks: () => [],
+      scrape: async () => '',
+    },
+    { address: '127.0.0.1:0' },
+  )
+  t.after(async () => {
+    await server.close()
+    await running[Symbol.asyncDispose]()
+  })
+  let told = events.length
+  const lines: string[] = [...STORY]
+  return {
+    held: async () => (await heldPlanOf(viewOf(running.task), 'test', 10)).answer,
+    appended,
+    order: async (body, headers = {}) =>
+      await fetch(`${url}/v1/directives`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
+    async tell(more) {
+      lines.push(...more)
+      const all = eventsOf(lines)
+      await appendAll(log, all.slice(told))
+      told = all.length
+      await running.caughtUp()
+    },
+    verdict: (uid) => nodeOf(readerOf(running.task.store, codec), 'c', uid)?.verdict?.because ?? '',
+    async directives() {
+      const { entries } = await log.read('events', 0, 0n, { limit: 10_000, waitMs: 0 })
+      const all = entries.map(({ value }) => codec.decode(value as Uint8Array))
+      return all.filter((event): event is Directive => event.type === 'Directive')
+    },
+    async control(key) {
+      const entry = (await log.latest('control', 0)).find((each) => each.key === key)
+      return entry?.value == null ? undefined : (codec.decode(entry.value) as Control)
+    },
+  }
+}
+
+test('a pause is told to the reapers first, a resume last, and both are folded when answered', async (t) => {
+  const rig = await rigFor(t)
+  const response = await rig.order({ verb: 'pause', claimed: 'ann', why: 'disk is full' })
+  equal(response.status, 200)
+  const { effective, ...answer } = (await response.json()) as DirectiveAnswer
+  deepEqual(answer, { verb: 'pause', cluster: '', who: 'local:ann', partitions: 1, folded: 1 })
+  match(effective, /no reaper begins a call from 2 s after this on; folded by 1 of 1 partitions/)
+  deepEqual(rig.appended, ['control', 'events'])
+  equal((await rig.control(pauseKey('')))?.verb, 'pause')
+  await rig.tell(['delete rs/web'])
+  match(
+    rig.verdict('pod-a'),
+    /paused by local:ann \(disk is full\); "kinfold resume --why …" lets it go/,
+  )
+
+  rig.appended.length = 0
+  equal((await rig.order({ verb: 'resume', claimed: 'ann', why: 'it is not' })).status, 200)
+  deepEqual(rig.appended, ['events', 'control'])
+  equal((await rig.control(pauseKey('')))?.verb, 'resume')
+  match(rig.verdict('pod-a'), /^ReplicaSet "web" is gone$/)
+})
+
+test('a resume says what stays paused by another order', async (t) => {
+  const rig = await rigFor(t)
+  equal((await rig.order({ verb: 'pause', cluster: 'test' })).status, 200)
+  const all = (await (
+    await rig.order({ verb: 'resume', why: 'it is over' })
+  ).json()) as DirectiveAnswer
+  match(all.effective, /; paused by orders of their own are still: test$/)
+  const one = { verb: 'resume', cluster: 'test', why: 'it is over' }
+  const { effective } = (await (await rig.order(one)).json()) as DirectiveAnswer
+  match(effective, /partitions so far$/)
+})
+
+test('who takes back what does not stand is told so, and what stands by another order', async (t) => {
+  const rig = await rigFor(t)
+  const effectOf = async (body: object): Promise<string> =>
+    ((await (await rig.order({ why: 'it is over', ...body })).json()) as DirectiveAnswer).effective
+  match(await effectOf({ verb: 'resume' }), /partitions so far; no such pause was known$/)
+  match(await effectOf({ verb: 'close-breaker' }), /; no breaker was known to be open$/)
+  const subject = 'namespace/ns'
+  match(await effectOf({ verb: 'unprotect', subject }), /; no such protection was known$/)
+  equal((await rig.order({ verb: 'protect', subject, cluster: 'test' })).status, 200)
+  match(
+    await effectOf({ verb: 'unprotect', subject }),
+    /; no such protection was known; protected by orders of their own it still is in: test$/,
+  )
+  match(await effectOf({ verb: 'unprotect', subject, cluster: 'test' }), /partitions so far$/)
+  match(await effectOf({ verb: 'unprotect', subject, cluster: 'test' }), /; no such protection/)
+})
+
+test('who closes an open breaker is told nothing beside', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell(BREAKER_STORY)
+  const order = { verb: 'close-breaker', cluster: 'test', why: 'it was me' }
+  const { effective } = (await (await rig.order(order)).json()) as DirectiveAnswer
+  match(effective, /partitions so far$/)
+})
+
+test('orders are given one after the other, so that reapers and fold end alike', async (t) => {
+  const rig = await rigFor(t)
+  const orders = [{ verb: 'pause' }, { verb: 'resume', why: 'x' }, { verb: 'pause' }]
+  await Promise.all(orders.map((each) => rig.order(each)))
+  const last = (await rig.directives()).at(-1)
+  equal((await rig.control(pauseKey('')))?.verb, last?.verb)
+  const pairs = rig.appended
+    .join(' ')
+    .replaceAll('control events', 'P')
+    .replaceAll('events control', 'R')
+  match(pairs, /^[PR]( [PR])*$/)
+})
+
+test('one cluster is named by its name or its id', async (t) => {
+  const rig = await rigFor(t)
+  for (const cluster of ['test', 'c']) {
+    const response = await rig.order({ verb: 'pause', cluster })
+    equal(((await response.json()) as DirectiveAnswer).cluster, 'c')
+  }
+  equal((await rig.control(pauseKey('c')))?.cluster, 'c')
+  const response = await rig.order({ verb: 'pause', cluster: 'tset' })
+  equal(response.status, 404)
+  match(await response.text(), /no cluster tset is known, or several; known are test \(c\)/)
+})
+
+test('what is protected by name is told to the reapers first, and is taken back last', async (t) => {
+  const rig = await rigFor(t)
+  const subject = 'namespace/ns'
+  equal((await rig.order({ verb: 'protect', subject, claimed: 'ann' })).status, 200)
+  deepEqual(rig.appended, ['control', 'events'])
+  await rig.tell(['delete rs/web'])
+  match(
+    rig.verdict('pod-a'),
+    /protected by local:ann; "kinfold unprotect namespace\/ns" lets it go/,
+  )
+  rig.appended.length = 0
+  equal((await rig.order({ verb: 'unprotect', subject })).status, 200)
+  deepEqual(rig.appended, ['events', 'control'])
+  equal((await rig.control(protectKey('', subject)))?.verb, 'unprotect')
+})
+
+/** A rollback: what was owned by what is missing now waits for approval. */
+const HELD_STORY = ['lose rs/web', 'rollback', 'relist rs', 'relist pod']
+
+test('an approval carries the set of what is held, and only of that', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell(HELD_STORY)
+  const { digest, total } = await rig.held()
+  const before = (await rig.directives()).length
+  const other = await rig.order({ verb: 'approve', digest: DIGEST, why: 'meant so' })
+  equal(other.status, 409)
+  match(await other.text(), /another set is held for approval by now.*kinfold plan held/)
+  equal((await rig.directives()).length, before)
+  const given = await rig.order({ verb: 'approve', digest: `sha256:${digest}`, why: 'meant so' })
+  equal(given.status, 200)
+  const directive = (await rig.directives()).at(-1)
+  deepEqual([directive?.cluster, directive?.digest], ['c', digest])
+  deepEqual([directive?.listed.count, total], [1, 1])
+  match(rig.verdict('pod-a'), /approved by local:somebody/)
+})
+
+test('where nothing is held for approval, there is nothing to approve or reject', async (t) => {
+  const rig = await rigFor(t)
+  const { digest } = await rig.held()
+  for (const each of [digest, DIGEST]) {
+    for (const verb of ['approve', 'reject']) {
+      const response = await rig.order({ verb, digest: each, why: 'meant so' })
+      equal(response.status, 409)
+      match(await response.text(), /nothing is held for approval there just now/)
+    }
+  }
+})
+
+test('whoever protects a kind that is not known there is told so', async (t) => {
+  const rig = await rigFor(t)
+  const effectOf = async (subject: string): Promise<string> => {
+    const response = await rig.order({ verb: 'protect', subject })
+    return ((await response.json()) as DirectiveAnswer).effective
+  }
+  match(
+    await effectOf('kind/Widget.example.com'),
+    /; but no kind Widget.example.com is known there/,
+  )
+  doesNotMatch(await effectOf('kind/ReplicaSet.apps'), /is known/)
+  doesNotMatch(await effectOf('namespace/ns'), /is known/)
+})
+
+test('what protects nothing can be taken back as it was written', async (t) => {
+  const rig = await rigFor(t)
+  equal((await rig.order({ verb: 'unprotect', subject: 'kind/pods' })).status, 200)
+})
+
+const refused: readonly (readonly [string, object, RegExp])[] = [
+  ['no object', [], /expected a JSON object/],
+  ['an unknown verb', { verb: 'stop' }, /verb must be one of pause/],
+  ['an unknown field', { verb: 'pause', force: true }, /force is none of verb/],
+  ['a resume without a reason', { verb: 'resume' }, /say why: resume/],
+  ['a reason of blanks', { verb: 'close-breaker', why: ' ' }, /say why/],
+  ['a reason of two lines', { verb: 'pause', why: 'a\nb' }, /why must be one line/],
+  ['a reason too long', { verb: 'pause', why: 'x'.repeat(501) }, /why must be one line of 500/],
+  ['a subject of a pause', { verb: 'pause', subject: 'namespace/a' }, /subject belongs to/],
+  ['nothing to protect', { verb: 'protect' }, /protect takes a subject, one of namespace/],
+  ['nonsense to protect', { verb: 'protect', subject: 'a' }, /a is none of namespace/],
+  ['a resource', { verb: 'protect', subject: 'kind/pods' }, /pods is no kind: kinds are written/],
+  ['a kind without its group', { verb: 'protect', subject: 'kind/ReplicaSet' }, /ReplicaSet.apps/],
+  ['a rejection without a reason', { verb: 'reject', digest: DIGEST }, /reject keeps things/],
+  ['no digest', { verb: 'approve', why: 'x' }, /approve takes a digest, the one that/],
+  ['a digest of a pause', { verb: 'pause', digest: DIGEST }, /digest belongs to approve/],
+  ['half a digest', { verb: 'approve', digest: 'abc', why: 'x' }, /64 hexadecimal digits/],
+]
+
+for (const [what, body, message] of refused) {
+  test(`${what} is refused, and nothing is appended`, async (t) => {
+    const rig = await rigFor(t)
+    const response = await rig.order(body)
+    equal(response.status, 400)
+    equal(response.headers.get('content-type'), 'application/problem+json; charset=utf-8')
+    match(((await response.json()) as { detail: string }).detail, message)
+    deepEqual(rig.appended, [])
+  })
+}
+
+test('no order is taken from a web page', async (t) => {
+  const rig = await rigFor(t)
+  const response = await rig.order({ verb: 'pause' }, { origin: 'http://evil.example' })
+  equal(response.status, 403)
+  deepEqual(rig.appended, [])
+})
+
+test('two people approve where that is the policy, and a cluster says of both who they are', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell(['approvals 2', ...HELD_STORY])
+  const { digest, total, approvals, first } = await rig.held()
+  deepEqual({ total, approvals, first }, { total: 1, approvals: 2, first: null })
+  const approve = async (headers: Record<string, string>): Promise<[number, string]> => {
+    const response = await rig.order({ verb: 'approve', digest, why: 'meant so' }, headers)
+    const { effective, detail } = (await response.json()) as Record<string, string>
+    return [response.status, effective ?? detail ?? '']
+  }
+  const [refused, sentence] = await approve({})
+  equal(refused, 403)
+  match(sentence, /two people have to approve here/)
+  const [one, further] = await approve({ [USER]: 'ann' })
+  equal(one, 200)
+  match(further, /first of two approvals/)
+  match(rig.verdict('pod-a'), /needs approval/)
+  equal((await rig.held()).first?.who, 'user:ann')
+  const [again, why] = await approve({ [USER]: 'ann' })
+  equal(again, 409)
+  match(why, /user:ann has approved it already/)
+  const [two, effect] = await approve({ [USER]: 'bob' })
+  equal(two, 200)
+  match(effect, /what it lets go is judged again now/)
+  match(rig.verdict('pod-a'), /approved by user:ann and user:bob/)
+})

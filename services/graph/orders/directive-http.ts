@@ -1,0 +1,283 @@
+/**
+ * Takes what operators ask for and puts it on the log, where reapers and the fold see it.
+ *
+ * What must stay true: what stops is told to the reapers first, what lets go is told to them last; an answer is given only when all of it is appended.
+ * An approval is of what is held just now, or it is refused.
+ *
+ * Not here: what may be asked for (directive-order.ts), who may ask (authority.ts), what follows from it (core/admit/directive.ts).
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { MOST_PROTECTED } from '../../../core/admit/directive.ts'
+import { directivesOf, policyOf } from '../../../core/graph/graph.ts'
+import type { Directive } from '../../../core/model/event.ts'
+import { EMPTY_SET, type SetHash } from '../../../core/model/hash.ts'
+import type { ClusterId } from '../../../core/model/object.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import { pauseKey, protectKey } from '../../../ports/control-key.ts'
+import type { Log } from '../../../ports/log.ts'
+import type { Control } from '../../../ports/service-record.ts'
+import { principalOf, whoIs } from '../../../runtime/principal.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import type { Access } from '../query/access.ts'
+import type { Forwarding } from '../query/forward.ts'
+import { approvalSetOf, firstApprovalIn } from '../query/held.ts'
+import type { View } from '../query/view.ts'
+import { type AsideParts, asideOf } from './directive-aside.ts'
+import { type Order, readOrder, type Verb } from './directive-order.ts'
+
+export interface DirectiveParts extends AsideParts {
+  readonly access: Access
+  readonly forwarding: Forwarding
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+}
+
+/** How far it has come when it is answered. */
+export interface DirectiveAnswer {
+  readonly verb: string
+  readonly cluster: string
+  readonly who: string
+  /** For people. */
+  readonly effective: string
+  readonly partitions: number
+  /** Of these, those of this process that have folded it. */
+  readonly folded: number
+}
+
+/** How long it is awaited that this process' partitions fold it, and how often it is looked. */
+const FOLD_MS = 2_000
+const FOLD_LOOK_MS = 20
+
+export function addDirectives(server: FastifyInstance, parts: DirectiveParts): void {
+  const inTurn = oneAfterTheOther()
+  server.post('/v1/directives', async (request, reply): Promise<DirectiveAnswer | FastifyReply> => {
+    const principal = principalOf(request)
+    // Whatever page a browser on this machine shows could ask for it.
+    if (principal.by === 'local' && request.headers.origin !== undefined) {
+      throw new Problem(403, 'no orders are taken from web pages where no token has to be shown')
+    }
+    const order = readOrder(request.body)
+    await parts.access.order(request, order.verb)
+    const who = { who: whoIs(principal, order.claimed), isProven: principal.user !== null }
+    const cluster = await clusterIdOf(parts, order)
+    const given = async (view?: View): Promise<DirectiveAnswer> =>
+      await inTurn(() => give(parts, order, cluster, who, view))
+    // What stops, and what takes that back, is given wherever it is asked for: the process that has the cluster may be what fails.
+    if (cluster === '' || !RESTS_ON_STATE.has(order.verb)) return await given()
+    return await parts.forwarding.answered(request, reply, cluster, given)
+  })
+}
+
+/** Orders of one cluster that are compared with how it stands. */
+const RESTS_ON_STATE: ReadonlySet<Verb> = new Set(['approve', 'reject', 'close-breaker'])
+
+/** A pause and a resume given together must not leave the reapers with one and the fold with the other. */
+function oneAfterTheOther(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const mine = last.then(work)
+    last = mine.catch(() => undefined)
+    return mine
+  }
+}
+
+async function give(
+  parts: DirectiveParts,
+  order: Order,
+  cluster: ClusterId,
+  by: Pick<Directive, 'who' | 'isProven'>,
+  view: View | undefined,
+): Promise<DirectiveAnswer> {
+  const { who } = by
+  checkRoom(parts, order)
+  const listed = view === undefined ? EMPTY_SET : heldFor(view, order)
+  const aside = await asideOf(parts, order, cluster)
+  const isFirst = view !== undefined && isFirstOfTwo(view, order, by)
+  const event: Directive = {
+    type: 'Directive',
+    verb: order.verb,
+    cluster,
+    subject: order.subject,
+    digest: order.digest === '' ? null : order.digest,
+    listed,
+    ...by,
+    why: order.why,
+  }
+  const record = controlOf(order, cluster, who)
+  const control = async (): Promise<void> => {
+    if (record === undefined) return
+    const value = parts.codec.encode(record.control)
+    await parts.log.append('control', 0, [{ key: record.key, value }])
+  }
+  const isStopping = order.verb === 'pause' || order.verb === 'protect'
+  if (isStopping) await control()
+  const offsets = await broadcast(parts, event)
+  if (!isStopping) await control()
+  const folded = await foldedBy(parts, offsets)
+  const { verb } = order
+  return {
+    verb,
+    cluster,
+    who,
+    effective: `${isFirst ? FIRST_OF_TWO : effectOf(order, folded, offsets.length)}${aside}`,
+    partitions: offsets.length,
+    folded,
+  }
+}
+
+/** Empty for all. A name is that of a cluster that was ever watched. */
+async function clusterIdOf(
+  { clusters }: DirectiveParts,
+  { verb, cluster }: Order,
+): Promise<ClusterId> {
+  const isForOne = verb === 'approve' || verb === 'reject'
+  if (cluster === '' && !isForOne) return ''
+  const known = await clusters.all()
+  const [only, second] = known
+  if (cluster === '') {
+    if (only !== undefined && second === undefined) return only.id
+    throw new Problem(400, `${verb} is about one cluster: say which with --cluster`)
+  }
+  const [found, other] = known.filter(({ id, name }) => id === cluster || name === cluster)
+  if (found !== undefined && other === undefined) return found.id
+  const names = known.map(({ id, name }) => `${name} (${id})`).join(', ') || 'none yet'
+  throw new Problem(404, `no cluster ${cluster} is known, or several; known are ${names}`)
+}
+
+function checkRoom({ clusters }: DirectiveParts, { verb }: Order): void {
+  if (verb !== 'protect') return
+  const counts = clusters.readers().map((reader) => directivesOf(reader).protections.length)
+  if (Math.max(0, ...counts) < MOST_PROTECTED) return
+  throw new Problem(
+    409,
+    `${MOST_PROTECTED} things are protected by name already: take some back, or protect a namespace or label that all of them have`,
+  )
+}
+
+function heldFor(view: View, { verb, digest }: Order): SetHash {
+  if (verb !== 'approve' && verb !== 'reject') return EMPTY_SET
+  if (view.partial() !== '') {
+    const why = `not all that is held could be read: ${view.partial()}; ask again later`
+    throw new Problem(503, why)
+  }
+  const held = approvalSetOf(view)
+  if (held.set.count === 0) {
+    throw new Problem(
+      409,
+      'nothing is held for approval there just now: "kinfold held" shows what is, and why',
+    )
+  }
+  if (held.digest === digest) return held.set
+  throw new Problem(
+    409,
+    `another set is held for approval by now (sha256:${held.digest}): look at it again with "kinfold plan held", then ${verb} that one`,
+  )
+}
+
+const FIRST_OF_TWO =
+  'this is the first of two approvals: nothing goes until somebody else approves the same within an hour'
+
+/** Whether another person still has to approve what this one does. */
+function isFirstOfTwo(
+  view: View,
+  { verb }: Order,
+  { who, isProven }: Pick<Directive, 'who' | 'isProven'>,
+): boolean {
+  if (verb !== 'approve' || policyOf(view.reader).policy.approvals < 2) return false
+  if (!isProven) {
+    throw new Problem(
+      403,
+      'two people have to approve here, and a cluster has to say who they are: show a token of yours (--http-auth), or have others do it',
+    )
+  }
+  const first = firstApprovalIn(view)
+  if (first?.who === who) {
+    throw new Problem(409, `${who} has approved it already: somebody else has to, too`)
+  }
+  return first === null
+}
+
+/** What reapers follow by themselves. */
+function controlOf(
+  { verb, subject, why }: Order,
+  cluster: ClusterId,
+  who: string,
+): { readonly key: string; readonly control: Control } | undefined {
+  const of = (word: Control['verb']): Control => ({
+    type: 'Control',
+    verb: word,
+    cluster,
+    kind: null,
+    number: 0,
+    connected: false,
+    protection: null,
+    mode: null,
+    who,
+    why,
+  })
+  switch (verb) {
+    case 'pause':
+    case 'resume':
+      return { key: pauseKey(cluster), control: of(verb) }
+    case 'protect':
+    case 'unprotect':
+      return { key: protectKey(cluster, subject), control: of(verb) }
+    case 'approve':
+    case 'reject':
+    case 'close-breaker':
+      return undefined
+  }
+}
+
+/**
+ * To all partitions, also what is about one cluster: one that comes later may be in any, and `control` is repeated from what any one of them holds
+ * (control-keeper.ts). Answers with the offset of each after which it is folded.
+ */
+async function broadcast(
+  { log, codec }: DirectiveParts,
+  event: Directive,
+): Promise<readonly bigint[]> {
+  const value = codec.encode(event)
+  const partitions = Array.from({ length: log.partitions('events') }, (_, each) => each)
+  return await Promise.all(
+    partitions.map(async (partition) => {
+      return await log.append('events', partition, [{ key: event.cluster || 'directive', value }])
+    }),
+  )
+}
+
+async function foldedBy(
+  { clusters, clock }: DirectiveParts,
+  offsets: readonly bigint[],
+): Promise<number> {
+  const until = clock.monotonicMs() + FOLD_MS
+  for (;;) {
+    const mine = offsets.flatMap((offset, partition) => {
+      const position = clusters.here(partition)?.status().position
+      return position === undefined ? [] : [position > offset]
+    })
+    const folded = mine.filter((isFolded) => isFolded).length
+    if (folded === mine.length || clock.monotonicMs() >= until) return folded
+    await clock.sleep(FOLD_LOOK_MS)
+  }
+}
+
+function effectOf({ verb }: Order, folded: number, partitions: number): string {
+  const fold = `folded by ${folded} of ${partitions} partitions so far`
+  switch (verb) {
+    case 'pause':
+      return `no reaper begins a call from 2 s after this on; ${fold}`
+    case 'protect':
+      return `no reaper deletes it from 2 s after this on; ${fold}`
+    case 'approve':
+      return `what it lets go is judged again now, and goes once its owners were looked at again; ${fold}`
+    case 'reject':
+      return `it is kept; ${fold}`
+    case 'resume':
+    case 'unprotect':
+    case 'close-breaker':
+      return `what it lets go is judged again now; ${fold}`
+  }
+}

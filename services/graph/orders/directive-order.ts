@@ -1,0 +1,106 @@
+/**
+ * What an operator asks for over HTTP, read and checked: the one place where a directive is understood before it is on the log.
+ *
+ * What must stay true: what is not understood whole is refused with a sentence; a text that is recorded is one line.
+ *
+ * Not here: carrying it out (directive-http.ts), what it changes (core/admit/directive.ts).
+ */
+import { readSubject, voidSubject } from '../../../core/model/subject.ts'
+import { Problem } from '../../../runtime/problem.ts'
+
+export const VERBS = [
+  'pause',
+  'resume',
+  'protect',
+  'unprotect',
+  'approve',
+  'reject',
+  'close-breaker',
+] as const
+export type Verb = (typeof VERBS)[number]
+
+export interface Order {
+  readonly verb: Verb
+  /** Name or id; empty for all. */
+  readonly cluster: string
+  /** Of `protect` and `unprotect`; else empty. */
+  readonly subject: string
+  /** Of `approve` and `reject`; else empty. */
+  readonly digest: string
+  readonly why: string
+  /** As whoever asks says of himself. */
+  readonly claimed: string
+}
+
+/** An emergency and its opposite need no reason; what lets things go does. */
+const NEEDS_WHY: ReadonlySet<Verb> = new Set(['resume', 'approve', 'reject', 'close-breaker'])
+const NEEDS_DIGEST: ReadonlySet<Verb> = new Set(['approve', 'reject'])
+const NEEDS_SUBJECT: ReadonlySet<Verb> = new Set(['protect', 'unprotect'])
+const SUBJECTS = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE], annotation/KEY[=VALUE]'
+const FIELDS = ['verb', 'cluster', 'subject', 'digest', 'why', 'claimed']
+
+/** Characters of a reason, and of a name. */
+const MOST_WHY = 500
+const MOST_NAME = 253
+const ONE_LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u
+const DIGEST = /^[0-9a-f]{64}$/
+
+export function readOrder(body: unknown): Order {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new Problem(400, `expected a JSON object with verb, one of ${VERBS.join(', ')}`)
+  }
+  const fields = body as Record<string, unknown>
+  const unknown = Object.keys(fields).find((key) => !FIELDS.includes(key))
+  if (unknown !== undefined) {
+    throw new Problem(400, `${unknown} is none of ${FIELDS.join(', ')}`)
+  }
+  const verb = VERBS.find((each) => each === fields['verb'])
+  if (verb === undefined) throw new Problem(400, `verb must be one of ${VERBS.join(', ')}`)
+  const line = (key: string, most: number): string => lineOf(key, fields[key], most)
+  const order: Order = {
+    verb,
+    cluster: line('cluster', MOST_NAME),
+    subject: line('subject', 2 * MOST_NAME + 1_024),
+    digest: line('digest', 71).replace(/^sha256:/, ''),
+    why: line('why', MOST_WHY).trim(),
+    claimed: line('claimed', MOST_NAME).trim() || 'somebody',
+  }
+  check(order)
+  return order
+}
+
+function lineOf(key: string, value: unknown, most: number): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string' && value.length <= most && ONE_LINE.test(value)) return value
+  throw new Problem(400, `${key} must be one line of ${most} characters at most`)
+}
+
+function check({ verb, subject, digest, why }: Order): void {
+  checkBelongs('subject', NEEDS_SUBJECT, verb, subject, `one of ${SUBJECTS}`)
+  if (subject !== '' && readSubject(subject) === undefined) {
+    throw new Problem(400, `${subject} is none of ${SUBJECTS}`)
+  }
+  // What was recorded before may be taken back as it was written.
+  const vain = verb === 'protect' ? voidSubject(subject) : ''
+  if (vain !== '') throw new Problem(400, vain)
+  checkBelongs('digest', NEEDS_DIGEST, verb, digest, 'the one that "kinfold plan held" shows')
+  if (digest !== '' && !DIGEST.test(digest)) {
+    throw new Problem(400, 'digest must be the 64 hexadecimal digits that the plan shows')
+  }
+  if (why === '' && NEEDS_WHY.has(verb)) {
+    const does = verb === 'reject' ? 'keeps things' : 'lets things go'
+    throw new Problem(400, `say why: ${verb} ${does}, and whoever looks later wants to know`)
+  }
+}
+
+function checkBelongs(
+  field: string,
+  verbs: ReadonlySet<Verb>,
+  verb: Verb,
+  value: string,
+  which: string,
+): void {
+  if (verbs.has(verb) === (value !== '')) return
+  if (value === '') throw new Problem(400, `${verb} takes a ${field}, ${which}`)
+  throw new Problem(400, `${field} belongs to ${[...verbs].join(' and ')}, and to them only`)
+}

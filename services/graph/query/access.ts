@@ -1,0 +1,142 @@
+/**
+ * Who may ask what of the graph: orders take a right of their own, a question about one object takes the right to get it, all else the right to the graph.
+ *
+ * What must stay true: what a question tells is told to nobody who may not get it in its own cluster; in doubt it is hidden.
+ *
+ * Not here: who somebody is (runtime/principal.ts), asking the cluster (runtime/authority.ts).
+ */
+import type { FastifyRequest } from 'fastify'
+import { kindOf } from '../../../core/graph/graph.ts'
+import type { Coordinates } from '../../../core/model/object.ts'
+import type { Access as Wanted } from '../../../ports/review.ts'
+import type { Authority } from '../../../runtime/authority.ts'
+import { principalOf } from '../../../runtime/principal.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import type { Clusters } from './clusters.ts'
+import type { TreeNode } from './tree.ts'
+
+/** A resource that no cluster serves: roles may name it all the same. */
+const GROUP = 'kinfold.dev'
+const HIDDEN = 'hidden'
+/** Distinct kinds and namespaces that one answer is reviewed for; what lies beyond is hidden. */
+const MOST_REVIEWED = 200
+
+type Place = Coordinates & { readonly cluster: string }
+
+export interface Access {
+  /** Throws `Problem` when who asks may not give this order. */
+  order(request: FastifyRequest, verb: string): Promise<void>
+  /** The same of anything that tells of more than one object. */
+  graph(request: FastifyRequest): Promise<void>
+  /** The same of one object. */
+  object(request: FastifyRequest, place: Place): Promise<void>
+  /** Without names of what who asks may not get. */
+  shown(request: FastifyRequest, cluster: string, tree: TreeNode): Promise<TreeNode>
+}
+
+export interface AccessParts {
+  readonly clusters: Clusters
+  /** Undefined where no cluster says who somebody is. */
+  readonly authority: Authority | undefined
+  /** Whether reading takes rights in the clusters, too. */
+  readonly isReadingReviewed: boolean
+}
+
+export function createAccess({ clusters, authority, isReadingReviewed }: AccessParts): Access {
+  /** Of a user whose rights count; who showed a token of the file, or is local, may do everything. */
+  async function may(
+    request: FastifyRequest,
+    cluster: string | null,
+    wanted: Wanted,
+    isFresh = false,
+  ): Promise<boolean> {
+    const { user } = principalOf(request)
+    if (user === null) return true
+    return authority !== undefined && (await authority.may(user, cluster, wanted, isFresh))
+  }
+
+  function isReviewed(request: FastifyRequest): boolean {
+    return isReadingReviewed && principalOf(request).user !== null
+  }
+
+  /** Undefined also where another process has the cluster. */
+  async function resourceOf({ cluster, group, kind }: Place): Promise<string | undefined> {
+    const known = await clusters.one(cluster)
+    const view = known && clusters.view(known)
+    return view && kindOf(view.reader, cluster, { group, kind })?.resource
+  }
+
+  async function mayGet(request: FastifyRequest, place: Place, name: string): Promise<boolean> {
+    const resource = await resourceOf(place)
+    if (resource === undefined) return false
+    const { cluster, group, namespace } = place
+    return await may(request, cluster, { verb: 'get', group, resource, namespace, name })
+  }
+
+  async function mayAll(request: FastifyRequest): Promise<boolean> {
+    return !isReviewed(request) || (await may(request, null, wholeGraph))
+  }
+
+  const wholeGraph = { verb: 'get', group: GROUP, resource: 'graphs', namespace: '', name: '' }
+
+  return {
+    async order(request, verb) {
+      const wanted = { verb: 'create', group: GROUP, resource: 'directives', namespace: '' }
+      if (await may(request, null, { ...wanted, name: verb }, true)) return
+      throw new Problem(403, `to ${verb} takes the right to create directives.${GROUP}`)
+    },
+    async graph(request) {
+      if (!(await mayAll(request))) throw denied()
+    },
+    async object(request, place) {
+      if (await mayAll(request)) return
+      if (!(await mayGet(request, place, place.name))) throw denied()
+    },
+    async shown(request, cluster, tree) {
+      if (await mayAll(request)) return tree
+      const allowed = new Map<string, boolean>()
+      for (const node of nodesOf(tree)) {
+        const key = keyOf(node)
+        if (allowed.has(key) || allowed.size >= MOST_REVIEWED) continue
+        allowed.set(key, await mayGet(request, { ...node, cluster }, ''))
+      }
+      return hidden(tree, (node) => allowed.get(keyOf(node)) === true)
+    },
+  }
+}
+
+/** The same whatever is asked for, there or not: who may not see it learns nothing of it. */
+function denied(): Problem {
+  return new Problem(
+    403,
+    `this takes the right to get the object in its cluster or, as all that tells of several does, to get graphs.${GROUP}`,
+  )
+}
+
+function keyOf({ group, kind, namespace }: TreeNode): string {
+  return `${group}/${kind}/${namespace}`
+}
+
+function* nodesOf(tree: TreeNode): Iterable<TreeNode> {
+  const left = [tree]
+  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+    yield node
+    left.push(...node.children)
+  }
+}
+
+/** In place: the tree was made for this answer alone. */
+function hidden(tree: TreeNode, isShown: (node: TreeNode) => boolean): TreeNode {
+  const blank = (node: TreeNode): TreeNode =>
+    isShown(node) ? node : { ...node, name: HIDDEN, uid: HIDDEN, verdict: '' }
+  const root = blank(tree)
+  const left = [root]
+  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+    for (const [index, each] of node.children.entries()) {
+      const shown = blank(each)
+      node.children[index] = shown
+      left.push(shown)
+    }
+  }
+  return root
+}

@@ -1,0 +1,354 @@
+/**
+ * How the cascade of an owner that is being deleted, or has gone, stands: over all that hangs on it, what is done and what is left, and why.
+ *
+ * What must stay true: what is there is read from the graph, only what was there from the index; bounded work, cut with a word; others get their
+ * turn between pages.
+ *
+ * Not here: what would happen (plan.ts).
+ */
+import { countOf } from '../../../core/graph/graph.ts'
+import { standingOf } from '../../../core/judge/standing.ts'
+import type { Node } from '../../../core/model/node.ts'
+import type { Uid } from '../../../core/model/object.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { HistoryIndex, Named } from './history-index.ts'
+import type { Obstacle } from './obstacle.ts'
+import { obstacleOf, withFirstSeen } from './obstacle.ts'
+import type { View } from './view.ts'
+
+/** Objects looked at for one answer, some 150 bytes each; then it is cut. */
+const CASCADE_LIMIT = 100_000
+/** Blocked objects and waiting owners that one answer names. */
+const NAMED_LIMIT = 200
+/** While somebody follows: how often it is looked at again at most, and how many times longer than a look took. */
+const FOLLOW_MS = 1_000
+const FOLLOW_SHARE = 10
+/** How long and how often it is looked whether a deletion begins. */
+const BEGIN_MS = 5_000
+const BEGIN_LOOK_MS = 200
+
+/**
+ * - `reaping`: asked of the cluster, not confirmed yet. - `blocked`: see `blocked`. - `waiting`: being deleted, for dependents.
+ * - `queued`: not its turn yet. - `unknown`: in a partition that is being restored.
+ */
+export type Progress = 'reaping' | 'blocked' | 'waiting' | 'queued' | 'unknown'
+
+export interface CascadeObject {
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: Uid
+}
+
+export interface BlockedObject extends CascadeObject, Obstacle {}
+
+export interface WaitingOwner extends CascadeObject {
+  readonly phase: string
+  readonly because: string
+  readonly dependents: number
+  readonly blocking: number
+}
+
+export interface Cascade {
+  readonly cluster: string
+  readonly root: CascadeObject & {
+    /** `gone` once it is; `unknown` while its partition is being restored. */
+    readonly phase: string
+  }
+  /** When its deletion was first seen; null when that is not known. */
+  readonly since: number | null
+  /** Gone, or without the reference. */
+  readonly done: number
+  /** The owner itself not counted. */
+  readonly remaining: number
+  readonly progress: Readonly<Record<Progress, number>>
+  readonly kinds: readonly (Pick<CascadeObject, 'group' | 'kind'> & {
+    readonly done: number
+    readonly remaining: number
+  })[]
+  readonly blocked: readonly BlockedObject[]
+  readonly waiting: readonly WaitingOwner[]
+  /** It is gone, and nothing is left to do. */
+  readonly isOver: boolean
+}
+
+export interface CascadeAnswer {
+  readonly answer: Cascade
+  readonly partial: string
+  /** Nothing will change any more. */
+  readonly isFinal: boolean
+}
+
+export interface Cascades {
+  /** Undefined of one that is there and not being deleted. */
+  cascade(view: View, root: Named): Promise<CascadeAnswer | undefined>
+  /** It is gone or being deleted, or is within a few seconds: who has just deleted it need not wait until that is seen. */
+  begins(view: View, root: Named, signal: AbortSignal): Promise<boolean>
+  /** An answer now and whenever it is another, until it is over or the signal aborts. */
+  follow(view: View, root: Named, signal: AbortSignal): AsyncIterable<CascadeAnswer>
+}
+
+export function createCascades(
+  index: HistoryIndex,
+  clock: Clock,
+  limit: number = CASCADE_LIMIT,
+): Cascades {
+  async function cascade(view: View, root: Named): Promise<CascadeAnswer | undefined> {
+    if (!isGoing(view, root)) return undefined
+    // In this order: what is not indexed now may be in a moment, and then it is known when it began.
+    const lagged = await index.lagEntries()
+    const since = await beginOf(index, root)
+    const isUnindexed = since === null && lagged > 0n
+    const from = isUnindexed ? Number.POSITIVE_INFINITY : since
+    const walk = new Walk({ view, index, limit, since: from })
+    const phase = walk.root(root.uid)
+    await walk.all(root.uid)
+    const lag = await index.lagEntries()
+    const doubts = [
+      view.partial(),
+      isUnindexed
+        ? 'its deletion is not indexed yet, so what went long before it cannot be told from what went with it, and is not counted'
+        : '',
+      lag === 0n ? '' : `${lag} entries of history are not indexed yet, so more may be done`,
+      walk.isCut ? `cut after ${limit} objects: there are more` : '',
+    ].filter((text) => text !== '')
+    const { isOver, ...rest } = await walk.answer(root, phase, since)
+    const answer = { ...rest, isOver: isOver && !isUnindexed }
+    // What nobody can tell of now may still be there.
+    const isFinal = answer.isOver && view.partial() === '' && (lag === 0n || walk.isCut)
+    return { answer, partial: doubts.join('; '), isFinal }
+  }
+
+  return {
+    cascade,
+    async begins(view, root, signal) {
+      const until = clock.monotonicMs() + BEGIN_MS
+      while (!isGoing(view, root) && clock.monotonicMs() < until && !signal.aborted) {
+        await clock.sleep(BEGIN_LOOK_MS, signal)
+      }
+      return isGoing(view, root)
+    },
+    async *follow(view, root, signal) {
+      let told = ''
+      let standing = ''
+      while (!signal.aborted) {
+        const began = clock.monotonicMs()
+        const now = await standOf(view, index)
+        if (now !== standing) {
+          standing = now
+          const answer = await cascade(view, root)
+          if (answer === undefined) return
+          const text = JSON.stringify(answer)
+          if (text !== told) yield answer
+          told = text
+          if (answer.isFinal) return
+        }
+        const took = clock.monotonicMs() - began
+        await clock.sleep(Math.max(FOLLOW_MS, took * FOLLOW_SHARE), signal)
+      }
+    },
+  }
+}
+
+function isGoing(view: View, { uid }: Named): boolean {
+  const node = view.node(uid)
+  if (node === undefined || node.phase === 'reaped') return true
+  return node.object.deletedAt !== null
+}
+
+/** Another one whenever there may be something new, or the task is another process' now. */
+async function standOf(view: View, index: HistoryIndex): Promise<string> {
+  const { position } = view.partition.status()
+  return [position, await index.lagEntries(), view.partial()].join(' ')
+}
+
+/** When the owner was first seen being deleted or, if it never was, gone. */
+async function beginOf(index: HistoryIndex, { cluster, uid }: Named): Promise<number | null> {
+  const history = await index.history(cluster, uid)
+  const begun =
+    history.findLast(({ change, text }) => change === 'phase' && text.startsWith('observed →')) ??
+    history.findLast(
+      ({ change, text }) => change === 'created' && text.endsWith('being deleted'),
+    ) ??
+    history.findLast(({ change }) => change === 'gone')
+  return begun === undefined ? null : Number(begun.at)
+}
+
+interface WalkOptions {
+  readonly view: View
+  readonly index: HistoryIndex
+  readonly limit: number
+  /** What went before is no part of it; null where nobody knows. */
+  readonly since: number | null
+}
+
+/** All that a walk has to know of an object that is there. */
+interface Looked {
+  readonly node: Node
+  readonly obstacle: Obstacle | null
+  readonly waiting: WaitingOwner | null
+  /** Owners on whom it stands firmly, as far as is known. */
+  readonly solid: readonly Uid[]
+}
+
+class Walk {
+  readonly #options: WalkOptions
+  /** All looked at; true once what hangs on it was, too. */
+  readonly #seen = new Map<Uid, boolean>()
+  readonly #kinds = new Map<
+    string,
+    { group: string; kind: string; done: number; remaining: number }
+  >()
+  readonly #progress = { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }
+  readonly #blocked: { readonly node: Node; readonly obstacle: Obstacle }[] = []
+  readonly #waiting: WaitingOwner[] = []
+  isCut = false
+
+  constructor(options: WalkOptions) {
+    this.#options = options
+  }
+
+  /** Its phase, if it is there. */
+  root(uid: Uid): string | undefined {
+    const looked = lookedAt(this.#options.view, uid)
+    if (looked !== undefined) this.#note(looked)
+    return looked?.node.phase
+  }
+
+  async all(root: Uid): Promise<void> {
+    const { view, index } = this.#options
+    const queue = [root]
+    this.#seen.set(root, true)
+    for (const owner of queue) {
+      const former = index.dependents(view.cluster, owner)
+      for (const dependents of [view.dependents(owner), former]) {
+        for await (const uid of dependents) {
+          await view.turns.take()
+          if (this.#seen.get(uid) === true) continue
+          if (this.#meet(uid, lookedAt(view, uid), owner)) queue.push(uid)
+          if (this.isCut) return
+        }
+      }
+    }
+  }
+
+  /** True when what hangs on it is to be looked at now. */
+  #meet(uid: Uid, looked: Looked | undefined, owner: Uid): boolean {
+    const { view, index, since, limit } = this.#options
+    const isKnown = this.#seen.has(uid)
+    if (!isKnown && this.#seen.size >= limit) {
+      this.isCut = true
+      return false
+    }
+    if (looked === undefined) {
+      const last = index.lastOf(view.cluster, uid)
+      // Gone long before: no part of this.
+      if (last?.isGone && since !== null && last.at < since) return false
+      this.#seen.set(uid, true)
+      const isUnknown = last?.isGone !== true && view.partial() !== ''
+      if (isUnknown) this.#progress.unknown += 1
+      if (last !== undefined) this.#count(last, isUnknown ? 'remaining' : 'done')
+      return true
+    }
+    const { object } = looked.node
+    const isDependent = object.ownerReferences.some((each) => each.uid === owner)
+    if (!isDependent) {
+      if (!isKnown) this.#count(object, 'done')
+      this.#seen.set(uid, true)
+      return false
+    }
+    if (!isKnown) {
+      this.#count(object, 'remaining')
+      this.#progress[this.#note(looked)] += 1
+    }
+    const goes = !this.#keepsOthers(looked)
+    this.#seen.set(uid, goes)
+    return goes
+  }
+
+  /** It only loses a reference: what hangs on it stays. */
+  #keepsOthers({ node, solid }: Looked): boolean {
+    return node.verdict?.type === 'drop' || solid.some((uid) => this.#seen.get(uid) !== true)
+  }
+
+  #count({ group, kind }: Pick<CascadeObject, 'group' | 'kind'>, what: 'done' | 'remaining'): void {
+    const key = `${kind}.${group}`
+    const count = this.#kinds.get(key) ?? { group, kind, done: 0, remaining: 0 }
+    this.#kinds.set(key, count)
+    count[what] += 1
+  }
+
+  #note({ node, obstacle, waiting }: Looked): Progress {
+    if (obstacle !== null) {
+      if (this.#blocked.length < NAMED_LIMIT) this.#blocked.push({ node, obstacle })
+      return 'blocked'
+    }
+    if (waiting !== null) {
+      if (this.#waiting.length < NAMED_LIMIT) this.#waiting.push(waiting)
+      return node.attempt === null ? 'waiting' : 'reaping'
+    }
+    const isAsked =
+      node.phase === 'reaped' || node.attempt !== null || node.object.deletedAt !== null
+    return isAsked ? 'reaping' : 'queued'
+  }
+
+  async answer(root: Named, found: string | undefined, since: number | null): Promise<Cascade> {
+    const { view, index } = this.#options
+    const kinds = [...this.#kinds.values()].sort((a, b) =>
+      byText(`${a.kind}.${a.group}`, `${b.kind}.${b.group}`),
+    )
+    const remaining = kinds.reduce((sum, kind) => sum + kind.remaining, 0)
+    const blocked = this.#blocked.map(async ({ node, obstacle }) => ({
+      ...nameOf(node.object),
+      ...(await withFirstSeen(index, view.cluster, node, obstacle)),
+    }))
+    const phase = found ?? (view.partial() === '' ? 'gone' : 'unknown')
+    return {
+      cluster: view.name,
+      root: { ...nameOf(root), phase },
+      since,
+      done: kinds.reduce((sum, kind) => sum + kind.done, 0),
+      remaining,
+      progress: this.#progress,
+      kinds,
+      blocked: await Promise.all(blocked),
+      waiting: this.#waiting,
+      isOver: phase === 'gone' && remaining === 0,
+    }
+  }
+}
+
+function lookedAt(view: View, uid: Uid): Looked | undefined {
+  const node = view.node(uid)
+  if (node === undefined) return undefined
+  const isWaiting = node.phase === 'waiting' || node.phase === 'orphaning'
+  return {
+    node,
+    obstacle: obstacleOf(view, node),
+    waiting: isWaiting ? waitingOf(view, node) : null,
+    solid: node.object.ownerReferences.flatMap((reference) => {
+      const { standing } = standingOf(view.reader, view.cluster, node.object, reference)
+      return standing === 'solid' ? reference.uid : []
+    }),
+  }
+}
+
+function waitingOf({ reader, cluster }: View, { object, phase, verdict }: Node): WaitingOwner {
+  const count = countOf(reader, cluster, object.uid, object)
+  return {
+    ...nameOf(object),
+    phase,
+    because: verdict?.because ?? '',
+    dependents: count?.dependents ?? 0,
+    blocking: count?.blocking ?? 0,
+  }
+}
+
+function nameOf({ group, kind, namespace, name, uid }: CascadeObject): CascadeObject {
+  return { group, kind, namespace, name, uid }
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

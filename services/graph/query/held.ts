@@ -1,0 +1,363 @@
+/**
+ * What is held, by what, and what would let it go; and the plan that an approval is of.
+ *
+ * What must stay true: it reads what is committed and changes nothing. A digest names the very set that the fold of its cluster compares with its own; there is
+ * none while that is in doubt. Processes name clusters to each other by id: only who asks all of them knows which names two of them share.
+ *
+ * Not here: what holds what (core/admit/hold.ts), taking an approval (core/admit/approval.ts).
+ */
+import { createHash } from 'node:crypto'
+import { firstApprovalOf } from '../../../core/admit/approval.ts'
+import { openBreakerOf } from '../../../core/admit/breaker.ts'
+import { clusterOf, directivesOf, policyOf, type StateReader } from '../../../core/graph/graph.ts'
+import { listedBy, planOf } from '../../../core/graph/held-plan.ts'
+import { heldPrefix, lastPart, namespaceBreakersPrefix } from '../../../core/graph/key.ts'
+import type { SetHash } from '../../../core/model/hash.ts'
+import { isSameSet } from '../../../core/model/hash.ts'
+import type { HeldBy, Node } from '../../../core/model/node.ts'
+import type { ClusterId, Uid } from '../../../core/model/object.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import type { BlockedCount } from '../fold/tally.ts'
+import { clusterLabels } from './cluster-label.ts'
+import type { KnownCluster } from './clusters.ts'
+import type { Answer } from './query.ts'
+import type { View } from './view.ts'
+
+/** Groups that are counted apart, and how often a plan is made again when what is held changed meanwhile. */
+const MOST_GROUPS = 5_000
+const ATTEMPTS = 3
+
+export interface HeldObject {
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: Uid
+  readonly by: HeldBy
+  readonly evidence: string
+  /** What would be done. */
+  readonly what: string
+  readonly because: string
+  readonly since: number
+  readonly until: number | null
+}
+
+export interface HeldCount {
+  readonly cluster: string
+  readonly by: HeldBy
+  readonly evidence: string
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string
+  readonly count: number
+  /** Since when the first of them is to go. */
+  readonly since: number
+  /** When the first of them may go; null when no time lets it. */
+  readonly until: number | null
+  /** Of one of them. */
+  readonly because: string
+}
+
+export interface OpenBreaker {
+  readonly cluster: string
+  /** As `--cluster` takes it: its name, or its id where another has that name. */
+  readonly scope: string
+  /** Empty for the cluster's own. */
+  readonly namespace: string
+  readonly since: number
+  readonly because: string
+}
+
+/** What somebody ordered that still stands. */
+export interface StandingOrder {
+  /** Empty for all. */
+  readonly cluster: string
+  /** As `--cluster` takes it: its name, or its id where another has that name. */
+  readonly scope: string
+  readonly who: string
+  readonly why: string
+}
+
+export interface StandingProtection extends StandingOrder {
+  readonly subject: string
+}
+
+/** By the cluster, or by reapers: they may make dry runs only. */
+export interface RefusedCount extends BlockedCount {
+  readonly cluster: string
+}
+
+export interface HeldAnswer {
+  /** While one stands nothing goes where it is for. */
+  readonly pauses: readonly StandingOrder[]
+  /** By name; what the policy protects stands in the config. */
+  readonly protections: readonly StandingProtection[]
+  /** While one is open nothing goes in its cluster. */
+  readonly breakers: readonly OpenBreaker[]
+  /** What nothing holds, and yet is not carried out: of each cluster that has any. */
+  readonly refused: readonly RefusedCount[]
+  readonly total: number
+  readonly counts: readonly HeldCount[]
+}
+
+export interface HeldPlan {
+  readonly cluster: string
+  readonly total: number
+  /** As many as were asked for. */
+  readonly objects: readonly HeldObject[]
+  /** SHA-256 over the cluster's set; null when it could not be read for certain. */
+  readonly digest: string | null
+  /** How many people have to approve it. */
+  readonly approvals: number
+  /** Who of two has; null for nobody yet. */
+  readonly first: ApprovalSoFar | null
+}
+
+export interface ApprovalSoFar {
+  readonly who: string
+  readonly why: string
+  /** Log time at which it is forgotten. */
+  readonly until: number
+}
+
+/** What is held for approval in a cluster. */
+export interface ApprovalSet {
+  readonly digest: string
+  readonly set: SetHash
+}
+
+/** Of the clusters of one process, by id; orders also of the others. */
+export interface OwnHeld extends Omit<HeldAnswer, 'pauses' | 'protections' | 'breakers'> {
+  readonly pauses: readonly Omit<StandingOrder, 'scope'>[]
+  readonly protections: readonly Omit<StandingProtection, 'scope'>[]
+  readonly breakers: readonly Omit<OpenBreaker, 'scope'>[]
+  readonly partial: string
+}
+
+/** What is held in the clusters that this process has. `readers`: of its partitions, each of which holds all orders. */
+export async function heldIn(
+  views: readonly View[],
+  readers: readonly StateReader[],
+): Promise<OwnHeld> {
+  const counts = new Map<string, HeldCount>()
+  let isCut = false
+  let total = 0
+  const breakers: OwnHeld['breakers'][number][] = []
+  const refused: RefusedCount[] = []
+  const doubts = new Set<string>()
+  for (const view of views) {
+    const { cluster } = view
+    for await (const open of openBreakersOf(view)) breakers.push({ cluster, ...open })
+    for await (const object of heldObjects(view)) {
+      total += 1
+      isCut = !count(counts, cluster, object) || isCut
+    }
+    const tallies = view.partition.counts()
+    const own = tallies?.find((tally) => tally.cluster === cluster)?.blocked.refused
+    if (own !== undefined && own.objects > 0) refused.push({ cluster, ...own })
+    doubts.add(view.partial())
+    if (tallies === undefined && view.partial() === '') doubts.add(UNCOUNTED)
+  }
+  if (isCut) doubts.add(`more than ${MOST_GROUPS} groups: some are not listed`)
+  const partial = [...doubts].filter((text) => text !== '').join('; ')
+  return { ...ordersOf(readers), breakers, refused, total, counts: [...counts.values()], partial }
+}
+
+/** The cluster's own, and those of its namespaces. */
+export async function* openBreakersOf(
+  view: View,
+): AsyncIterable<Pick<OpenBreaker, 'namespace' | 'since' | 'because'>> {
+  const { reader, cluster } = view
+  const own = openBreakerOf(reader, cluster)
+  if (own !== undefined) yield { namespace: '', since: own.openedAt, because: own.because }
+  for await (const [key] of view.entries(namespaceBreakersPrefix(cluster))) {
+    const namespace = lastPart(key)
+    const open = openBreakerOf(reader, cluster, namespace)
+    if (open !== undefined) yield { namespace, since: open.openedAt, because: open.because }
+  }
+}
+
+const UNCOUNTED = 'what is not carried out is still being counted'
+
+/** Of what each process holds: one answer, about these clusters, by the names that people know. */
+export function heldOfAll(
+  all: readonly OwnHeld[],
+  named: readonly NamedCluster[],
+): Answer<HeldAnswer> {
+  const names = new Map([ALL, ...named].map((each) => [each.id, each]))
+  const labelled = <T extends { readonly cluster: ClusterId }>(each: T): T[] => {
+    const name = names.get(each.cluster)
+    return name === undefined ? [] : [{ ...each, cluster: name.cluster }]
+  }
+  const scoped = <T extends { readonly cluster: ClusterId }>(each: T) => {
+    const scope = names.get(each.cluster)?.scope ?? ''
+    return labelled(each).map((labelled) => ({ ...labelled, scope }))
+  }
+  const answer: HeldAnswer = {
+    pauses: distinct(all.flatMap(({ pauses }) => pauses)).flatMap(scoped),
+    protections: distinct(all.flatMap(({ protections }) => protections)).flatMap(scoped),
+    breakers: all.flatMap(({ breakers }) => breakers.flatMap(scoped)),
+    refused: all.flatMap(({ refused }) => refused.flatMap(labelled)),
+    total: all.reduce((sum, { total }) => sum + total, 0),
+    counts: all.flatMap(({ counts }) => counts.flatMap(labelled)).sort(byCount),
+  }
+  const doubts = new Set(all.map(({ partial }) => partial))
+  return { answer, partial: [...doubts].filter((text) => text !== '').join('; ') }
+}
+
+/** Each process says the same of what was ordered, but for one that is behind: the first counts. */
+function distinct<T extends { readonly cluster: ClusterId; readonly subject?: string }>(
+  orders: readonly T[],
+): readonly T[] {
+  const keyOf = ({ cluster, subject = '' }: T): string => JSON.stringify([cluster, subject])
+  return [...new Map(orders.toReversed().map((each) => [keyOf(each), each])).values()].toReversed()
+}
+
+function ordersOf(readers: readonly StateReader[]): Pick<OwnHeld, 'pauses' | 'protections'> {
+  const known = readers.map(directivesOf)
+  const standing = known.flatMap(({ protections }) =>
+    protections.filter(({ liftedAt }) => liftedAt === null),
+  )
+  return {
+    pauses: distinct(known.flatMap(({ pauses }) => pauses)).map(({ cluster, who, why }) => {
+      return { cluster, who, why }
+    }),
+    protections: distinct(standing).map(({ cluster, subject, who, why }) => {
+      return { cluster, subject, who, why }
+    }),
+  }
+}
+
+/** What an approval would let go, of the cluster that is called so. */
+export async function heldPlanOf(
+  view: View,
+  cluster: string,
+  limit: number,
+): Promise<Answer<HeldPlan>> {
+  for (let attempt = 1; ; attempt++) {
+    const before = approvalSetOf(view)
+    const objects: HeldObject[] = []
+    for await (const object of heldObjects(view)) {
+      if (object.by === 'approval' && objects.length < limit) objects.push(object)
+    }
+    const { digest, set } = approvalSetOf(view)
+    const isTorn = digest !== before.digest
+    if (isTorn && attempt < ATTEMPTS) continue
+    const doubt = isTorn ? 'what is held changed while it was listed: ask again' : ''
+    const partial = [view.partial(), doubt].filter((text) => text !== '').join('; ')
+    const answer: HeldPlan = {
+      cluster,
+      total: set.count,
+      objects: objects.sort(byName),
+      digest: partial === '' ? digest : null,
+      approvals: Math.max(1, policyOf(view.reader).policy.approvals),
+      first: firstApprovalIn(view),
+    }
+    return { answer, partial }
+  }
+}
+
+/** What waits for approval just now. */
+export function approvalSetOf({ reader, cluster }: View): ApprovalSet {
+  const set = planOf(reader, cluster)
+  const text = JSON.stringify([cluster, [set.count, set.high, set.low]])
+  return { digest: createHash('sha256').update(text).digest('hex'), set }
+}
+
+/** Who of two people has approved just that; null for nobody. */
+export function firstApprovalIn({ reader, cluster }: View): ApprovalSoFar | null {
+  const first = firstApprovalOf(reader, cluster)
+  const isOver = first === undefined || first.until <= (clusterOf(reader, cluster)?.now ?? 0)
+  if (isOver || !isSameSet(first.set, planOf(reader, cluster))) return null
+  return { who: first.who, why: first.why, until: first.until }
+}
+
+export interface NamedCluster {
+  readonly id: ClusterId
+  /** For people. */
+  readonly cluster: string
+  readonly scope: string
+}
+
+/** What is ordered for all. */
+const ALL: NamedCluster = { id: '', cluster: '', scope: '' }
+
+/** Of that name or id, or all, as people call them. */
+export function namedClusters(
+  all: readonly KnownCluster[],
+  asked: string | undefined,
+): readonly (KnownCluster & NamedCluster)[] {
+  const labelOf = clusterLabels(new Map(all.map(({ id, name }) => [id, name])))
+  const found = all
+    .filter(({ id, name }) => asked === undefined || id === asked || name === asked)
+    .map((known) => {
+      const cluster = labelOf(known.id)
+      return { ...known, cluster, scope: cluster === known.name ? known.name : known.id }
+    })
+  if (found.length > 0 || asked === undefined) return found
+  const known = all.map(({ id }) => labelOf(id)).join(', ')
+  throw new Problem(404, `no cluster ${asked} was ever seen; there is ${known || 'none'}`)
+}
+
+async function* heldObjects(view: View): AsyncIterable<HeldObject> {
+  for await (const [key] of view.entries(heldPrefix(view.cluster))) {
+    yield* heldOf(view.node(lastPart(key)))
+  }
+}
+
+/** Nothing when it is held no more, or by a mode that only records. */
+function heldOf(node: Node | undefined): HeldObject[] {
+  const by = node === undefined ? null : listedBy(node)
+  if (node === undefined || by === null) return []
+  const { object, hold, attempt, verdict } = node
+  const { group, kind, namespace, name, uid } = object
+  const { because = '', evidence = null } = verdict ?? {}
+  // A dry run was accepted: no time lets it go.
+  const tried = { what: attempt?.verb ?? '', since: attempt?.since ?? 0, until: null }
+  const { what, since, until } = hold?.by == null ? tried : hold
+  const place = { group, kind, namespace, name, uid }
+  return [{ ...place, by, evidence: evidence ?? '', what, because, since, until }]
+}
+
+/** False when there are too many groups for one more. */
+function count(counts: Map<string, HeldCount>, cluster: string, object: HeldObject): boolean {
+  const { by, evidence, group, kind, namespace, since, until, because } = object
+  const key = JSON.stringify([cluster, by, evidence, group, kind, namespace])
+  const former = counts.get(key)
+  if (former === undefined && counts.size >= MOST_GROUPS) return false
+  const one = { cluster, by, evidence, group, kind, namespace, count: 1, since, until, because }
+  counts.set(
+    key,
+    former === undefined
+      ? one
+      : {
+          ...former,
+          count: former.count + 1,
+          since: Math.min(former.since, since),
+          until: least(former.until, until),
+        },
+  )
+  return true
+}
+
+function least(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b)
+}
+
+function byCount(a: HeldCount, b: HeldCount): number {
+  return compare(orderOf(a), orderOf(b))
+}
+
+function byName(a: HeldObject, b: HeldObject): number {
+  return compare([a.kind, a.namespace, a.name, a.uid], [b.kind, b.namespace, b.name, b.uid])
+}
+
+function orderOf({ cluster, by, evidence, kind, namespace }: HeldCount): readonly string[] {
+  return [cluster, by, evidence, kind, namespace]
+}
+
+function compare(a: readonly string[], b: readonly string[]): number {
+  const at = a.findIndex((part, index) => part !== b[index])
+  if (at < 0) return 0
+  return (a[at] ?? '') < (b[at] ?? '') ? -1 : 1
+}

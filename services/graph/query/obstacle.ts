@@ -1,0 +1,114 @@
+/**
+ * What keeps an object from going, or from letting go: by whom, why, since when, how often tried and when again.
+ *
+ * What must stay true: it is read from the verdict and the attempt that the fold keeps; it decides nothing.
+ */
+import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
+import type { Attempt, Node } from '../../../core/model/node.ts'
+import type { ClusterId } from '../../../core/model/object.ts'
+import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../core/model/object.ts'
+import { kindOfReference, placeOf } from '../../../core/model/reference.ts'
+import type { HistoryIndex } from './history-index.ts'
+import type { View } from './view.ts'
+
+/**
+ * - `refused`: by the cluster. - `stale`: it had changed meanwhile. - `unresolvable`, `unverified`: an owner cannot be looked up, or has not been. - `held`: by the policy.
+ * - `finalizers`: of others. - `doubt`: until its kind is listed again. - `dry-run`: it would have gone.
+ */
+export type ObstacleBy =
+  | 'refused'
+  | 'stale'
+  | 'unresolvable'
+  | 'unverified'
+  | 'held'
+  | 'finalizers'
+  | 'doubt'
+  | 'dry-run'
+
+export interface Obstacle {
+  readonly by: ObstacleBy
+  readonly reason: string
+  /** Milliseconds since 1970; null when it is not known. */
+  readonly since: number | null
+  /** Tries so far; null when there is nothing to try. */
+  readonly count: number | null
+  /** When it is tried again; null when only news can help. */
+  readonly until: number | null
+}
+
+/** Null when nothing is in the way. */
+export function obstacleOf(view: View, node: Node): Obstacle | null {
+  const { phase, verdict, attempt, object } = node
+  if (phase === 'suspect') {
+    const because =
+      verdict?.because ?? 'what is known of it is in doubt until its kind is listed again'
+    return untried('doubt', because)
+  }
+  if (attempt?.state === 'backoff') {
+    return tried(attempt.outcome === 'stale' ? 'stale' : 'refused', attempt)
+  }
+  if (attempt?.state === 'would-go') {
+    return {
+      ...tried('dry-run', attempt),
+      reason: 'mode dry-run only asks the server',
+      until: null,
+    }
+  }
+  if (verdict?.type === 'blocked') return untried('unresolvable', verdict.because)
+  if (verdict?.type === 'held') {
+    const { since = null, until = null } = node.hold ?? {}
+    return { ...untried('held', verdict.because), since, until }
+  }
+  if (verdict?.type === 'verify') {
+    const lookup = lookupOf(view, node)
+    if (lookup === undefined) return untried('unverified', verdict.because)
+    const reason = lookup.reason === '' ? verdict.because : lookup.reason
+    return { ...tried('unverified', lookup), reason }
+  }
+  const others = foreignFinalizers(object.finalizers)
+  if (object.deletedAt === null || others.length === 0) return null
+  const since = object.deletedAt
+  return { ...untried('finalizers', `finalizers ${others.join(', ')}`), since }
+}
+
+export function foreignFinalizers(finalizers: readonly string[]): readonly string[] {
+  return finalizers.filter((each) => each !== FINALIZER_FOREGROUND && each !== FINALIZER_ORPHAN)
+}
+
+function tried(by: ObstacleBy, { reason, since, count, until }: Attempt): Obstacle {
+  return { by, reason, since, count, until }
+}
+
+function untried(by: ObstacleBy, reason: string): Obstacle {
+  return { by, reason, since: null, count: null, until: null }
+}
+
+/** Of the owners that are being asked for, the lookup that was tried most. */
+function lookupOf({ reader, cluster }: View, node: Node): Attempt | undefined {
+  const attempts = node.object.ownerReferences.flatMap((reference) => {
+    const place = placeOf(
+      kindOf(reader, cluster, kindOfReference(reference)),
+      node.object,
+      reference,
+    )
+    const attempt = (place && ownerOf(reader, cluster, reference.uid, place))?.attempt
+    return attempt == null || attempt.state === 'done' ? [] : attempt
+  })
+  return attempts.sort((a, b) => b.count - a.count)[0]
+}
+
+/** With the time of the verdict, where the attempt tells none. */
+export async function withFirstSeen(
+  index: HistoryIndex,
+  cluster: ClusterId,
+  { object, verdict }: Node,
+  obstacle: Obstacle,
+): Promise<Obstacle> {
+  if (obstacle.since !== null) return obstacle
+  const history = await index.history(cluster, object.uid)
+  const text = `${verdict?.type}: ${verdict?.because}`
+  const told = history.findLast(({ change, text: it }) =>
+    obstacle.by === 'doubt' ? change === 'phase' : change === 'verdict' && it === text,
+  )
+  return { ...obstacle, since: told === undefined ? null : Number(told.at) }
+}

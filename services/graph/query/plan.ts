@@ -1,0 +1,190 @@
+/**
+ * What would happen if an object were deleted: the whole closure, by a rehearsal in which every command takes effect as the API server would have it.
+ *
+ * What must stay true: nothing is written; what cannot be foreseen (an owner to be looked up, somebody else's finalizer) is named as a blocker and
+ * never assumed; a plan that was cut, or made while the graph changed, says so and has no digest.
+ *
+ * Not here: what each command would do (plan-run.ts), the fold over an overlay (rehearsal.ts), words and tables (cli/plan.ts).
+ */
+import { brokenBecause } from '../../../core/admit/breaker.ts'
+import { pausedBecause } from '../../../core/admit/directive.ts'
+import { clusterOf, policyOf } from '../../../core/graph/graph.ts'
+import { InvariantError, invariant } from '../../../core/model/invariant.ts'
+import type { GroupKind, PropagationPolicy, Uid } from '../../../core/model/object.ts'
+import type { Evidence } from '../../../core/model/proof.ts'
+import { spanText } from '../../../core/model/time-text.ts'
+import { isDefinition } from '../../../core/observe/cause.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import type { Turns } from '../turns.ts'
+import { PlanRun } from './plan-run.ts'
+import type { Effect, PlannedObject } from './planned-object.ts'
+import { digestOf, sorted } from './planned-object.ts'
+import { Rehearsal } from './rehearsal.ts'
+import type { View } from './view.ts'
+
+/** Objects that a plan holds at most, some 3 KB each; then it is cut. */
+const PLAN_LIMIT = 20_000
+/** Breakers that are named. */
+const MOST_NAMED = 5
+/** How often it is made again when the graph changed under it. */
+const ATTEMPTS = 3
+
+export interface PlanCount {
+  readonly cluster: string
+  readonly group: string
+  readonly kind: string
+  readonly effect: Effect
+  readonly count: number
+}
+
+export interface Plan {
+  readonly root: PlannedObject
+  readonly cascade: PropagationPolicy
+  readonly counts: readonly PlanCount[]
+  readonly total: number
+  /** By kind, namespace and name, blocked ones first; as many as were asked for. */
+  readonly objects: readonly PlannedObject[]
+  /** In words: what the present policy would not let happen. */
+  readonly holds: readonly string[]
+  /** SHA-256 over uids, versions and effects; null when the plan is not whole. */
+  readonly digest: string | null
+}
+
+export interface Planner {
+  /** Undefined when it is not there. */
+  plan(
+    view: View,
+    root: Uid,
+    cascade: PropagationPolicy,
+    limit: number,
+  ): Promise<{ readonly answer: Plan; readonly partial: string } | undefined>
+}
+
+export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
+  return {
+    async plan(view, root, cascade, limit) {
+      for (let attempt = 1; ; attempt++) {
+        const node = view.node(root)
+        if (node === undefined && view.partial() !== '') {
+          throw new Problem(
+            503,
+            `nobody can say whether it is there; ask again later: ${view.partial()}`,
+          )
+        }
+        if (node === undefined) return undefined
+        const rehearsal = new Rehearsal(view)
+        const run = new PlanRun(rehearsal, planLimit)
+        let isTorn = false
+        try {
+          await run.make(node.object, cascade)
+        } catch (error) {
+          // Read while it changed, the graph may contradict itself; otherwise it is as impossible as ever.
+          const isExplained = view.partial() !== '' || (await rehearsal.hasChanged())
+          if (!(error instanceof InvariantError) || !isExplained) throw error
+          isTorn = true
+        }
+        isTorn ||= await rehearsal.hasChanged()
+        if (isTorn && attempt < ATTEMPTS) continue
+        const more = takenBesides(node.object)
+        const doubts = [
+          more,
+          view.partial(),
+          run.isCut ? `cut after ${planLimit} objects: there are more` : '',
+          isTorn ? 'what it rests on changed while it was made: ask again' : '',
+          unsynced(view),
+        ].filter((text) => text !== '')
+        const isWhole = !run.isCut && !isTorn && more === '' && view.partial() === ''
+        const planned = await run.objects(view.name, view.turns)
+        const namespaces = new Set(planned.map(({ namespace }) => namespace))
+        const holds = holdsOf(view, namespaces, run.evidence())
+        const answer = await answerOf(planned, view.turns, root, cascade, limit, isWhole, holds)
+        return { answer, partial: doubts.join('; ') }
+      }
+    },
+  }
+}
+
+async function answerOf(
+  planned: readonly PlannedObject[],
+  turns: Turns,
+  root: Uid,
+  cascade: PropagationPolicy,
+  limit: number,
+  isWhole: boolean,
+  holds: readonly string[],
+): Promise<Plan> {
+  const first = planned.find(({ uid }) => uid === root)
+  invariant(first !== undefined, 'a plan without its root')
+  const counts = Map.groupBy(planned, ({ group, kind, effect }) => `${effect} ${kind}.${group}`)
+  await turns.take()
+  const objects = sorted(planned).slice(0, limit)
+  await turns.take()
+  return {
+    root: first,
+    cascade,
+    counts: sorted([...counts.values()].flatMap(countOfAll)),
+    total: planned.length,
+    objects,
+    holds,
+    digest: isWhole ? await digestOf(planned, turns) : null,
+  }
+}
+
+function countOfAll(all: readonly PlannedObject[]): PlanCount[] {
+  const [first] = all
+  if (first === undefined) return []
+  const { cluster, group, kind, effect } = first
+  return [{ cluster, group, kind, effect, count: all.length }]
+}
+
+/** What is not seen yet is in no plan. */
+function unsynced({ reader, cluster }: View): string {
+  const { monitored = 0, synced = 0 } = clusterOf(reader, cluster) ?? {}
+  return monitored <= synced ? '' : `${monitored - synced} kinds of the cluster are not listed yet`
+}
+
+/** What the orders and the policy of now would have wait; the plan itself is the same without them. */
+function holdsOf(
+  { reader, cluster }: View,
+  namespaces: ReadonlySet<string>,
+  evidence: ReadonlyMap<Evidence, number>,
+): readonly string[] {
+  const { mode, holds: waits } = policyOf(reader).policy
+  const holds: string[] = []
+  if (mode === 'observe')
+    holds.push('mode observe only records: nothing that Kinfold does would happen')
+  if (mode === 'dry-run') {
+    holds.push('mode dry-run only asks the server: nothing that Kinfold does would happen')
+  }
+  const paused = pausedBecause(reader, cluster)
+  const broken = new Set<string>()
+  for (const namespace of namespaces) {
+    broken.add(brokenBecause(reader, cluster, namespace))
+    if (broken.size > MOST_NAMED) break
+  }
+  holds.push(...[paused, ...broken].filter((text) => text !== ''))
+  const times = {
+    deleted: waits.deletedMs,
+    missing: waits.missingMs,
+    'not-found': waits.notFoundMs,
+  } as const
+  for (const each of ['deleted', 'missing', 'not-found'] as const) {
+    const count = evidence.get(each) ?? 0
+    if (times[each] > 0 && count > 0) {
+      holds.push(`${count} that rest on evidence ${each} would wait for ${spanText(times[each])}`)
+    }
+  }
+  return holds
+}
+
+/** What its cluster itself takes along, whoever owns it; empty for all other kinds. */
+function takenBesides(object: GroupKind & { readonly name: string }): string {
+  const { group, kind, name } = object
+  if (kind === 'Namespace' && group === '') {
+    return `all that is in namespace ${name} goes with it, and is not counted here`
+  }
+  if (isDefinition(object)) {
+    return `all objects of the kind that ${name} defines go with it, and are not counted here`
+  }
+  return ''
+}

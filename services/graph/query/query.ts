@@ -1,0 +1,175 @@
+/**
+ * Answers to what people ask: which objects have this name, what hangs on one, what it hangs on, and why it stands as it does.
+ *
+ * What must stay true: it reads what is committed and changes nothing; an answer that may be incomplete says so.
+ */
+import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
+import { standingOf } from '../../../core/judge/standing.ts'
+import type { Attempt, Node, Verdict } from '../../../core/model/node.ts'
+import type { OwnerReference } from '../../../core/model/object.ts'
+import type { History } from '../../../core/model/record.ts'
+import type { Standing } from '../../../core/model/reference.ts'
+import type { Owner } from '../../../core/model/state.ts'
+import type { Clusters } from './clusters.ts'
+import type { HistoryIndex, Named } from './history-index.ts'
+import type { Obstacle } from './obstacle.ts'
+import { obstacleOf, withFirstSeen } from './obstacle.ts'
+import type { TreeNode } from './tree.ts'
+import { Tree } from './tree.ts'
+import type { View } from './view.ts'
+
+export interface Selector {
+  /** `Pod`, `pods`, `deployments.apps`, `Deployment.v1.apps`; upper and lower case alike; empty: any. */
+  readonly kind: string
+  readonly name: string
+  readonly namespace: string
+  /** The cluster's name or id; undefined: any. */
+  readonly cluster: string | undefined
+  readonly uid: string | undefined
+}
+
+export interface Answer<T> {
+  readonly answer: T
+  /** Why it may be incomplete; empty when it is not. */
+  readonly partial: string
+}
+
+export interface Why {
+  readonly object: Named
+  readonly clusterName: string
+  /** Null when it is gone; `unknown` while its partition is being restored. */
+  readonly phase: string | null
+  readonly references: readonly (OwnerReference & {
+    readonly standing: Standing
+    readonly reason: string
+  })[]
+  readonly verdict: (Omit<Verdict, 'basis'> & { readonly basis: readonly string[] }) | null
+  readonly attempt: Attempt | null
+  /** What is in the way of what the verdict asks for. */
+  readonly obstacle: Obstacle | null
+  readonly asOwner: (Omit<Owner, 'position' | 'proof'> & { readonly proof: string | null }) | null
+  readonly history: readonly History[]
+}
+
+/** An object that a selector fits. */
+export interface Match {
+  readonly object: Named
+  readonly clusterName: string
+  /** It is a node now. */
+  readonly isThere: boolean
+}
+
+export interface Query {
+  /** Of whatever cluster: where another process has it, as the index knows it. */
+  find(selector: Selector): Promise<readonly Match[]>
+  tree(view: View, root: Named, owners: boolean): Promise<Answer<TreeNode>>
+  why(view: View, object: Named): Promise<Answer<Why>>
+}
+
+export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
+  return {
+    async find({ kind, name, namespace, cluster, uid }) {
+      const found =
+        uid === undefined
+          ? [
+              ...(await index.named(namespace, name)),
+              ...(namespace === '' ? [] : await index.named('', name)),
+            ]
+          : await index.withUid(uid)
+      const known = new Map((await clusters.all()).map((each) => [each.id, each]))
+      return found.flatMap((object) => {
+        const of = known.get(object.cluster)
+        const clusterName = of?.name ?? object.cluster
+        if (cluster !== undefined && cluster !== object.cluster && cluster !== clusterName)
+          return []
+        const view = of && clusters.view(of)
+        const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
+        const isAny = uid !== undefined || kind === ''
+        return isAny || isKind(kind, object, view) ? { object, clusterName, isThere } : []
+      })
+    },
+    async tree(view, root, owners) {
+      const { answer, cut } = await new Tree(view).grown(root, owners)
+      return { answer, partial: [view.partial(), cut].filter((text) => text !== '').join('; ') }
+    },
+    async why(view, object) {
+      const history = verdictsFirst(await index.history(object.cluster, object.uid))
+      const lag = await index.lagEntries()
+      const behind = lag === 0n ? '' : `${lag} entries of history are not indexed yet`
+      const partial = [view.partial(), behind].filter((text) => text !== '').join('; ')
+      const { node, obstacle, ...rest } = standingIn(view, object)
+      const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
+      return { answer: { object, ...rest, obstacle: seen ?? null, history }, partial }
+    },
+  }
+}
+
+/** How an object stands now. */
+function standingIn(
+  view: View,
+  object: Named,
+): Omit<Why, 'object' | 'history'> & { readonly node: Node | undefined } {
+  const { cluster, reader } = view
+  const node = view.node(object.uid)
+  const owner = ownerOf(reader, cluster, object.uid, object)
+  const verdict = node?.verdict ?? null
+  return {
+    node,
+    clusterName: view.name,
+    phase: phaseOf(view, node),
+    references:
+      node?.object.ownerReferences.map((reference) => {
+        const { standing, reason } = standingOf(reader, cluster, node.object, reference)
+        return { ...reference, standing, reason }
+      }) ?? [],
+    verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
+    attempt: node?.attempt ?? null,
+    obstacle: node === undefined ? null : obstacleOf(view, node),
+    asOwner: owner === undefined ? null : ownerText(owner),
+  }
+}
+
+/** Null when it is gone, which nobody can say of a store that is being restored. */
+function phaseOf(view: View, node: Node | undefined): string | null {
+  return node?.phase ?? (view.partial() === '' ? null : 'unknown')
+}
+
+function ownerText({ position: _, proof, ...owner }: Owner): NonNullable<Why['asOwner']> {
+  const text =
+    proof === null
+      ? null
+      : `${proof.class} at ${proof.position}, ${new Date(proof.at).toISOString()}`
+  return { ...owner, proof: text }
+}
+
+/**
+ * `kind`, its plural, either with `.group` or `.version.group`. Of a kind that is not known here the plural is the regular one, and the version any: the
+ * process that has the cluster looks again.
+ */
+function isKind(word: string, { group, kind }: Named, view: View | undefined): boolean {
+  const asked = word.toLowerCase()
+  const singular = kind.toLowerCase()
+  const known = view && kindOf(view.reader, view.cluster, { group, kind })
+  const names = [singular, known?.resource ?? pluralOf(singular)]
+  const name = names.find((each) => asked === each || asked.startsWith(`${each}.`))
+  if (name === undefined) return false
+  const rest = asked.slice(name.length)
+  if (rest === '' || rest === `.${group}`) return true
+  if (known === undefined) return /^\.v\d\w*\./.test(rest) && rest.endsWith(`.${group}`)
+  return known.versions.some((version) => rest === `.${version}.${group}`)
+}
+
+/** As kubectl guesses it. */
+function pluralOf(singular: string): string {
+  if (/s$/.test(singular)) return `${singular}es`
+  return /y$/.test(singular) ? singular.replace(/y$/, 'ies') : `${singular}s`
+}
+
+/** Of one record: what was decided, before what was asked for because of it. All else stays in its order. */
+function verdictsFirst(history: readonly History[]): History[] {
+  const records = Map.groupBy(history, ({ partition, position }) => `${partition}-${position}`)
+  return [...records.values()].flatMap((all) => [
+    ...all.filter(({ change }) => change !== 'command'),
+    ...all.filter(({ change }) => change === 'command'),
+  ])
+}

@@ -1,0 +1,458 @@
+/** What people ask before, while and after something goes: plan, cascade, what is held, and the graph in DOT. */
+import { deepEqual, equal, match, notEqual, rejects } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { MemoryLog } from '../../../adapters/memory/log.ts'
+import { systemClock } from '../../../runtime/clock.ts'
+import {
+  appendAll,
+  assign,
+  BREAKER_STORY,
+  codec,
+  contentOf,
+  emptyStore,
+  eventsOf,
+  runTask,
+  viewOf,
+} from '../../../testing/task-rig.ts'
+import { createQuestions } from '../questions.ts'
+import type { Cascade, CascadeAnswer } from './cascade.ts'
+import { quote } from './graph-dump.ts'
+import {
+  type ApprovalSet,
+  approvalSetOf,
+  type HeldAnswer,
+  type HeldPlan,
+  heldIn,
+  heldOfAll,
+  heldPlanOf,
+  namedClusters,
+} from './held.ts'
+import { createHistoryIndex } from './history-index.ts'
+import { createPlanner, type Plan } from './plan.ts'
+import type { Answer } from './query.ts'
+import type { View } from './view.ts'
+
+interface Asked {
+  readonly view: View
+  plan(uid: string, cascade: Plan['cascade'], limit?: number): Promise<Plan>
+  cascade(uid: string): Promise<CascadeAnswer | undefined>
+  follow(uid: string): AsyncIterable<CascadeAnswer>
+  dot(...uids: string[]): Promise<string>
+  held(cluster?: string): Promise<Answer<HeldAnswer>>
+  heldPlan(limit: number): Promise<Answer<HeldPlan>>
+  sets(): ApprovalSet
+  tell(lines: readonly string[]): Promise<void>
+  contents(): Promise<unknown>
+}
+
+/** A story folded; what it is told later is the story gone on with. */
+async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
+  const clock = systemClock()
+  // Each record at a time of its own.
+  let now = 1_000_000
+  const log = new MemoryLog({ partitions: 1, clock: { ...clock, now: () => ++now } })
+  const running = runTask(log, emptyStore())
+  const { task } = running
+  let told = 0
+  const lines: string[] = []
+  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const stop = new AbortController()
+  const indexing = index.run(stop.signal)
+  async function tell(more: readonly string[]): Promise<void> {
+    lines.push(...more)
+    const events = eventsOf(lines)
+    for (const event of events) if ('cluster' in event) clusters.add(event.cluster)
+    clusters.delete('')
+    for (const cluster of clusters) await assign(log, cluster)
+    await appendAll(log, events.slice(told))
+    told = events.length
+    await running.caughtUp()
+    while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)
+  }
+  const clusters = new Set<string>()
+  await tell(story)
+  const graph = { tasks: [task], owners: () => new Map<number, string>() }
+  const asked = createQuestions({ log, codec, clock, graph, index })
+  t.after(async () => {
+    stop.abort()
+    await indexing
+    await running[Symbol.asyncDispose]()
+  })
+  const named = (uid: string) => {
+    const found = index.lastOf('c', uid)
+    if (found === undefined) throw new Error(`${uid} was never seen`)
+    return found
+  }
+  const viewsOf = async (): Promise<readonly View[]> =>
+    (await asked.clusters.all()).map(({ id }) => viewOf(task, id))
+  const view = viewOf(task)
+  return {
+    view,
+    tell,
+    plan: async (uid, cascade, limit = 100) => {
+      const made = await asked.planner.plan(view, uid, cascade, limit)
+      equal(made?.partial, '')
+      return made?.answer as Plan
+    },
+    cascade: async (uid) => await asked.cascades.cascade(view, named(uid)),
+    follow: (uid) => asked.cascades.follow(view, named(uid), stop.signal),
+    dot: async (...uids) => (await Array.fromAsync(asked.dump.dot(await viewsOf(), uids))).join(''),
+    held: async (cluster) => {
+      const known = namedClusters(await asked.clusters.all(), cluster)
+      const views = known.map(({ id }) => viewOf(task, id))
+      return heldOfAll([await heldIn(views, asked.clusters.readers())], known)
+    },
+    heldPlan: async (limit) => await heldPlanOf(view, 'test', limit),
+    sets: () => approvalSetOf(view),
+    contents: async () => await contentOf(task.store),
+  }
+}
+
+function effects({ objects }: Plan): string[] {
+  return objects.map(({ uid, effect }) => `${uid} ${effect}`)
+}
+
+const FAMILY = [
+  'put deploy/web',
+  'put rs/a <- deploy/web!',
+  'put pod/p <- rs/a!',
+  'put pod/shared <- rs/a, job/other',
+  'put job/other',
+  'put pod/held <- rs/a! [example.com/hold]',
+  'put pod/lost <- rs/a, widget/x',
+  'put pod/free',
+]
+
+test('a plan says what goes, stays, is stuck and is blocked, and writes nothing', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const before = await asked.contents()
+  const plan = await asked.plan('deploy-web', 'Background')
+  deepEqual(effects(plan), [
+    'pod-lost blocked',
+    'pod-held stuck',
+    'pod-shared stays',
+    'deploy-web goes',
+    'pod-p goes',
+    'rs-a goes',
+  ])
+  deepEqual(plan.objects[2]?.owners, ['Job/other'])
+  match(plan.objects[1]?.because ?? '', /waits for finalizers example.com\/hold/)
+  match(plan.objects[0]?.because ?? '', /the kind of Widget "x" is not served/)
+  deepEqual(await asked.contents(), before)
+})
+
+test('a plan in the foreground is stuck at what blocks it', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const plan = await asked.plan('deploy-web', 'Foreground')
+  const stuck = plan.objects.filter(({ effect }) => effect === 'stuck').map(({ uid }) => uid)
+  deepEqual(stuck, ['deploy-web', 'pod-held', 'rs-a'])
+})
+
+test('a plan that orphans goes no deeper', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const plan = await asked.plan('deploy-web', 'Orphan')
+  deepEqual(effects(plan), ['rs-a orphaned', 'deploy-web goes'])
+})
+
+test('equal plans have equal digests, and others do not', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const first = await asked.plan('deploy-web', 'Background')
+  equal((await asked.plan('deploy-web', 'Background', 1)).digest, first.digest)
+  notEqual((await asked.plan('deploy-web', 'Orphan')).digest, first.digest)
+  await asked.tell(['put pod/new <- rs/a'])
+  notEqual((await asked.plan('deploy-web', 'Background')).digest, first.digest)
+})
+
+test('a plan that is cut says so and has no digest', async (t) => {
+  const asked = await ask(t, ['put rs/a', 'many 50 pod/p# <- rs/a'])
+  const listed = await asked.plan('rs-a', 'Background', 10)
+  deepEqual([listed.total, listed.objects.length], [51, 10])
+  const cut = await createPlanner(20).plan(asked.view, 'rs-a', 'Background', 10)
+  equal(cut?.partial, 'cut after 20 objects: there are more')
+  equal(cut?.answer.digest, null)
+})
+
+test('a plan is the same under every policy, and says what the present one would hold', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const acting = await asked.plan('deploy-web', 'Background')
+  deepEqual(acting.holds, [])
+  for (const mode of ['dry-run', 'observe']) {
+    await asked.tell([`policy ${mode} guarded`])
+    const plan = await asked.plan('deploy-web', 'Background')
+    equal(plan.digest, acting.digest)
+    match(plan.holds.join(), new RegExp(`^mode ${mode} only`))
+  }
+})
+
+test('a plan says that its cluster is paused', async (t) => {
+  const asked = await ask(t, [...FAMILY, 'pause'])
+  const plan = await asked.plan('deploy-web', 'Background')
+  match(plan.holds.join(), /^paused by ann .*; "kinfold resume --cluster test --why …" lets it go$/)
+})
+
+test('a plan says that the breaker of its cluster is open, until a person closes it', async (t) => {
+  const story = [...FAMILY, ...BREAKER_STORY]
+  const asked = await ask(t, story)
+  const [broken, ...others] = (await asked.plan('deploy-web', 'Background')).holds
+  match(
+    broken ?? '',
+    /^the breaker of namespace ns is open since .*; "kinfold close-breaker --why …"/,
+  )
+  await asked.tell(['close-breaker'])
+  deepEqual((await asked.plan('deploy-web', 'Background')).holds, others)
+})
+
+test('a plan counts what would have to wait', async (t) => {
+  const story = [
+    'put rs/a',
+    'put pod/p <- rs/a, job/gone',
+    'absent job/gone',
+    'policy enforce guarded',
+  ]
+  const asked = await ask(t, story)
+  const plan = await asked.plan('rs-a', 'Background')
+  deepEqual(effects(plan), ['pod-p goes', 'rs-a goes'])
+  deepEqual(plan.holds, ['1 that rest on evidence not-found would wait for 1h'])
+})
+
+function standing({ done, remaining, progress, isOver }: Cascade): unknown {
+  const some = Object.entries(progress).filter(([, count]) => count > 0)
+  return { done, remaining, isOver, ...Object.fromEntries(some) }
+}
+
+test('a cascade tells what is done, under way, blocked and queued', async (t) => {
+  const asked = await ask(t, FAMILY)
+  equal(await asked.cascade('deploy-web'), undefined)
+  await asked.tell(['delete deploy/web'])
+  const begun = await asked.cascade('deploy-web')
+  deepEqual(begun && standing(begun.answer), {
+    done: 0,
+    remaining: 5,
+    isOver: false,
+    reaping: 1,
+    queued: 3,
+    blocked: 1,
+  })
+  await asked.tell(['delete rs/a', 'delete pod/p', 'settle pod/held blocked'])
+  const later = await asked.cascade('deploy-web')
+  deepEqual(later && standing(later.answer), {
+    done: 2,
+    remaining: 3,
+    isOver: false,
+    reaping: 1,
+    blocked: 2,
+  })
+  const refused = later?.answer.blocked.find(({ name }) => name === 'held')
+  equal(refused?.by, 'refused')
+  equal(refused?.count, 1)
+  notEqual(refused?.until, null)
+  const unknown = later?.answer.blocked.find(({ name }) => name === 'lost')
+  equal(unknown?.by, 'unresolvable')
+  notEqual(unknown?.since, null)
+})
+
+test('what is protected is in no plan to go, and keeps an owner waiting that says by whom', async (t) => {
+  const asked = await ask(t, [
+    'put deploy/web',
+    'put rs/a <- deploy/web!',
+    'put pod/kept <- deploy/web! [annotation:kinfold.dev/protected=yes]',
+  ])
+  const plan = await asked.plan('deploy-web', 'Foreground')
+  deepEqual(effects(plan), ['pod-kept blocked', 'deploy-web stuck', 'rs-a goes'])
+  match(plan.objects[0]?.because ?? '', /protected by annotation kinfold.dev\/protected/)
+
+  await asked.tell(['put deploy/web [deleting foreground]', 'settle rs/a absent', 'delete rs/a'])
+  const { answer } = (await asked.cascade('deploy-web')) as CascadeAnswer
+  deepEqual(
+    answer.blocked.map(({ name, by }) => [name, by]),
+    [['kept', 'held']],
+  )
+  match(
+    answer.blocked[0]?.reason ?? '',
+    /protected by annotation kinfold.dev\/protected; it goes once/,
+  )
+  deepEqual(
+    answer.waiting.map(({ name, blocking }) => [name, blocking]),
+    [['web', 1]],
+  )
+})
+
+test('a cascade in the foreground names the owners that wait, and for how many', async (t) => {
+  const asked = await ask(t, ['put rs/a', 'put pod/p <- rs/a!', 'put rs/a [deleting foreground]'])
+  const told = await asked.cascade('rs-a')
+  deepEqual(
+    told?.answer.waiting.map(({ name, phase, blocking }) => [name, phase, blocking]),
+    [['a', 'waiting', 1]],
+  )
+})
+
+test('following a cascade ends when nothing is left', async (t) => {
+  const asked = await ask(t, ['put rs/a', 'put pod/p <- rs/a', 'put pod/q <- rs/a', 'delete rs/a'])
+  const seen: unknown[] = []
+  for await (const { answer } of asked.follow('rs-a')) {
+    seen.push([answer.done, answer.remaining])
+    if (answer.remaining === 2) await asked.tell(['delete pod/p', 'delete pod/q'])
+  }
+  deepEqual(seen.at(0), [0, 2])
+  deepEqual(seen.at(-1), [2, 0])
+})
+
+test('what went before its owner was deleted is no part of the cascade', async (t) => {
+  const asked = await ask(t, [
+    'put rs/a',
+    'put pod/old <- rs/a',
+    'delete pod/old',
+    'put pod/p <- rs/a',
+  ])
+  await asked.tell(['delete rs/a'])
+  const told = await asked.cascade('rs-a')
+  deepEqual(told && standing(told.answer), { done: 0, remaining: 1, isOver: false, reaping: 1 })
+})
+
+test('the graph of a component has its vertices, then its edges, both ways', async (t) => {
+  const asked = await ask(t, [...FAMILY, 'put pod/x <- job/gone'])
+  const dot = await asked.dot('rs-a')
+  const lines = dot.split('\n')
+  equal(lines[0], 'strict digraph full {')
+  deepEqual(
+    lines.filter((line) => line.includes(' -> ')).map((line) => line.trim()),
+    [
+      '"pod-held" -> "rs-a";',
+      '"pod-lost" -> "rs-a";',
+      '"pod-lost" -> "widget-x";',
+      '"pod-p" -> "rs-a";',
+      '"pod-shared" -> "job-other";',
+      '"pod-shared" -> "rs-a";',
+      '"rs-a" -> "deploy-web";',
+    ],
+  )
+  equal(dot.includes('"pod-free"'), false)
+  equal(dot.includes('job-gone'), false)
+  match(dot, / {2}"rs-a" \[\n {4}label="uid=rs-a\\nnamespace=ns\\nReplicaSet\.v1\.apps\/a\\n"\n/)
+  equal(lines.indexOf('  // Edge definitions.') > lines.lastIndexOf('  ];'), true)
+})
+
+test('a missing owner is one vertex under its own uid, however many name it', async (t) => {
+  const asked = await ask(t, ['put pod/a <- job/gone', 'put pod/b <- job/gone'])
+  const dot = await asked.dot()
+  equal(dot.split('  "job-gone" [').length, 2)
+  match(dot, /"job-gone" \[[^\]]*missing="true"/)
+  equal(dot.split('-> "job-gone";').length, 3)
+})
+
+test('an unknown uid, or one that nothing hangs on, gives an empty graph', async (t) => {
+  const asked = await ask(t, FAMILY)
+  const empty = 'strict digraph full {\n  // Node definitions.\n  // Edge definitions.\n}\n'
+  equal(await asked.dot('nobody'), empty)
+  equal(await asked.dot('pod-free'), empty)
+})
+
+for (const [text, quoted] of [
+  ['plain-1', '"plain-1"'],
+  ['a"b', '"a\\"b"'],
+  ['ends in \\', '"ends in \\\\"'],
+  ['"];\n}', '"\\"];\\n}"'],
+  ['a\u0000b\r', '"a\ufffdb\ufffd"'],
+] as const) {
+  test(`${JSON.stringify(text)} stays one string in DOT`, () => {
+    equal(quote(text), quoted)
+  })
+}
+
+const RESTORED = [
+  'put rs/web in a',
+  'put rs/api in b',
+  'many 3 pod/a# in a <- rs/web',
+  'put pod/b in b <- rs/api',
+  'put pod/c in b <- rs/api',
+  'lose rs/web in a',
+  'lose rs/api in b',
+  'rollback',
+  'relist rs',
+  'relist pod',
+]
+
+test('what is held is told by what holds it, and has a digest where it waits for approval', async (t) => {
+  const asked = await ask(t, RESTORED)
+  const { answer, partial } = await asked.held('test')
+  equal(partial, '')
+  equal(answer.total, 5)
+  deepEqual(
+    answer.counts.map(({ by, evidence, kind, namespace, count }) => {
+      return [by, evidence, kind, namespace, count]
+    }),
+    [
+      ['approval', 'bulk', 'Pod', 'a', 3],
+      ['approval', 'bulk', 'Pod', 'b', 2],
+    ],
+  )
+  const plan = await asked.heldPlan(2)
+  deepEqual([plan.answer.total, plan.answer.objects.length], [5, 2])
+  const { digest, set } = asked.sets()
+  deepEqual([digest, set.count], [plan.answer.digest, 5])
+  await asked.tell(['put pod/b in b <- rs/api [h.io/x]'])
+  notEqual(asked.sets().digest, digest)
+  await rejects(asked.held('nowhere'), /no cluster nowhere was ever seen; there is test/)
+})
+
+test('of two clusters with one name each is told with its id, also where it says what ends an order', async (t) => {
+  const other = [
+    ...['cluster d', ...BREAKER_STORY],
+    ...['put rs/b', 'put pod/q <- rs/b', 'pause', 'delete rs/b'],
+  ]
+  const asked = await ask(t, ['put rs/a', 'put pod/p <- rs/a', ...other])
+  const { answer } = await asked.held('test')
+  const called = { cluster: 'test (d)', scope: 'd' }
+  deepEqual(
+    [...answer.pauses, ...answer.breakers].map(({ cluster, scope }) => ({ cluster, scope })),
+    [called, called],
+  )
+  deepEqual(
+    answer.counts.map(({ cluster, by }) => [cluster, by]),
+    [
+      ['test (d)', 'breaker'],
+      ['test (d)', 'pause'],
+    ],
+  )
+  deepEqual(
+    answer.breakers.map(({ namespace }) => namespace),
+    ['ns'],
+  )
+  await rejects(asked.held('x'), /there is test \(c\), test \(d\)/)
+})
+
+test('what waits for its time says which, and for its budget too', async (t) => {
+  const story = ['budgets 0 0 0', 'put rs/a', 'put pod/p <- rs/a', 'delete rs/a']
+  const asked = await ask(t, story)
+  const [waits] = (await asked.held()).answer.counts
+  deepEqual([waits?.by, (waits?.until ?? 0) - (waits?.since ?? 0)], ['hold', 30_000])
+})
+
+test('what a dry run was accepted of is held by the mode, until that is another', async (t) => {
+  const story = ['policy dry-run parity', 'put rs/web', 'many 2 pod/a# <- rs/web', 'delete rs/web']
+  const asked = await ask(t, [...story, 'settle pod/a0 would-go', 'settle pod/a1 blocked'])
+  const { answer } = await asked.held()
+  deepEqual(
+    answer.counts.map(({ by, evidence, count, because }) => [by, evidence, count, because]),
+    [['mode', 'deleted', 1, 'ReplicaSet "web" is gone']],
+  )
+  await asked.tell(['policy enforce parity'])
+  equal((await asked.held()).answer.total, 0)
+})
+
+test('orders that stand are told with who gave them', async (t) => {
+  const orders = ['pause all', 'pause', 'protect kind/Pod all', 'protect namespace/a']
+  const asked = await ask(t, [...RESTORED, ...orders])
+  const ann = { who: 'ann', why: 'test' }
+  const everywhere = { cluster: '', scope: '', subject: 'kind/Pod', ...ann }
+  const here = { cluster: 'test', scope: 'test' }
+  const { answer } = await asked.held('test')
+  deepEqual(answer.pauses, [
+    { cluster: '', scope: '', ...ann },
+    { ...here, ...ann },
+  ])
+  deepEqual(answer.protections, [everywhere, { ...here, subject: 'namespace/a', ...ann }])
+  await asked.tell(['resume all', 'unprotect namespace/a'])
+  const later = (await asked.held()).answer
+  deepEqual([later.pauses, later.protections], [[{ ...here, ...ann }], [everywhere]])
+})

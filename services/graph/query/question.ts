@@ -1,0 +1,273 @@
+/**
+ * The questions people ask over HTTP: tree, why, cascade, plan, what is held, and the graph in DOT.
+ *
+ * What must stay true: they change nothing; what costs much is asked one at a time, and more than a few who wait are told to come again.
+ *
+ * Not here: health, streams of records, listening (http.ts), who has the cluster (forward.ts), the answers themselves.
+ */
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { PropagationPolicy } from '../../../core/model/object.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import type { Access } from './access.ts'
+import type { CascadeAnswer, Cascades } from './cascade.ts'
+import { askedOf, type Chosen, choose, clusterOf, selector } from './choice.ts'
+import type { Clusters } from './clusters.ts'
+import type { Forwarding } from './forward.ts'
+import { closedOf } from './forward.ts'
+import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
+import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
+import { heldIn, heldOfAll, heldPlanOf, namedClusters, type OwnHeld } from './held.ts'
+import type { Named } from './history-index.ts'
+import type { Planner } from './plan.ts'
+import type { Match, Query } from './query.ts'
+import type { View } from './view.ts'
+
+export interface QuestionParts {
+  readonly access: Access
+  readonly clusters: Clusters
+  readonly forwarding: Forwarding
+  readonly query: Query
+  readonly planner: Planner
+  readonly cascades: Cascades
+  readonly dump: GraphDump
+}
+
+/** Plans that wait for the one being made: each holds an overlay while it is. */
+const MOST_WAITING = 4
+/** Objects that a plan lists, unless it is asked for another number, and at most. */
+const PLAN_LISTED = 500
+const PLAN_LISTED_MOST = 20_000
+
+/** What else has the name that was asked for, or had it, the latest first. */
+export type Others = readonly {
+  readonly cluster: string
+  readonly clusterName: string
+  readonly uid: string
+  readonly isThere: boolean
+  /** Append time of the last event about it, in milliseconds. */
+  readonly at: number
+}[]
+
+/** Of a name that is given again and again, as those of a StatefulSet's pods are. */
+const OTHERS_SHOWN = 5
+
+const yes = (): boolean => true
+const no = (): boolean => false
+
+function byTime({ object: a }: Match, { object: b }: Match): number {
+  return b.at - a.at || (a.uid < b.uid ? -1 : 1)
+}
+
+/** Answers with the one object that is meant, from the store that has its cluster. */
+type About = <T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: (view: View, chosen: Chosen) => Promise<T>,
+) => Promise<T | FastifyReply>
+
+export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
+  const { query, access } = parts
+  const about = aboutOne(parts)
+  /** Of the latest, those that who asks may get. */
+  const shownOthers = async (request: FastifyRequest, { others }: Chosen): Promise<Others> => {
+    const latest = [...others].sort(byTime).slice(0, OTHERS_SHOWN)
+    const may = await Promise.all(
+      latest.map(({ object }) => access.object(request, object).then(yes, no)),
+    )
+    const shown = latest.filter((_, index) => may[index])
+    return shown.map(({ object: { cluster, uid, at }, clusterName, isThere }) => {
+      return { cluster, clusterName, uid, isThere, at }
+    })
+  }
+  server.get('/v1/tree', async (request, reply) => {
+    const isUp = askedOf(request)['owners'] === 'true'
+    return await about(request, reply, async (view, { object: root }) => {
+      await access.object(request, root)
+      const { answer, ...rest } = await query.tree(view, root, isUp)
+      return json({ answer: await access.shown(request, root.cluster, answer), ...rest })
+    })
+  })
+  server.get('/v1/why', async (request, reply) => {
+    return await about(request, reply, async (view, chosen) => {
+      await access.object(request, chosen.object)
+      const answer = await query.why(view, chosen.object)
+      return json({ ...answer, others: await shownOthers(request, chosen) })
+    })
+  })
+  addCascade(server, parts, about)
+  addPlans(server, parts, about)
+}
+
+function aboutOne({ query, access, forwarding }: QuestionParts): About {
+  return async (request, reply, answer) => {
+    const asked = selector(askedOf(request))
+    try {
+      const cluster = clusterMarked(request) ?? (await clusterOf(query, asked))
+      return await forwarding.answered(request, reply, cluster, async (view) => {
+        return await answer(view, await choose(query, asked, view.cluster))
+      })
+    } catch (error) {
+      // Who may not see the graph learns nothing of what is there, or not.
+      await access.graph(request)
+      throw error
+    }
+  }
+}
+
+function addCascade(server: FastifyInstance, { cascades }: QuestionParts, about: About): void {
+  server.get('/v1/cascade', async (request, reply) => {
+    const isFollowed = askedOf(request)['follow'] === 'true'
+    return await about(request, reply, async (view, { object: root }) => {
+      if (isFollowed) return await follow(reply, cascades, view, root)
+      const answer = await cascades.cascade(view, root)
+      return answer === undefined ? notGoing(root) : json(answer)
+    })
+  })
+}
+
+function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): void {
+  const { clusters, forwarding, planner } = parts
+  // Only what is computed here waits for its turn: two processes that wait for each other's would wait for ever.
+  const oneAtATime = queue(MOST_WAITING)
+  server.get('/v1/held', async (request, reply) => {
+    const own = async (views: readonly View[]): Promise<OwnHeld> =>
+      await oneAtATime(() => heldIn(views, clusters.readers()))
+    const mine = await forwarding.ownOf(request, reply)
+    if (mine !== undefined) return json(await own(mine))
+    const asked = namedClusters(await clusters.all(), askedOf(request)['cluster'])
+    const read = async (answer: Answer): Promise<OwnHeld> => (await readJson(answer)) as OwnHeld
+    const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
+    // Orders are known to every partition, also where there is no cluster yet.
+    const here = await heldIn([], clusters.readers())
+    const held = heldOfAll([here, ...all.map(({ answer }) => answer)], asked)
+    return json({
+      ...held,
+      partial: [partial, held.partial].filter((text) => text !== '').join('; '),
+    })
+  })
+  server.get('/v1/plan/held', async (request, reply) => {
+    const { cluster: named, limit: listed } = askedOf(request)
+    const limit = limitOf(listed)
+    const [only, second] = namedClusters(await clusters.all(), clusterMarked(request) ?? named)
+    if (only === undefined) throw new Problem(404, 'no cluster was ever seen')
+    if (second !== undefined) {
+      const names = namedClusters(await clusters.all(), named).map(({ cluster }) => cluster)
+      throw new Problem(400, `say which cluster with --cluster: ${names.join(', ')}`)
+    }
+    return await forwarding.answered(request, reply, only.id, async (view) =>
+      json(await oneAtATime(() => heldPlanOf(view, only.cluster, limit))),
+    )
+  })
+  server.get('/v1/plan', async (request, reply) => {
+    const asked = askedOf(request)
+    const cascade = cascadeOf(asked['cascade'])
+    const limit = limitOf(asked['limit'])
+    return await about(request, reply, async (view, { object: { uid, kind, name } }) => {
+      const made = await oneAtATime(() => planner.plan(view, uid, cascade, limit))
+      if (made !== undefined) return json(made)
+      throw new Problem(
+        409,
+        `${kind}/${name} is gone already; "kinfold cascade" says how what hung on it stands`,
+      )
+    })
+  })
+}
+
+type Parts = AsyncIterable<string | Uint8Array>
+
+export function addGraphDump(
+  server: FastifyInstance,
+  { clusters, dump, forwarding }: QuestionParts,
+): void {
+  server.get('/debug/graph', async (request, reply) => {
+    const { uid } = request.query as { uid?: string | string[] }
+    const uids = uid === undefined ? [] : [uid].flat()
+    const own = async (views: readonly View[]): Promise<Parts> => dump.dot(views, uids)
+    const dot = async (): Promise<Parts> => {
+      const mine = await forwarding.ownOf(request, reply)
+      if (mine !== undefined) return await own(mine)
+      const asked = await clusters.all()
+      const read = async (answer: Answer) => readStream(answer)
+      const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
+      const [first, ...others] = all.map(({ answer }) => answer)
+      if (others.length === 0 && partial === '') return first ?? (await own([]))
+      return joinedDot(
+        all.map(({ answer }) => answer),
+        partial,
+      )
+    }
+    return reply
+      .header('content-type', DOT)
+      .header('x-content-type-options', 'nosniff')
+      .send(Readable.from(await dot()))
+  })
+}
+
+function notGoing({ kind, name }: Named): never {
+  throw new Problem(
+    409,
+    `${kind}/${name} is not being deleted; "kinfold plan delete" says what would go with it`,
+  )
+}
+
+/** An answer a line, whenever it is another. Where the cluster moves meanwhile it breaks off. */
+async function follow(
+  reply: FastifyReply,
+  cascades: Cascades,
+  view: View,
+  root: Named,
+): Promise<FastifyReply> {
+  const closed = closedOf(reply)
+  if (!(await cascades.begins(view, root, closed))) notGoing(root)
+  const lines = async function* (answers: AsyncIterable<CascadeAnswer>): AsyncIterable<string> {
+    for await (const answer of answers) yield `${JSON.stringify(answer, plain)}\n`
+  }
+  const stream = Readable.from(lines(cascades.follow(view, root, closed)))
+  return reply.type('application/x-ndjson').send(stream)
+}
+
+function cascadeOf(text: string | undefined): PropagationPolicy {
+  switch (text?.toLowerCase() ?? 'background') {
+    case 'background':
+      return 'Background'
+    case 'foreground':
+      return 'Foreground'
+    case 'orphan':
+      return 'Orphan'
+    default:
+      throw new Problem(400, `cascade ${text} is none of background, foreground, orphan`)
+  }
+}
+
+function limitOf(text: string | undefined): number {
+  const limit = text === undefined ? PLAN_LISTED : Number(text)
+  if (Number.isInteger(limit) && limit >= 0) return Math.min(limit, PLAN_LISTED_MOST)
+  throw new Problem(400, `limit ${text} is no whole number`)
+}
+
+/** Runs one after the other; who finds `most` waiting is refused. */
+function queue(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+  return async (work) => {
+    if (waiting > most) throw new Problem(429, 'too many plans are being made; ask again later')
+    waiting += 1
+    const mine = last.then(work)
+    last = mine.catch(() => undefined)
+    try {
+      return await mine
+    } finally {
+      waiting -= 1
+    }
+  }
+}
+
+function json(answer: unknown): unknown {
+  return JSON.parse(JSON.stringify(answer, plain))
+}
+
+/** Offsets are numbers for every reader of JSON, exact up to 2^53. */
+export function plain(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? Number(value) : value
+}

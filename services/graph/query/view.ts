@@ -1,0 +1,140 @@
+/**
+ * What is committed of one cluster, for one question: its nodes, owners and edges in the one store that has them.
+ *
+ * What must stay true: it reads and changes nothing. The store goes on changing while a long question is answered, so each read is of its moment; a
+ * store that is closed meanwhile throws, and is never read as empty.
+ *
+ * Not here: which process has the cluster (clusters.ts, forward.ts).
+ */
+import type { StateReader } from '../../../core/graph/graph.ts'
+import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
+import { countKeyOfEdges, edgesPrefix, lastPart } from '../../../core/graph/key.ts'
+import type { Node } from '../../../core/model/node.ts'
+import type { ClusterId, Uid } from '../../../core/model/object.ts'
+import type { StateValue } from '../../../core/model/state.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import type { KeyRange, Store, StoreEntry } from '../../../ports/store.ts'
+import { prefixRange, StoreError } from '../../../ports/store.ts'
+import type { Task } from '../fold/task.ts'
+import { Turns } from '../turns.ts'
+
+/** Keys read at once. */
+export const PAGE_KEYS = 500
+
+/** Of a task, what a question needs. */
+export type LocalPartition = Pick<Task, 'partition' | 'store' | 'status' | 'counts'>
+
+/** Undefined when this process does not have the partition. */
+export type Here = (partition: number) => LocalPartition | undefined
+
+export interface ViewParts {
+  readonly cluster: ClusterId
+  readonly partition: LocalPartition
+  /** Of all processes together. */
+  readonly partitions: number
+  readonly codec: Codec
+  readonly clock: Clock
+}
+
+export class View {
+  readonly cluster: ClusterId
+  readonly partition: LocalPartition
+  readonly codec: Codec
+  readonly reader: StateReader
+  /** To be taken between any two objects that are read. */
+  readonly turns: Turns
+  readonly #partitions: number
+
+  constructor({ cluster, partition, partitions, codec, clock }: ViewParts) {
+    this.cluster = cluster
+    this.partition = partition
+    this.codec = codec
+    this.reader = readerOf(partition.store, codec)
+    this.turns = new Turns(clock)
+    this.#partitions = partitions
+  }
+
+  get name(): string {
+    return clusterOf(this.reader, this.cluster)?.name ?? this.cluster
+  }
+
+  node(uid: Uid): Node | undefined {
+    return nodeOf(this.reader, this.cluster, uid)
+  }
+
+  /** Whether any object references it as an owner, at whatever coordinates. */
+  async hasDependents(uid: Uid): Promise<boolean> {
+    const range = prefixRange(countsPrefix(this.cluster, uid), 1)
+    return (await this.partition.store.page(range)).length > 0
+  }
+
+  /** Uids of the objects that reference it as an owner, at whatever coordinates; one that does so twice may come twice. */
+  async *dependents(uid: Uid): AsyncIterable<Uid> {
+    for await (const place of this.places(uid)) {
+      const prefix = edgesPrefix(this.cluster, uid, place)
+      for await (const [key] of this.entries(prefix)) yield lastPart(key)
+    }
+  }
+
+  /** The coordinates by which it is referenced, as keys have them. */
+  async *places(uid: Uid): AsyncIterable<string> {
+    const prefix = countsPrefix(this.cluster, uid)
+    for await (const [key] of this.entries(prefix)) yield key.slice(prefix.length)
+  }
+
+  /** Everything stored under a prefix, a page at a time, with turns for others in between. */
+  async *entries(prefix: string): AsyncIterable<StoreEntry> {
+    for (let range: KeyRange = prefixRange(prefix, PAGE_KEYS); ; ) {
+      const page = await this.partition.store.page(range)
+      for (const entry of page) {
+        await this.turns.take()
+        yield entry
+      }
+      const last = page.at(-1)?.[0]
+      if (last === undefined || page.length < PAGE_KEYS) return
+      range = { ...range, gte: `${last}\0` }
+    }
+  }
+
+  /** Why an answer may be incomplete; empty when it is not. */
+  partial(): string {
+    if (this.partition.status().state === 'folding') return ''
+    return lacking(new Map([[this.partition.partition, 'still being restored']]), this.#partitions)
+  }
+}
+
+/** Of the counts of all edges that name an owner, at whatever coordinates. */
+function countsPrefix(cluster: ClusterId, owner: Uid): string {
+  return countKeyOfEdges(edgesPrefix(cluster, owner, ''))
+}
+
+/** In words: why each of these partitions cannot be read as it should be. */
+export function lacking(reasons: ReadonlyMap<number, string>, partitions: number): string {
+  return [...Map.groupBy(reasons, ([, reason]) => reason)]
+    .map(([reason, some]) => {
+      const numbers = some.map(([partition]) => partition).join(', ')
+      return `partition${some.length === 1 ? '' : 's'} ${numbers} of ${partitions}: ${reason}`
+    })
+    .join('; ')
+}
+
+export function readerOf(store: Pick<Store, 'get'>, codec: Codec): StateReader {
+  return {
+    get(key) {
+      const bytes = store.get(key)
+      return bytes === undefined ? undefined : (codec.decode(bytes) as StateValue)
+    },
+  }
+}
+
+/** A task that was fenced is another process' already. */
+export function hereOf(graph: { readonly tasks: readonly LocalPartition[] }): Here {
+  return (partition) =>
+    graph.tasks.find((task) => task.partition === partition && task.status().state !== 'stopped')
+}
+
+/** The store was closed under a question: its partition is another process' now. */
+export function isClosed(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'CLOSED'
+}

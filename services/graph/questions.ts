@@ -1,0 +1,44 @@
+/** Puts together what answers questions in one process: the same for a running service and for a test. */
+import type { Clock } from '../../ports/clock.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Graph } from './graph.ts'
+import type { DirectiveParts } from './orders/directive-http.ts'
+import { type AccessParts, createAccess } from './query/access.ts'
+import { createCascades } from './query/cascade.ts'
+import { createClusters } from './query/clusters.ts'
+import { createForwarding } from './query/forward.ts'
+import { createGraphDump } from './query/graph-dump.ts'
+import type { HistoryIndex } from './query/history-index.ts'
+import { createPlanner } from './query/plan.ts'
+import { createQuery } from './query/query.ts'
+import type { QuestionParts } from './query/question.ts'
+import { hereOf, type LocalPartition } from './query/view.ts'
+
+export interface QuestionsOptions {
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+  readonly graph: Pick<Graph, 'owners'> & { readonly tasks: readonly LocalPartition[] }
+  readonly index: HistoryIndex
+  /** Undefined: whoever is let in may ask anything. */
+  readonly access?: Omit<AccessParts, 'clusters'> | undefined
+}
+
+export interface Questions extends QuestionParts, DirectiveParts {}
+
+const OPEN: Omit<AccessParts, 'clusters'> = { authority: undefined, isReadingReviewed: false }
+
+export function createQuestions(options: QuestionsOptions): Questions {
+  const { log, codec, clock, graph, index, access = OPEN } = options
+  const clusters = createClusters({ log, codec, clock, here: hereOf(graph), index })
+  return {
+    ...{ log, codec, clock, clusters },
+    forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
+    access: createAccess({ clusters, ...access }),
+    query: createQuery(clusters, index),
+    planner: createPlanner(),
+    cascades: createCascades(index, clock),
+    dump: createGraphDump(clusters, index),
+  }
+}

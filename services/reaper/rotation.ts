@@ -1,0 +1,69 @@
+/**
+ * Turns of namespaces, and of the kinds in each: what a namespace has waiting goes first in, first out by kind.
+ *
+ * What must stay true: between two turns of a namespace that has something that may go, each other one has one turn at most, however much is waiting there.
+ *
+ * Not here: what may go (backlog.ts).
+ */
+
+export interface Rotation<Item> {
+  add(namespace: string, kind: string, item: Item): void
+  /** The first of the next namespace that has one of these kinds. */
+  take(kinds: ReadonlySet<string>): { readonly kind: string; readonly item: Item } | undefined
+  size(): number
+}
+
+interface Queue<Item> {
+  readonly items: Item[]
+  /** What of `items` is taken. */
+  head: number
+}
+
+/** So many that are taken are not worth moving the rest. */
+const SPLICE_FROM = 1_024
+
+export function createRotation<Item>(): Rotation<Item> {
+  /** Of both the next to have its turn comes first; neither holds one that is empty. */
+  const namespaces = new Map<string, Map<string, Queue<Item>>>()
+  let size = 0
+
+  function takeOf(namespace: string, kind: string): Item {
+    const queues = namespaces.get(namespace) as Map<string, Queue<Item>>
+    const queue = queues.get(kind) as Queue<Item>
+    const item = shift(queue)
+    size--
+    queues.delete(kind)
+    if (queue.head < queue.items.length) queues.set(kind, queue)
+    namespaces.delete(namespace)
+    if (queues.size > 0) namespaces.set(namespace, queues)
+    return item
+  }
+
+  return {
+    add(namespace, kind, item) {
+      const queues = namespaces.get(namespace) ?? new Map<string, Queue<Item>>()
+      namespaces.set(namespace, queues)
+      const queue = queues.get(kind) ?? { items: [], head: 0 }
+      queues.set(kind, queue)
+      queue.items.push(item)
+      size++
+    },
+    take(kinds) {
+      if (kinds.size === 0) return undefined
+      for (const [namespace, queues] of namespaces)
+        for (const kind of queues.keys())
+          if (kinds.has(kind)) return { kind, item: takeOf(namespace, kind) }
+      return undefined
+    },
+    size: () => size,
+  }
+}
+
+function shift<Item>(queue: Queue<Item>): Item {
+  const item = queue.items[queue.head++] as Item
+  if (queue.head > SPLICE_FROM && queue.head * 2 > queue.items.length) {
+    queue.items.splice(0, queue.head)
+    queue.head = 0
+  }
+  return item
+}

@@ -1,0 +1,13 @@
+/**
+ * Loaded first into a process (`node --import`), lets a test set that process' wall clock forward by 65 minutes: each SIGUSR2 does. As somebody sets a machine's.
+ *
+ * What must stay true: the monotonic clock, and the clock of every other process, are left alone.
+ */
+const realNow = Date.now
+let aheadMs = 0
+
+Date.now = () => realNow() + aheadMs
+
+process.on('SIGUSR2', () => {
+  aheadMs += 65 * 60_000
+})
