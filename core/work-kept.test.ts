@@ -1,9 +1,9 @@
 /** What waits is not lost to what a record has judged already: work on the agenda, tickets of a budget, a breaker that opens. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
+import { check } from '../testing/state-check.ts'
 import { World } from '../testing/story.ts'
 import { openBreakerOf } from './admit/breaker.ts'
-import { check } from './check.ts'
 import { policyFor } from './model/policy.ts'
 import { hasWork } from './work.ts'
 

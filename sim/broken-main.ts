@@ -39,6 +39,8 @@ for (const build of BROKEN_BUILDS) {
   }
   const who = caught.by === 'sim' ? `seed ${caught.seed}` : caught.by
   console.log(`${name}: ${who}: ${caught.wrong.slice(0, 200)}`)
-  if (caught.by !== 'test') recorded[name] = { ...caught, wrong: caught.wrong.slice(0, 300) }
+  // What is recorded is what is replayed: a seed that notices nothing any more would stand in the way of the test that does.
+  if (caught.by === 'test') delete recorded[name]
+  else recorded[name] = { ...caught, wrong: caught.wrong.slice(0, 300) }
   writeFileSync(RECORDED, `${JSON.stringify(recorded, null, 2)}\n`)
 }

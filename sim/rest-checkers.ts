@@ -1,12 +1,12 @@
 /** Checkers of how things stand: bounds now and then, and everything else when all has come to rest (I16, I17, I19, I23, I26, I30). */
 import { MemoryStore } from '../adapters/memory/store.ts'
-import { check } from '../core/check.ts'
 import { kindKey } from '../core/graph/key.ts'
 import type { Node } from '../core/model/node.ts'
 import type { StateValue } from '../core/model/state.ts'
 import { auditPartition } from '../services/graph/audit/audit.ts'
 import { mostCalls } from '../services/reaper/backlog.ts'
 import { DEFAULT_REAPER_CONFIG } from '../services/reaper/config.ts'
+import { check } from '../testing/state-check.ts'
 import type { Checker } from './model.ts'
 import { RESOURCES, takenIn, widgetScope } from './oracle.ts'
 import type { Site } from './site.ts'

@@ -4,7 +4,6 @@
  * What must stay true: a relist says that it listed what it listed. How far the fold is behind is the caller's choice.
  */
 import { deepEqual } from 'node:assert/strict'
-import { check } from '../core/check.ts'
 import { nodeOf } from '../core/graph/graph.ts'
 import type { Event } from '../core/model/event.ts'
 import { EMPTY_SET, withMember } from '../core/model/hash.ts'
@@ -14,6 +13,7 @@ import type { FoldedLog } from './folded-log.ts'
 import { foldedLog } from './folded-log.ts'
 import { CLUSTER } from './model-cluster.ts'
 import { object } from './notation.ts'
+import { check } from './state-check.ts'
 import { World } from './story.ts'
 
 export class ToldLog {

@@ -1,8 +1,8 @@
 /** What a node waits for is given up when it leaves. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
+import { check } from '../../testing/state-check.ts'
 import { World } from '../../testing/story.ts'
-import { check } from '../check.ts'
 
 test('an owner that waits for a relist of what blocks its kind leaves no wait behind', () => {
   const world = new World()

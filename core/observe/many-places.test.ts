@@ -1,8 +1,8 @@
 /** One uid named at more coordinates than anybody means: each is counted by itself, and none changes what is done where the owner is. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
+import { check } from '../../testing/state-check.ts'
 import { show, World } from '../../testing/story.ts'
-import { check } from '../check.ts'
 import { isNamed } from '../graph/graph.ts'
 import { ALL_COUNTS_PREFIX } from '../graph/key.ts'
 import type { Event } from '../model/event.ts'

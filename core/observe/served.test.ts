@@ -1,8 +1,8 @@
 /** A kind is served otherwise than before: whoever stands on it is looked at again, though it waits for nothing. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
+import { check } from '../../testing/state-check.ts'
 import { World } from '../../testing/story.ts'
-import { check } from '../check.ts'
 import { agendaOf, nodeOf } from '../graph/graph.ts'
 
 const cases = [

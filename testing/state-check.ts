@@ -1,16 +1,15 @@
 /**
  * Checks a whole partition's state: what must hold between its keys whenever its agenda is empty.
  *
- * What must stay true: it reads every key and changes none, so an audit can run it on a snapshot. It names each complaint and never
- * stops at the first.
+ * What must stay true: it reads every key and changes none. It names each complaint and never stops at the first.
  *
  * Not here: damage to bytes (ports/store.ts), whether the log folds to this state (audits).
  */
-import { admit } from './admit/admission.ts'
-import type { StateReader } from './graph/graph.ts'
-import { agendaOf, clusterOf, kindOf, nodeOf, policyOf } from './graph/graph.ts'
-import { listedBy, memberOf } from './graph/held-plan.ts'
-import type { Timer } from './graph/key.ts'
+import { admit } from '../core/admit/admission.ts'
+import type { StateReader } from '../core/graph/graph.ts'
+import { agendaOf, clusterOf, kindOf, nodeOf, policyOf } from '../core/graph/graph.ts'
+import { listedBy, memberOf } from '../core/graph/held-plan.ts'
+import type { Timer } from '../core/graph/key.ts'
 import {
   coordinatesIn,
   coordinatesPart,
@@ -23,17 +22,17 @@ import {
   seenKey,
   timeOfDueKey,
   waitKey,
-} from './graph/key.ts'
-import { linksOf } from './graph/link.ts'
-import { decide } from './judge/verdict.ts'
-import { relistsAwaited } from './judge.ts'
-import type { SetHash } from './model/hash.ts'
-import { EMPTY_SET, isSameSet, withMember } from './model/hash.ts'
-import type { Node, Verdict } from './model/node.ts'
-import type { ClusterId, Coordinates, Uid } from './model/object.ts'
-import { projectionHash } from './model/object.ts'
-import { kindOfReference, placeOf } from './model/reference.ts'
-import type { StateValue } from './model/state.ts'
+} from '../core/graph/key.ts'
+import { linksOf } from '../core/graph/link.ts'
+import { decide } from '../core/judge/verdict.ts'
+import { relistsAwaited } from '../core/judge.ts'
+import type { SetHash } from '../core/model/hash.ts'
+import { EMPTY_SET, isSameSet, withMember } from '../core/model/hash.ts'
+import type { Node, Verdict } from '../core/model/node.ts'
+import type { ClusterId, Coordinates, Uid } from '../core/model/object.ts'
+import { projectionHash } from '../core/model/object.ts'
+import { kindOfReference, placeOf } from '../core/model/reference.ts'
+import type { StateValue } from '../core/model/state.ts'
 
 type Entries = ReadonlyMap<string, StateValue>
 
