@@ -52,13 +52,13 @@ test('I35: a record that judges more references than one may is objected to', ()
 })
 
 test('I36: a deletion that waits for the work of others is objected to', () => {
-  equal(decidedAfter(64), '')
-  match(decidedAfter(65), /^a deletion waited for 65 records of others \(I36\)$/)
+  equal(decidedAfter(16), '')
+  match(decidedAfter(17), /^a deletion waited for 17 records of others \(I36\)$/)
 })
 
 test('I36: not one of the tenant’s own, and not one that something else held while no work was left', () => {
-  equal(decidedAfter(65, { ...POD, namespace: TENANT }), '')
-  equal(decidedAfter(65, POD, 8), '')
+  equal(decidedAfter(17, { ...POD, namespace: TENANT }), '')
+  equal(decidedAfter(17, POD, 8), '')
 })
 
 test('I36: what another process folds again counts once', () => {
@@ -72,6 +72,6 @@ test('I36: what another process folds again counts once', () => {
     return costCheckers.map(({ folded }) => folded?.(world, { event, at, outcome }) ?? '').join('')
   }
   fold(0n, ownerDeleted())
-  for (let again = 0; again < 80; again++) fold(1n, CONTINUE)
+  for (let again = 0; again < 20; again++) fold(1n, CONTINUE)
   equal(fold(2n, CONTINUE, [DELETION]), '')
 })

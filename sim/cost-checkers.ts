@@ -9,11 +9,8 @@ import { TENANT } from './workload.ts'
 
 /** References that a record may judge: a thousand, or one object with as many as there may be. */
 const WORK_OF_A_RECORD = 1_025
-/**
- * Records that go on with work that is left, between what made an object garbage and the decision to delete it. The agenda is one queue, so a deletion
- * waits for what stands before it (docs/decisions/0008): 37 in seed 100220, where a kind comes that hundreds of heavy objects wait for.
- */
-const CONTINUES = 64
+/** Records that go on with work that is left, between what made an object garbage and the decision to delete it. */
+const CONTINUES = 16
 
 export const costCheckers: readonly Checker[] = [
   {
@@ -24,7 +21,7 @@ export const costCheckers: readonly Checker[] = [
         : '',
   },
   {
-    invariant: 'I36: a deletion is decided within 64 records of work that is left',
+    invariant: 'I36: a deletion is decided within 16 records of work that is left',
     folded: (world, folded) => {
       const waited = waitOf(world, folded)
       return waited > CONTINUES ? `a deletion waited for ${waited} records of others (I36)` : ''
