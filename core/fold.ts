@@ -10,7 +10,7 @@
 import { countObservations } from './admit/burst.ts'
 import { directive } from './admit/directive.ts'
 import type { PageRequest } from './graph/agenda.ts'
-import { enqueue } from './graph/agenda.ts'
+import { enqueue, hasWork } from './graph/agenda.ts'
 import type { Graph } from './graph/graph.ts'
 import { nodeOf } from './graph/graph.ts'
 import { queuedKey } from './graph/key.ts'
@@ -20,6 +20,7 @@ import { judge } from './judge.ts'
 import {
   KEYS_OF_A_READ,
   KEYS_PER_RECORD,
+  REFERENCES_AT_ONCE,
   REFERENCES_OF_NEWS,
   REFERENCES_PER_RECORD,
 } from './model/constant.ts'
@@ -40,7 +41,7 @@ import {
   unreadable,
   watcherStarted,
 } from './observe/sync.ts'
-import { hasWork, nextPage, takeStep } from './work.ts'
+import { nextPage, takeStep } from './work.ts'
 
 /** A record being folded. */
 interface Folding {
@@ -145,8 +146,8 @@ function firstOf(dirty: Step['dirty']): [string, Subject] | undefined {
 /** Judges an object unless this record has, since its facts changed. False: it has more references than the record may still judge. */
 function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
   const cost = costOf(step, cluster, uid)
-  if (cost <= REFERENCES_OF_NEWS) return judgeWithin(step, cluster, uid, cost)
-  // Once, behind all that is on the agenda, however many of its owners that is about.
+  if (cost <= REFERENCES_AT_ONCE + 1) return judgeWithin(step, cluster, uid, cost)
+  // Once, behind what its namespace has on the agenda, however many of its owners that is about.
   queueSubject(step, cluster, uid)
   return true
 }
@@ -164,7 +165,8 @@ function queueSubject(step: Step, cluster: ClusterId, uid: Uid): void {
   const key = queuedKey(cluster, uid)
   if (step.graph.get(key) !== undefined) return
   step.graph.put(key, { type: 'Queued' })
-  enqueue(step, { work: 'subject', cluster, uid })
+  const namespace = nodeOf(step.graph, cluster, uid)?.object.namespace ?? ''
+  enqueue(step, { work: 'subject', cluster, namespace, uid })
 }
 
 /** 0 for what is not there, or was judged and rests on the same facts. */

@@ -51,6 +51,10 @@ class Log {
     return commands
   }
 
+  get isNextContinue(): boolean {
+    return this.#entries[0]?.type === 'Continue'
+  }
+
   get work(): number {
     return this.outcomes.reduce((sum, { work }) => sum + work, 0)
   }
@@ -226,6 +230,38 @@ test('20 objects that share 1,000 owners cost a few judgements each when these g
   const work = log.work - workBefore
   ok(work <= 4 * 20 * (MANY + 1), `${work} references were judged`)
 })
+
+for (const [what, owner] of [
+  ['of their namespace', (i: number) => `cm/r${i}`],
+  ['of no namespace', (i: number) => `pv/r${i}`],
+] as const) {
+  test(`100 objects that share 60 owners ${what}, of which none is there, do not fill the agenda: another namespace waits for few records`, () => {
+    const made = world()
+    const log = new Log(made.folder)
+    const owners = Array.from({ length: 60 }, (_, i) => owner(i))
+    for (let i = 0; i < 100; i++) log.append(made.put(`pod/many${i} <- ${owners.join(', ')}`))
+    log.append(made.put('rs/web in other'), made.put('pod/web in other <- rs/web'))
+    const looks = log.all().filter(({ type }) => type === 'VerifyOwner')
+    ok(looks.length > 0)
+    for (const look of looks) log.append(absent(look))
+    log.append(made.remove('rs/web in other'))
+    const workBefore = log.work
+    let since = 0
+    let isDecided = false
+    while (!isDecided) {
+      if (log.isNextContinue) since++
+      const commands = log.next()
+      ok(commands !== undefined, 'the pod of the other namespace is never deleted')
+      isDecided = commands.some(({ target }) => target.name === 'web')
+    }
+    ok(since <= 3, `the other namespace waited for ${since} records`)
+    log.all()
+    const work = log.work - workBefore
+    ok(work <= 4 * 100 * 61, `${work} references were judged`)
+    made.folder.commit()
+    deepEqual(check(made.folder.state), [])
+  })
+}
 
 test('256 names of a stranger’s uid change nothing for that stranger', () => {
   const made = world()

@@ -2,8 +2,8 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../testing/story.ts'
+import { hasWork } from './graph/agenda.ts'
 import type { Event } from './model/event.ts'
-import { hasWork } from './work.ts'
 
 const BLOCKED = 'rs/a <- pv/b!, job/none'
 const OTHER = 'pv/k <- pv/b! [deleting h.io/x]'

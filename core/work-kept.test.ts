@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { check } from '../testing/state-check.ts'
 import { World } from '../testing/story.ts'
 import { openBreakerOf } from './admit/breaker.ts'
+import { hasWork } from './graph/agenda.ts'
 import { policyFor } from './model/policy.ts'
-import { hasWork } from './work.ts'
 
 function commandsOf(world: World, since = 0): string[] {
   return world.folder.commands.slice(since).map(({ type, target }) => `${type} ${target.uid}`)

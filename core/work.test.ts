@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { folder } from '../testing/folder.ts'
 import { check } from '../testing/state-check.ts'
 import { World } from '../testing/story.ts'
+import { hasWork } from './graph/agenda.ts'
 import { nodeOf } from './graph/graph.ts'
 import { REFERENCES_OF_NEWS } from './model/constant.ts'
 import type { Event } from './model/event.ts'
-import { hasWork } from './work.ts'
 
 /** More than a page of keys. */
 const OTHERS = 200

@@ -10,11 +10,10 @@
 import { ruleOn } from './admit/approval.ts'
 import { useTickets } from './admit/budget.ts'
 import type { PageRequest } from './graph/agenda.ts'
-import { kindOfWork } from './graph/agenda.ts'
+import { endTurn, firstWork, kindOfWork, replaceFirst } from './graph/agenda.ts'
 import type { StateReader } from './graph/graph.ts'
-import { agendaOf, clusterOf, kindOf, nodeOf } from './graph/graph.ts'
+import { clusterOf, kindOf, nodeOf } from './graph/graph.ts'
 import {
-  AGENDA_KEY,
   ALL_NODES_PREFIX,
   countKeyOfEdges,
   duePrefix,
@@ -28,7 +27,6 @@ import {
   seenPrefix,
   ticketsPrefix,
   waitsPrefix,
-  workKey,
 } from './graph/key.ts'
 import { placesOf, putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
@@ -46,9 +44,8 @@ import { fire } from './timer.ts'
 
 /** What the first work on the agenda wants to look at; undefined when there is none. */
 export function nextPage(graph: StateReader): PageRequest | undefined {
-  const agenda = agendaOf(graph)
-  if (agenda.head === agenda.tail) return undefined
-  const work = workAt(graph, agenda.head)
+  const work = firstWork(graph)
+  if (work === undefined) return undefined
   if (work.work === 'ring') return { ...ringPage(graph, work), limit: KEYS_PER_PAGE }
   const prefix = prefixOf(work)
   return {
@@ -60,21 +57,14 @@ export function nextPage(graph: StateReader): PageRequest | undefined {
   }
 }
 
-export function hasWork(graph: StateReader): boolean {
-  const agenda = agendaOf(graph)
-  return agenda.head !== agenda.tail
-}
-
 /** Takes one step with the keys of `nextPage`, fewer than its limit when there are no more. `judge`: what judges one object, false when this record may judge no more. */
 export function takeStep(step: Step, keys: readonly string[], judge: Judge): void {
-  const agenda = agendaOf(step.graph)
-  const key = workKey(agenda.head)
-  const cursor = take(step, workAt(step.graph, agenda.head), keys, judge)
-  if (cursor === undefined) {
-    step.graph.remove(key)
-    // What the step enqueued moved the tail.
-    step.graph.put(AGENDA_KEY, { ...agendaOf(step.graph), head: agenda.head + 1 })
-  } else step.graph.put(key, { ...workAt(step.graph, agenda.head), cursor })
+  const work = firstWork(step.graph)
+  invariant(work !== undefined, 'a step of no work')
+  const cursor = take(step, work, keys, judge)
+  // It may have written down what it has counted.
+  replaceFirst(step, cursor === undefined ? null : { ...(firstWork(step.graph) ?? work), cursor })
+  endTurn(step)
 }
 
 export type Judge = (work: Work['work'], cluster: ClusterId, uid: Uid) => boolean
@@ -145,12 +135,6 @@ function isJudgedBy({ graph }: Step, { work }: Work, cluster: ClusterId, uid: Ui
   const node = nodeOf(graph, cluster, uid)
   if (node === undefined) return false
   return node.object.ownerReferences.length > 0 || node.object.deletedAt !== null
-}
-
-function workAt(graph: StateReader, number: number): Work {
-  const work = graph.get(workKey(number))
-  invariant(work?.type === 'Work', 'the agenda has a hole')
-  return work
 }
 
 function prefixOf(work: Work): string {

@@ -40,7 +40,7 @@ type Entries = ReadonlyMap<string, StateValue>
 export function check(entries: Entries): readonly string[] {
   const graph: StateReader = { get: (key) => entries.get(key) }
   const agenda = agendaOf(graph)
-  if (agenda.head !== agenda.tail) return [`the agenda holds ${agenda.tail - agenda.head} works`]
+  if (agenda.head !== agenda.tail) return [`${agenda.tail - agenda.head} lanes have work left`]
   const timers = timersOf(entries)
   const expected: Expected = {
     edges: new Set(),
@@ -142,6 +142,8 @@ function checkOne(
       return earliest !== undefined && earliest < value.nextDue ? ['a timer is due before'] : []
     }
     case 'Work':
+    case 'Lane':
+    case 'LaneTurn':
     case 'Queued':
       return ['work that no agenda holds']
     case 'Ring':

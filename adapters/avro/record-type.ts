@@ -40,6 +40,8 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   Ring: true,
   RingVisit: true,
   Agenda: true,
+  LaneTurn: true,
+  Lane: true,
   HeldNode: true,
   HeldPlan: true,
   PlanRuling: true,

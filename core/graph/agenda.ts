@@ -1,24 +1,27 @@
 /**
- * The agenda: work that fans out, as ordered keys in the store, and timers, as keys ordered by time.
+ * The agenda: work that fans out, as ordered keys in the store, a lane for each namespace; and timers, as keys ordered by time.
  *
- * What must stay true: no record does unbounded work; what is left waits here and survives a restart.
+ * What must stay true: no record does unbounded work; what is left waits here and survives a restart. Lanes take turns, a step each, so that what one
+ * namespace puts here holds up itself only; what is about a whole kind or cluster keeps its order, in a lane of its own.
  *
  * Not here: what a page of work does (work.ts).
  */
 import { MEMORY_MS } from '../model/constant.ts'
 import { invariant } from '../model/invariant.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
-import type { Owner, RingVisit, Work } from '../model/state.ts'
-import type { StateReader } from './graph.ts'
-import { agendaOf, clusterOf, isNamed, policyOf } from './graph.ts'
+import type { Lane, LaneTurn, Owner, RingVisit, Work } from '../model/state.ts'
+import type { Graph, StateReader } from './graph.ts'
+import { agendaOf, clusterOf, isNamed, nodeOf, policyOf } from './graph.ts'
 import type { Timer } from './key.ts'
 import {
   AGENDA_KEY,
   clusterKey,
   coordinatesPart,
   dueKey,
+  laneKey,
   ringKey,
   ringVisitKey,
+  turnKey,
   workKey,
 } from './key.ts'
 import type { Step } from './outcome.ts'
@@ -33,12 +36,74 @@ export interface PageRequest {
 }
 
 export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Partial<Work>): void {
-  const agenda = agendaOf(step.graph)
-  step.graph.put(workKey(agenda.tail), { ...EMPTY_WORK, ...work })
-  step.graph.put(AGENDA_KEY, { ...agenda, tail: agenda.tail + 1 })
+  const { graph } = step
+  const { cluster, namespace = '' } = work
+  const lane = laneOf(graph, cluster, namespace)
+  const { tail } = lane ?? EMPTY_LANE
+  graph.put(workKey(cluster, namespace, tail), { ...EMPTY_WORK, ...work })
+  graph.put(laneKey(cluster, namespace), { ...(lane ?? EMPTY_LANE), tail: tail + 1 })
+  if (lane === undefined) queueTurn(graph, { type: 'LaneTurn', cluster, namespace })
   // What is judged by it rests on facts that may be newer than the last judgement.
   step.judged.clear()
 }
+
+export function hasWork(graph: StateReader): boolean {
+  const { head, tail } = agendaOf(graph)
+  return head !== tail
+}
+
+/** What is done next; undefined when there is none. */
+export function firstWork(graph: StateReader): Work | undefined {
+  if (!hasWork(graph)) return undefined
+  const { cluster, namespace } = firstTurn(graph)
+  const lane = laneOf(graph, cluster, namespace)
+  const work = lane && graph.get(workKey(cluster, namespace, lane.head))
+  invariant(work?.type === 'Work', 'the agenda has a hole')
+  return work
+}
+
+/** The first work goes on as this one; null when it is done. */
+export function replaceFirst({ graph }: Step, work: Work | null): void {
+  const { cluster, namespace } = firstTurn(graph)
+  const lane = laneOf(graph, cluster, namespace)
+  invariant(lane !== undefined, 'a turn of no lane')
+  const key = workKey(cluster, namespace, lane.head)
+  if (work !== null) return graph.put(key, work)
+  graph.remove(key)
+  const head = lane.head + 1
+  if (head === lane.tail) graph.remove(laneKey(cluster, namespace))
+  else graph.put(laneKey(cluster, namespace), { ...lane, head })
+}
+
+/** After a step the next lane has its turn. */
+export function endTurn({ graph }: Step): void {
+  const { head, tail } = agendaOf(graph)
+  const turn = firstTurn(graph)
+  const isLeft = laneOf(graph, turn.cluster, turn.namespace) !== undefined
+  if (isLeft && tail - head === 1) return
+  graph.remove(turnKey(head))
+  graph.put(AGENDA_KEY, { type: 'Agenda', head: head + 1, tail })
+  if (isLeft) queueTurn(graph, turn)
+}
+
+function queueTurn(graph: Graph, turn: LaneTurn): void {
+  const agenda = agendaOf(graph)
+  graph.put(turnKey(agenda.tail), turn)
+  graph.put(AGENDA_KEY, { ...agenda, tail: agenda.tail + 1 })
+}
+
+function firstTurn(graph: StateReader): LaneTurn {
+  const turn = graph.get(turnKey(agendaOf(graph).head))
+  invariant(turn?.type === 'LaneTurn', 'the agenda has no turn')
+  return turn
+}
+
+function laneOf(graph: StateReader, cluster: ClusterId, namespace: string): Lane | undefined {
+  const lane = graph.get(laneKey(cluster, namespace))
+  return lane?.type === 'Lane' ? lane : undefined
+}
+
+const EMPTY_LANE: Lane = { type: 'Lane', head: 0, tail: 0 }
 
 /** What is known of an owner has changed: the objects that reference it are judged again. */
 export function judgeDependents(
@@ -48,13 +113,14 @@ export function judgeDependents(
   place: Coordinates,
 ): void {
   if (!isNamed(step.graph, cluster, uid, place)) return
-  enqueue(step, { work: 'dependents', cluster, uid, place: coordinatesPart(place) })
+  const { namespace } = place
+  enqueue(step, { work: 'dependents', cluster, namespace, uid, place: coordinatesPart(place) })
 }
 
 /** All that has a verdict, of one cluster or (empty) of all: once, if that was asked for before and is not begun. */
 export function judgeAll(step: Step, cluster: ClusterId): void {
-  const { head, tail } = agendaOf(step.graph)
-  const last = head === tail ? undefined : step.graph.get(workKey(tail - 1))
+  const lane = laneOf(step.graph, cluster, '')
+  const last = lane && step.graph.get(workKey(cluster, '', lane.tail - 1))
   const isAsked = last?.type === 'Work' && last.work === 'verdicts' && last.cluster === cluster
   if (!isAsked || last.cursor !== '') enqueue(step, { work: 'verdicts', cluster })
 }
@@ -73,7 +139,12 @@ export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
   }
   step.graph.put(key, { type: 'Ring', current: uid, visited: 1, again: false })
   step.graph.put(ringVisitKey(cluster, uid, uid), { ...FIRST_VISIT })
-  enqueue(step, { work: 'ring', cluster, uid })
+  enqueue(step, {
+    work: 'ring',
+    cluster,
+    namespace: nodeOf(step.graph, cluster, uid)?.object.namespace ?? '',
+    uid,
+  })
 }
 
 const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }
@@ -124,6 +195,7 @@ export function kindOfWork(work: Work): GroupKind {
 
 const EMPTY_WORK: Omit<Work, 'work' | 'cluster'> = {
   type: 'Work',
+  namespace: '',
   kind: null,
   uid: '',
   place: '',

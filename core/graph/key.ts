@@ -241,8 +241,21 @@ export function queuedKey(cluster: ClusterId, uid: Uid): string {
 
 export const AGENDA_KEY = 'agenda'
 
-export function workKey(number: number): string {
-  return `agenda/${padded(number, 15)}`
+export function turnKey(number: number): string {
+  return `agenda/turn/${padded(number, 15)}`
+}
+
+/** Of a namespace, or (empty) of what is no one's. */
+export const laneKey: (cluster: ClusterId, namespace: string) => string = rememberedByUid(
+  (cluster, namespace) => `agenda/lane/${lanePart(cluster, namespace)}`,
+)
+
+export function workKey(cluster: ClusterId, namespace: string, number: number): string {
+  return `agenda/work/${lanePart(cluster, namespace)}/${padded(number, 15)}`
+}
+
+function lanePart(cluster: ClusterId, namespace: string): string {
+  return `${clusterPart('', cluster)}/${part(namespace)}`
 }
 
 const unreadableKeyOf = rememberedByUid((_, home) => `unreadable/${part(home)}`)

@@ -47,14 +47,15 @@ function placeOf(graph: StateReader, cluster: ClusterId, uid: Uid): string {
 }
 
 /** One step of the walk: on to a dependent not visited yet, or back. True when the walk is over. */
-export function walk(step: Step, { cluster, uid: root }: Work, keys: readonly string[]): boolean {
+export function walk(step: Step, work: Work, keys: readonly string[]): boolean {
+  const { cluster, uid: root } = work
   const ring = ringOf(step.graph, cluster, root)
   const visit = visitOf(step.graph, cluster, root, ring.current)
   invariant(visit !== undefined, 'a walk stands where it has not been')
   const node = nodeOf(step.graph, cluster, ring.current)
   // What it waits for has changed since, or it has gone: whoever still waits hears of that.
   if (node === undefined || !mayBeRing(step.graph, cluster, node)) {
-    return end(step, cluster, root, NO_RING)
+    return end(step, work, NO_RING)
   }
   let { low } = visit
   for (const key of keys) {
@@ -63,14 +64,14 @@ export function walk(step: Step, { cluster, uid: root }: Work, keys: readonly st
     const known = visitOf(step.graph, cluster, root, uid)
     if (known === undefined) {
       put(step, cluster, root, ring.current, { ...visit, low, cursor: key })
-      return goTo(step, cluster, root, ring, uid)
+      return goTo(step, work, ring, uid)
     }
     low = Math.min(low, known.index)
   }
   const cursor = keys[keys.length - 1] ?? visit.cursor
   put(step, cluster, root, ring.current, { ...visit, low, cursor })
   if (keys.length === KEYS_PER_PAGE) return false
-  if (low === visit.index) return end(step, cluster, root, visit.index)
+  if (low === visit.index) return end(step, work, visit.index)
   return goBack(step, cluster, root, ring, { ...visit, low })
 }
 
@@ -79,10 +80,11 @@ function isBlocking(graph: StateReader, cluster: ClusterId, dependent: Uid, edge
   return linksOf(cluster, node).get(edge)?.blocking === true
 }
 
-function goTo(step: Step, cluster: ClusterId, root: Uid, ring: Ring, uid: Uid): boolean {
+function goTo(step: Step, work: Work, ring: Ring, uid: Uid): boolean {
+  const { cluster, uid: root } = work
   const node = nodeOf(step.graph, cluster, uid)
   if (node === undefined || !mayBeRing(step.graph, cluster, node)) {
-    return end(step, cluster, root, NO_RING)
+    return end(step, work, NO_RING)
   }
   const index = ring.visited
   const visit: RingVisit = { type: 'RingVisit', index, low: index, from: ring.current, cursor: '' }
@@ -108,8 +110,8 @@ function goBack(
 const NO_RING = Number.MAX_SAFE_INTEGER
 
 /** The walk is over; those visited from `first` on are a ring. */
-function end(step: Step, cluster: ClusterId, root: Uid, first: number): boolean {
-  enqueue(step, { work: 'ring-end', cluster, uid: root, sync: first })
+function end(step: Step, { cluster, namespace, uid }: Work, first: number): boolean {
+  enqueue(step, { work: 'ring-end', cluster, namespace, uid, sync: first })
   return true
 }
 

@@ -12,6 +12,8 @@ export const REFERENCES_PER_RECORD = 1_024
 export const LOOKED_UP_AT_ONCE = 16
 /** And more of an object that has so many that it would take more rounds: all of its references are judged in each. */
 export const ROUNDS_OF_LOOKS = 64
+/** What has more references is judged once, in its namespace's turn, however many of its owners changed: else judging it costs as much for each of them. */
+export const REFERENCES_AT_ONCE = 8
 /** What has more references is judged at `Continue` only, behind all that was published meanwhile: once, however many of its owners changed. */
 export const REFERENCES_OF_NEWS = 128
 

@@ -29,6 +29,8 @@ export type StateValue =
   | Ring
   | RingVisit
   | Agenda
+  | LaneTurn
+  | Lane
   | HeldNode
   | HeldPlan
   | PlanRuling
@@ -239,6 +241,8 @@ export interface Work {
   readonly type: 'Work'
   readonly work: WorkType
   readonly cluster: string
+  /** Whose doing it is; empty where it is about a whole kind or cluster, or a cluster-scoped object. */
+  readonly namespace: string
   readonly kind: GroupKind | null
   /** Of `dependents` and walks: an owner. Of `tickets`: the class of the budget. */
   readonly uid: Uid
@@ -259,9 +263,23 @@ export interface Work {
   readonly cursor: string
 }
 
-/** `agenda`: its bounds; `head` is the first number with work, `tail` the next free one. */
+/** `agenda`: the turns of lanes; `head` is the number of the first, `tail` the next free one. */
 export interface Agenda {
   readonly type: 'Agenda'
+  readonly head: number
+  readonly tail: number
+}
+
+/** `agenda/turn/<number>`: whose turn it is. */
+export interface LaneTurn {
+  readonly type: 'LaneTurn'
+  readonly cluster: ClusterId
+  readonly namespace: string
+}
+
+/** `agenda/lane/<cluster>/<namespace>`: the works of one namespace, or (empty) of no one, in order; `head` is the number of the first, `tail` the next free one. */
+export interface Lane {
+  readonly type: 'Lane'
   readonly head: number
   readonly tail: number
 }

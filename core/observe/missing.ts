@@ -6,9 +6,9 @@
  *
  * Not here: lists that begin and end (sync.ts), what is remembered of an object that left (departure.ts).
  */
-import { enqueue, judgeWaiters, kindOfWork } from '../graph/agenda.ts'
-import { agendaOf, clusterOf, kindOf, nodeOf, seenOf } from '../graph/graph.ts'
-import { lastPart, workKey } from '../graph/key.ts'
+import { enqueue, judgeWaiters, kindOfWork, replaceFirst } from '../graph/agenda.ts'
+import { clusterOf, kindOf, nodeOf, seenOf } from '../graph/graph.ts'
+import { lastPart } from '../graph/key.ts'
 import { isSynced } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import { KEYS_PER_PAGE, MASS_COUNT, MASS_SHARE } from '../model/constant.ts'
@@ -32,7 +32,7 @@ export function countMissing(step: Step, work: Work, keys: readonly string[]): b
   }
   const counted = { ...work, ours, others }
   if (keys.length === KEYS_PER_PAGE) {
-    step.graph.put(workKey(agendaOf(step.graph).head), counted)
+    replaceFirst(step, counted)
     return false
   }
   const evidence = isMass(others, others + work.listed) ? 'bulk' : 'missing'

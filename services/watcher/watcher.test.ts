@@ -152,7 +152,7 @@ test('appends that do not get through are made again, in order', async () => {
 test('an object with more references than any has is told by its identity, and marked (F27)', async () => {
   await started()
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' }
-  const ownerReferences = Array.from({ length: 1_025 }, (_, i) => ({ ...owner, uid: `${i}` }))
+  const ownerReferences = Array.from({ length: 40_000 }, (_, i) => ({ ...owner, uid: `${i}` }))
   await rig.create(CONFIG_MAPS, 'a', { metadata: { ownerReferences } })
   await rig.clock.advance(0)
   const added = (await rig.events()).find(

@@ -81,7 +81,7 @@ function asRead(
   decoded: StateReader,
   read: Map<string, string>,
 ): StateValue | undefined {
-  if (/^(agenda|walk|ring)\//.test(key)) return undefined
+  if (/^(agenda|queued|walk|ring)\//.test(key)) return undefined
   const value = decoded.get(key)
   const text = textOf(key, value)
   if (text !== undefined && !read.has(key)) read.set(key, text)
