@@ -127,7 +127,16 @@ function entry(codec: Codec, uid: string, of: Partial<Lineage>): Produced {
     type: 'Lineage',
     ...{ cluster: 'north', clusterName: 'north', uid, group: '', version: 'v1', kind: 'Pod' },
     ...{ scope: 'Namespaced', namespace: 'shop', name: uid, phase: 'observed', owners: [] },
-    ...{ createdAt: null, deletedAt: null, why: '', evidence: null, position: 1n, at: 1 },
+    ...{
+      createdAt: null,
+      deletedAt: null,
+      why: '',
+      verdict: null,
+      heldBy: null,
+      evidence: null,
+      position: 1n,
+      at: 1,
+    },
     ...of,
   }
   return { key: `north/${uid}`, value: codec.encode(lineage) }

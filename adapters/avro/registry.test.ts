@@ -17,6 +17,7 @@ const HISTORY = {
   name: 'web-1',
   change: 'gone',
   text: 'was deleted',
+  phase: null,
   evidence: null,
   command: null,
   partition: 0,

@@ -6,7 +6,7 @@
 import type { Command } from '../model/command.ts'
 import type { CommandSettled } from '../model/event.ts'
 import type { CommandId } from '../model/id.ts'
-import type { Verdict } from '../model/node.ts'
+import type { Phase, Verdict } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { objectKey } from '../model/partition.ts'
 import type { Evidence, Proof } from '../model/proof.ts'
@@ -131,6 +131,7 @@ export function tell(
   change: HistoryChange,
   text: string,
   more: {
+    readonly phase?: Phase
     readonly evidence?: Evidence | null
     readonly command?: CommandId
     readonly basis?: readonly bigint[]
@@ -148,6 +149,7 @@ export function tell(
     uid,
     change,
     text,
+    phase: more.phase ?? null,
     evidence: more.evidence ?? null,
     command: more.command ?? null,
     partition,

@@ -6,7 +6,7 @@
  * Not here: what the services keep on the log for themselves (ports/service-record.ts).
  */
 import type { CommandId } from './id.ts'
-import type { Phase } from './node.ts'
+import type { HeldBy, Phase, Verdict } from './node.ts'
 import type { ClusterId, Coordinates, Scope, Uid } from './object.ts'
 import type { Evidence } from './proof.ts'
 import type { Standing } from './reference.ts'
@@ -26,6 +26,10 @@ export interface Lineage extends Coordinates {
   readonly deletedAt: number | null
   /** The last verdict in one sentence, empty if there never was one. */
   readonly why: string
+  /** Its type. */
+  readonly verdict: Verdict['type'] | null
+  /** What holds it, if anything does. */
+  readonly heldBy: HeldBy | null
   readonly evidence: Evidence | null
   readonly position: bigint
   /** Append time of the event at `position`, in milliseconds. */
@@ -60,6 +64,8 @@ export interface History extends Coordinates {
   readonly change: HistoryChange
   /** One sentence. */
   readonly text: string
+  /** Of `created` and `phase`: the object's from then on. */
+  readonly phase: Phase | null
   readonly evidence: Evidence | null
   readonly command: CommandId | null
   readonly partition: number

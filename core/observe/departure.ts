@@ -114,6 +114,7 @@ export function forget(step: Step, cluster: ClusterId, node: Node): void {
     { ...object, cluster },
     'phase',
     `${node.phase} → suspect: its kind is not watched any more`,
+    { phase: 'suspect' },
   )
   judgeDependents(step, cluster, object.uid, object)
 }

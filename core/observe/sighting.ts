@@ -154,7 +154,7 @@ function appeared(
   noteNamespace(step, cluster, null, object)
   noteDefinition(step, cluster, null, object)
   touch(step, cluster, object.uid)
-  tell(step, { ...object, cluster }, 'created', describe(object))
+  tell(step, { ...object, cluster }, 'created', describe(object), { phase: phaseOf(object) })
   judgeDependents(step, cluster, object.uid, object)
   markDirty(step, cluster, object.uid)
 }
@@ -248,7 +248,7 @@ function listedStill(step: Step, cluster: ClusterId, node: Node): void {
   })
   if (phase === node.phase) return
   touch(step, cluster, object.uid)
-  tell(step, { ...object, cluster }, 'phase', `${node.phase} → ${phase}: ${reason}`)
+  tell(step, { ...object, cluster }, 'phase', `${node.phase} → ${phase}: ${reason}`, { phase })
 }
 
 function nextPhase(node: Node, object: ObjectMeta): Phase {
@@ -265,7 +265,7 @@ function tellChange(
 ): void {
   touch(step, cluster, object.uid)
   const about = { ...object, cluster }
-  if (phase !== node.phase) tell(step, about, 'phase', `${node.phase} → ${phase}`)
+  if (phase !== node.phase) tell(step, about, 'phase', `${node.phase} → ${phase}`, { phase })
   const before = referencesText(node.object)
   const after = referencesText(object)
   if (before !== after) tell(step, about, 'references', `${before} → ${after}`)
@@ -349,7 +349,9 @@ export function suspect(
   }
   putNode(step, cluster, node, { ...node, ...IN_DOUBT, verdict })
   touch(step, cluster, node.object.uid)
-  tell(step, { ...node.object, cluster }, 'phase', `${node.phase} → suspect: ${why}`)
+  tell(step, { ...node.object, cluster }, 'phase', `${node.phase} → suspect: ${why}`, {
+    phase: 'suspect',
+  })
   // One that is not served cannot be listed; it is when it is served again.
   if (kindOf(step.graph, cluster, node.object)?.phase !== 'unserved') {
     askRelist(step, cluster, node.object, why)

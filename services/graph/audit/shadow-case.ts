@@ -18,9 +18,6 @@ import type { Standing } from '../../../core/model/reference.ts'
  */
 export type Agreement = 'agreed' | 'theirs' | 'ours' | 'unclear'
 
-/** What mode observe says where nothing else is in the way (core/judge/verdict.ts). */
-const ONLY_RECORDS = 'mode observe only records'
-
 export interface Would {
   readonly because: string
   readonly evidence: Evidence | null
@@ -29,11 +26,26 @@ export interface Would {
 }
 
 /** Undefined where Kinfold would keep it, only drop references, or has not decided. */
-export function wouldTake({ owners, phase, deletedAt, why, evidence }: Lineage): Would | undefined {
-  if (phase !== 'observed' || deletedAt !== null || !why.startsWith('held: ')) return undefined
+export function wouldTake(lineage: Lineage): Would | undefined {
+  const { owners, phase, deletedAt, heldBy, why, evidence } = lineage
+  if (phase !== 'observed' || deletedAt !== null || heldBy === null) return undefined
   if (owners.length === 0 || !owners.every(({ standing }) => isOver(standing))) return undefined
-  const because = why.slice('held: '.length).replace(`; ${ONLY_RECORDS}`, '')
-  return { because, evidence, isHeld: evidence === 'bulk' || !why.endsWith(ONLY_RECORDS) }
+  const isHeld = evidence === 'bulk' || heldBy !== 'mode'
+  return { because: isHeld ? why : goneText(owners), evidence, isHeld }
+}
+
+/** Owners that one sentence names. */
+const NAMED = 5
+
+function goneText(owners: Lineage['owners']): string {
+  const names = owners
+    .slice(0, NAMED)
+    .map(
+      ({ kind, name, standing }) =>
+        `${kind} "${name}" ${standing === 'waiting' ? 'waits' : 'is gone'}`,
+    )
+  const left = owners.length - names.length
+  return names.join(', ') + (left > 0 ? ` and ${left} more` : '')
 }
 
 /** It is gone, or was asked to go. */
@@ -64,7 +76,7 @@ export function departureOf(lineage: Lineage, would: Would | undefined): Departu
     const agreement = doubt.standing === 'unverified' ? 'unclear' : 'theirs'
     return { agreement, because, living: [] }
   }
-  if (would?.isHeld) return { agreement: 'theirs', because: `held: ${would.because}`, living: [] }
+  if (would?.isHeld) return { agreement: 'theirs', because: would.because, living: [] }
   return { agreement: 'agreed', because: would?.because ?? 'its owners were gone', living: [] }
 }
 

@@ -42,6 +42,8 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
     createdAt: object.createdAt,
     deletedAt: object.deletedAt,
     why: verdict === null ? '' : `${verdict.type}: ${verdict.because}`,
+    verdict: verdict?.type ?? null,
+    heldBy: node?.hold?.by ?? null,
     evidence: verdict?.evidence ?? null,
     position: at.position,
     at: at.timestamp,

@@ -166,12 +166,9 @@ async function standOf(view: View, index: HistoryIndex): Promise<string> {
 /** When the owner was first seen being deleted or, if it never was, gone. */
 async function beginOf(index: HistoryIndex, { cluster, uid }: Named): Promise<number | null> {
   const history = await index.history(cluster, uid)
-  const begun =
-    history.findLast(({ change, text }) => change === 'phase' && text.startsWith('observed →')) ??
-    history.findLast(
-      ({ change, text }) => change === 'created' && text.endsWith('being deleted'),
-    ) ??
-    history.findLast(({ change }) => change === 'gone')
+  const phases = history.filter(({ phase }) => phase !== null && phase !== 'suspect')
+  const wasThere = phases.findLastIndex(({ phase }) => phase === 'observed')
+  const begun = phases[wasThere + 1] ?? history.findLast(({ change }) => change === 'gone')
   return begun === undefined ? null : Number(begun.at)
 }
 

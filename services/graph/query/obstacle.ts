@@ -106,9 +106,10 @@ export async function withFirstSeen(
 ): Promise<Obstacle> {
   if (obstacle.since !== null) return obstacle
   const history = await index.history(cluster, object.uid)
-  const text = `${verdict?.type}: ${verdict?.because}`
-  const told = history.findLast(({ change, text: it }) =>
-    obstacle.by === 'doubt' ? change === 'phase' : change === 'verdict' && it === text,
+  const told = history.findLast(({ change, basis }) =>
+    obstacle.by === 'doubt'
+      ? change === 'phase'
+      : change === 'verdict' && basis.join() === verdict?.basis.join(),
   )
   return { ...obstacle, since: told === undefined ? null : Number(told.at) }
 }
