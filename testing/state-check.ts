@@ -24,6 +24,7 @@ import {
   waitKey,
 } from '../core/graph/key.ts'
 import { linksOf } from '../core/graph/link.ts'
+import { tableOf } from '../core/graph/table.ts'
 import { decide } from '../core/judge/verdict.ts'
 import { relistsAwaited } from '../core/judge.ts'
 import type { SetHash } from '../core/model/hash.ts'
@@ -51,9 +52,21 @@ export function check(entries: Entries): readonly string[] {
   }
   const complaints: string[] = []
   for (const [key, value] of entries) {
+    complaints.push(...checkTable(key, value).map((it) => `${key}: ${it}`))
     complaints.push(...checkOne(graph, timers, expected, key, value).map((it) => `${key}: ${it}`))
   }
   return [...complaints, ...checkAll(entries, expected)]
+}
+
+/** Keys and values are those of a table. */
+function checkTable(key: string, { type }: StateValue): string[] {
+  const table = tableOf(key)
+  const parts = key.split('/').length - 1
+  const least = table.key.filter((part) => !part.endsWith('?')).length
+  const complaints: string[] = []
+  if (type !== table.type) complaints.push(`a ${type} in the table of ${table.type}`)
+  if (parts < least || parts > table.key.length) complaints.push(`it has ${parts} parts`)
+  return complaints
 }
 
 /** Dependents, those that block, those of them that wait, and those of a kind that is served no more. */

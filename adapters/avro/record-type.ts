@@ -1,12 +1,16 @@
 /**
  * Which records have a schema. A type missing here, or one too many, does not compile.
  */
+import { STATE_TYPES } from '../../core/graph/table.ts'
 import type { LoggedEvent } from '../../core/model/event.ts'
 import type { PublicRecord } from '../../core/model/record.ts'
+import type { StateValue } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
 import { EVENT_TYPES } from '../../ports/event-type.ts'
 
-const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']>, true>> = {
+const OTHER_TYPES: Readonly<
+  Record<Exclude<Writable['type'], LoggedEvent['type'] | StateValue['type']>, true>
+> = {
   DeleteObject: true,
   OrphanDependent: true,
   RemoveFinalizer: true,
@@ -23,38 +27,6 @@ const OTHER_TYPES: Readonly<Record<Exclude<Writable['type'], LoggedEvent['type']
   Snapshot: true,
   DeadLetter: true,
   Archived: true,
-
-  Node: true,
-  Seen: true,
-  Edge: true,
-  Count: true,
-  Owner: true,
-  Kind: true,
-  ClusterState: true,
-  PolicyState: true,
-  Directives: true,
-  Wait: true,
-  Due: true,
-  Queued: true,
-  Work: true,
-  Ring: true,
-  RingVisit: true,
-  Agenda: true,
-  LaneTurn: true,
-  Lane: true,
-  HeldNode: true,
-  HeldPlan: true,
-  PlanRuling: true,
-  Ticket: true,
-  Budget: true,
-  Ending: true,
-  Definition: true,
-  FirstApproval: true,
-  Breaker: true,
-  Pace: true,
-  Share: true,
-  UnreadableHome: true,
-  Position: true,
 }
 
 const PUBLIC_TYPES: Readonly<Record<PublicRecord['type'], true>> = { Lineage: true, History: true }
@@ -62,4 +34,8 @@ const PUBLIC_TYPES: Readonly<Record<PublicRecord['type'], true>> = { Lineage: tr
 /** Those that others read. */
 export const PUBLIC_TYPE_NAMES: readonly string[] = Object.keys(PUBLIC_TYPES)
 
-export const RECORD_TYPE_NAMES: readonly string[] = [...EVENT_TYPES, ...Object.keys(OTHER_TYPES)]
+export const RECORD_TYPE_NAMES: readonly string[] = [
+  ...EVENT_TYPES,
+  ...Object.keys(OTHER_TYPES),
+  ...STATE_TYPES,
+]

@@ -32,6 +32,7 @@ import {
   POLICY_KEY,
   seenKey,
 } from './key.ts'
+import { rangeOf } from './table.ts'
 
 export interface StateReader {
   get(key: string): StateValue | undefined
@@ -128,38 +129,8 @@ function* overlaidKeys(buckets: Map<string, Set<string>>, prefix: string): Itera
   for (const [bucket, keys] of buckets) if (bucket.startsWith(prefix)) yield* keys
 }
 
-/** The prefix under which a key is ever read in pages; undefined for keys read by point only. */
-export function rangeOf(key: string): string | undefined {
-  switch (key.slice(0, key.indexOf('/'))) {
-    case 'edge':
-      return key.slice(0, nthSlash(key, 4) + 1)
-    case 'waits':
-    case 'seen':
-    case 'ring':
-    case 'ticket':
-      return key.slice(0, nthSlash(key, 3) + 1)
-    case 'node':
-    case 'due':
-    case 'kind':
-    case 'held':
-      return key.slice(0, nthSlash(key, 2) + 1)
-    case 'breaker': {
-      const end = nthSlash(key, 2) + 1
-      return end === 0 ? undefined : key.slice(0, end)
-    }
-    default:
-      return undefined
-  }
-}
-
 function isRange(prefix: string): boolean {
   return prefix === ALL_NODES_PREFIX || rangeOf(`${prefix}x`) === prefix
-}
-
-function nthSlash(key: string, n: number): number {
-  let at = -1
-  for (let i = 0; i < n; i++) at = key.indexOf('/', at + 1)
-  return at
 }
 
 function byAscii(a: string, b: string): number {

@@ -242,16 +242,16 @@ export function queuedKey(cluster: ClusterId, uid: Uid): string {
 export const AGENDA_KEY = 'agenda'
 
 export function turnKey(number: number): string {
-  return `agenda/turn/${padded(number, 15)}`
+  return `turn/${padded(number, 15)}`
 }
 
 /** Of a namespace, or (empty) of what is no one's. */
 export const laneKey: (cluster: ClusterId, namespace: string) => string = rememberedByUid(
-  (cluster, namespace) => `agenda/lane/${lanePart(cluster, namespace)}`,
+  (cluster, namespace) => `lane/${lanePart(cluster, namespace)}`,
 )
 
 export function workKey(cluster: ClusterId, namespace: string, number: number): string {
-  return `agenda/work/${lanePart(cluster, namespace)}/${padded(number, 15)}`
+  return `work/${lanePart(cluster, namespace)}/${padded(number, 15)}`
 }
 
 function lanePart(cluster: ClusterId, namespace: string): string {

@@ -270,14 +270,14 @@ export interface Agenda {
   readonly tail: number
 }
 
-/** `agenda/turn/<number>`: whose turn it is. */
+/** `turn/<number>`: whose turn it is. */
 export interface LaneTurn {
   readonly type: 'LaneTurn'
   readonly cluster: ClusterId
   readonly namespace: string
 }
 
-/** `agenda/lane/<cluster>/<namespace>`: the works of one namespace, or (empty) of no one, in order; `head` is the number of the first, `tail` the next free one. */
+/** `lane/<cluster>/<namespace>`: the works of one namespace, or (empty) of no one, in order; `head` is the number of the first, `tail` the next free one. */
 export interface Lane {
   readonly type: 'Lane'
   readonly head: number

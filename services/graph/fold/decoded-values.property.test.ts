@@ -8,7 +8,7 @@ import { runs } from '../../../testing/hostile.ts'
 import { codec } from '../../../testing/task-rig.ts'
 import { DecodedValues } from './decoded-values.ts'
 
-const PREFIXES = ['node/c/', 'cluster/', 'kind/c/', 'unreadable/', 'edge/c/', 'due/c/', 'agenda/']
+const PREFIXES = ['node/c/', 'cluster/', 'kind/c/', 'unreadable/', 'edge/c/', 'due/c/', 'work/c/']
 const key = fc.oneof(
   fc.constantFrom(AGENDA_KEY, DIRECTIVES_KEY, POLICY_KEY),
   fc.tuple(fc.constantFrom(...PREFIXES), fc.nat(3)).map(([prefix, number]) => prefix + number),

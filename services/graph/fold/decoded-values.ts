@@ -9,7 +9,7 @@
  * Not here: changes that are not stored yet (core/graph/graph.ts).
  */
 import type { StateReader } from '../../../core/graph/graph.ts'
-import { AGENDA_KEY, DIRECTIVES_KEY, POLICY_KEY } from '../../../core/graph/key.ts'
+import { tableOf } from '../../../core/graph/table.ts'
 import type { StateValue } from '../../../core/model/state.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { Store } from '../../../ports/store.ts'
@@ -35,10 +35,11 @@ export class DecodedValues implements StateReader {
   }
 
   get(key: string): StateValue | undefined {
-    const decoded = isOfFew(key) ? this.#few : this.#ofBatch
+    const { remembered } = tableOf(key)
+    const decoded = remembered === 'decoded' ? this.#few : this.#ofBatch
     const known = decoded.get(key)
     if (known !== undefined) return known ?? undefined
-    const value = this.#read(key)
+    const value = remembered === 'no' ? this.#stored(key) : this.#read(key)
     if (decoded.size >= DECODED_VALUES) decoded.clear()
     decoded.set(key, value)
     return value ?? undefined
@@ -48,8 +49,9 @@ export class DecodedValues implements StateReader {
   stored(changes: ReadonlyMap<string, Uint8Array | null>): void {
     this.#ofBatch.clear()
     for (const [key, bytes] of changes) {
-      if (isOfFew(key)) this.#few.delete(key)
-      if (isReadAgain(key)) table.put(this.#owner, key, bytes)
+      const { remembered } = tableOf(key)
+      if (remembered === 'decoded') this.#few.delete(key)
+      if (remembered !== 'no') table.put(this.#owner, key, bytes)
     }
   }
 
@@ -58,35 +60,15 @@ export class DecodedValues implements StateReader {
     if (known === ABSENT) return null
     if (known !== undefined) return this.#codec.decode(known) as StateValue
     const bytes = this.#store.get(key) ?? null
-    if (isReadAgain(key)) table.put(this.#owner, key, bytes)
+    table.put(this.#owner, key, bytes)
+    return this.#valueOf(bytes)
+  }
+
+  #stored(key: string): StateValue | null {
+    return this.#valueOf(this.#store.get(key) ?? null)
+  }
+
+  #valueOf(bytes: Uint8Array | null): StateValue | null {
     return bytes === null ? null : (this.#codec.decode(bytes) as StateValue)
   }
 }
-
-/** These are read in pages, or once: a third of all that changes would only drive out what is read by its key. */
-function isReadAgain(key: string): boolean {
-  return !(key.startsWith('edge/') || key.startsWith('due/') || key.startsWith('waits/'))
-}
-
-/** As many as there are clusters, kinds or namespaces, or one. */
-function isOfFew(key: string): boolean {
-  switch (key.charCodeAt(0)) {
-    case CODE.a:
-      return key === AGENDA_KEY
-    case CODE.c:
-      return key.startsWith('cluster/')
-    case CODE.d:
-      return key === DIRECTIVES_KEY
-    case CODE.k:
-      return key.startsWith('kind/')
-    case CODE.p:
-      return key === POLICY_KEY
-    case CODE.u:
-      return key.startsWith('unreadable/')
-    default:
-      return false
-  }
-}
-
-/** Of first letters. */
-const CODE = { a: 97, c: 99, d: 100, k: 107, p: 112, u: 117 } as const

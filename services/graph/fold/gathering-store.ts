@@ -6,7 +6,7 @@
  *
  * Not here: changes that are not committed (core/graph/graph.ts).
  */
-import { rangeOf } from '../../../core/graph/graph.ts'
+import { rangeOf } from '../../../core/graph/table.ts'
 import { invariant } from '../../../core/model/invariant.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import {

@@ -7,7 +7,8 @@
  */
 import type { Graph, StateReader } from '../../../core/graph/graph.ts'
 import { clusterOf, directivesOf, graphOver, policyOf } from '../../../core/graph/graph.ts'
-import { AGENDA_KEY, clusterKey, DIRECTIVES_KEY, POLICY_KEY } from '../../../core/graph/key.ts'
+import { clusterKey, DIRECTIVES_KEY, POLICY_KEY } from '../../../core/graph/key.ts'
+import { tableOf } from '../../../core/graph/table.ts'
 import { policyFor } from '../../../core/model/policy.ts'
 import type { ClusterState, StateValue } from '../../../core/model/state.ts'
 import type { Store, StoreEntry } from '../../../ports/store.ts'
@@ -40,7 +41,6 @@ export function stageOf({ partition, cluster, codec }: View): Stage {
     policy: { ...policyFor('enforce', 'parity'), protection: policy.policy.protection },
   })
   graph.put(DIRECTIVES_KEY, { ...directivesOf(graph), pauses: [] })
-  graph.put(AGENDA_KEY, { type: 'Agenda', head: 0, tail: 0 })
   graph.takeRecent()
   return { graph, epoch: state?.epoch ?? 0, pages: unchangedPages(store, graph), read }
 }
@@ -81,7 +81,7 @@ function asRead(
   decoded: StateReader,
   read: Map<string, string>,
 ): StateValue | undefined {
-  if (/^(agenda|queued|walk|ring)\//.test(key)) return undefined
+  if (tableOf(key).isWork) return undefined
   const value = decoded.get(key)
   const text = textOf(key, value)
   if (text !== undefined && !read.has(key)) read.set(key, text)

@@ -1,0 +1,102 @@
+/**
+ * The tables of a partition's state: what each holds, what its keys name, how it is read.
+ *
+ * What must stay true: every key begins with the name of its table, alone or before a slash, and every value has its table's type, which is its schema's name, too
+ * (schemas/). A type of state without a table does not compile; testing/state-check.ts compares keys and values with it.
+ *
+ * Not here: the keys themselves (key.ts), what the values mean (model/state.ts, model/node.ts).
+ */
+import { invariant } from '../model/invariant.ts'
+import type { StateValue } from '../model/state.ts'
+
+export interface Table extends Shape {
+  /** Of its values. */
+  readonly type: string
+}
+
+interface Shape {
+  readonly name: string
+  /** What a key names behind the table's name, each part behind a slash; `?`: not in every key. */
+  readonly key: readonly string[]
+  /** Pages are read of the keys that agree in so many parts; null: by the whole key only. */
+  readonly page: number | null
+  /**
+   * Between two batches of records: `decoded` where there are as many as clusters, kinds or namespaces, or one; `bytes` where they are read again by their key; `no` where
+   * they are read in pages, or once: a third of all that changes would only drive out the others.
+   */
+  readonly remembered: 'decoded' | 'bytes' | 'no'
+  /** It is what is left to do, and not what is: a rehearsal begins without it. */
+  readonly isWork: boolean
+}
+
+const FACT = { page: null, remembered: 'bytes', isWork: false } as const
+const FEW = { ...FACT, remembered: 'decoded' } as const
+const INDEX = { ...FACT, remembered: 'no' } as const
+const WORK = { ...FACT, isWork: true } as const
+
+const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
+  Node: { ...FACT, name: 'node', key: ['cluster', 'uid'], page: 1 },
+  Seen: { ...FACT, name: 'seen', key: ['cluster', 'kind', 'uid'], page: 2 },
+  Edge: { ...INDEX, name: 'edge', key: ['cluster', 'owner', 'place', 'dependent'], page: 3 },
+  Count: { ...FACT, name: 'count', key: ['cluster', 'owner', 'place'] },
+  Owner: { ...FACT, name: 'owner', key: ['cluster', 'uid', 'place'] },
+  Kind: { ...FEW, name: 'kind', key: ['cluster', 'kind'], page: 1 },
+  ClusterState: { ...FEW, name: 'cluster', key: ['cluster'] },
+  PolicyState: { ...FEW, name: 'policy', key: [] },
+  Directives: { ...FEW, name: 'directives', key: [] },
+  UnreadableHome: { ...FEW, name: 'unreadable', key: ['home'] },
+  Position: { ...FACT, name: 'position', key: [] },
+
+  Wait: { ...INDEX, name: 'waits', key: ['cluster', 'kind', 'uid'], page: 2 },
+  Due: { ...INDEX, name: 'due', key: ['cluster', 'time', 'what', 'subject'], page: 1 },
+
+  Agenda: { ...FEW, name: 'agenda', key: [], isWork: true },
+  LaneTurn: { ...WORK, name: 'turn', key: ['number'] },
+  Lane: { ...WORK, name: 'lane', key: ['cluster', 'namespace'] },
+  Work: { ...WORK, name: 'work', key: ['cluster', 'namespace', 'number'] },
+  Queued: { ...WORK, name: 'queued', key: ['cluster', 'uid'] },
+  Ring: { ...WORK, name: 'walk', key: ['cluster', 'root'] },
+  RingVisit: { ...WORK, name: 'ring', key: ['cluster', 'root', 'visited'], page: 2 },
+
+  HeldNode: { ...FACT, name: 'held', key: ['cluster', 'uid'], page: 1 },
+  HeldPlan: { ...FACT, name: 'plan', key: ['cluster'] },
+  PlanRuling: { ...FACT, name: 'ruling', key: ['cluster'] },
+  FirstApproval: { ...FACT, name: 'approval', key: ['cluster'] },
+  Ticket: { ...FACT, name: 'ticket', key: ['cluster', 'budget', 'namespace', 'number'], page: 2 },
+  Budget: { ...FACT, name: 'budget', key: ['cluster', 'budget'] },
+  Breaker: { ...FACT, name: 'breaker', key: ['cluster', 'namespace?'], page: 1 },
+  Pace: { ...FACT, name: 'pace', key: ['cluster', 'namespace'] },
+  Share: { ...FACT, name: 'share', key: ['cluster', 'kind'] },
+  Ending: { ...FACT, name: 'ending', key: ['cluster', 'namespace'] },
+  Definition: { ...FACT, name: 'definition', key: ['cluster', 'name'] },
+}
+
+export const STATE_TYPES: readonly string[] = Object.keys(TABLES)
+
+const BY_NAME: ReadonlyMap<string, Table> = new Map(
+  STATE_TYPES.map((type) => {
+    const shape = TABLES[type as StateValue['type']]
+    return [shape.name, { ...shape, type }]
+  }),
+)
+
+/** Undefined for a key of another store. */
+function tableWith(key: string): Table | undefined {
+  const end = key.indexOf('/')
+  return BY_NAME.get(end < 0 ? key : key.slice(0, end))
+}
+
+export function tableOf(key: string): Table {
+  const table = tableWith(key)
+  invariant(table !== undefined, 'a key of no table')
+  return table
+}
+
+/** The prefix under which a key is ever read in pages; undefined for keys read by point only. */
+export function rangeOf(key: string): string | undefined {
+  const page = tableWith(key)?.page ?? null
+  if (page === null) return undefined
+  let at = key.indexOf('/')
+  for (let parts = 0; parts < page && at >= 0; parts++) at = key.indexOf('/', at + 1)
+  return at < 0 ? undefined : key.slice(0, at + 1)
+}
