@@ -10,7 +10,7 @@
 import { countObservations } from './admit/burst.ts'
 import { directive } from './admit/directive.ts'
 import type { PageRequest } from './graph/agenda.ts'
-import { enqueue, hasWork } from './graph/agenda.ts'
+import { endTurn, enqueue, hasWork, laneNamed } from './graph/agenda.ts'
 import type { Graph } from './graph/graph.ts'
 import { nodeOf } from './graph/graph.ts'
 import { queuedKey } from './graph/key.ts'
@@ -115,13 +115,15 @@ function pageOf({ step, keysLeft, isFull }: Folding): PageRequest | undefined {
 
 function resume(folding: Folding, keys: readonly string[]): void {
   const { step } = folding
-  takeStep(step, keys, (work, cluster, uid) => {
+  const isOver = takeStep(step, keys, (work, cluster, uid) => {
     const isDone =
       work === 'subject' ? judgeQueued(step, cluster, uid) : judgeOnce(step, cluster, uid)
     // Not before: what concerns objects that it has judged costs nothing more, such as further owners of one that cost it all.
     if (!isDone) folding.isFull = true
     return isDone
   })
+  // Whoever was refused is the first of the next record, which judges it whatever it costs.
+  if (isOver && !folding.isFull) endTurn(step)
   countObservations(step)
   judgeDirty(step)
   folding.keysLeft -= Math.max(KEYS_OF_A_READ, keys.length)
@@ -165,7 +167,7 @@ function queueSubject(step: Step, cluster: ClusterId, uid: Uid): void {
   const key = queuedKey(cluster, uid)
   if (step.graph.get(key) !== undefined) return
   step.graph.put(key, { type: 'Queued' })
-  const namespace = nodeOf(step.graph, cluster, uid)?.object.namespace ?? ''
+  const namespace = laneNamed(nodeOf(step.graph, cluster, uid)?.object.namespace)
   enqueue(step, { work: 'subject', cluster, namespace, uid })
 }
 

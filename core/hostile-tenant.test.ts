@@ -5,12 +5,11 @@
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Folder } from '../testing/folder.ts'
+import { FolderLog as Log } from '../testing/folder-log.ts'
 import { CLUSTER, settled } from '../testing/model-cluster.ts'
 import { kindNotation } from '../testing/notation.ts'
 import { check } from '../testing/state-check.ts'
 import { World } from '../testing/story.ts'
-import type { Outcome } from './graph/outcome.ts'
 import type { Command } from './model/command.ts'
 import { REFERENCES_PER_RECORD } from './model/constant.ts'
 import type { Event, OwnerAbsent } from './model/event.ts'
@@ -19,46 +18,6 @@ import type { ObjectMeta, OwnerReference } from './model/object.ts'
 const MANY = 1_000
 /** What one record may judge: what bounds it, and one subject beyond. */
 const MOST_OF_A_RECORD = REFERENCES_PER_RECORD + MANY + 1
-
-/** A log on which whoever appends comes behind what is there: `Continue` too. */
-class Log {
-  readonly #folder: Folder
-  readonly #entries: Event[] = []
-  /** Of each record folded. */
-  readonly outcomes: Outcome[] = []
-
-  constructor(folder: Folder) {
-    this.#folder = folder
-  }
-
-  append(...events: readonly Event[]): void {
-    this.#entries.push(...events)
-  }
-
-  /** Folds the next entry, and says which commands came of it; undefined when there is none. */
-  next(): readonly Command[] | undefined {
-    const event = this.#entries.shift()
-    if (event === undefined) return undefined
-    const outcome = this.#folder.foldOne(event)
-    this.outcomes.push(outcome)
-    if (outcome.continues) this.append({ type: 'Continue' })
-    return outcome.commands
-  }
-
-  all(): readonly Command[] {
-    const commands: Command[] = []
-    for (let next = this.next(); next !== undefined; next = this.next()) commands.push(...next)
-    return commands
-  }
-
-  get isNextContinue(): boolean {
-    return this.#entries[0]?.type === 'Continue'
-  }
-
-  get work(): number {
-    return this.outcomes.reduce((sum, { work }) => sum + work, 0)
-  }
-}
 
 function world(): World {
   const made = new World()
@@ -70,7 +29,7 @@ function world(): World {
 /** One object that references one uid by so many names. */
 function naming(made: World, text: string, short: string, uid: string, count: number): Event {
   const event = made.put(text)
-  if (event.type !== 'ObjectAdded') throw new Error(event.type)
+  if (event.type !== 'ObjectAdded' && event.type !== 'ObjectUpdated') throw new Error(event.type)
   const { group, kind, version } = kindNotation(short)
   const apiVersion = group === '' ? version : `${group}/${version}`
   const ownerReferences = Array.from({ length: count }, (_, i): OwnerReference => {
@@ -246,15 +205,8 @@ for (const [what, owner] of [
     for (const look of looks) log.append(absent(look))
     log.append(made.remove('rs/web in other'))
     const workBefore = log.work
-    let since = 0
-    let isDecided = false
-    while (!isDecided) {
-      if (log.isNextContinue) since++
-      const commands = log.next()
-      ok(commands !== undefined, 'the pod of the other namespace is never deleted')
-      isDecided = commands.some(({ target }) => target.name === 'web')
-    }
-    ok(since <= 3, `the other namespace waited for ${since} records`)
+    const waited = continuesUntil(log, 'web')
+    ok(waited <= 3, `the other namespace waited for ${waited} records`)
     log.all()
     const work = log.work - workBefore
     ok(work <= 4 * 100 * 61, `${work} references were judged`)
@@ -262,6 +214,84 @@ for (const [what, owner] of [
     deepEqual(check(made.folder.state), [])
   })
 }
+
+/** How many `Continue` are folded until a command is about it. */
+function continuesUntil(log: Log, name: string, meanwhile = (): void => undefined): number {
+  const before = log.continues
+  while (log.continues - before < 1_000) {
+    const { continues } = log
+    const commands = log.next()
+    if (commands === undefined) break
+    if (commands.some(({ target }) => target.name === name)) return log.continues - before
+    if (log.continues > continues) meanwhile()
+  }
+  throw new Error(`nothing is decided about ${name}`)
+}
+
+/** More references than a record may judge. */
+const HEAVY = REFERENCES_PER_RECORD + 76
+
+test('a tenant that touches one large object for each record holds up nobody', () => {
+  const made = world()
+  const log = new Log(made.folder)
+  log.append(made.put('pv/x0'), made.put('rs/web in b'), made.put('pod/web in b <- rs/web'))
+  for (let i = 0; i < 5; i++) log.append(naming(made, `cm/heavy${i} in a`, 'pv', 'pv-x0', HEAVY))
+  log.all()
+  let touches = 0
+  const touch = (): void => {
+    const text = `cm/heavy${touches % 5} in a [label:x=${touches}]`
+    log.append(naming(made, text, 'pv', 'pv-x0', HEAVY))
+    touches++
+  }
+  for (let i = 0; i < 5; i++) touch()
+  log.append(made.remove('rs/web in b'))
+  const waited = continuesUntil(log, 'web', touch)
+  ok(waited <= 3, `the other namespace waited for ${waited} records`)
+})
+
+test('one object with more references than a record may judge does not make others take a record for each of their deletions', () => {
+  const made = world()
+  const log = new Log(made.folder)
+  log.append(made.put('pv/x0'))
+  for (let i = 0; i < 300; i++) {
+    log.append(made.put(`rs/w${i} in b`), made.put(`pod/p${i} in b <- rs/w${i}`))
+  }
+  log.append(naming(made, 'cm/heavy in a', 'pv', 'pv-x0', HEAVY))
+  for (let i = 0; i < 200; i++) log.append(made.put(`cm/x${i} in c <- rs/big`))
+  log.append(made.put('rs/big in c'))
+  log.all()
+  // So that there is work before it comes.
+  log.append(made.policy('enforce', 'parity'))
+  for (let i = 0; i < 300; i++) log.append(made.remove(`rs/w${i} in b`))
+  log.append(naming(made, 'cm/heavy in a [label:x=y]', 'pv', 'pv-x0', HEAVY))
+  const before = log.continues
+  const deleted = log.all().filter(({ type }) => type === 'DeleteObject')
+  equal(deleted.length, 300)
+  ok(log.continues - before <= 20, `it took ${log.continues - before} records`)
+})
+
+test('a hold ends for a namespace while another one has much to be judged for owners of no namespace', () => {
+  const made = new World()
+  made.begin()
+  made.step('budgets 1000 1000 1000')
+  const log = new Log(made.folder)
+  log.at = 10_000
+  const owners = Array.from({ length: 60 }, (_, i) => `pv/o${i}`)
+  log.append(made.put('rs/web in b'), made.put('pod/web in b <- rs/web'))
+  for (const owner of owners) log.append(made.put(owner))
+  for (let i = 0; i < 200; i++) log.append(made.put(`cm/x${i} in a <- ${owners.join(', ')}`))
+  log.all()
+  log.append(made.remove('rs/web in b'))
+  log.all()
+  log.at += 29_000
+  log.append(made.beat(29))
+  log.all()
+  for (const owner of owners) log.append(made.remove(owner))
+  log.at += 5_000
+  log.append(made.beat(5))
+  const waited = continuesUntil(log, 'web')
+  ok(waited <= 5, `the other namespace waited for ${waited} records`)
+})
 
 test('256 names of a stranger’s uid change nothing for that stranger', () => {
   const made = world()

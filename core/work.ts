@@ -10,7 +10,7 @@
 import { ruleOn } from './admit/approval.ts'
 import { useTickets } from './admit/budget.ts'
 import type { PageRequest } from './graph/agenda.ts'
-import { endTurn, firstWork, kindOfWork, replaceFirst } from './graph/agenda.ts'
+import { firstWork, kindOfWork, replaceFirst } from './graph/agenda.ts'
 import type { StateReader } from './graph/graph.ts'
 import { clusterOf, kindOf, nodeOf } from './graph/graph.ts'
 import {
@@ -57,15 +57,20 @@ export function nextPage(graph: StateReader): PageRequest | undefined {
   }
 }
 
-/** Takes one step with the keys of `nextPage`, fewer than its limit when there are no more. `judge`: what judges one object, false when this record may judge no more. */
-export function takeStep(step: Step, keys: readonly string[], judge: Judge): void {
+/**
+ * Takes one step with the keys of `nextPage`, fewer than its limit when there are no more. `judge`: what judges one object, false when this record may judge no more.
+ * Answers whether another lane may go on: not between two pages of facts, or an object is judged while half of them are written.
+ */
+export function takeStep(step: Step, keys: readonly string[], judge: Judge): boolean {
   const work = firstWork(step.graph)
   invariant(work !== undefined, 'a step of no work')
   const cursor = take(step, work, keys, judge)
   // It may have written down what it has counted.
   replaceFirst(step, cursor === undefined ? null : { ...(firstWork(step.graph) ?? work), cursor })
-  endTurn(step)
+  return cursor === undefined || !WRITES_FACTS.has(work.work)
 }
+
+const WRITES_FACTS: ReadonlySet<Work['work']> = new Set(['missed', 'forget', 'suspects'])
 
 export type Judge = (work: Work['work'], cluster: ClusterId, uid: Uid) => boolean
 

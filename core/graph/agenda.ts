@@ -105,6 +105,11 @@ function laneOf(graph: StateReader, cluster: ClusterId, namespace: string): Lane
 
 const EMPTY_LANE: Lane = { type: 'Lane', head: 0, tail: 0 }
 
+/** The lane of what is in a namespace, or (`*`, which no namespace is called) of what is cluster-scoped. */
+export function laneNamed(namespace = ''): string {
+  return namespace === '' ? '*' : namespace
+}
+
 /** What is known of an owner has changed: the objects that reference it are judged again. */
 export function judgeDependents(
   step: Step,
@@ -113,7 +118,7 @@ export function judgeDependents(
   place: Coordinates,
 ): void {
   if (!isNamed(step.graph, cluster, uid, place)) return
-  const { namespace } = place
+  const namespace = laneNamed(place.namespace)
   enqueue(step, { work: 'dependents', cluster, namespace, uid, place: coordinatesPart(place) })
 }
 
@@ -139,12 +144,8 @@ export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
   }
   step.graph.put(key, { type: 'Ring', current: uid, visited: 1, again: false })
   step.graph.put(ringVisitKey(cluster, uid, uid), { ...FIRST_VISIT })
-  enqueue(step, {
-    work: 'ring',
-    cluster,
-    namespace: nodeOf(step.graph, cluster, uid)?.object.namespace ?? '',
-    uid,
-  })
+  const namespace = laneNamed(nodeOf(step.graph, cluster, uid)?.object.namespace)
+  enqueue(step, { work: 'ring', cluster, namespace, uid })
 }
 
 const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }

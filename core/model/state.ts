@@ -241,7 +241,7 @@ export interface Work {
   readonly type: 'Work'
   readonly work: WorkType
   readonly cluster: string
-  /** Whose doing it is; empty where it is about a whole kind or cluster, or a cluster-scoped object. */
+  /** Its lane: a namespace, `*` of what is cluster-scoped, empty where it is about a whole kind or cluster. */
   readonly namespace: string
   readonly kind: GroupKind | null
   /** Of `dependents` and walks: an owner. Of `tickets`: the class of the budget. */
@@ -277,7 +277,7 @@ export interface LaneTurn {
   readonly namespace: string
 }
 
-/** `lane/<cluster>/<namespace>`: the works of one namespace, or (empty) of no one, in order; `head` is the number of the first, `tail` the next free one. */
+/** `lane/<cluster>/<namespace>`: works in order, as `Work.namespace` has them; `head` is the number of the first, `tail` the next free one. */
 export interface Lane {
   readonly type: 'Lane'
   readonly head: number
