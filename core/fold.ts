@@ -10,7 +10,7 @@
 import { countObservations } from './admit/burst.ts'
 import { directive } from './admit/directive.ts'
 import type { PageRequest } from './graph/agenda.ts'
-import { endTurn, enqueue, hasWork, laneNamed } from './graph/agenda.ts'
+import { endTurn, enqueue, firstWork, hasWork, laneNamed } from './graph/agenda.ts'
 import type { Graph } from './graph/graph.ts'
 import { nodeOf } from './graph/graph.ts'
 import { queuedKey } from './graph/key.ts'
@@ -115,6 +115,7 @@ function pageOf({ step, keysLeft, isFull }: Folding): PageRequest | undefined {
 
 function resume(folding: Folding, keys: readonly string[]): void {
   const { step } = folding
+  step.work = firstWork(step.graph) ?? null
   const isOver = takeStep(step, keys, (work, cluster, uid) => {
     const isDone =
       work === 'subject' ? judgeQueued(step, cluster, uid) : judgeOnce(step, cluster, uid)
@@ -126,6 +127,7 @@ function resume(folding: Folding, keys: readonly string[]): void {
   if (isOver && !folding.isFull) endTurn(step)
   countObservations(step)
   judgeDirty(step)
+  step.work = null
   folding.keysLeft -= Math.max(KEYS_OF_A_READ, keys.length)
 }
 

@@ -123,8 +123,9 @@ export function relistsAwaited(
   { object, phase }: Node,
 ): readonly GroupKind[] | undefined {
   if (phase === 'reaped' || phase === 'suspect') return undefined
-  // It is about to be forgotten, and nobody watches it.
-  if (kindOf(graph, cluster, object)?.phase === 'unmonitored') return [object]
+  // It is about to be forgotten or in doubt, and nobody watches it.
+  const kind = kindOf(graph, cluster, object)
+  if (kind?.phase === 'unmonitored' || kind?.phase === 'unserved') return [object]
   const seen = seenOf(graph, cluster, object, object.uid)
   if (seen?.clusterEpoch !== state.clusterEpoch) return undefined
   // Records about one home have its key; those about a whole cluster have the cluster's.

@@ -9,7 +9,6 @@
  * Not here: sockets (exchange.ts), what is done about an answer (services).
  */
 import type { Target } from '../core/model/command.ts'
-import type { Projection } from '../core/model/mark.ts'
 import type {
   ClusterId,
   ObjectMeta,
@@ -18,6 +17,7 @@ import type {
   Scope,
   Uid,
 } from '../core/model/object.ts'
+import type { Projection } from './projection.ts'
 
 export interface DiscoveredKind {
   readonly group: string

@@ -621,6 +621,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     }),
     cluster: text,
     namespace: text,
+    number,
+    isAgain: truth,
     kind: maybe(record(groupKind)),
     uid: text,
     place: text,

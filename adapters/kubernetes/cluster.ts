@@ -9,7 +9,6 @@
  */
 import type { Target } from '../../core/model/command.ts'
 import { hash64 } from '../../core/model/hash.ts'
-import { MARKED, type Projection } from '../../core/model/mark.ts'
 import { apiVersionOf, type ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type {
@@ -34,6 +33,7 @@ import {
   ExchangeError,
   type ExchangeRequest,
 } from '../../ports/exchange.ts'
+import { MARKED, type Projection } from '../../ports/projection.ts'
 import type { Random } from '../../ports/random.ts'
 import {
   parsed,

@@ -7,9 +7,16 @@
  *
  * Not here: what costs something (price.ts).
  */
-import { enqueue, judgeDependents, setTimer } from '../graph/agenda.ts'
+import {
+  enqueue,
+  isBehind,
+  judgeDependents,
+  laneNamed,
+  replaceFirst,
+  setTimer,
+} from '../graph/agenda.ts'
 import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, nodeOf, ownerOf, policyOf } from '../graph/graph.ts'
+import { agendaOf, clusterOf, nodeOf, ownerOf, policyOf } from '../graph/graph.ts'
 import {
   budgetKey,
   endOfNamespaceTickets,
@@ -108,7 +115,7 @@ class Account {
     const key = ticketKey(this.cluster, this.class, namespace, next)
     this.step.graph.put(key, { type: 'Ticket', ...ticket })
     // The first one is called behind all that is being judged now.
-    if (dueAt === 0) enqueue(this.step, { work: 'tickets', cluster: this.cluster, uid: this.class })
+    if (dueAt === 0) budgetDue(this.step, this.cluster, this.class)
     this.put({ next: next + 1, dueAt: dueAt === 0 ? Math.max(1, this.state.now) : dueAt })
   }
 
@@ -185,17 +192,15 @@ function payForOwner(
   step.graph.put(ownerKey(cluster, uid, place), { ...owner, turn: 'queued' })
 }
 
-/** Another minute: those who wait are looked at. */
+/** Those who wait are looked at, once all has been judged that was asked for until now: so all have asked before the first one goes. */
 export function budgetDue(step: Step, cluster: ClusterId, budget: BudgetClass): void {
-  enqueue(step, { work: 'tickets', cluster, uid: budget })
+  const number = agendaOf(step.graph).tail
+  enqueue(step, { work: 'tickets', cluster, uid: budget, number })
 }
 
 /** A page of tickets. Answers with the key behind which it goes on; undefined when it is over. */
-export function useTickets(
-  step: Step,
-  { cluster, uid, cursor }: Work,
-  keys: readonly string[],
-): string | undefined {
+export function useTickets(step: Step, work: Work, keys: readonly string[]): string | undefined {
+  const { cluster, uid, cursor } = work
   const state = clusterOf(step.graph, cluster)
   if (state === undefined) return undefined
   const account = new Account(step, state, cluster, uid as BudgetClass)
@@ -206,6 +211,10 @@ export function useTickets(
     const namespace = namespaceOfTicket(key)
     if (namespace !== former) called = 0
     former = namespace
+    if (isBehind(step.graph, work, [laneNamed(namespace), laneNamed()])) {
+      replaceFirst(step, { ...work, isAgain: true })
+      return endOfNamespaceTickets(key)
+    }
     const price = { class: account.class, namespace }
     if (roomOf(step.graph, cluster, price, account.now) <= called) {
       account.lookAgain()
@@ -218,7 +227,8 @@ export function useTickets(
     useTicket(account, ticket)
   }
   if (keys.length === KEYS_PER_PAGE) return keys.at(-1)
-  if (cursor !== '') account.lookAgain()
+  if (work.isAgain) enqueue(step, { ...work, cursor: '', isAgain: false })
+  else if (cursor !== '') account.lookAgain()
   else if (account.budget.dueAt <= Math.max(1, state.now)) account.put({ dueAt: 0 })
   return undefined
 }

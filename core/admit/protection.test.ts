@@ -6,7 +6,6 @@ import { World } from '../../testing/story.ts'
 import type { Guarding } from '../graph/guarding.ts'
 import { protectedNow } from '../graph/guarding.ts'
 import { EMPTY_SET } from '../model/hash.ts'
-import { ALL_MARKS, MARKED, projectionDigest, projectionOf } from '../model/mark.ts'
 import type { ObjectMeta } from '../model/object.ts'
 import { type Policy, policyFor } from '../model/policy.ts'
 import type { Evidence } from '../model/proof.ts'
@@ -214,17 +213,3 @@ for (const [text, expected] of subjects) {
     deepEqual(readSubject(text), expected)
   })
 }
-
-test('every key that may protect is told of every object, and another set has another digest', () => {
-  const { labels, annotations } = MARKED
-  for (const { on, key } of ALL_MARKS)
-    equal((on === 'label' ? labels : annotations).includes(key), true)
-  const more = projectionOf({ labels: ['tier=gold'], annotations: ['x'] }, [
-    'label/own',
-    'kind/Pod',
-  ])
-  deepEqual(more.labels, [...labels, 'tier', 'own'].sort())
-  deepEqual(more.annotations, [...annotations, 'x'].sort())
-  notEqual(projectionDigest(more), projectionDigest(MARKED))
-  equal(projectionDigest(projectionOf(null, ['namespace/a'])), projectionDigest(MARKED))
-})

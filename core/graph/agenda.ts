@@ -40,7 +40,8 @@ export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Parti
   const { cluster, namespace = '' } = work
   const lane = laneOf(graph, cluster, namespace)
   const { tail } = lane ?? EMPTY_LANE
-  graph.put(workKey(cluster, namespace, tail), { ...EMPTY_WORK, ...work })
+  const number = step.work?.number ?? agendaOf(graph).tail
+  graph.put(workKey(cluster, namespace, tail), { ...EMPTY_WORK, number, ...work })
   graph.put(laneKey(cluster, namespace), { ...(lane ?? EMPTY_LANE), tail: tail + 1 })
   if (lane === undefined) queueTurn(graph, { type: 'LaneTurn', cluster, namespace })
   // What is judged by it rests on facts that may be newer than the last judgement.
@@ -60,6 +61,19 @@ export function firstWork(graph: StateReader): Work | undefined {
   const work = lane && graph.get(workKey(cluster, namespace, lane.head))
   invariant(work?.type === 'Work', 'the agenda has a hole')
   return work
+}
+
+/** Whether one of these lanes still has work that is as old as this. */
+export function isBehind(
+  graph: StateReader,
+  { cluster, number }: Work,
+  lanes: readonly string[],
+): boolean {
+  return lanes.some((name) => {
+    const lane = laneOf(graph, cluster, name)
+    const first = lane && graph.get(workKey(cluster, name, lane.head))
+    return first?.type === 'Work' && first.number <= number
+  })
 }
 
 /** The first work goes on as this one; null when it is done. */
@@ -197,6 +211,8 @@ export function kindOfWork(work: Work): GroupKind {
 const EMPTY_WORK: Omit<Work, 'work' | 'cluster'> = {
   type: 'Work',
   namespace: '',
+  number: 0,
+  isAgain: false,
   kind: null,
   uid: '',
   place: '',

@@ -11,6 +11,7 @@ import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../mode
 import { objectKey } from '../model/partition.ts'
 import type { Evidence, Proof } from '../model/proof.ts'
 import type { History, HistoryChange } from '../model/record.ts'
+import type { Work } from '../model/state.ts'
 import type { Graph } from './graph.ts'
 
 /** Where and when the record stands in the log. */
@@ -70,6 +71,8 @@ export interface Step {
   readonly judged: Set<string>
   /** How many owner references this record may still judge. */
   references: number
+  /** Of the work that is under way; null where the record itself brings it about. */
+  work: Work | null
   /** It brings facts, and is not there to go on with the agenda. */
   readonly isNews: boolean
 }
@@ -91,7 +94,7 @@ export interface Subject {
 export function stepOf(graph: Graph, at: At, references: number, isNews: boolean): Step {
   const outcome = emptyOutcome()
   const gathered = { dirty: new Map(), observations: [], judged: new Set<string>() }
-  return { graph, at, outcome, ...gathered, references, isNews }
+  return { graph, at, outcome, ...gathered, references, work: null, isNews }
 }
 
 /** The only way for a handler of records or a work to have an object judged. */

@@ -3,12 +3,9 @@
  *
  * What must stay true: data, of which the fold, the gate and the admission policy are made alike; every key in it is told of every object.
  *
- * Not here: what else is protected (protection.ts).
+ * Not here: what else is protected (admit/protection.ts), what is told of objects (ports/projection.ts).
  */
-import { hash64 } from './hash.ts'
 import type { GroupKind, ObjectMeta } from './object.ts'
-import type { Protection } from './policy.ts'
-import { readKeyValue, readSubject } from './subject.ts'
 
 /** How the value of a mark is read. */
 export type MarkMatch =
@@ -106,37 +103,4 @@ function isMatch(text: string, match: MarkMatch): boolean {
     case 'lists':
       return text.split(',').some((word) => match.values.includes(word.trim()))
   }
-}
-
-/** Keys of labels and annotations that have to be told of every object. */
-export interface Projection {
-  readonly labels: readonly string[]
-  readonly annotations: readonly string[]
-}
-
-/** The built-in marks, whatever the policy says of them: what is told must not depend on it. */
-export const MARKED: Projection = projectionOf(null, [])
-
-export function projectionOf(
-  policy: Pick<Protection, 'labels' | 'annotations'> | null,
-  subjects: readonly string[],
-): Projection {
-  const keys = (on: Mark['on'], configured: readonly string[]): readonly string[] => {
-    const marks = ALL_MARKS.filter((mark) => mark.on === on).map(({ key }) => key)
-    const directed = subjects.flatMap((each) => {
-      const subject = readSubject(each)
-      return subject?.type === on ? [subject.key] : []
-    })
-    const policed = configured.map((each) => readKeyValue(each).key)
-    return [...new Set([...marks, ...policed, ...directed])].sort()
-  }
-  return {
-    labels: keys('label', policy?.labels ?? []),
-    annotations: keys('annotation', policy?.annotations ?? []),
-  }
-}
-
-/** Of a projection: what was told by another one may lack what this one tells. */
-export function projectionDigest({ labels, annotations }: Projection): string {
-  return hash64(JSON.stringify([labels, annotations]))
 }

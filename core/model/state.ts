@@ -243,6 +243,10 @@ export interface Work {
   readonly cluster: string
   /** Its lane: a namespace, `*` of what is cluster-scoped, empty where it is about a whole kind or cluster. */
   readonly namespace: string
+  /** The turn at which it was asked for, or the work that it comes of: it is no older than any with a larger one. */
+  readonly number: number
+  /** Of `tickets`: a namespace was passed over, whose work was still to be judged. */
+  readonly isAgain: boolean
   readonly kind: GroupKind | null
   /** Of `dependents` and walks: an owner. Of `tickets`: the class of the budget. */
   readonly uid: Uid

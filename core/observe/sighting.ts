@@ -312,17 +312,18 @@ export function touched(step: Step, event: Touched): void {
 /** The content that was in doubt is the server's, and so is what it says of a mark: a restore may have taken the request back. */
 function vouch(step: Step, cluster: ClusterId, node: Node): void {
   const orphanedAt = markAfter(node, node.object, false, step.at.timestamp)
+  const phase = phaseOf(node.object)
   putNode(step, cluster, node, {
     ...node,
     places: placesOf(step, cluster, node.object),
-    phase: phaseOf(node.object),
+    phase,
     isReaped: node.isReaped && node.object.deletedAt !== null,
     orphanedAt,
     isFreed: node.isFreed && orphanedAt !== null,
     verdict: null,
     hold: null,
   })
-  touch(step, cluster, node.object.uid)
+  tellChange(step, cluster, node, node.object, phase)
   judgeDependents(step, cluster, node.object.uid, node.object)
   markDirty(step, cluster, node.object.uid)
 }

@@ -8,8 +8,6 @@
  * Not here: requests to relist (the watcher reads those), what is done about a pause (gate.ts).
  */
 import type { GuardedSubject, Guarding } from '../../core/graph/guarding.ts'
-import type { Projection } from '../../core/model/mark.ts'
-import { projectionOf } from '../../core/model/mark.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
 import { readSubject } from '../../core/model/subject.ts'
@@ -22,6 +20,8 @@ import {
   protectingOf,
 } from '../../ports/control-key.ts'
 import { type Entry, type Log, LogError } from '../../ports/log.ts'
+import type { Projection } from '../../ports/projection.ts'
+import { projectionOf } from '../../ports/projection.ts'
 import type { Control as ControlRecord } from '../../ports/service-record.ts'
 import type { LogRetry } from './log-retry.ts'
 

@@ -14,11 +14,11 @@ import type {
   OrphanDependent,
   OwnerClaim,
 } from '../../core/model/command.ts'
-import { projectionDigest, projectionOf } from '../../core/model/mark.ts'
 import { type Phase, phaseOf } from '../../core/model/node.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
 import type { Mode } from '../../core/model/policy.ts'
 import type { GetAnswer } from '../../ports/cluster.ts'
+import { projectionDigest, projectionOf } from '../../ports/projection.ts'
 
 export interface Facts {
   /** Since the command was appended. */

@@ -7,14 +7,14 @@
  * names the partition that has what was published.
  */
 
-import type { Projection } from '../../core/model/mark.ts'
-import { projectionDigest, projectionOf } from '../../core/model/mark.ts'
 import type { ClusterId, ResourceVersion } from '../../core/model/object.ts'
 import type { Protection } from '../../core/model/policy.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
 import { PROTECT_PREFIX, type Protecting, protectingOf } from '../../ports/control-key.ts'
 import type { Entry, Log, Produced } from '../../ports/log.ts'
+import type { Projection } from '../../ports/projection.ts'
+import { projectionDigest, projectionOf } from '../../ports/projection.ts'
 import type { Control, Watermark } from '../../ports/service-record.ts'
 import type { KindKey } from './catalog.ts'
 import { kindKey } from './catalog.ts'

@@ -6,11 +6,11 @@
  *
  * Not here: which epoch and partition it is (watcher.ts), the watch of a kind (kind-monitor.ts).
  */
-import type { Projection } from '../../core/model/mark.ts'
-import { projectionDigest } from '../../core/model/mark.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Produced } from '../../ports/log.ts'
+import type { Projection } from '../../ports/projection.ts'
+import { projectionDigest } from '../../ports/projection.ts'
 import { confirmAssignment } from './assignment.ts'
 import { type KnownKind, kindKey } from './catalog.ts'
 import { Connection } from './connection.ts'

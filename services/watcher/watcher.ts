@@ -6,13 +6,13 @@
  *
  * Not here: sockets, files, signals (main.ts), one reign (session.ts).
  */
-import { projectionDigest } from '../../core/model/mark.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { HeldLease, Lease, LeaseWait } from '../../ports/lease.ts'
 import type { Log } from '../../ports/log.ts'
+import { projectionDigest } from '../../ports/projection.ts'
 import type { Random } from '../../ports/random.ts'
 import { assignPartition } from './assignment.ts'
 import type { WatcherConfig } from './config.ts'

@@ -27,9 +27,10 @@ export interface Would {
 
 /** Undefined where Kinfold would keep it, only drop references, or has not decided. */
 export function wouldTake(lineage: Lineage): Would | undefined {
-  const { owners, phase, deletedAt, heldBy, why, evidence } = lineage
-  if (phase !== 'observed' || deletedAt !== null || heldBy === null) return undefined
+  const { owners, phase, deletedAt, verdict, heldBy, why, evidence } = lineage
+  if (phase !== 'observed' || deletedAt !== null || verdict !== 'held') return undefined
   if (owners.length === 0 || !owners.every(({ standing }) => isOver(standing))) return undefined
+  // Where its references have changed since, what holds it is found when it is judged.
   const isHeld = evidence === 'bulk' || heldBy !== 'mode'
   return { because: isHeld ? why : goneText(owners), evidence, isHeld }
 }
