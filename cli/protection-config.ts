@@ -7,7 +7,8 @@ import type { GroupKind } from '../core/model/object.ts'
 import type { Preset, Protection } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
 import type { Subject } from '../core/model/subject.ts'
-import { readSubject, voidSubject } from '../core/model/subject.ts'
+import { readSubject } from '../core/model/subject.ts'
+import { voidSubject } from '../ports/void-subject.ts'
 import { bad, checkKey, flag, texts } from './setting.ts'
 
 const KEYS = ['kinds', 'namespaces', 'labels', 'annotations', 'othersMarks'] as const

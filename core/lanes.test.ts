@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { FolderLog } from '../testing/folder-log.ts'
 import { check } from '../testing/state-check.ts'
 import { World } from '../testing/story.ts'
-import { policyFor } from './model/policy.ts'
+import type { Event } from './model/event.ts'
+import { type Policy, policyFor } from './model/policy.ts'
 
 /** More than a page of keys. */
 const MANY = 640
@@ -97,9 +98,7 @@ for (const [what, holds, dependents, end] of [
   test(`a burst of deletions that are due ${what} opens the breaker before the first of them goes`, () => {
     const made = new World()
     made.begin()
-    const guarded = policyFor('enforce', 'guarded')
-    const policy = holds === null ? guarded : { ...guarded, holds }
-    made.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
+    made.tell(policyOf('enforce', holds))
     for (const line of ['many 9 rs/o#', ...dependents, 'lose-many 9 rs/o#']) made.step(line)
     const told = ['relist rs', end, 'beat 60', 'beat 60'].flatMap((line) => made.step(line))
     deepEqual(
@@ -110,3 +109,85 @@ for (const [what, holds, dependents, end] of [
     ok([...made.folder.state].some(([key]) => key.startsWith('breaker/')))
   })
 }
+
+function policyOf(mode: 'observe' | 'enforce', holds: Policy['holds'] | null): Event {
+  const guarded = policyFor(mode, 'guarded')
+  const policy = holds === null ? guarded : { ...guarded, holds }
+  return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
+}
+
+test('whoever enters enforce with a burst that is held opens the breaker before the first of them goes', () => {
+  const made = new World()
+  made.begin()
+  made.tell(policyOf('observe', null))
+  for (const line of [
+    'many 9 rs/o#',
+    'many 2000 pod/p# <- rs/o0',
+    'lose-many 9 rs/o#',
+    'relist rs',
+  ]) {
+    made.step(line)
+  }
+  for (let i = 0; i < 30; i++) made.step('beat 60')
+  const told = made.tell(policyOf('enforce', null))
+  for (let i = 0; i < 20; i++) told.push(...made.step('beat 60'))
+  deepEqual(
+    told.filter((line) => line.includes('DeleteObject')),
+    [],
+  )
+})
+
+test('news behind which older work is queued does not let a burst go before all of it has asked', () => {
+  const made = new World()
+  made.begin()
+  made.tell(policyOf('enforce', NO_HOLDS))
+  const nine = Array.from({ length: 9 }, (_, each) => `rs/z${each}`)
+  for (const line of [
+    ...['put rs/a', 'many 100 pod/a# <- rs/a', 'put rs/f', 'many 2000 pod/f# <- rs/f [deleting]'],
+    ...nine.map((owner) => `put ${owner}`),
+    `many 2000 pod/p# <- ${nine.join(', ')}`,
+    ...[0, 1, 2].flatMap((each) => [`put deploy/x${each}`, `put pod/x${each} <- deploy/x${each}`]),
+    ...['lose rs/a', 'lose rs/f', ...nine.map((owner) => `lose ${owner}`)],
+  ]) {
+    made.step(line)
+  }
+  const log = new FolderLog(made.folder)
+  log.append(...made.relist('rs'), ...[0, 1, 2].map((each) => made.remove(`deploy/x${each}`)))
+  deepEqual(
+    log.all().filter(({ type, target }) => type === 'DeleteObject' && !target.name.startsWith('x')),
+    [],
+  )
+})
+
+test('who waits for a budget in one namespace lets nobody of another go before all have asked there', () => {
+  const made = new World()
+  made.begin()
+  made.tell(policyOf('enforce', NO_HOLDS))
+  const nine = (short: string, where = ''): string =>
+    Array.from({ length: 9 }, (_, each) => `${short}${each}${where}`).join(', ')
+  for (const line of [
+    ...['many 9 rs/o# in other', 'many 5 pod/oa# in other <- rs/o0', 'put rs/z in other'],
+    `many 50 pod/op# in other <- ${nine('rs/o')}`,
+    'many 4000 pod/f# in other <- rs/z [deleting]',
+    ...[
+      'many 9 deploy/q#',
+      'many 100 pod/a# <- deploy/q0',
+      `many 2000 pod/p# <- ${nine('deploy/q')}`,
+    ],
+    'lose rs/z in other',
+    ...Array.from({ length: 9 }, (_, each) => [
+      `lose deploy/q${each}`,
+      `lose rs/o${each} in other`,
+    ]).flat(),
+  ]) {
+    made.step(line)
+  }
+  const log = new FolderLog(made.folder)
+  log.append(...made.relist('rs'))
+  while (log.continues < 1) log.next()
+  log.append(...made.relist('deploy'))
+  deepEqual(
+    log.all().filter(({ type, target }) => type === 'DeleteObject' && target.namespace !== 'other'),
+    [],
+  )
+})

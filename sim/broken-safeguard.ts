@@ -50,7 +50,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'a kind that nothing can be is protected',
     mistake: 'somebody believes his pods protected, and they go',
-    changes: [{ file: 'core/model/subject.ts', function: 'voidSubject', body: "  return ''" }],
+    changes: [{ file: 'ports/void-subject.ts', function: 'voidSubject', body: "  return ''" }],
     by: {
       file: 'services/graph/orders/directive-http.test.ts',
       test: 'a resource is refused, and nothing is appended',

@@ -639,10 +639,10 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   RingVisit: { index: number, low: number, from: text, cursor: text },
   Agenda: { head: number, tail: number },
   LaneTurn: { cluster: text, namespace: text },
-  Lane: { head: number, tail: number },
+  Lane: { head: number, tail: number, newest: number, oldest: number, until: number },
   HeldNode: { by: heldBy, position: offset },
   HeldPlan: { set: setHash },
-  Ticket: { uid: text, coordinates: maybe(coordinates) },
+  Ticket: { uid: text, coordinates: maybe(coordinates), number },
   Budget: { asked: minutes, begun: minutes, next: number, dueAt: number },
   Ending: {},
   Definition: {

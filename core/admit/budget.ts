@@ -7,14 +7,7 @@
  *
  * Not here: what costs something (price.ts).
  */
-import {
-  enqueue,
-  isBehind,
-  judgeDependents,
-  laneNamed,
-  replaceFirst,
-  setTimer,
-} from '../graph/agenda.ts'
+import { enqueue, isBehind, judgeDependents, replaceFirst, setTimer } from '../graph/agenda.ts'
 import type { StateReader } from '../graph/graph.ts'
 import { agendaOf, clusterOf, nodeOf, ownerOf, policyOf } from '../graph/graph.ts'
 import {
@@ -110,11 +103,11 @@ class Account {
     this.step.graph.put(ownerKey(this.cluster, uid, place), leased)
   }
 
-  queue(namespace: string, ticket: Omit<Ticket, 'type'>): void {
+  queue(namespace: string, ticket: Omit<Ticket, 'type' | 'number'>): void {
     const { next, dueAt } = this.budget
     const key = ticketKey(this.cluster, this.class, namespace, next)
-    this.step.graph.put(key, { type: 'Ticket', ...ticket })
-    // The first one is called behind all that is being judged now.
+    const { tail: number } = agendaOf(this.step.graph)
+    this.step.graph.put(key, { type: 'Ticket', ...ticket, number })
     if (dueAt === 0) budgetDue(this.step, this.cluster, this.class)
     this.put({ next: next + 1, dueAt: dueAt === 0 ? Math.max(1, this.state.now) : dueAt })
   }
@@ -192,15 +185,18 @@ function payForOwner(
   step.graph.put(ownerKey(cluster, uid, place), { ...owner, turn: 'queued' })
 }
 
-/** Those who wait are looked at, once all has been judged that was asked for until now: so all have asked before the first one goes. */
+/** Those who wait are looked at. */
 export function budgetDue(step: Step, cluster: ClusterId, budget: BudgetClass): void {
-  const number = agendaOf(step.graph).tail
-  enqueue(step, { work: 'tickets', cluster, uid: budget, number })
+  enqueue(step, { work: 'tickets', cluster, uid: budget })
 }
 
-/** A page of tickets. Answers with the key behind which it goes on; undefined when it is over. */
+/**
+ * A page of tickets. Each waits until all has been judged that was asked for before it: so all have asked before the first one goes, and a burst is noticed. Answers with the key behind which it goes on; undefined when it is over.
+ */
 export function useTickets(step: Step, work: Work, keys: readonly string[]): string | undefined {
   const { cluster, uid, cursor } = work
+  // What is called is as new as what is asked for now.
+  step.work = null
   const state = clusterOf(step.graph, cluster)
   if (state === undefined) return undefined
   const account = new Account(step, state, cluster, uid as BudgetClass)
@@ -211,7 +207,8 @@ export function useTickets(step: Step, work: Work, keys: readonly string[]): str
     const namespace = namespaceOfTicket(key)
     if (namespace !== former) called = 0
     former = namespace
-    if (isBehind(step.graph, work, [laneNamed(namespace), laneNamed()])) {
+    const ticket = step.graph.get(key)
+    if (ticket?.type === 'Ticket' && isBehind(step.graph, cluster, namespace, ticket.number)) {
       replaceFirst(step, { ...work, isAgain: true })
       return endOfNamespaceTickets(key)
     }
@@ -220,7 +217,6 @@ export function useTickets(step: Step, work: Work, keys: readonly string[]): str
       account.lookAgain()
       return endOfNamespaceTickets(key)
     }
-    const ticket = step.graph.get(key)
     step.graph.remove(key)
     if (ticket?.type !== 'Ticket') continue
     if (ticket.coordinates === null) called++

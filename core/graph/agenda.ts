@@ -38,12 +38,16 @@ export interface PageRequest {
 export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Partial<Work>): void {
   const { graph } = step
   const { cluster, namespace = '' } = work
-  const lane = laneOf(graph, cluster, namespace)
-  const { tail } = lane ?? EMPTY_LANE
-  const number = step.work?.number ?? agendaOf(graph).tail
-  graph.put(workKey(cluster, namespace, tail), { ...EMPTY_WORK, number, ...work })
-  graph.put(laneKey(cluster, namespace), { ...(lane ?? EMPTY_LANE), tail: tail + 1 })
-  if (lane === undefined) queueTurn(graph, { type: 'LaneTurn', cluster, namespace })
+  const known = laneOf(graph, cluster, namespace)
+  const lane = known ?? EMPTY_LANE
+  const { number = step.work?.number ?? agendaOf(graph).tail } = work
+  graph.put(workKey(cluster, namespace, lane.tail), { ...EMPTY_WORK, ...work, number })
+  const tail = lane.tail + 1
+  const isLate = number < lane.newest
+  const oldest = isLate && lane.head < lane.until ? Math.min(lane.oldest, number) : number
+  const late = isLate ? { oldest, until: tail } : { newest: number }
+  graph.put(laneKey(cluster, namespace), { ...lane, ...late, tail })
+  if (known === undefined) queueTurn(graph, { type: 'LaneTurn', cluster, namespace })
   // What is judged by it rests on facts that may be newer than the last judgement.
   step.judged.clear()
 }
@@ -63,17 +67,25 @@ export function firstWork(graph: StateReader): Work | undefined {
   return work
 }
 
-/** Whether one of these lanes still has work that is as old as this. */
+/** Whether work that is as old as this is left in a namespace, among what is cluster-scoped, or of all clusters. */
 export function isBehind(
   graph: StateReader,
-  { cluster, number }: Work,
-  lanes: readonly string[],
+  cluster: ClusterId,
+  namespace: string,
+  number: number,
 ): boolean {
-  return lanes.some((name) => {
-    const lane = laneOf(graph, cluster, name)
-    const first = lane && graph.get(workKey(cluster, name, lane.head))
-    return first?.type === 'Work' && first.number <= number
-  })
+  return (
+    [laneNamed(namespace), laneNamed()].some((name) => isLeft(graph, cluster, name, number)) ||
+    isLeft(graph, '', '', number)
+  )
+}
+
+function isLeft(graph: StateReader, cluster: ClusterId, name: string, number: number): boolean {
+  const lane = laneOf(graph, cluster, name)
+  if (lane === undefined) return false
+  if (lane.head < lane.until && lane.oldest <= number) return true
+  const first = graph.get(workKey(cluster, name, lane.head))
+  return first?.type === 'Work' && first.number <= number
 }
 
 /** The first work goes on as this one; null when it is done. */
@@ -117,7 +129,7 @@ function laneOf(graph: StateReader, cluster: ClusterId, namespace: string): Lane
   return lane?.type === 'Lane' ? lane : undefined
 }
 
-const EMPTY_LANE: Lane = { type: 'Lane', head: 0, tail: 0 }
+const EMPTY_LANE: Lane = { type: 'Lane', head: 0, tail: 0, newest: 0, oldest: 0, until: 0 }
 
 /** The lane of what is in a namespace, or (`*`, which no namespace is called) of what is cluster-scoped. */
 export function laneNamed(namespace = ''): string {
@@ -159,7 +171,9 @@ export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
   step.graph.put(key, { type: 'Ring', current: uid, visited: 1, again: false })
   step.graph.put(ringVisitKey(cluster, uid, uid), { ...FIRST_VISIT })
   const namespace = laneNamed(nodeOf(step.graph, cluster, uid)?.object.namespace)
-  enqueue(step, { work: 'ring', cluster, namespace, uid })
+  // As new as what asked for it: a walk that is begun again and again is not older than who comes meanwhile.
+  const number = agendaOf(step.graph).tail
+  enqueue(step, { work: 'ring', cluster, namespace, uid, number })
 }
 
 const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }

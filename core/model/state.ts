@@ -286,6 +286,11 @@ export interface Lane {
   readonly type: 'Lane'
   readonly head: number
   readonly tail: number
+  /** The largest `Work.number` put there. */
+  readonly newest: number
+  /** Until `head` is at `until` there may be work behind newer one, no older than this. */
+  readonly oldest: number
+  readonly until: number
 }
 
 /** `walk/<cluster>/<uid>`: a walk over what a waiting owner waits for, depth first, to find those that wait for each other. */
@@ -351,6 +356,8 @@ export interface Ticket {
   readonly type: 'Ticket'
   readonly uid: Uid
   readonly coordinates: Coordinates | null
+  /** The turn on the agenda at which it was asked for. */
+  readonly number: number
 }
 
 /** `budget/<cluster>/<class>`: what asked to be deleted, and what began to be, within each of the last minutes. */

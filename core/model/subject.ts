@@ -14,9 +14,6 @@ export type Subject =
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/
 const KEY = /^([A-Za-z0-9][A-Za-z0-9.-]{0,252}\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
 
-/** Of RFC 1123, as names of namespaces are. */
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
-
 /** `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]` or `annotation/KEY[=VALUE]`; undefined for anything else. */
 export function readSubject(text: string): Subject | undefined {
   const slash = text.indexOf('/')
@@ -37,42 +34,6 @@ export function readSubject(text: string): Subject | undefined {
     default:
       return undefined
   }
-}
-
-/** Complete: new kinds of Kubernetes get groups. */
-const CORE_KINDS: ReadonlySet<string> = new Set([
-  'Binding',
-  'ComponentStatus',
-  'ConfigMap',
-  'Endpoints',
-  'Event',
-  'LimitRange',
-  'Namespace',
-  'Node',
-  'PersistentVolume',
-  'PersistentVolumeClaim',
-  'Pod',
-  'PodTemplate',
-  'ReplicationController',
-  'ResourceQuota',
-  'Secret',
-  'Service',
-  'ServiceAccount',
-])
-
-/** Why nothing is ever so called, so that it would protect nothing; empty where there may be such things. */
-export function voidSubject(text: string): string {
-  const subject = readSubject(text)
-  if (subject?.type === 'namespace' && !LABEL.test(subject.name)) {
-    return `no namespace can be called ${subject.name}: names are of lower-case letters, digits and "-", 63 at most`
-  }
-  if (subject?.type !== 'kind') return ''
-  const { kind, group } = subject
-  if (!/^[A-Z]/.test(kind)) {
-    return `${kind} is no kind: kinds are written as in manifests, such as Pod or Widget.example.com`
-  }
-  if (group !== '' || CORE_KINDS.has(kind)) return ''
-  return `the core group has no kind ${kind}: write its group as well, such as ReplicaSet.apps`
 }
 
 /** `key` or `key=value`. */

@@ -5,7 +5,8 @@
  *
  * Not here: carrying it out (directive-http.ts), what it changes (core/admit/directive.ts).
  */
-import { readSubject, voidSubject } from '../../../core/model/subject.ts'
+import { readSubject } from '../../../core/model/subject.ts'
+import { voidSubject } from '../../../ports/void-subject.ts'
 import { Problem } from '../../../runtime/problem.ts'
 
 export const VERBS = [
