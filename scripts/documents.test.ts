@@ -13,6 +13,7 @@ import { SCENARIOS } from '../testing/conformance/suite.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const SEMANTICS = join(root, 'docs', 'semantics.md')
 const VERDICT = /^(same|(same|better|not applicable|not yet): .+)$/
+const WIDTH = 120
 /** A link, and behind it the test that is quoted, or the rows of the scenarios that are meant. */
 const LINK = /\[[^\]]*\]\((?<target>[^)]+)\)(?: "(?<quoted>[^"]+)"|(?<rows>(?: `[\w.]+`)+))?/g
 
@@ -34,8 +35,15 @@ function textOf(document: string): string {
   return readFileSync(document, 'utf8')
 }
 
+/** Tables and what is to be copied cannot be broken; all else can. */
+function tooLong(text: string): readonly string[] {
+  const prose = text.replaceAll(/^ *```.*?^ *```/gms, '').split('\n')
+  return prose.filter((line) => !line.startsWith('|') && line.length > WIDTH)
+}
+
 function linksOf(document: string): readonly Link[] {
-  return [...textOf(document).matchAll(LINK)].flatMap(({ groups }) => {
+  // A title that is quoted may be broken between two lines.
+  return [...textOf(document).replaceAll(/\n */g, ' ').matchAll(LINK)].flatMap(({ groups }) => {
     const { target = '', quoted, rows = '' } = groups ?? {}
     if (/^[a-z]+:/.test(target)) return []
     const file = join(dirname(document), target.replace(/#.*$/, ''))
@@ -84,6 +92,8 @@ suite('the documents', () => {
         [],
       )
     })
+    test(`${name} has no line of prose beyond ${WIDTH} characters`, () =>
+      deepEqual(tooLong(textOf(join(root, name))), []))
   }
 })
 
