@@ -18,10 +18,19 @@ import type { Produced } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { GatheringStore } from '../services/graph/fold/gathering-store.ts'
+import { giveOrder } from '../services/graph/fold/order.ts'
 import { Task } from '../services/graph/fold/task.ts'
 import { settled } from '../services/reaper/result.ts'
 import { CountedLog } from './counted-log.ts'
-import { beginning, CLUSTER, condemnation, Ownership, pulse, type Told } from './ownership.ts'
+import {
+  beginning,
+  CLUSTER,
+  condemnation,
+  Ownership,
+  POLICY,
+  pulse,
+  type Told,
+} from './ownership.ts'
 import type { Report, Table } from './report.ts'
 import { machine, median, rounded } from './report.ts'
 
@@ -150,6 +159,7 @@ class Field implements AsyncDisposable {
       },
     })
     field.#running = task.run(field.#ended.signal)
+    await giveOrder(field.#log, codec, POLICY, [0])
     await field.fold(beginning().map((event) => record(CLUSTER, event)))
     return field
   }

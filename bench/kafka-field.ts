@@ -13,8 +13,9 @@ import type { LoggedEvent } from '../core/model/event.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Produced } from '../ports/log.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { giveOrder } from '../services/graph/fold/order.ts'
 import { type Kafka, startKafka } from '../testing/kafka/broker.ts'
-import { beginning, CLUSTER, Ownership, pulse, type Told } from './ownership.ts'
+import { beginning, CLUSTER, Ownership, POLICY, pulse, type Told } from './ownership.ts'
 import { cpuSeconds } from './process-usage.ts'
 
 /** Tests start theirs for a short life; this one is to be as fast as brokers are, and Java takes these over what is on its command line. */
@@ -88,6 +89,12 @@ async function openTurn(kafka: Kafka, name: string, partitions: number): Promise
 export async function begin(log: KafkaLog): Promise<void> {
   const partitions = log.partitions('events')
   const told = beginning().map((event) => record(CLUSTER, event))
+  await giveOrder(
+    log,
+    codec,
+    POLICY,
+    everyPartition(partitions, (partition) => partition),
+  )
   await Promise.all(
     everyPartition(partitions, (partition) => log.append('events', partition, told)),
   )

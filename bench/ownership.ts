@@ -7,7 +7,7 @@
  *
  * Not here: the log (fold.ts).
  */
-import type { LoggedEvent } from '../core/model/event.ts'
+import type { LoggedEvent, PolicyChanged } from '../core/model/event.ts'
 import { EMPTY_SET } from '../core/model/hash.ts'
 import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
 import { homeOf, partitionOf } from '../core/model/partition.ts'
@@ -23,10 +23,15 @@ const REPLICA_SET = KINDS['rs'] as KindNotation
 const POD = KINDS['pod'] as KindNotation
 const NAMESPACES = 25
 
+/** The order that stands in every partition before anything else. */
+export const POLICY: PolicyChanged = {
+  ...{ type: 'PolicyChanged', policy: policyFor('enforce', 'parity') },
+  ...{ who: 'bench', why: 'bench' },
+}
+
 /** In every partition before anything else: the cluster is watched, both kinds are served and nothing of them is there. */
 export function beginning(): readonly LoggedEvent[] {
   const told = { cluster: CLUSTER, epoch: EPOCH }
-  const policy = policyFor('enforce', 'parity')
   return [
     { type: 'WatcherStarted', ...told, name: 'bench', clusterEpoch: 1 },
     ...[REPLICA_SET, POD].flatMap((each, index): LoggedEvent[] => {
@@ -40,7 +45,6 @@ export function beginning(): readonly LoggedEvent[] {
         { type: 'SyncFinished', ...about, sync, resourceVersion: '1', listed: EMPTY_SET },
       ]
     }),
-    { type: 'PolicyChanged', policy, who: 'bench', why: 'bench' },
   ]
 }
 

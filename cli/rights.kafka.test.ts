@@ -1,9 +1,12 @@
 /** Each service does its work as an account of its own, by the rights that docs/kafka.md lists and no others; one that is missing is told by its name. */
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { openKafkaLog } from '../adapters/kafka/log.ts'
+import type { KafkaSettings } from '../adapters/kafka/settings.ts'
+import { systemClock } from '../runtime/clock.ts'
 import { missingServers } from '../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
 import { eventually } from '../testing/eventually.ts'
@@ -179,6 +182,29 @@ suite('rights on Kafka', { skip }, () => {
       match(stdout, /1 to create, 0 there already, 0 refused/)
       if (user === 'restorer') equal(stderr, '')
       else match(stderr, /^warning: what became of the deletes is not known: .*lacks a right/)
+    }
+  })
+
+  test('give nobody but the graph a way to give orders', async () => {
+    const documented = documentedAcls(kafka.application)
+    const mayWrite = documented.filter(
+      ({ name, operations }) => name?.endsWith('.orders') === true && operations.includes('WRITE'),
+    )
+    deepEqual(
+      mayWrite.map(({ user }) => user),
+      ['graph'],
+    )
+    for (const user of ['watcher', 'reaper'] as const) {
+      const { application, bootstrap: brokers, security } = kafka
+      const tls = { ca: readFileSync(security.caFile, 'utf8'), cert: null, key: null }
+      const password = security.passwordOf(user)
+      const sasl = { mechanism: 'scram-sha-512', username: user, password } as const
+      const settings: KafkaSettings = { brokers, application, tls, sasl, compression: 'zstd' }
+      const parts = { settings, clientId: user, mayCreate: false, clock: systemClock() }
+      await using log = await openKafkaLog(parts)
+      await rejects(log.append('orders', 0, [{ key: 'pause/', value: new Uint8Array([1]) }]), {
+        message: /lacks a right \(writing to .*\.orders/,
+      })
     }
   })
 

@@ -93,7 +93,7 @@ test('an upgrade begins a new log, paused, above the old epochs, with the archiv
   deepEqual(left, ['log'])
 
   await using log = await openLog(data)
-  const [pause] = await log.latest('control', 0)
+  const [pause] = await log.latest('orders', 0)
   const said = codec.decode(pause?.value ?? new Uint8Array())
   deepEqual([pause?.key, said.type === 'Control' && said.verb], ['pause/', 'pause'])
   const marks = await log.latest('watermarks', 0)
@@ -149,7 +149,7 @@ test('nobody upgrades what is in use, nor what a newer Kinfold wrote', async (t)
     await using log = await openSqliteLog(options)
     const position: Position = {
       ...{ type: 'Position', partition: 0, partitions: 1, position: 0n },
-      ...{ state: '', outputs: '', foldVersion: FOLD_VERSION + 1, last: '' },
+      ...{ state: '', outputs: '', foldVersion: FOLD_VERSION + 1, last: '', orders: [] },
     }
     await log.append('changelog', 0, [{ key: POSITION_KEY, value: codec.encode(position) }])
   }

@@ -1,5 +1,5 @@
 /**
- * Keys of what people decide for reapers and watchers, in `control`, and what the records under them protect.
+ * Keys of what people decide, in `orders`, and of what services say to each other, in `control`; and what the records under them protect.
  *
  * What must stay true: who writes and who reads agree here; no user's text can forge a separator.
  *
@@ -9,6 +9,8 @@ import type { ClusterId } from '../core/model/object.ts'
 import type { Mode, Protection } from '../core/model/policy.ts'
 import type { Control } from './service-record.ts'
 
+/** Directives and policies, one under each key. */
+export const ORDER_PREFIX = 'order/'
 export const PAUSE_PREFIX = 'pause/'
 export const PROTECT_PREFIX = 'protect/'
 export const ASSIGN_PREFIX = 'partition/'

@@ -14,6 +14,7 @@ export const TOPICS = [
   'lineage',
   'history',
   'changelog',
+  'orders',
   'control',
   'watermarks',
   'digests',
@@ -28,12 +29,13 @@ export type Topic = (typeof TOPICS)[number]
 export const COMPACTED: ReadonlySet<Topic> = new Set([
   'lineage',
   'changelog',
+  'orders',
   'control',
   'watermarks',
 ])
 
 /** These have one partition; all others as many as `events`. */
-export const SINGLE_PARTITION: ReadonlySet<Topic> = new Set(['control', 'watermarks'])
+export const SINGLE_PARTITION: ReadonlySet<Topic> = new Set(['orders', 'control', 'watermarks'])
 
 /** Key of the entry that `openTask` writes into the changelog. */
 export const FENCE_KEY = '~fence'

@@ -16,7 +16,10 @@ import type {
 } from '../core/model/object.ts'
 import type { Mode, Protection } from '../core/model/policy.ts'
 
-/** Small, compacted; subjects: `pause/<cluster>` (`pause/` for all), `protect/policy`, `protect/<cluster>/<subject>` (control-key.ts), `relist/<cluster>/<group>/<kind>`, `cluster/<cluster>`. */
+/**
+ * Small, compacted. In `orders`, which the graph alone may write: `pause/<cluster>` (`pause/` for all), `protect/policy`, `protect/<cluster>/<subject>` (control-key.ts). In `control`:
+ * `relist/<cluster>/<group>/<kind>`, `cluster/<cluster>`.
+ */
 export interface Control {
   readonly type: 'Control'
   readonly verb: 'pause' | 'resume' | 'relist' | 'epoch' | 'protect' | 'unprotect'
@@ -31,6 +34,17 @@ export interface Control {
   readonly mode: Mode | null
   readonly who: string
   readonly why: string
+}
+
+/**
+ * In `events`: the `Directive` or `PolicyChanged` at this offset of `orders` is in force in this partition from here on. It says which one is meant; `orders`, which the graph alone may write,
+ * says what it is.
+ */
+export interface OrderGiven {
+  readonly type: 'OrderGiven'
+  readonly offset: bigint
+  /** SHA-256 of the record's value, in hexadecimal digits. */
+  readonly digest: string
 }
 
 /** In `control`, compacted, under `partition/<cluster>` (control-key.ts): which partition has all of a cluster's records. */
@@ -123,6 +137,7 @@ export interface Archived extends Coordinates {
 
 export type ServiceRecord =
   | Control
+  | OrderGiven
   | Assignment
   | Watermark
   | Digest

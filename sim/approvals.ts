@@ -7,6 +7,7 @@
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import { heldPrefix, lastPart, nodeKey, planKey } from '../core/graph/key.ts'
 import type { DeleteObject, OrphanDependent } from '../core/model/command.ts'
+import type { Directive } from '../core/model/event.ts'
 import { EMPTY_SET, isSameSet, type SetHash } from '../core/model/hash.ts'
 import type { CommandId } from '../core/model/id.ts'
 import type { OwnerReference } from '../core/model/object.ts'
@@ -14,6 +15,7 @@ import type { StateValue } from '../core/model/state.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Entry, Log, Topic } from '../ports/log.ts'
 import { prefixRange } from '../ports/store.ts'
+import { giveOrder } from '../services/graph/fold/order.ts'
 import { seeded } from '../testing/seeded.ts'
 import type { Approval, Checker, Fault, World } from './model.ts'
 import { siteOf } from './network-faults.ts'
@@ -129,12 +131,12 @@ async function approve(world: World, cluster: string, { set, shown }: Plan): Pro
   if (!isSameSet(set, planOf(world, cluster).set)) world.reached('F93')
   world.trace.note('approves', `${shown.size} objects of ${cluster}`)
   world.approvals.push({ cluster, shown, saidMs: world.time.now() })
-  const value = codec.encode({
+  const order: Directive = {
     ...{ type: 'Directive', verb: 'approve', cluster, subject: '' },
     ...{ digest: null, listed: set, who: WHO, isProven: false, why: 'a fault' },
-  })
-  for (let partition = 0; partition < broker.partitions; partition++)
-    await log.append('events', partition, [{ key: 'directive', value }])
+  }
+  const partitions = Array.from({ length: broker.partitions }, (_, each) => each)
+  await giveOrder(log, codec, order, partitions)
 }
 
 /** Commands on the log that was there at the end, by the time of the event that decided them. */

@@ -486,8 +486,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/control.ts',
-        from: 'if (isPause(codec, entry)) paused.add(cluster)',
-        to: 'if (isPause(codec, entry) && next === 0n) paused.add(cluster)',
+        from: 'for (const entry of entries) obey(entry)',
+        to: 'for (const entry of entries) if (!entry.key.startsWith(PAUSE_PREFIX)) obey(entry)',
       },
     ],
     by: {
@@ -573,18 +573,18 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     },
   },
   {
-    name: 'what control lost is let go',
+    name: 'what orders lost is let go',
     mistake: 'a pause that was on its lost end is over',
     changes: [
       {
         file: 'services/reaper/control.ts',
-        from: 'if (end >= next) {',
-        to: 'if (end >= 0n) {',
+        from: 'loaded(entries, end < next)',
+        to: 'loaded(entries, end < 0n)',
       },
     ],
     by: {
       file: 'services/reaper/reaper.test.ts',
-      test: 'stays paused, and spares what was protected, when control loses its end (F39)',
+      test: 'stays paused, and spares what was protected, when orders loses its end (F39)',
     },
   },
   {
@@ -620,13 +620,13 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/control.ts',
-        from: 'for (const entry of page.entries) apply(entry)',
-        to: 'for (const entry of page.entries) if (!entry.key.startsWith(PROTECT_PREFIX)) apply(entry)',
+        from: 'for (const entry of entries) obey(entry)',
+        to: 'for (const entry of entries) if (!entry.key.startsWith(PROTECT_PREFIX)) obey(entry)',
       },
     ],
     by: {
       file: 'services/reaper/reaper.test.ts',
-      test: 'stays paused, and spares what was protected, when control loses its end (F39)',
+      test: 'stays paused, and spares what was protected, when orders loses its end (F39)',
     },
   },
   {

@@ -270,18 +270,48 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     by: { file: 'services/reaper/archive.test.ts', test: 'says no while the log takes nothing' },
   },
   {
-    name: 'what control lost is not said again',
+    name: 'an order counts wherever it stands',
+    mistake: 'whoever may write events resumes, approves and changes the policy',
+    changes: [
+      {
+        file: 'services/graph/fold/order.ts',
+        from: 'return isOrder(record) ? refused(`a ${record.type} counts in orders only`) : record',
+        to: 'return record',
+      },
+    ],
+    by: {
+      file: 'services/graph/fold/order.test.ts',
+      test: 'an order that stands in events counts for nothing',
+    },
+  },
+  {
+    name: 'an order comes into force again',
+    mistake: 'whoever may write events repeats a resume of long ago',
+    changes: [
+      {
+        file: 'services/graph/fold/order.ts',
+        function: 'mayComeIntoForce',
+        body: '  return inForce.length >= 0 || offset >= 0n',
+      },
+    ],
+    by: {
+      file: 'services/graph/fold/order.test.ts',
+      test: 'an order comes into force once, however often events say so',
+    },
+  },
+  {
+    name: 'what orders lost is not said again',
     mistake: 'a reaper that starts then knows of no pause',
     changes: [
       {
-        file: 'services/graph/orders/control-keeper.ts',
+        file: 'services/graph/orders/order-keeper.ts',
         from: 'if (records.length > 0) await log.append',
         to: 'if (records.length > 1e6) await log.append',
       },
     ],
     by: {
-      file: 'services/graph/orders/control-keeper.test.ts',
-      test: 'a pause, protection and the policy’s are said again where all of control is lost (F39)',
+      file: 'services/graph/orders/order-keeper.test.ts',
+      test: 'a pause, protection and the policy’s are said again where all of orders is lost (F39)',
     },
   },
   {

@@ -70,9 +70,16 @@ export class Broker {
   }
 
   /** As the endpoint appends, of which no incarnation stands for anything. */
-  async tell(topic: Topic, partition: number, records: readonly Produced[]): Promise<void> {
-    await this.log.append(topic, partition, records)
-    this.#observer({ topic, partition, records, by: 'endpoint' })
+  get endpoint(): Pick<Log, 'append' | 'bounds'> {
+    const { log } = this
+    return {
+      bounds: (topic, partition) => log.bounds(topic, partition),
+      append: async (topic, partition, records) => {
+        const offset = await log.append(topic, partition, records)
+        this.#observer({ topic, partition, records, by: 'endpoint' })
+        return offset
+      },
+    }
   }
 
   logOf(by: Incarnation): Log {
@@ -155,7 +162,7 @@ export class Broker {
   }
 }
 
-/** Of control an answer without entries means that there was nothing, as of now. */
+/** Of these an answer without entries means that there was nothing, as of now. */
 function stretched(topic: Topic, waitMs: number): number {
-  return topic === 'control' ? waitMs : waitMs * STRETCH
+  return topic === 'orders' || topic === 'control' ? waitMs : waitMs * STRETCH
 }

@@ -115,7 +115,7 @@ export const EXPECTED: Rows = {
   F35: 'Versions decide, not the order; counts and hashes at each relist find the rest.',
   F36: 'Counts and hashes at each relist find what was lost.',
   F38: 'Appends wait in bounded queues; after an unknown outcome a task is taken over again, and a commit is never retried.',
-  F39: 'A process that has seen more than the log holds says so and ends. Pauses and protection that `control` lost are published again; reapers keep those that they knew.',
+  F39: 'A process that has seen more than the log holds says so and ends. Pauses and protection that `orders` lost are published again; reapers keep those that they knew.',
   F40: 'The reader does not skip: it says what is missing and ends, and a person restores a backup or begins with an empty log.',
   F41: 'It is refused, with a sentence that says what to do.',
   F42: 'The start is refused; a topic with entries keeps its number of partitions.',
@@ -169,6 +169,8 @@ export const EXPECTED: Rows = {
     'Each reads again after its choice, and the order of the log decides; the clusters are spread over the partitions.',
   'chosen-and-dead':
     'The next holder goes by the choice; nothing of the cluster is published in two partitions.',
+  'F96 order':
+    'It changes nothing: an order counts from `orders` only, where the graph alone may write, and once.',
   'F98 config':
     'Protection counts from the record on, and under `guarded` for ten minutes after it ended.',
   kill: 'A new process goes on from the log.',

@@ -6,9 +6,10 @@
  *
  * Not here: what people protect by a word (life-faults.ts).
  */
+import { createHash } from 'node:crypto'
 import { POLICY_KEY } from '../core/graph/key.ts'
 import type { Policy } from '../core/model/policy.ts'
-import { PROTECT_POLICY_KEY } from '../ports/control-key.ts'
+import { ORDER_PREFIX, PROTECT_POLICY_KEY } from '../ports/control-key.ts'
 import { seeded } from '../testing/seeded.ts'
 import type { Checker, Fault, World } from './model.ts'
 import { stamp } from './trace.ts'
@@ -16,7 +17,7 @@ import { stamp } from './trace.ts'
 const MINUTE = 60_000
 /** For so long `guarded` spares what is protected no more. */
 const AFTER_MS = 10 * MINUTE
-/** From when `control` has a word until nothing more is sent against it. */
+/** From when `orders` has a word until nothing more is sent against it. */
 const TOLD_MS = 2_000
 
 export const configFaults: readonly Fault[] = [
@@ -44,7 +45,7 @@ function startAll(world: World, policy: Policy): void {
   for (const slot of world.slots) slot.terminate()
 }
 
-/** Of one partition, or of `control`. */
+/** Of one partition, or of `orders`. */
 interface Word {
   /** The last one. */
   namespaces: readonly string[]
@@ -64,12 +65,14 @@ export const configCheckers: readonly Checker[] = [
       'I9: no partition commands a delete in a namespace that it has read to be protected by the policy, under guarded for ten minutes more',
     appended(world, { topic, partition, records }) {
       for (const { key, value } of records) {
-        if (value === null || (topic !== 'events' && topic !== 'control')) continue
-        if (key !== (topic === 'events' ? 'policy' : PROTECT_POLICY_KEY)) continue
+        if (value === null || (topic !== 'events' && topic !== 'orders')) continue
+        if (topic === 'events' ? key !== 'policy' : !isOfPolicy(key)) continue
         const record = world.codec.decode(value)
-        if (record.type === 'PolicyChanged')
-          hear(world, `${partition}`, record.policy.protection.namespaces)
-        if (record.type === 'Control') hear(world, 'control', record.protection?.namespaces ?? [])
+        if (record.type === 'PolicyChanged') policiesOf(world).set(digestOf(value), record.policy)
+        const given =
+          record.type === 'OrderGiven' ? policiesOf(world).get(record.digest) : undefined
+        if (given !== undefined) hear(world, `${partition}`, given.protection.namespaces)
+        if (record.type === 'Control') hear(world, 'orders', record.protection?.namespaces ?? [])
       }
       if (topic !== 'commands' || world.isLogHurt) return ''
       const spared = Array.from({ length: world.broker.partitions }, (_, each) =>
@@ -86,7 +89,7 @@ export const configCheckers: readonly Checker[] = [
       return ''
     },
     effect({ world, acting, before }) {
-      const { namespaces, atMs } = wordOf(world, 'control')
+      const { namespaces, atMs } = wordOf(world, 'orders')
       if (acting.request.method !== 'DELETE') return ''
       if (!namespaces.includes(before.metadata.namespace ?? '')) return ''
       if (acting.sentMs - atMs <= TOLD_MS) return ''
@@ -95,9 +98,26 @@ export const configCheckers: readonly Checker[] = [
   },
 ]
 
-/** `control` lost its end: who starts now knows less than who runs, until it is said again. */
+/** `orders` lost its end: who starts now knows less than who runs, until it is said again. */
 export function forgetWord(world: World): void {
-  wordOf(world, 'control').namespaces = []
+  wordOf(world, 'orders').namespaces = []
+}
+
+function isOfPolicy(key: string): boolean {
+  return key === PROTECT_POLICY_KEY || key.startsWith(ORDER_PREFIX)
+}
+
+/** By digest, as events name them; by log. */
+const POLICIES = new WeakMap<object, Map<string, Policy>>()
+
+function policiesOf({ broker }: World): Map<string, Policy> {
+  const known = POLICIES.get(broker.log) ?? new Map<string, Policy>()
+  POLICIES.set(broker.log, known)
+  return known
+}
+
+function digestOf(value: Uint8Array): string {
+  return createHash('sha256').update(value).digest('hex')
 }
 
 function hear(world: World, where: string, namespaces: readonly string[]): void {

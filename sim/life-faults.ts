@@ -5,11 +5,13 @@
  * What must stay true: each is something that an API server lets happen; none needs a broken machine.
  */
 
+import type { Directive, PolicyChanged } from '../core/model/event.ts'
 import { EMPTY_SET } from '../core/model/hash.ts'
 import type { Policy } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
 import { pauseKey, protectKey } from '../ports/control-key.ts'
 import type { Control } from '../ports/service-record.ts'
+import { giveOrder } from '../services/graph/fold/order.ts'
 import { seeded } from '../testing/seeded.ts'
 import type { Fault, FaultContext, World } from './model.ts'
 import { siteOf } from './network-faults.ts'
@@ -193,7 +195,7 @@ export async function letGoOfAll(world: World): Promise<void> {
   if (!world.pausedMs.has('')) await direct(world, 'resume', '', '')
 }
 
-/** As the endpoint does it: every partition is told, and `control`, so that reapers know at once. False: on a log that is no more. */
+/** As the endpoint does it: every partition is told, and `orders`, so that reapers know at once. False: on a log that is no more. */
 export async function direct(
   world: World,
   verb: 'pause' | 'resume' | 'protect' | 'unprotect',
@@ -209,18 +211,20 @@ export async function direct(
     ...{ kind: null, number: 0, connected: false, protection: null, mode: null },
   }
   const key = subject === '' ? pauseKey(cluster) : protectKey(cluster, subject)
-  await log.append('control', 0, [{ key, value: codec.encode(control) }])
-  const value = codec.encode({
+  await log.append('orders', 0, [{ key, value: codec.encode(control) }])
+  const order: Directive = {
     ...{ type: 'Directive', verb, ...about, subject },
     ...{ digest: null, listed: EMPTY_SET, isProven: false },
-  })
-  for (let partition = 0; partition < broker.partitions; partition++)
-    await log.append('events', partition, [{ key: 'directive', value }])
+  }
+  await giveOrder(log, codec, order, partitionsOf(broker))
   return log === broker.log
 }
 
 async function tellPolicy({ broker, codec }: World, policy: Policy): Promise<void> {
-  const value = codec.encode({ type: 'PolicyChanged', policy, who: 'somebody', why: 'a fault' })
-  for (let partition = 0; partition < broker.partitions; partition++)
-    await broker.tell('events', partition, [{ key: 'policy', value }])
+  const order: PolicyChanged = { type: 'PolicyChanged', policy, who: 'somebody', why: 'a fault' }
+  await giveOrder(broker.endpoint, codec, order, partitionsOf(broker))
+}
+
+function partitionsOf({ partitions }: World['broker']): readonly number[] {
+  return Array.from({ length: partitions }, (_, each) => each)
 }

@@ -5,8 +5,11 @@
  * with an empty log and empty disks, as that sentence says. What `control` loses is said again without a person.
  */
 
-import { protectingOf } from '../ports/control-key.ts'
-import { LogError } from '../ports/log.ts'
+import { EMPTY_SET } from '../core/model/hash.ts'
+import { type Protection, policyFor } from '../core/model/policy.ts'
+import type { Codec } from '../ports/codec.ts'
+import { ORDER_PREFIX, protectingOf } from '../ports/control-key.ts'
+import { LogError, SINGLE_PARTITION } from '../ports/log.ts'
 import { seeded } from '../testing/seeded.ts'
 import { type LogCall, SWALLOWED } from './broker.ts'
 import { forgetWord } from './configured.ts'
@@ -19,7 +22,7 @@ const MINUTE = 60 * SECOND
 
 const AWAY = 'the log takes nothing for now'
 /** What may lose its end; events are most of what there is. */
-const CUT = ['events', 'events', 'commands', 'changelog', 'control'] as const
+const CUT = ['events', 'events', 'commands', 'changelog', 'orders', 'control'] as const
 const WRITES: ReadonlySet<LogCall> = new Set(['append', 'commit'])
 
 export const logFaults: readonly Fault[] = [
@@ -51,7 +54,7 @@ export const logFaults: readonly Fault[] = [
       const { world, fault } = context
       const chance = seeded(fault.seed)
       const topic = chance.pick(CUT)
-      const partition = topic === 'control' ? 0 : fault.target % world.broker.partitions
+      const partition = SINGLE_PARTITION.has(topic) ? 0 : fault.target % world.broker.partitions
       loseEnd(world, topic, partition, BigInt(1 + chance.below(40)))
       return undefined
     },
@@ -202,6 +205,34 @@ export const logFaults: readonly Fault[] = [
     },
   },
   {
+    row: 'F96 order',
+    what: 'orders and a policy are forged, in `events`',
+    lastsMs: [30 * SECOND, 2 * MINUTE],
+    most: 2,
+    begin({ world }) {
+      const { broker, codec } = world
+      const about = { who: 'user:mallory', why: 'forged' }
+      const said = { digest: null, listed: EMPTY_SET, isProven: true, ...about }
+      const of = { type: 'Directive', cluster: '' } as const
+      const policy = { ...policyFor('enforce', 'parity'), protection: NO_PROTECTION }
+      const forged = [
+        codec.encode({ ...of, verb: 'resume', subject: '', ...said }),
+        ...['blue', 'green', 'red'].map((name) =>
+          codec.encode({ ...of, verb: 'unprotect', subject: `namespace/${name}`, ...said }),
+        ),
+        codec.encode({ type: 'PolicyChanged', policy, ...about }),
+      ]
+      for (let partition = 0; partition < broker.partitions; partition++) {
+        const records = forged.map((value) => ({ key: 'policy', value }))
+        void broker.log.append('events', partition, records)
+      }
+      // Every order that was ever given, once more.
+      void repeatOrders(world)
+      world.reached('F96 order')
+      return undefined
+    },
+  },
+  {
     row: 'F97',
     what: 'a forged ObjectDeleted, in the name of a former watcher',
     lastsMs: [30 * SECOND, 2 * MINUTE],
@@ -230,6 +261,29 @@ export const logFaults: readonly Fault[] = [
   },
 ]
 
+const NO_PROTECTION: Protection = {
+  ...{ kinds: [], namespaces: [], labels: [], annotations: [] },
+  othersMarks: false,
+}
+
+async function repeatOrders({ broker, codec }: World): Promise<void> {
+  const { log } = broker
+  for (let partition = 0; partition < broker.partitions; partition++) {
+    const { start } = await log.bounds('events', partition)
+    const { entries } = await log.read('events', partition, start, { limit: 5_000, waitMs: 0 })
+    const given = entries.filter(({ value }) => isGiven(codec, value))
+    if (given.length > 0) await log.append('events', partition, given)
+  }
+}
+
+function isGiven(codec: Codec, value: Uint8Array | null): boolean {
+  try {
+    return value !== null && codec.decode(value).type === 'OrderGiven'
+  } catch {
+    return false // F47.
+  }
+}
+
 type Observer = Parameters<World['onAppended']['add']>[0]
 
 function isUnknown(error: unknown): boolean {
@@ -238,29 +292,31 @@ function isUnknown(error: unknown): boolean {
 
 function loseEnd(
   world: World,
-  topic: 'events' | 'commands' | 'changelog' | 'control',
+  topic: (typeof CUT)[number],
   partition: number,
   count: bigint,
 ): void {
   const { log } = world.broker
-  void log.bounds(topic, partition).then(({ start, end }) => {
+  void log.bounds(topic, partition).then(async ({ start, end }) => {
     const from = end - count > start ? end - count : start
+    const { entries: lost } = await log.read(topic, partition, from, { limit: 50, waitMs: 0 })
     log.cutOff(topic, partition, from)
     world.trace.note('cut off', `${topic}/${partition} from ${from}, it ended at ${end}`)
     world.reached('F39')
-    // What `control` lost is said again by whoever said it; what it lost of what lets go, by persons.
-    if (topic === 'control') {
-      world.hasLostWords = true
+    // What these lost is said again by whoever said it; what was lost of what lets go, by persons.
+    if (topic === 'control' || topic === 'orders') world.hasLostWords = true
+    if (topic === 'orders') {
+      // Folded again, they are missing.
+      world.hasLostOrders ||= lost.some(({ key }) => key.startsWith(ORDER_PREFIX))
       forgetWord(world)
-    }
-    if (topic !== 'control') expectDamage(world)
-    else world.time.at(world.time.monotonicMs() + MINUTE, () => void letGo(world))
+      world.time.at(world.time.monotonicMs() + MINUTE, () => void letGo(world))
+    } else if (topic !== 'control') expectDamage(world)
   })
 }
 
 /** A person sees that something is held back which nobody wants held back any more, and says so once more. */
 async function letGo(world: World): Promise<void> {
-  for (const { key, value } of await world.broker.log.latest('control', 0)) {
+  for (const { key, value } of await world.broker.log.latest('orders', 0)) {
     const control = value === null ? undefined : world.codec.decode(value)
     if (control?.type !== 'Control') continue
     if (control.verb === 'pause' && !world.pausedMs.has(control.cluster)) {

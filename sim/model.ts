@@ -59,6 +59,7 @@ export interface World extends Host, UserWorld {
   readonly protectedMs: Map<string, number>
   /** `control` lost its end: what released something may be among that, and a process that could not read it meanwhile holds on. */
   hasLostWords: boolean
+  hasLostOrders: boolean
   /** On which cluster each uid was made. */
   readonly homes: Map<string, string>
   /** What a person approved. */

@@ -216,8 +216,8 @@ test('I9: a delete in a namespace that the config protects is objected to, once 
     ...{ protection, mode: 'enforce', who: 'a test', why: 'it has to object' },
   })
   const it = orphan(rig)
-  await world.broker.log.append('control', 0, [{ key: PROTECT_POLICY_KEY, value }])
-  const told = { topic: 'control', partition: 0, by: 'a test' } as const
+  await world.broker.log.append('orders', 0, [{ key: PROTECT_POLICY_KEY, value }])
+  const told = { topic: 'orders', partition: 0, by: 'a test' } as const
   for (const { appended } of CHECKERS)
     equal(appended?.(world, { ...told, records: [{ key: PROTECT_POLICY_KEY, value }] }) ?? '', '')
   await world.time.advance(2_001)

@@ -67,6 +67,7 @@ export class WholeWorld implements World {
   readonly pausedMs: Map<string, number> = new Map()
   readonly protectedMs: Map<string, number> = new Map()
   hasLostWords = false
+  hasLostOrders = false
   readonly homes: Map<string, string> = new Map()
   readonly approvals: Approval[] = []
   readonly buried: Process[] = []

@@ -18,6 +18,7 @@ import type { Authority } from '../runtime/authority.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { serveEndpoint } from '../runtime/endpoint.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
+import { giveOrder, isOrder } from '../services/graph/fold/order.ts'
 import { DEFAULT_RETENTION } from '../services/graph/fold/retention.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { createGraph } from '../services/graph/graph.ts'
@@ -41,6 +42,10 @@ export async function tell(
     const cluster = 'cluster' in event ? event.cluster : ''
     const isForAll = cluster === '' || event.type === 'Directive'
     const targets = isForAll ? partitions : [partitionOf(cluster)]
+    if (isOrder(event)) {
+      await giveOrder(log, codec, event, targets)
+      continue
+    }
     const value = codec.encode(event)
     for (const partition of targets) {
       await log.append('events', partition, [{ key: cluster || 'all', value }])

@@ -170,7 +170,7 @@ export class World {
       ...more,
     }
     const value = this.codec.encode(record)
-    await this.log.append('control', 0, [{ key, value }])
+    await this.log.append(more.verb === 'epoch' ? 'control' : 'orders', 0, [{ key, value }])
   }
 
   /** Appends to partition 0 of `commands`, each with an id and cluster of its own unless it has one. */

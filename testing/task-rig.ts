@@ -10,6 +10,7 @@ import { assignKey } from '../ports/control-key.ts'
 import type { Log } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { giveOrder, isOrder } from '../services/graph/fold/order.ts'
 import type { TaskObserver } from '../services/graph/fold/task.ts'
 import { Task } from '../services/graph/fold/task.ts'
 import type { LocalPartition } from '../services/graph/query/view.ts'
@@ -35,7 +36,8 @@ export function eventsOf(lines: readonly string[]): Event[] {
 export async function appendAll(log: Log, events: readonly Event[], partition = 0): Promise<void> {
   for (const event of events) {
     if (event.type === 'Unreadable') continue
-    await log.append('events', partition, [{ key: 'c/ns', value: codec.encode(event) }])
+    if (isOrder(event)) await giveOrder(log, codec, event, [partition])
+    else await log.append('events', partition, [{ key: 'c/ns', value: codec.encode(event) }])
   }
 }
 

@@ -21,6 +21,7 @@ const OTHER_TYPES: Readonly<
   History: true,
 
   Control: true,
+  OrderGiven: true,
   Assignment: true,
   Watermark: true,
   Digest: true,

@@ -464,6 +464,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     who: text,
     why: text,
   },
+  OrderGiven: { offset, digest: text },
   Assignment: { cluster: text, partition: number, objects: number },
   Watermark: {
     ...groupKind,
@@ -662,6 +663,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     outputs: text,
     foldVersion: number,
     last: text,
+    orders: fc.array(offset, { maxLength: 3 }),
   },
 }
 

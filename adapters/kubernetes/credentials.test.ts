@@ -168,7 +168,8 @@ test('a DELETE whose credentials ran out is not sent after a pause that was pres
       connected: true,
     }
     const value = world.codec.encode({ type: 'Control', ...said, who: 'test', why: '', verb })
-    await log.append('control', 0, [{ key: `${key}/${world.id}`, value }])
+    const topic = verb === 'epoch' ? 'control' : 'orders'
+    await log.append(topic, 0, [{ key: `${key}/${world.id}`, value }])
   }
   let deletes = 0
   world.server.inject(async ({ method }) => {

@@ -140,6 +140,7 @@ export class SqliteLog implements Log {
   }
 
   async bounds(topic: Topic, partition: number): Promise<Bounds> {
+    if (this.#isNewer(topic, partition)) return { start: 0n, end: 0n }
     const lane = this.#lane(topic, partition)
     const { start, next } = this.#file.read(() => this.#file.head(lane))
     return { start: BigInt(start), end: BigInt(next) }
@@ -153,6 +154,7 @@ export class SqliteLog implements Log {
 
   async latest(topic: Topic, partition: number): Promise<readonly Entry[]> {
     if (!COMPACTED.has(topic)) throw invalid(`Topic ${topic} is not compacted: read its entries`)
+    if (this.#isNewer(topic, partition)) return []
     const latest = new Map<string, Entry>()
     // The end is looked for anew after each page: what is compacted away meanwhile has its newer value further up.
     for (let from = 0n; ; ) {
@@ -272,7 +274,18 @@ export class SqliteLog implements Log {
     if (this.#closed.signal.aborted) throw new LogError('CLOSED', 'This log is closed: open it')
     const lane = this.#file.laneOf(topic, partition)
     if (lane !== undefined) return lane
+    if (this.#isNewer(topic, partition)) {
+      const what = `The log ${this.#file.path} has no topic ${topic}: an older Kinfold wrote it`
+      throw new LogError('FORMAT', `${what}. Begin a new one with "kinfold upgrade --data DIR"`)
+    }
     throw invalid(`Topic ${topic} has no partition ${partition}, only ${this.partitions(topic)}`)
+  }
+
+  /** A topic that came after the file was written: nothing is in it. */
+  #isNewer(topic: Topic, partition: number): boolean {
+    const isThere =
+      Number.isInteger(partition) && partition >= 0 && partition < this.partitions(topic)
+    return isThere && this.#file.laneOf(topic, partition) === undefined
   }
 
   #writable(topic: Topic, partition: number): number {

@@ -442,4 +442,6 @@ export interface Position {
   readonly foldVersion: number
   /** Digest of the entry before `position`, as it was folded: whether the log still says the same there. Empty where none was. */
   readonly last: string
+  /** Offsets in `orders` of those that came into force last, ascending: each does so once. */
+  readonly orders: readonly bigint[]
 }

@@ -51,7 +51,10 @@ export const TAKE_OVER_ATTEMPTS = 20
 export const REMEMBERED_BYTES: number = 32 * 1024 * 1024
 /** Decoded values that a task remembers, none of an object for longer than a batch. */
 export const DECODED_VALUES = 4_000
-/** How often `control` is compared with what the fold holds back; what it lost of that is unknown to reapers that start meanwhile. */
+/** How long an order is waited for that `orders` does not show yet, and how often it is asked for: brokers may show an older end for a moment after an election. */
+export const ORDER_WAIT_MS = 10_000
+export const ORDER_POLL_MS = 100
+/** How often `orders` is compared with what the fold holds back; what it lost of that is unknown to reapers that start meanwhile. */
 export const CONTROL_CHECK_MS = 30_000
 /** How often it is looked whether the fold has come as far as that asks for. */
 export const CONTROL_CATCH_UP_MS = 1_000

@@ -13,11 +13,13 @@ import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import { StoreError } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { codec, contentOf } from '../../testing/task-rig.ts'
+import { giveOrder } from './fold/order.ts'
 import { DEFAULT_RETENTION } from './fold/retention.ts'
 import { createGraph, type Graph, type PartitionStatus } from './graph.ts'
 import { readerOf } from './query/view.ts'
 
 const POLICY = policyFor('enforce', 'parity')
+const ANOTHER = { type: 'PolicyChanged', policy: POLICY, who: 'a', why: '' } as const
 
 class OpenStore extends MemoryStore {
   isClosed = false
@@ -152,7 +154,7 @@ test('whoever has a partition sees to it that its policy is the one asked for, o
     equal(entries.length, 1)
   }
   // Reapers know from there at once of a softer mode, whatever is still on its way to them.
-  const said = (await log.latest('control', 0)).find(({ key }) => key === PROTECT_POLICY_KEY)
+  const said = (await log.latest('orders', 0)).find(({ key }) => key === PROTECT_POLICY_KEY)
   const control = codec.decode(said?.value ?? new Uint8Array())
   equal(control.type === 'Control' && control.mode, 'enforce')
 })
@@ -160,7 +162,7 @@ test('whoever has a partition sees to it that its policy is the one asked for, o
 test('who was cut off, and takes a partition back, does not set back what was asked for since', async (t) => {
   const log = memoryLog(1)
   const modes = async (): Promise<string[]> => {
-    const { entries } = await log.read('events', 0, 0n, { limit: 100, waitMs: 0 })
+    const { entries } = await log.read('orders', 0, 0n, { limit: 100, waitMs: 0 })
     const records = entries.map(({ value }) => codec.decode(value ?? new Uint8Array()))
     return records.flatMap((each) => (each.type === 'PolicyChanged' ? each.policy.mode : []))
   }
@@ -185,9 +187,7 @@ test('a task that was fenced while it is still ours is taken back, and the other
   await until(() => process.graph.tasks.length === 2 && isFolding(process))
   const other = process.graph.tasks[1]
   await log.openTask(0)
-  await log.append('events', 0, [
-    { key: 'k', value: codec.encode({ type: 'PolicyChanged', policy: POLICY, who: 'a', why: '' }) },
-  ])
+  await giveOrder(log, codec, ANOTHER, [0])
   await until(() => process.graph.tasks[0]?.status().state === 'stopped')
   equal(other?.status().state, 'folding')
   await until(() => isFolding(process) && process.graph.status().every(isCaughtUp))
@@ -250,9 +250,7 @@ test('a standby whose store is damaged builds it again', async (t) => {
     standing.write = write
     await MemoryStore.prototype.wipe.call(standing)
   }
-  await log.append('events', partition, [
-    { key: 'k', value: codec.encode({ type: 'PolicyChanged', policy: POLICY, who: 'a', why: '' }) },
-  ])
+  await giveOrder(log, codec, ANOTHER, [partition])
   await until(() => isWiped)
   const [task] = first.graph.tasks
   await until(async () => {
@@ -273,9 +271,7 @@ test('what only a person can mend in one task ends the service', async (t) => {
   store.write = async () => {
     throw new StoreError('FULL', 'the disk is full')
   }
-  await log.append('events', 1, [
-    { key: 'k', value: codec.encode({ type: 'PolicyChanged', policy: POLICY, who: 'a', why: '' }) },
-  ])
+  await giveOrder(log, codec, ANOTHER, [1])
   await rejects(process.ended, /the disk is full/)
   ok([...process.opened.values()].flat().every(({ isClosed }) => isClosed))
 })
@@ -299,8 +295,6 @@ test('a standby that holds more than the log does ends the service, and keeps wh
     throw new StoreError('DAMAGED', 'so that it begins again')
   }
   standing.wipe = async () => undefined
-  await log.append('events', partition, [
-    { key: 'k', value: codec.encode({ type: 'PolicyChanged', policy: POLICY, who: 'a', why: '' }) },
-  ])
+  await giveOrder(log, codec, ANOTHER, [partition])
   await rejects(second.ended, (error) => error instanceof LogError && error.code === 'DAMAGED')
 })

@@ -19,12 +19,13 @@ import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
 import { type Pace, RESIGNED_WAIT_MOST_MS, RESIGNED_WAIT_MS } from './config.ts'
 import { GatheringStore } from './fold/gathering-store.ts'
+import { giveOrder } from './fold/order.ts'
 import type { RetentionConfig } from './fold/retention.ts'
 import { keepTrimmed } from './fold/retention.ts'
 import { Standby } from './fold/standby.ts'
 import type { TaskObserver } from './fold/task.ts'
 import { Task } from './fold/task.ts'
-import { keepControl } from './orders/control-keeper.ts'
+import { keepOrders } from './orders/order-keeper.ts'
 import { readerOf } from './query/view.ts'
 
 export interface GraphParts {
@@ -122,7 +123,7 @@ export function createGraph(parts: GraphParts): Graph {
       (either: AbortSignal) => keepTrimmed({ log, codec, clock, task, retention }, either),
     ]
     if (partition === 0)
-      loops.push((either) => keepControl({ log, codec, clock, task, policy }, either))
+      loops.push((either) => keepOrders({ log, codec, clock, task, policy }, either))
     try {
       await together(loops, signal)
     } finally {
@@ -207,7 +208,7 @@ export async function ensurePolicy(
   const value = bytesOf(policy)
   const former = folded.position < 0n ? undefined : folded.policy
   if (former !== undefined && isSame(bytesOf(former), value)) return undefined
-  await log.append('events', partition, [{ key: 'policy', value }])
+  await giveOrder(log, codec, { type: 'PolicyChanged', policy, who, why }, [partition])
   return former
 }
 
@@ -229,10 +230,10 @@ async function tellControl(
     ...{ type: 'Control', verb: 'protect', ...nothing },
     ...{ protection, mode, who, why },
   })
-  const latest = await log.latest('control', 0)
+  const latest = await log.latest('orders', 0)
   const told = latest.find(({ key }) => key === PROTECT_POLICY_KEY)?.value
   if (told != null && isSame(told, value)) return
-  await log.append('control', 0, [{ key: PROTECT_POLICY_KEY, value }])
+  await log.append('orders', 0, [{ key: PROTECT_POLICY_KEY, value }])
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

@@ -1,9 +1,9 @@
 /**
- * What `control` says now about each cluster: paused, connected, its epoch, what is protected. Followed by the reaper itself, so that a pause does not queue
+ * What `orders` says now of what is paused and protected, and `control` of each cluster: connected, its epoch. Followed by the reaper itself, so that a pause does not queue
  * behind commands.
  *
  * What must stay true: a directive that cannot be read counts against acting: a pause as pressed, a cluster as not connected, protection as of everything. So does one that may have
- * been given since `control` was last read: nobody acts on what is older than `controlFreshMs`. What was asked for and is lost with the end of `control` holds until it is taken back (F39).
+ * been given since either was last read: nobody acts on what is older than `controlFreshMs`. What was asked for and is lost with the end of `orders` holds until it is taken back (F39).
  *
  * Not here: requests to relist (the watcher reads those), what is done about a pause (gate.ts).
  */
@@ -75,29 +75,53 @@ export function createControl(
   const unclear = new Set<string>()
   let policy: Protection | null = null
   let mode: Mode | null = null
-  let next = 0n
-  /** When it was last asked what stands, by a question that was answered. Monotonic. */
-  let askedAt = Number.NEGATIVE_INFINITY
+  const parts = { log, retry, clock, bounds }
+  const orders = follower(
+    'orders',
+    parts,
+    (entries, isCut) => {
+      if (!isCut) forgetOrders()
+      for (const entry of entries) if (!isCut || holdsBack(entry)) obey(entry)
+      onProtected()
+    },
+    (entries) => {
+      for (const entry of entries) obey(entry)
+      if (entries.some(({ key }) => key.startsWith(PROTECT_PREFIX))) onProtected()
+    },
+  )
+  const words = follower(
+    'control',
+    parts,
+    (entries) => {
+      connections.clear()
+      for (const entry of entries) hear(entry)
+    },
+    (entries) => {
+      for (const entry of entries) hear(entry)
+    },
+  )
 
-  function asked<T>(question: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    return retry(async () => {
-      const at = clock.monotonicMs()
-      const answer = await question()
-      askedAt = at
-      return answer
-    }, signal)
+  function forgetOrders(): void {
+    paused.clear()
+    subjects.clear()
+    unclear.clear()
+    policy = null
+    mode = null
   }
 
-  function apply(entry: Entry): void {
+  function obey(entry: Entry): void {
     if (entry.key.startsWith(PROTECT_PREFIX)) {
       protect(entry)
     } else if (entry.key.startsWith(PAUSE_PREFIX)) {
       const cluster = entry.key.slice(PAUSE_PREFIX.length)
       if (isPause(codec, entry)) paused.add(cluster)
       else paused.delete(cluster)
-    } else if (entry.key.startsWith(CLUSTER)) {
-      connections.set(entry.key.slice(CLUSTER.length), connectionOf(codec, entry))
     }
+  }
+
+  function hear(entry: Entry): void {
+    if (!entry.key.startsWith(CLUSTER)) return
+    connections.set(entry.key.slice(CLUSTER.length), connectionOf(codec, entry))
   }
 
   function protect({ key, value }: Entry): void {
@@ -128,42 +152,17 @@ export function createControl(
     return [...subjects.values()].filter((each) => each.cluster === '' || each.cluster === cluster)
   }
 
-  async function load(signal: AbortSignal): Promise<void> {
-    // The end first: what is appended in between is applied twice, never left out.
-    const end = (await retry(() => log.bounds('control', 0), signal)).end
-    const entries = await asked(() => log.latest('control', 0), signal)
-    connections.clear()
-    if (end >= next) {
-      paused.clear()
-      subjects.clear()
-      unclear.clear()
-      policy = null
-      mode = null
-    }
-    for (const entry of entries) if (end >= next || holdsBack(entry)) apply(entry)
-    next = end
-    onProtected()
-  }
-
   return {
-    load,
+    async load(signal) {
+      await Promise.all([orders.load(signal), words.load(signal)])
+    },
     async follow(signal) {
-      const options = { limit: bounds.page, waitMs: bounds.controlPollMs }
-      while (!signal.aborted) {
-        try {
-          const page = await asked(() => log.read('control', 0, next, options, signal), signal)
-          for (const entry of page.entries) apply(entry)
-          if (page.entries.some(({ key }) => key.startsWith(PROTECT_PREFIX))) onProtected()
-          next = page.next
-        } catch (error) {
-          if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
-          await load(signal) // Compacted beyond us, or its end is lost: what stands now is all we need.
-        }
-      }
+      await Promise.all([orders.follow(signal), words.follow(signal)])
     },
     pausedBecause(cluster) {
       if (paused.has('') || paused.has(cluster)) return 'paused'
       if (unclear.size > 0) return 'what is protected cannot be read'
+      const askedAt = Math.min(orders.askedAt(), words.askedAt())
       const isFresh = clock.monotonicMs() - askedAt <= bounds.controlFreshMs
       return isFresh ? '' : 'whether it is paused cannot be read'
     },
@@ -181,6 +180,66 @@ export function createControl(
       ),
     isConnected: (cluster) => connections.get(cluster)?.isConnected === true,
     clusterEpoch: (cluster) => connections.get(cluster)?.clusterEpoch,
+  }
+}
+
+interface Follower {
+  /** When it was last asked what stands, by a question that was answered. Monotonic. */
+  askedAt(): number
+  load(signal: AbortSignal): Promise<void>
+  follow(signal: AbortSignal): Promise<void>
+}
+
+interface FollowerParts {
+  readonly log: Log
+  readonly retry: LogRetry
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly bounds: ControlBounds
+}
+
+/** Of a compacted topic. `loaded`: what stands now, and whether the topic ends before what was read of it; `more`: what came since. */
+function follower(
+  topic: 'orders' | 'control',
+  { log, retry, clock, bounds }: FollowerParts,
+  loaded: (entries: readonly Entry[], isCut: boolean) => void,
+  more: (entries: readonly Entry[]) => void,
+): Follower {
+  let next = 0n
+  let askedAt = Number.NEGATIVE_INFINITY
+
+  function asked<T>(question: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return retry(async () => {
+      const at = clock.monotonicMs()
+      const answer = await question()
+      askedAt = at
+      return answer
+    }, signal)
+  }
+
+  async function load(signal: AbortSignal): Promise<void> {
+    // The end first: what is appended in between is applied twice, never left out.
+    const end = (await retry(() => log.bounds(topic, 0), signal)).end
+    const entries = await asked(() => log.latest(topic, 0), signal)
+    loaded(entries, end < next)
+    next = end
+  }
+
+  return {
+    askedAt: () => askedAt,
+    load,
+    async follow(signal) {
+      const options = { limit: bounds.page, waitMs: bounds.controlPollMs }
+      while (!signal.aborted) {
+        try {
+          const page = await asked(() => log.read(topic, 0, next, options, signal), signal)
+          more(page.entries)
+          next = page.next
+        } catch (error) {
+          if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
+          await load(signal) // Compacted beyond us, or its end is lost: what stands now is all we need.
+        }
+      }
+    },
   }
 }
 

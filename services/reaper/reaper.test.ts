@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { Command, DeleteObject } from '../../core/model/command.ts'
 import type { CommandSettled } from '../../core/model/event.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
-import { LogError } from '../../ports/log.ts'
+import { LogError, type Topic } from '../../ports/log.ts'
 import { GONE_CLAIM, GONE as GONE_REFERENCE, World } from '../../testing/reaper-world.ts'
 import { READER } from './lane.ts'
 import { createReaper } from './reaper.ts'
@@ -94,7 +94,7 @@ const hindrances: readonly (readonly [string, (world: World) => Promise<void>, s
     'with protection that cannot be read',
     async (world) => {
       const value = new TextEncoder().encode('{')
-      await world.log.append('control', 0, [{ key: 'protect/policy', value }])
+      await world.log.append('orders', 0, [{ key: 'protect/policy', value }])
     },
     'blocked what is protected cannot be read',
   ],
@@ -107,7 +107,7 @@ const hindrances: readonly (readonly [string, (world: World) => Promise<void>, s
     'with a pause that cannot be read',
     async (world) => {
       const value = new TextEncoder().encode('{')
-      await world.log.append('control', 0, [{ key: `pause/${world.id}`, value }])
+      await world.log.append('orders', 0, [{ key: `pause/${world.id}`, value }])
     },
     'blocked paused',
   ],
@@ -390,16 +390,14 @@ test('makes no more calls than are in flight once it is paused, and none 2 s lat
   ok((counts.get('blocked paused')?.length ?? 0) >= 99_000)
 })
 
-test('stays paused, and spares what was protected, when control loses its end (F39)', async () => {
+test('stays paused, and spares what was protected, when orders loses its end (F39)', async () => {
   const world = await World.open()
   const [first, second, third] = (await dependents(world, 3)) as [Command, Command, Command]
   const running = world.start()
   await world.protect('namespace/default')
   await world.control('pause', { verb: 'pause' })
   await world.clock.advance(1_000)
-  world.log.cutOff('control', 0, 0n)
-  await world.clock.advance(1_000)
-  await world.control('cluster', { verb: 'epoch', number: 1 })
+  world.log.cutOff('orders', 0, 0n)
   await world.clock.advance(1_000)
   await world.command(first)
   equal(outcomes(await world.settled(1))[0], 'blocked paused')
@@ -414,20 +412,18 @@ test('stays paused, and spares what was protected, when control loses its end (F
   await running.stop()
 })
 
-test('goes by no older word that is left of control when that loses its end (F39)', async () => {
+test('goes by no older word that is left of orders when that loses its end (F39)', async () => {
   const world = await World.open()
   const [first, second] = (await dependents(world, 2)) as [Command, Command]
   await world.protectByPolicy({}, 'enforce')
   await world.control('pause', { verb: 'pause' })
   await world.control('pause', { verb: 'resume' })
-  const { end } = await world.log.bounds('control', 0)
+  const { end } = await world.log.bounds('orders', 0)
   await world.protectByPolicy({}, 'observe')
   await world.control('pause', { verb: 'pause' })
   const running = world.start()
   await world.clock.advance(1_000)
-  world.log.cutOff('control', 0, end)
-  await world.clock.advance(1_000)
-  await world.control('cluster', { verb: 'epoch', number: 1 })
+  world.log.cutOff('orders', 0, end)
   await world.clock.advance(1_000)
   await world.command(first)
   equal(outcomes(await world.settled(1))[0], 'blocked paused')
@@ -492,14 +488,18 @@ test('reads each object first while people protect a label', async () => {
   deepEqual(running.reaper.status().protectedRefusals, [{ cluster: world.id, count: 1 }])
 })
 
-test('does nothing on what control said more than 2 s ago', async () => {
+for (const silent of ['orders', 'control'] as const) {
+  test(`does nothing on what ${silent} said more than 2 s ago`, () => goesByNothingOld(silent))
+}
+
+async function goesByNothingOld(silent: Topic): Promise<void> {
   const world = await World.open()
   const [first, second, third] = (await dependents(world, 3)) as [Command, Command, Command]
   const { log } = world
   let isCut = false
   const read = log.read.bind(log)
   log.read = async (topic, ...rest) => {
-    if (topic === 'control' && isCut) throw new LogError('UNAVAILABLE', 'cut off')
+    if (topic === silent && isCut) throw new LogError('UNAVAILABLE', 'cut off')
     return await read(topic, ...rest)
   }
   const running = world.start()
@@ -518,7 +518,7 @@ test('does nothing on what control said more than 2 s ago', async () => {
     'done',
   ])
   await running.stop()
-})
+}
 
 test('tries again shortly when the server is busy, and no sooner than it asks', async () => {
   const world = await World.open()

@@ -1,5 +1,5 @@
 /**
- * Follows `control` for the relists that are asked of one cluster's watcher, for what others say of its connection, and for what people protect.
+ * Follows `control` for the relists that are asked of one cluster's watcher and for what others say of its connection, and `orders` for what people protect.
  *
  * What must stay true: a request is done once: its place is passed only when the relist that answers it is finished and acknowledged.
  */
@@ -29,6 +29,8 @@ export class ControlReader {
   #connectionAt = -1n
   /** At first, too: it may have changed since it was read. */
   #isProtected = true
+  /** Of `orders`, next to be read. */
+  #nextOrder = 0n
 
   private constructor(log: Log, codec: Codec, cluster: ClusterId, reader: string, from: bigint) {
     this.#log = log
@@ -45,6 +47,7 @@ export class ControlReader {
     const saved = await log.loadPosition(reader, 'control', 0)
     const from = saved?.offset ?? (await log.bounds('control', 0)).end
     const opened = new ControlReader(log, codec, cluster, reader, from)
+    opened.#nextOrder = (await log.bounds('orders', 0)).end
     if (saved === undefined) await opened.#save(from)
     return opened
   }
@@ -52,6 +55,7 @@ export class ControlReader {
   /** Nothing while the log is away. */
   async poll(config: WatcherConfig, signal: AbortSignal): Promise<readonly RelistAsked[]> {
     try {
+      await this.#readOrders(config, signal)
       return await this.#read(config, signal)
     } catch (error) {
       if (error instanceof LogError && error.remedy === 'retry') return []
@@ -68,6 +72,21 @@ export class ControlReader {
     } catch (error) {
       if (!(error instanceof LogError && error.code === 'OUT_OF_RANGE')) throw error
       return await this.#startOver()
+    }
+  }
+
+  async #readOrders(config: WatcherConfig, signal: AbortSignal): Promise<void> {
+    try {
+      const options = { limit: config.controlPage, waitMs: 0 }
+      const page = await this.#log.read('orders', 0, this.#nextOrder, options, signal)
+      if (page.entries.some(({ key }) => key.startsWith(PROTECT_PREFIX))) this.#isProtected = true
+      this.#nextOrder = page.next
+    } catch (error) {
+      if (!(error instanceof LogError && error.code === 'OUT_OF_RANGE')) throw error
+      const { end } = await this.#log.bounds('orders', 0)
+      // Labels that the log forgot are told all the same until the graph says again what is protected: without them it would let go of their objects (F39).
+      if (end >= this.#nextOrder) this.#isProtected = true
+      this.#nextOrder = end
     }
   }
 
@@ -102,8 +121,6 @@ export class ControlReader {
   async #startOver(): Promise<readonly RelistAsked[]> {
     const { end } = await this.#log.bounds('control', 0)
     const latest = await this.#log.latest('control', 0)
-    // Labels that the log forgot are told all the same until the graph says again what is protected: without them it would let go of their objects (F39).
-    if (end >= this.#next) this.#isProtected = true
     this.#next = end
     return latest
       .filter((entry) => entry.offset >= this.#saved)
@@ -111,7 +128,6 @@ export class ControlReader {
   }
 
   #relistIn(entry: Entry): readonly RelistAsked[] {
-    if (entry.key.startsWith(PROTECT_PREFIX)) this.#isProtected = true
     if (entry.value === null) return []
     try {
       const control = this.#codec.decode(entry.value)

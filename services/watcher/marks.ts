@@ -80,7 +80,7 @@ export async function readProjection(
 ): Promise<Projection> {
   let policy: Protection | null = null
   const subjects: string[] = []
-  for (const { key, value } of await log.latest('control', 0)) {
+  for (const { key, value } of await log.latest('orders', 0)) {
     if (!key.startsWith(PROTECT_PREFIX)) continue
     const protecting = protectingIn(codec, key, value)
     if (protecting?.type === 'policy') policy = protecting.protection

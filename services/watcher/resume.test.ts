@@ -77,7 +77,7 @@ async function protect(subject: string, verb: 'protect' | 'unprotect' = 'protect
     why: '',
   }
   const value = rig.codec.encode({ type: 'Control', verb, cluster: '', ...rest })
-  await rig.log.append('control', 0, [{ key: protectKey('', subject), value }])
+  await rig.log.append('orders', 0, [{ key: protectKey('', subject), value }])
 }
 
 /** As many as `lists` may show. */

@@ -16,8 +16,8 @@ import type { Digest, Snapshot } from '../../../ports/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { Batch } from '../fold/batch.ts'
 import { checkFoldVersion, foldVersionOf } from '../fold/fold-version.ts'
+import { NO_ORDER, orderOf, readEvent } from '../fold/order.ts'
 import { CHUNKS_PER_READ, snapshots } from '../fold/retention.ts'
-import { readEvent } from '../fold/task.ts'
 
 export interface AuditParts {
   readonly log: Log
@@ -121,7 +121,7 @@ class Audit {
     const { partition, codec } = this.#parts
     const { partitions } = batch.position
     const at: At = { partition, partitions, position: entry.offset, timestamp: entry.timestamp }
-    const outcome = await batch.fold(eventOf(codec, entry), at)
+    const outcome = await batch.fold(await this.#eventOf(batch, entry), at)
     this.#events += 1
     for (const command of outcome.commands) {
       this.#commands += 1
@@ -131,6 +131,21 @@ class Audit {
       issued.delete(command.id)
     }
     return ''
+  }
+
+  async #eventOf(batch: Batch, entry: Entry): Promise<Event> {
+    const { log, codec } = this.#parts
+    try {
+      const read = readEvent(codec, entry)
+      if (read.type !== 'OrderGiven') return read.type === 'Refused' ? NO_ORDER : read
+      const order = await orderOf(log, codec, read, batch.position)
+      if (order.type === 'Refused') return NO_ORDER
+      batch.obey(read.offset)
+      return order
+    } catch (error) {
+      if (!(error instanceof CodecError)) throw error
+      return { type: 'Unreadable', home: entry.key, reason: error.message }
+    }
   }
 
   async #store(batch: Batch): Promise<void> {
@@ -214,15 +229,6 @@ async function* entriesOf(
     yield* page.entries
     if (page.next === next) return
     next = page.next
-  }
-}
-
-function eventOf(codec: Codec, entry: Entry): Event {
-  try {
-    return readEvent(codec, entry)
-  } catch (error) {
-    if (!(error instanceof CodecError)) throw error
-    return { type: 'Unreadable', home: entry.key, reason: error.message }
   }
 }
 

@@ -24,6 +24,7 @@ import type { Store } from '../../../ports/store.ts'
 import { DecodedValues } from './decoded-values.ts'
 import { chained, digestOf, NO_DIGEST } from './digest.ts'
 import { lineageOf } from './lineage.ts'
+import { withOrder } from './order.ts'
 import { overlaidPage } from './overlaid-page.ts'
 
 export interface BatchOptions {
@@ -83,6 +84,11 @@ export class Batch {
   /** Reads what is stored, without the batch's changes. */
   get stored(): StateReader {
     return this.#decoded
+  }
+
+  /** The order at that offset is in force with the next record. */
+  obey(offset: bigint): void {
+    this.#position = { ...this.#position, orders: withOrder(this.#position.orders, offset) }
   }
 
   /** At once, unless a page of the store has to be read. */
@@ -242,5 +248,6 @@ export function firstPosition(partition: number, partitions: number): Position {
     outputs: NO_DIGEST,
     foldVersion: FOLD_VERSION,
     last: '',
+    orders: [],
   }
 }

@@ -42,11 +42,11 @@ function versionIn(codec: Codec, value: Uint8Array): FoundVersion {
   }
 }
 
-/** It is one of the first events of any log. */
+/** It is one of the first orders of any log; before version 15, one of the first events. */
 async function firstPolicy(log: Log, codec: Codec, partition: number): Promise<FoundVersion> {
   const { start } = await log.bounds('events', partition)
   const { entries } = await log.read('events', partition, start, { limit: 100, waitMs: 0 })
-  for (const { value } of entries) {
+  for (const { value } of [...(await log.latest('orders', 0)), ...entries]) {
     const found = value === null ? undefined : versionIn(codec, value)
     if (typeof found === 'number') return found
   }

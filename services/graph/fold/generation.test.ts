@@ -8,6 +8,7 @@ import type { Log, Topic } from '../../../ports/log.ts'
 import type { Control } from '../../../ports/service-record.ts'
 import { codec } from '../../../testing/task-rig.ts'
 import { beginGeneration } from './generation.ts'
+import { orderOf } from './order.ts'
 
 const SIGNAL = new AbortController().signal
 
@@ -32,8 +33,12 @@ function control(more: Partial<Control>): Uint8Array {
 
 async function told(log: Log, topic: Topic, partition = 0): Promise<readonly unknown[]> {
   const page = await log.read(topic, partition, 0n, { limit: 100, waitMs: 0 })
-  return page.entries.map(({ key, value }) => {
-    const record = codec.decode(value ?? new Uint8Array())
+  const records = page.entries.map(async ({ key, value }) => {
+    const given = codec.decode(value ?? new Uint8Array())
+    const record =
+      given.type === 'OrderGiven'
+        ? await orderOf(log, codec, given, { partition, orders: [] })
+        : given
     switch (record.type) {
       case 'Control':
         return `${key} ${record.verb} by ${record.who}`
@@ -45,6 +50,7 @@ async function told(log: Log, topic: Topic, partition = 0): Promise<readonly unk
         return record.type
     }
   })
+  return await Promise.all(records)
 }
 
 test('a new log is paused and keeps protections, epochs and the archive, and nothing else', async () => {
@@ -52,16 +58,19 @@ test('a new log is paused and keeps protections, epochs and the archive, and not
   const from = new MemoryLog({ partitions: 2, clock })
   const to = new MemoryLog({ partitions: 2, clock })
   const [stands, lifted] = [protectKey('c', 'kind:pod'), protectKey('c', 'kind:cm')]
-  await from.append('control', 0, [
-    { key: stands, value: control({}) },
+  // Where the logs before version 15 have it.
+  await from.append('control', 0, [{ key: stands, value: control({}) }])
+  await from.append('orders', 0, [
     { key: lifted, value: control({ verb: 'unprotect' }) },
     { key: 'pause/c', value: control({ verb: 'resume' }) },
+    { key: 'protect/odd', value: new Uint8Array([1, 2]) },
+  ])
+  await from.append('control', 0, [
     { key: 'cluster/c', value: control({ verb: 'epoch', number: 4 }) },
     {
       key: assignKey('c'),
       value: codec.encode({ type: 'Assignment', cluster: 'c', partition: 1, objects: 9 }),
     },
-    { key: 'protect/odd', value: new Uint8Array([1, 2]) },
   ])
   const own = { group: '', kind: '', resource: '', projection: '', partition: 1 }
   const mark = { type: 'Watermark', cluster: 'c', clusterEpoch: 4, sync: 0, ...own } as const
@@ -79,15 +88,15 @@ test('a new log is paused and keeps protections, epochs and the archive, and not
     SIGNAL,
   )
   deepEqual([count, clusters], [2, ['c']])
-  const latest = await to.latest('control', 0)
+  equal((await to.bounds('control', 0)).end, 0n)
+  const latest = await to.latest('orders', 0)
   deepEqual(
-    latest.map(({ key }) => key),
-    ['pause/', stands, 'protect/odd'],
+    latest.map(({ key }) => key.replace(/^order\/.*/, 'an order')),
+    ['pause/', 'an order', stands, 'an order', 'protect/odd'],
   )
   deepEqual(latest.at(-1)?.value, new Uint8Array([1, 2]))
   for (const partition of [0, 1]) {
-    const events = ['pause   by root', 'protect c kind:pod by eve']
-    deepEqual(await told(to, 'events', partition), events)
+    deepEqual(await told(to, 'events', partition), ['pause   by root', 'protect c kind:pod by eve'])
   }
   deepEqual(await told(to, 'watermarks'), ['c// 6 4  -1'])
   const carried = await to.read('archive', 1, 0n, { limit: 10, waitMs: 0 })

@@ -15,6 +15,7 @@ import { CodecError } from '../../../ports/codec.ts'
 import { PROTECT_PREFIX, pauseKey, protectingOf } from '../../../ports/control-key.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Control, Watermark } from '../../../ports/service-record.ts'
+import { giveOrder } from './order.ts'
 
 export interface GenerationParts {
   readonly from: Log
@@ -52,13 +53,15 @@ async function pause({ to, codec, who }: GenerationParts): Promise<void> {
     ...{ type: 'Control', verb: 'pause', kind: null, number: 1, connected: false },
     ...{ protection: null, mode: null, ...said },
   }
-  await to.append('control', 0, [{ key: pauseKey(''), value: codec.encode(control) }])
+  await to.append('orders', 0, [{ key: pauseKey(''), value: codec.encode(control) }])
   await direct(to, codec, { verb: 'pause', subject: '', ...said })
 }
 
 /** For the reapers too. What cannot be read is carried as it is: then they do nothing until somebody mends it. */
 async function carryProtections({ from, to, codec }: GenerationParts): Promise<void> {
-  for (const { key, value } of await from.latest('control', 0)) {
+  // Before version 15 they stood in `control`.
+  const said = [...(await from.latest('control', 0)), ...(await from.latest('orders', 0))]
+  for (const { key, value } of said) {
     if (!key.startsWith(PROTECT_PREFIX) || value === null) continue
     const record = recordIn(codec, value, 'Control')
     const protecting = record === undefined ? undefined : protectingOf(key, record)
@@ -66,7 +69,7 @@ async function carryProtections({ from, to, codec }: GenerationParts): Promise<v
     // The policy's own is told anew with the policy.
     if (protecting?.type === 'policy' || isLifted) continue
     const again = record === undefined ? value : codec.encode(record)
-    await to.append('control', 0, [{ key, value: again }])
+    await to.append('orders', 0, [{ key, value: again }])
     if (record === undefined || protecting === undefined) continue
     const { cluster, subject } = protecting
     const { who, why } = record
@@ -82,10 +85,8 @@ async function direct(to: Log, codec: Codec, said: Said): Promise<void> {
     ...{ type: 'Directive', digest: null, listed: EMPTY_SET, isProven: false },
     ...said,
   }
-  const produced = { key: '/', value: codec.encode(directive) }
-  for (let partition = 0; partition < to.partitions('events'); partition++) {
-    await to.append('events', partition, [produced])
-  }
+  const partitions = Array.from({ length: to.partitions('events') }, (_, each) => each)
+  await giveOrder(to, codec, directive, partitions)
 }
 
 /** Each cluster's own watermark alone, without its partition: a kind's would have its watch resumed, by a graph that knows nothing of what was there before. */

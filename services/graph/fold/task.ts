@@ -13,9 +13,9 @@ import type { Event } from '../../../core/model/event.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import { CodecError } from '../../../ports/codec.ts'
-import { isEvent } from '../../../ports/event-type.ts'
 import type { Entry, Log, Page, TaskLog } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
+import type { OrderGiven } from '../../../ports/service-record.ts'
 import type { Store } from '../../../ports/store.ts'
 import { StoreError } from '../../../ports/store.ts'
 import {
@@ -25,6 +25,8 @@ import {
   DIGEST_RECORDS,
   END_EVERY_MS,
   NEAR,
+  ORDER_POLL_MS,
+  ORDER_WAIT_MS,
   type Pace,
   READ_LIMIT,
   READ_WAIT_MS,
@@ -35,6 +37,7 @@ import {
 } from '../config.ts'
 import { Batch } from './batch.ts'
 import { checkFoldVersion } from './fold-version.ts'
+import { NO_ORDER, type Order, orderOf, type Refused, readEvent } from './order.ts'
 import { lost, restore } from './restore.ts'
 import type { ClusterTally } from './tally.ts'
 import { Tally } from './tally.ts'
@@ -172,7 +175,7 @@ export class Task {
     let at = 0
     while (at < page.entries.length) {
       signal.throwIfAborted()
-      at = await this.#foldSome(batch, page.entries, at)
+      at = await this.#foldSome(batch, page.entries, at, signal)
       await this.#commit(owned, batch, page.entries[at - 1])
     }
     const tookAll = page.entries.length > 0 && page.entries.length < READ_LIMIT
@@ -189,13 +192,22 @@ export class Task {
   }
 
   /** Folds until the batch is full; returns the index of the first entry that is not in it. */
-  async #foldSome(batch: Batch, entries: readonly Entry[], from: number): Promise<number> {
+  async #foldSome(
+    batch: Batch,
+    entries: readonly Entry[],
+    from: number,
+    signal: AbortSignal,
+  ): Promise<number> {
     const { clock, observe } = this.#options
     const began = clock.monotonicMs()
     let turnAt = began + TURN_MS
     let index = from
     for (const entry of entries.slice(from)) {
-      const event = this.#read(batch, entry)
+      const read = this.#read(batch, entry)
+      const event =
+        read.type === 'OrderGiven' || read.type === 'Refused'
+          ? await this.#orderOf(batch, entry, read, signal)
+          : read
       const at: At = {
         partition: this.partition,
         partitions: batch.position.partitions,
@@ -215,25 +227,64 @@ export class Task {
     return index
   }
 
-  #read(batch: Batch, entry: Entry): Event {
+  #read(batch: Batch, entry: Entry): Event | OrderGiven | Refused {
     try {
       return readEvent(this.#options.codec, entry)
     } catch (error) {
-      if (!(error instanceof CodecError)) throw error
-      const value = this.#options.codec.encode({
-        type: 'DeadLetter',
-        topic: 'events',
-        partition: this.partition,
-        position: entry.offset,
-        key: entry.key,
-        reason: error.message,
-        digest: createHash('sha256')
-          .update(entry.value ?? new Uint8Array())
-          .digest('hex'),
-      })
-      batch.deadLetter(entry.key, value)
-      return { type: 'Unreadable', home: entry.key, reason: error.message }
+      return this.#unreadable(batch, entry, error)
     }
+  }
+
+  async #orderOf(
+    batch: Batch,
+    entry: Entry,
+    read: OrderGiven | Refused,
+    signal: AbortSignal,
+  ): Promise<Event> {
+    try {
+      const order = read.type === 'Refused' ? read : await this.#awaited(batch, read, signal)
+      if (order.type === 'Refused') {
+        this.#bury(batch, entry, order.why)
+        return NO_ORDER
+      }
+      if (read.type === 'OrderGiven') batch.obey(read.offset)
+      return order
+    } catch (error) {
+      return this.#unreadable(batch, entry, error)
+    }
+  }
+
+  async #awaited(batch: Batch, given: OrderGiven, signal: AbortSignal): Promise<Order | Refused> {
+    const { log, codec, clock } = this.#options
+    const untilMs = clock.monotonicMs() + ORDER_WAIT_MS
+    for (;;) {
+      const order = await orderOf(log, codec, given, batch.position)
+      const mayCome = order.type === 'Refused' && order.isLater
+      if (!mayCome || clock.monotonicMs() >= untilMs) return order
+      await clock.sleep(ORDER_POLL_MS, signal)
+      signal.throwIfAborted()
+    }
+  }
+
+  #unreadable(batch: Batch, entry: Entry, error: unknown): Event {
+    if (!(error instanceof CodecError)) throw error
+    this.#bury(batch, entry, error.message)
+    return { type: 'Unreadable', home: entry.key, reason: error.message }
+  }
+
+  #bury(batch: Batch, entry: Entry, reason: string): void {
+    const value = this.#options.codec.encode({
+      type: 'DeadLetter',
+      topic: 'events',
+      partition: this.partition,
+      position: entry.offset,
+      key: entry.key,
+      reason,
+      digest: createHash('sha256')
+        .update(entry.value ?? new Uint8Array())
+        .digest('hex'),
+    })
+    batch.deadLetter(entry.key, value)
   }
 
   async #commit(owned: TaskLog, batch: Batch, last: Entry | undefined): Promise<void> {
@@ -258,13 +309,4 @@ export class Task {
     this.#commits += 1
     observe?.committed?.(records, position.position)
   }
-}
-
-/** What may stand in `events`; anything else there is as unreadable as garbage. Throws `FORMAT` for what another version of the fold is to decide. */
-export function readEvent(codec: Codec, entry: Entry): Event {
-  if (entry.value === null) throw new CodecError('CORRUPT', 'an event without a value')
-  const record = codec.decode(entry.value)
-  if (!isEvent(record)) throw new CodecError('CORRUPT', `a ${record.type} is no event`)
-  if (record.type === 'PolicyChanged') checkFoldVersion(record.policy.foldVersion)
-  return record
 }

@@ -5,7 +5,6 @@ import { MemoryLog } from '../../../adapters/memory/log.ts'
 import { nodeOf } from '../../../core/graph/graph.ts'
 import type { Directive } from '../../../core/model/event.ts'
 import { pauseKey, protectKey } from '../../../ports/control-key.ts'
-import type { Topic } from '../../../ports/log.ts'
 import type { Control } from '../../../ports/service-record.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { serveEndpoint } from '../../../runtime/endpoint.ts'
@@ -33,7 +32,8 @@ interface Rig {
   order(body: object, headers?: Record<string, string>): Promise<Response>
   tell(lines: readonly string[]): Promise<void>
   verdict(uid: string): string
-  readonly appended: Topic[]
+  /** Topic and the beginning of the key. */
+  readonly appended: string[]
   held(): Promise<HeldPlan>
   directives(): Promise<readonly Directive[]>
   control(key: string): Promise<Control | undefined>
@@ -50,10 +50,10 @@ async function rigFor(t: TestContext): Promise<Rig> {
   await appendAll(log, events)
   const running = runTask(log, emptyStore())
   await running.caughtUp()
-  const appended: Topic[] = []
+  const appended: string[] = []
   const append = log.append.bind(log)
   log.append = async (topic, partition, records) => {
-    appended.push(topic)
+    appended.push(...records.map(({ key }) => `${topic} ${key.replace(/\/.*/, '')}`))
     return await append(topic, partition, records)
   }
   const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
@@ -103,12 +103,12 @@ async function rigFor(t: TestContext): Promise<Rig> {
     },
     verdict: (uid) => nodeOf(readerOf(running.task.store, codec), 'c', uid)?.verdict?.because ?? '',
     async directives() {
-      const { entries } = await log.read('events', 0, 0n, { limit: 10_000, waitMs: 0 })
+      const { entries } = await log.read('orders', 0, 0n, { limit: 10_000, waitMs: 0 })
       const all = entries.map(({ value }) => codec.decode(value as Uint8Array))
       return all.filter((event): event is Directive => event.type === 'Directive')
     },
     async control(key) {
-      const entry = (await log.latest('control', 0)).find((each) => each.key === key)
+      const entry = (await log.latest('orders', 0)).find((each) => each.key === key)
       return entry?.value == null ? undefined : (codec.decode(entry.value) as Control)
     },
   }
@@ -121,7 +121,7 @@ test('a pause is told to the reapers first, a resume last, and both are folded w
   const { effective, ...answer } = (await response.json()) as DirectiveAnswer
   deepEqual(answer, { verb: 'pause', cluster: '', who: 'local:ann', partitions: 1, folded: 1 })
   match(effective, /no reaper begins a call from 2 s after this on; folded by 1 of 1 partitions/)
-  deepEqual(rig.appended, ['control', 'events'])
+  deepEqual(rig.appended, ['orders pause', 'orders order', 'events directive'])
   equal((await rig.control(pauseKey('')))?.verb, 'pause')
   await rig.tell(['delete rs/web'])
   match(
@@ -131,7 +131,7 @@ test('a pause is told to the reapers first, a resume last, and both are folded w
 
   rig.appended.length = 0
   equal((await rig.order({ verb: 'resume', claimed: 'ann', why: 'it is not' })).status, 200)
-  deepEqual(rig.appended, ['events', 'control'])
+  deepEqual(rig.appended, ['orders order', 'events directive', 'orders pause'])
   equal((await rig.control(pauseKey('')))?.verb, 'resume')
   match(rig.verdict('pod-a'), /^ReplicaSet "web" is gone$/)
 })
@@ -181,8 +181,8 @@ test('orders are given one after the other, so that reapers and fold end alike',
   equal((await rig.control(pauseKey('')))?.verb, last?.verb)
   const pairs = rig.appended
     .join(' ')
-    .replaceAll('control events', 'P')
-    .replaceAll('events control', 'R')
+    .replaceAll('orders pause orders order events directive', 'P')
+    .replaceAll('orders order events directive orders pause', 'R')
   match(pairs, /^[PR]( [PR])*$/)
 })
 
@@ -202,7 +202,7 @@ test('what is protected by name is told to the reapers first, and is taken back 
   const rig = await rigFor(t)
   const subject = 'namespace/ns'
   equal((await rig.order({ verb: 'protect', subject, claimed: 'ann' })).status, 200)
-  deepEqual(rig.appended, ['control', 'events'])
+  deepEqual(rig.appended, ['orders protect', 'orders order', 'events directive'])
   await rig.tell(['delete rs/web'])
   match(
     rig.verdict('pod-a'),
@@ -210,7 +210,7 @@ test('what is protected by name is told to the reapers first, and is taken back 
   )
   rig.appended.length = 0
   equal((await rig.order({ verb: 'unprotect', subject })).status, 200)
-  deepEqual(rig.appended, ['events', 'control'])
+  deepEqual(rig.appended, ['orders order', 'events directive', 'orders protect'])
   equal((await rig.control(protectKey('', subject)))?.verb, 'unprotect')
 })
 

@@ -19,6 +19,7 @@ import type { Log } from '../../../ports/log.ts'
 import type { Control } from '../../../ports/service-record.ts'
 import { principalOf, whoIs } from '../../../runtime/principal.ts'
 import { Problem } from '../../../runtime/problem.ts'
+import { giveOrder } from '../fold/order.ts'
 import type { Access } from '../query/access.ts'
 import type { Forwarding } from '../query/forward.ts'
 import { approvalSetOf, firstApprovalIn } from '../query/held.ts'
@@ -109,7 +110,7 @@ async function give(
   const control = async (): Promise<void> => {
     if (record === undefined) return
     const value = parts.codec.encode(record.control)
-    await parts.log.append('control', 0, [{ key: record.key, value }])
+    await parts.log.append('orders', 0, [{ key: record.key, value }])
   }
   const isStopping = order.verb === 'pause' || order.verb === 'protect'
   if (isStopping) await control()
@@ -232,20 +233,15 @@ function controlOf(
 }
 
 /**
- * To all partitions, also what is about one cluster: one that comes later may be in any, and `control` is repeated from what any one of them holds
- * (control-keeper.ts). Answers with the offset of each after which it is folded.
+ * To all partitions, also what is about one cluster: one that comes later may be in any, and `orders` is repeated from what any one of them holds
+ * (order-keeper.ts). Answers with the offset of each after which it is folded.
  */
 async function broadcast(
   { log, codec }: DirectiveParts,
   event: Directive,
 ): Promise<readonly bigint[]> {
-  const value = codec.encode(event)
   const partitions = Array.from({ length: log.partitions('events') }, (_, each) => each)
-  return await Promise.all(
-    partitions.map(async (partition) => {
-      return await log.append('events', partition, [{ key: event.cluster || 'directive', value }])
-    }),
-  )
+  return await giveOrder(log, codec, event, partitions)
 }
 
 async function foldedBy(

@@ -1,4 +1,4 @@
-/** What holds reapers back is in `control` again before long when that lost it, and what let go stays let go. */
+/** What holds reapers back is in `orders` again before long when that lost it, and what let go stays let go. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { PROTECT_POLICY_KEY, pauseKey, protectKey } from '../../../ports/control
 import type { Control } from '../../../ports/service-record.ts'
 import { appendAll, codec, runTask } from '../../../testing/task-rig.ts'
 import { CONTROL_CHECK_MS } from '../config.ts'
-import { keepControl } from './control-keeper.ts'
+import { keepOrders } from './order-keeper.ts'
 
 const POLICY = { policy: policyFor('enforce', 'guarded'), who: 'ann' }
 const SUBJECT = 'namespace/blue'
@@ -33,10 +33,10 @@ async function say(log: MemoryLog, key: string, verb: Control['verb']): Promise<
     why: '',
   }
   const value = codec.encode({ type: 'Control', verb, cluster: 'c', ...rest })
-  await log.append('control', 0, [{ key, value }])
+  await log.append('orders', 0, [{ key, value }])
 }
 
-/** What `control` says of each key once it was compared with what is folded. */
+/** What `orders` says of each key once it was compared with what is folded. */
 async function after(log: MemoryLog, directives: readonly Directive[]): Promise<string[]> {
   const clock = new ManualClock()
   await appendAll(log, directives)
@@ -44,14 +44,14 @@ async function after(log: MemoryLog, directives: readonly Directive[]): Promise<
   await running.caughtUp()
   const stop = new AbortController()
   const parts = { log, codec, clock, task: running.task, policy: POLICY }
-  const keeping = keepControl(parts, stop.signal).catch(() => undefined)
+  const keeping = keepOrders(parts, stop.signal).catch(() => undefined)
   for (let round = 0; round < 2; round++) {
     await clock.advance(CONTROL_CHECK_MS)
     for (let turn = 0; turn < 20; turn++) await setImmediate()
   }
   stop.abort(new Error('enough'))
   await keeping
-  const latest = await log.latest('control', 0)
+  const latest = await log.latest('orders', 0)
   return latest.flatMap(({ key, value }) => {
     const record = value === null ? undefined : codec.decode(value)
     return record?.type === 'Control' ? [`${key} ${record.verb}`] : []
@@ -64,12 +64,12 @@ const SAID = [
   'protect/policy protect',
 ]
 
-test('a pause, protection and the policy’s are said again where all of control is lost (F39)', async () => {
+test('a pause, protection and the policy’s are said again where all of orders is lost (F39)', async () => {
   const log = new MemoryLog({ partitions: 1, clock: new ManualClock() })
   deepEqual(await after(log, [order('pause'), order('protect', SUBJECT)]), SAID)
 })
 
-test('they are said again where control has fallen back to what was said before them', async () => {
+test('they are said again where orders has fallen back to what was said before them', async () => {
   const log = new MemoryLog({ partitions: 1, clock: new ManualClock() })
   await say(log, pauseKey('c'), 'resume')
   await say(log, protectKey('c', SUBJECT), 'unprotect')
@@ -86,8 +86,9 @@ test('what is said already is said once, and what let go stays let go', async ()
     `${protectKey('c', SUBJECT)} protect`,
     'protect/policy protect',
   ])
-  const { end } = await log.bounds('control', 0)
-  deepEqual(end, 3n)
+  const { end } = await log.bounds('orders', 0)
+  // Beside the three orders.
+  deepEqual(end, 6n)
 })
 
 test('a pause of reapers that the fold has not come to yet is left to whoever gave it', async () => {
@@ -96,32 +97,32 @@ test('a pause of reapers that the fold has not come to yet is left to whoever ga
   deepEqual(await after(log, []), [`${pauseKey('c')} pause`, 'protect/policy protect'])
 })
 
-test('the policy’s is said again as it was said last where control has fallen back to an earlier one', async () => {
+test('the policy’s is said again as it was said last where orders has fallen back to an earlier one', async () => {
   const clock = new ManualClock()
   const log = new MemoryLog({ partitions: 1, clock })
   for (const mode of ['dry-run', 'enforce'] as const) {
     const { protection } = policyFor(mode, 'guarded')
     const rest = { kind: null, number: 0, connected: false, protection, mode, who: 'ann', why: '' }
     const value = codec.encode({ type: 'Control', verb: 'protect', cluster: '', ...rest })
-    await log.append('control', 0, [{ key: PROTECT_POLICY_KEY, value }])
+    await log.append('orders', 0, [{ key: PROTECT_POLICY_KEY, value }])
   }
   await using running = runTask(log, new MemoryStore())
   await running.caughtUp()
   const stop = new AbortController()
   const parts = { log, codec, clock, task: running.task, policy: POLICY }
-  const keeping = keepControl(parts, stop.signal).catch(() => undefined)
+  const keeping = keepOrders(parts, stop.signal).catch(() => undefined)
   const modeSaid = async (): Promise<string | null> => {
     await clock.advance(CONTROL_CHECK_MS)
     for (let turn = 0; turn < 20; turn++) await setImmediate()
-    const [said] = await log.latest('control', 0)
+    const [said] = await log.latest('orders', 0)
     const record = codec.decode(said?.value ?? new Uint8Array())
     return record.type === 'Control' ? record.mode : null
   }
   equal(await modeSaid(), 'enforce')
-  log.cutOff('control', 0, 1n)
+  log.cutOff('orders', 0, 1n)
   equal(await modeSaid(), 'enforce')
   equal(await modeSaid(), 'enforce')
-  equal((await log.bounds('control', 0)).end, 2n)
+  equal((await log.bounds('orders', 0)).end, 2n)
   stop.abort(new Error('enough'))
   await keeping
 })

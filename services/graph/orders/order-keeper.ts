@@ -1,8 +1,8 @@
 /**
- * Says again in `control` what people and the policy hold back, where it says nothing of it or less: it may have lost its end (F39), and reapers and
+ * Says again in `orders` what people and the policy hold back, where it says nothing of it or less: it may have lost its end (F39), and reapers and
  * watchers know of pauses and protection from there alone.
  *
- * What must stay true: only what holds back is said again, and only what the fold still holds after everything that `control` said: nothing is let
+ * What must stay true: only what holds back is said again, and only what the fold still holds after everything that `orders` said: nothing is let
  * go here, and nobody's order is undone.
  *
  * Not here: what the watchers say of their clusters, which they repeat themselves.
@@ -19,7 +19,7 @@ import { CONTROL_CATCH_UP_MS, CONTROL_CHECK_MS } from '../config.ts'
 import type { Task } from '../fold/task.ts'
 import { readerOf } from '../query/view.ts'
 
-export interface ControlKeeperParts {
+export interface OrderKeeperParts {
   readonly log: Log
   readonly codec: Codec
   readonly clock: Clock
@@ -29,20 +29,20 @@ export interface ControlKeeperParts {
   readonly policy: { readonly policy: Policy; readonly who: string } | undefined
 }
 
-export async function keepControl(parts: ControlKeeperParts, signal: AbortSignal): Promise<void> {
+export async function keepOrders(parts: OrderKeeperParts, signal: AbortSignal): Promise<void> {
   /** What the policy said last; an older word, or none, is what is left of a lost end. */
   let policy: Entry | undefined
   for (let round = 0; !signal.aborted; round++) {
     if (round > 0) await parts.clock.sleep(CONTROL_CHECK_MS, signal)
     if (signal.aborted) return
     try {
-      const said = await parts.log.latest('control', 0)
+      const said = await parts.log.latest('orders', 0)
       const found = said.find(({ key }) => key === PROTECT_POLICY_KEY)
       if (policy === undefined || (found !== undefined && isSince(found, policy))) {
         policy = found
       } else {
         const { key, value } = policy
-        await parts.log.append('control', 0, [{ key, value }])
+        await parts.log.append('orders', 0, [{ key, value }])
         policy = undefined
       }
       if (round > 0) await sayAgain(parts, signal)
@@ -64,10 +64,10 @@ function isPassing(error: unknown): boolean {
   return error instanceof LogError && error.remedy === 'retry'
 }
 
-async function sayAgain(parts: ControlKeeperParts, signal: AbortSignal): Promise<void> {
+async function sayAgain(parts: OrderKeeperParts, signal: AbortSignal): Promise<void> {
   const { log, codec, clock, task, policy } = parts
-  const said = new Map((await log.latest('control', 0)).map((entry) => [entry.key, entry]))
-  // What lets go is on `events` before it is in `control`: past this end the fold has let go of it, too.
+  const said = new Map((await log.latest('orders', 0)).map((entry) => [entry.key, entry]))
+  // What lets go is on `events` before it is in `orders`: past this end the fold has let go of it, too.
   const { end } = await log.bounds('events', task.partition)
   while (task.status().position < end) {
     await clock.sleep(CONTROL_CATCH_UP_MS, signal)
@@ -85,12 +85,12 @@ async function sayAgain(parts: ControlKeeperParts, signal: AbortSignal): Promise
     records.push({ key: PROTECT_POLICY_KEY, value: codec.encode(control) })
   }
   // A resume that is given in just this moment is said over: reapers then wait for another one.
-  if (records.length > 0) await log.append('control', 0, records)
+  if (records.length > 0) await log.append('orders', 0, records)
 }
 
 type HeldBack = Pick<Control, 'verb' | 'cluster' | 'who' | 'why'> & { readonly key: string }
 
-function heldBack({ task, codec }: ControlKeeperParts): readonly HeldBack[] {
+function heldBack({ task, codec }: OrderKeeperParts): readonly HeldBack[] {
   const { pauses, protections } = directivesOf(readerOf(task.store, codec))
   const standing = protections.filter(({ liftedAt }) => liftedAt === null)
   return [

@@ -1,0 +1,120 @@
+/**
+ * Orders: what people ask for and what the policy is. Each stands in `orders`, which the graph alone may write; an `OrderGiven` among the events of a partition says from where on it is
+ * in force there.
+ *
+ * What must stay true: whoever may write to `events`, and not to `orders`, gives no order (watchers, reapers): an order that stands in `events` itself changes nothing, nor does one that
+ * `orders` does not hold as the event says, nor one that was in force before. Folding again later comes to the same: an order is never taken away, and no later one can be what an earlier
+ * event says.
+ *
+ * Not here: who may ask for it (orders/directive-http.ts), what it does (core/admit).
+ */
+import { createHash } from 'node:crypto'
+import type { Directive, Event, PolicyChanged } from '../../../core/model/event.ts'
+import { EMPTY_SET } from '../../../core/model/hash.ts'
+import type { Position } from '../../../core/model/state.ts'
+import { type Codec, CodecError } from '../../../ports/codec.ts'
+import { ORDER_PREFIX } from '../../../ports/control-key.ts'
+import { isEvent } from '../../../ports/event-type.ts'
+import type { Entry, Log } from '../../../ports/log.ts'
+import type { OrderGiven } from '../../../ports/service-record.ts'
+import { checkFoldVersion } from './fold-version.ts'
+
+export type Order = Directive | PolicyChanged
+
+/** What is no order, whoever says so. */
+export interface Refused {
+  readonly type: 'Refused'
+  readonly why: string
+  /** It may be there in a moment: brokers may show an older end after an election. */
+  readonly isLater: boolean
+}
+
+/** Answers with the offsets of the events that put it in force, in the order of `partitions`. */
+export async function giveOrder(
+  log: Pick<Log, 'append' | 'bounds'>,
+  codec: Codec,
+  order: Order,
+  partitions: readonly number[],
+): Promise<readonly bigint[]> {
+  const value = codec.encode(order)
+  const digest = digestOf(value)
+  // Keys that are never given again: nothing that is compacted away may be an order.
+  const { end } = await log.bounds('orders', 0)
+  const key = `${ORDER_PREFIX}${partitions.join('+')}/${end}/${digest.slice(0, 16)}`
+  const offset = await log.append('orders', 0, [{ key, value }])
+  const given = codec.encode({ type: 'OrderGiven', offset, digest })
+  const about = order.type === 'PolicyChanged' ? 'policy' : order.cluster || 'directive'
+  return await Promise.all(
+    partitions.map((partition) => log.append('events', partition, [{ key: about, value: given }])),
+  )
+}
+
+/** What may stand in `events`; anything else there is as unreadable as garbage. Throws `CodecError`. */
+export function readEvent(codec: Codec, entry: Entry): Event | OrderGiven | Refused {
+  if (entry.value === null) throw new CodecError('CORRUPT', 'an event without a value')
+  const record = codec.decode(entry.value)
+  if (record.type === 'OrderGiven') return record
+  if (!isEvent(record)) throw new CodecError('CORRUPT', `a ${record.type} is no event`)
+  return isOrder(record) ? refused(`a ${record.type} counts in orders only`) : record
+}
+
+function isFor(key: string, partition: number): boolean {
+  const [partitions = ''] = key.slice(ORDER_PREFIX.length).split('/')
+  return key.startsWith(ORDER_PREFIX) && partitions.split('+').includes(String(partition))
+}
+
+/**
+ * The order that an event of a partition is about, as `orders` has it. `inForce`: the last ones there. Throws `FORMAT` for what another version of the fold is to decide, and what the log
+ * throws.
+ */
+export async function orderOf(
+  log: Log,
+  codec: Codec,
+  { offset, digest }: OrderGiven,
+  { partition, orders: inForce }: Pick<Position, 'partition' | 'orders'>,
+): Promise<Order | Refused> {
+  if (!mayComeIntoForce(inForce, offset)) return refused('that order was in force before')
+  const { start, end } = await log.bounds('orders', 0)
+  if (offset >= end) return { ...refused('orders ends before that order'), isLater: true }
+  if (offset < start) return refused(NO_SUCH)
+  const { entries } = await log.read('orders', 0, offset, { limit: 1, waitMs: 0 })
+  const [entry] = entries
+  if (entry?.offset !== offset || entry.value === null || digestOf(entry.value) !== digest)
+    return refused(NO_SUCH)
+  if (!isFor(entry.key, partition)) return refused('that order was given to other partitions')
+  const record = codec.decode(entry.value)
+  if (!isEvent(record) || !isOrder(record)) return refused(`a ${record.type} is no order`)
+  if (record.type === 'PolicyChanged') checkFoldVersion(record.policy.foldVersion)
+  return record
+}
+
+const NO_SUCH = 'orders has no such order at that offset'
+/** Orders that several processes give at the same time may come into force in another sequence than they were recorded in; never so many. */
+const KEPT_ORDERS = 32
+
+function mayComeIntoForce(inForce: readonly bigint[], offset: bigint): boolean {
+  const [oldest = offset] = inForce
+  return offset >= oldest && !inForce.includes(offset)
+}
+
+export function withOrder(inForce: readonly bigint[], offset: bigint): readonly bigint[] {
+  return [...inForce, offset].toSorted((a, b) => Number(a - b)).slice(-KEPT_ORDERS)
+}
+
+export function isOrder(event: { readonly type: string }): event is Order {
+  return event.type === 'Directive' || event.type === 'PolicyChanged'
+}
+
+function refused(why: string): Refused {
+  return { type: 'Refused', why, isLater: false }
+}
+
+/** A verb that nobody knows: it takes the place of what was refused, and changes nothing. */
+export const NO_ORDER: Directive = {
+  ...{ type: 'Directive', verb: '', cluster: '', subject: '', digest: null },
+  ...{ listed: EMPTY_SET, who: '', isProven: false, why: '' },
+}
+
+function digestOf(value: Uint8Array): string {
+  return createHash('sha256').update(value).digest('hex')
+}
