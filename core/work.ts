@@ -191,7 +191,8 @@ function lookAt(step: Step, work: Work, key: string): void {
       const node = nodeOf(step.graph, cluster, last)
       const kind = kindOf(step.graph, cluster, kindOfWork(work))
       // It may be watched again by now, and then it is listed.
-      if (node !== undefined && kind?.phase === 'unmonitored') forget(step, cluster, node)
+      if (node !== undefined && kind?.phase === 'unmonitored')
+        forget(step, cluster, node, 'its kind is not watched any more')
       return
     }
     case 'relist': {

@@ -11,8 +11,9 @@ import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../mode
 import { objectKey } from '../model/partition.ts'
 import type { Evidence, Proof } from '../model/proof.ts'
 import type { History, HistoryChange } from '../model/record.ts'
-import type { Work } from '../model/state.ts'
+import type { ClusterState, Work } from '../model/state.ts'
 import type { Graph } from './graph.ts'
+import { clusterOf } from './graph.ts'
 
 /** Where and when the record stands in the log. */
 export interface At {
@@ -117,6 +118,20 @@ export function emptyOutcome(): Outcome {
 
 export function drop(step: Step, reason: string): void {
   step.outcome.dropped = reason
+}
+
+/** The state of the event's cluster, unless the event comes from a watcher that has been succeeded. */
+export function currentCluster(
+  step: Step,
+  event: { readonly cluster: ClusterId; readonly epoch: number },
+): ClusterState | undefined {
+  const state = clusterOf(step.graph, event.cluster)
+  if (state !== undefined && event.epoch >= state.epoch) return state
+  drop(
+    step,
+    state === undefined ? 'its watcher has not started' : 'from a watcher that was succeeded',
+  )
+  return undefined
 }
 
 /** The id of the command that is issued next: the place in the log that decided it. */

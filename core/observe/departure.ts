@@ -11,7 +11,7 @@ import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from '../graph/graph.ts'
 import { kindKey, ownerKey, seenKey } from '../graph/key.ts'
 import { removeNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
-import { askRelist, drop, tell, touch } from '../graph/outcome.ts'
+import { askRelist, currentCluster, drop, tell, touch } from '../graph/outcome.ts'
 import { stopWaiting } from '../graph/wait.ts'
 import { MEMORY_MS } from '../model/constant.ts'
 import type { ObjectDeleted } from '../model/event.ts'
@@ -23,7 +23,6 @@ import { compareVersions, isSamePlace } from '../model/object.ts'
 import type { Proof } from '../model/proof.ts'
 import type { ClusterState, Owner, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
-import { currentCluster } from './sighting.ts'
 
 export function objectDeleted(step: Step, event: ObjectDeleted): void {
   const state = currentCluster(step, event)
@@ -54,12 +53,9 @@ export function depart(
   proof: Proof,
   why: string,
 ): void {
-  const node = nodeOf(step.graph, cluster, object.uid)
-  if (node !== undefined && !isSamePlace(node.object, object)) {
-    drop(step, `its uid belongs to ${node.object.kind} "${node.object.name}"`)
-    return
-  }
-  // What is a node here is nothing else here.
+  const known = nodeOf(step.graph, cluster, object.uid)
+  // Another object may bear its uid (a server that shows it once more): that one stays.
+  const node = known !== undefined && isSamePlace(known.object, object) ? known : undefined
   const former = node === undefined ? ownerOf(step.graph, cluster, object.uid, object) : undefined
   const isTold =
     former?.proof?.class !== 'not-found' && former?.proof?.clusterEpoch === state.clusterEpoch
@@ -101,21 +97,17 @@ function takeOut(step: Step, cluster: ClusterId, node: Node): void {
   step.graph.put(kindKey(cluster, object), { ...kind, held })
 }
 
-/** Its kind is served and not watched any more: nothing will tell what becomes of it, so from now on it is looked up like any unwatched owner. */
-export function forget(step: Step, cluster: ClusterId, node: Node): void {
+/** Nothing will tell what becomes of it, such as of what is of an unwatched kind: from now on it is looked up like any unwatched owner. */
+export function forget(step: Step, cluster: ClusterId, node: Node, why: string): void {
   const { object, verdict } = node
   const seen = seenOf(step.graph, cluster, object, object.uid)
   takeOut(step, cluster, node)
   if (object.deletedAt !== null) noteDefinition(step, cluster, object, null)
   keepTrace(step, cluster, node, seen)
   touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
-  tell(
-    step,
-    { ...object, cluster },
-    'phase',
-    `${node.phase} → suspect: its kind is not watched any more`,
-    { phase: 'suspect' },
-  )
+  tell(step, { ...object, cluster }, 'phase', `${node.phase} → suspect: ${why}`, {
+    phase: 'suspect',
+  })
   judgeDependents(step, cluster, object.uid, object)
 }
 

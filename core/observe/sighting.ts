@@ -7,11 +7,11 @@
  * Not here: objects that leave (departure.ts).
  */
 import { judgeDependents } from '../graph/agenda.ts'
-import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
+import { kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
 import { kindKey, ownerKey, seenKey } from '../graph/key.ts'
 import { placesOf, putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
-import { askRelist, drop, markDirty, tell, touch } from '../graph/outcome.ts'
+import { askRelist, currentCluster, drop, markDirty, tell, touch } from '../graph/outcome.ts'
 import { stopWaiting } from '../graph/wait.ts'
 import { NO_CLUSTER_EPOCH } from '../model/constant.ts'
 import type { ObjectAdded, ObjectUpdated, Touched } from '../model/event.ts'
@@ -23,21 +23,8 @@ import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from '../model/
 import { compareVersions, isSamePlace, projectionHash } from '../model/object.ts'
 import type { ClusterState, Owner, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
+import { forget } from './departure.ts'
 import { protectedUntilAfter } from './former-protection.ts'
-
-/** The state of the event's cluster, unless the event comes from a watcher that has been succeeded. */
-export function currentCluster(
-  step: Step,
-  event: { readonly cluster: ClusterId; readonly epoch: number },
-): ClusterState | undefined {
-  const state = clusterOf(step.graph, event.cluster)
-  if (state !== undefined && event.epoch >= state.epoch) return state
-  drop(
-    step,
-    state === undefined ? 'its watcher has not started' : 'from a watcher that was succeeded',
-  )
-  return undefined
-}
 
 export function objectSeen(step: Step, event: ObjectAdded | ObjectUpdated): void {
   const state = currentCluster(step, event)
@@ -66,8 +53,9 @@ export function sight(
     return
   }
   if (node !== undefined && !isHere) {
-    drop(step, `its uid belongs to ${node.object.kind} "${node.object.name}"`)
-    return
+    const held = `its uid belongs to ${node.object.kind} "${node.object.name}"`
+    if (!isProjection(step, cluster, node.object, object)) return drop(step, held)
+    forget(step, cluster, node, `its uid belongs to ${object.kind} "${object.name}"`)
   }
   const seen = isHere ? seenOf(step.graph, cluster, object, object.uid) : undefined
   const isOfEpoch = seen?.clusterEpoch === state.clusterEpoch
@@ -88,10 +76,17 @@ export function sight(
     sync: sync ?? seen?.sync ?? 0,
     clusterEpoch: state.clusterEpoch,
   })
-  if (node === undefined) return appeared(step, cluster, object, owner)
+  if (node === undefined || !isHere) return appeared(step, cluster, object, owner)
   const isListed = sync !== null
   const how = { isNewer: compared !== 0, wasCurrent: isOfEpoch && !isSetBack, isListed, isOurs }
   changed(step, cluster, node, object, how)
+}
+
+/** An aggregated server shows objects of the cluster's own once more, under their uids (Projects are Namespaces): whichever is told first, the cluster's own counts. */
+function isProjection(step: Step, cluster: ClusterId, shown: GroupKind, own: GroupKind): boolean {
+  const isAggregated = (kind: GroupKind): boolean =>
+    kindOf(step.graph, cluster, kind)?.aggregated === true
+  return isAggregated(shown) && !isAggregated(own)
 }
 
 /**

@@ -9,7 +9,7 @@ import { clusterOf, kindOf, policyOf } from '../graph/graph.ts'
 import { ANY_KIND, clusterKey, kindKey, POLICY_KEY, unreadableKey } from '../graph/key.ts'
 import { isMonitored, isSynced } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
-import { drop } from '../graph/outcome.ts'
+import { currentCluster, drop } from '../graph/outcome.ts'
 import { KIND_PATIENCE_MS } from '../model/constant.ts'
 import type {
   Heartbeat,
@@ -29,7 +29,6 @@ import { FOLD_VERSION } from '../model/policy.ts'
 import type { ClusterState, Kind, KindPhase } from '../model/state.ts'
 import { withGone } from './cause.ts'
 import { formerAfter } from './former-protection.ts'
-import { currentCluster } from './sighting.ts'
 
 export function watcherStarted(step: Step, event: WatcherStarted): void {
   const state = clusterOf(step.graph, event.cluster)
