@@ -100,7 +100,7 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     equal(refused.code, 1, refused.stderr)
     match(
       refused.stdout,
-      /refuse {2}ReplicaSet\/web-1 -n default: owner Deployment\/web .* neither lives nor is restored/,
+      /refuse {2}ReplicaSet\/web-1 -n default: owner Deployment\/web .* does not exist, so it would be deleted again/,
     )
     match(refused.stdout, /0 to create, 0 there already, 7 refused/)
 
