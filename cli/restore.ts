@@ -1,5 +1,5 @@
 /**
- * `kinfold restore`: makes what Kinfold deleted again, out of the archive, with the rights of the user's own kubeconfig.
+ * `kinfold restore`: creates what Kinfold deleted again, from the archive, with the rights of the user's own kubeconfig.
  *
  * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
  */
@@ -20,7 +20,7 @@ import { surveyFor } from '../services/restore/survey.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
 import { selectorParams } from './client.ts'
 import { addClusterOptions, collect, defaultDataDirectory } from './config.ts'
-import { addKafkaOptions } from './kafka-config.ts'
+import { addBrokerOptions } from './kafka-config.ts'
 import { outputOf } from './output.ts'
 import { adviceFor } from './restore-advice.ts'
 import { RESTORE_OUTPUTS, reportAs, timeOf } from './restore-report.ts'
@@ -46,14 +46,14 @@ export function addRestore(program: Command): void {
   const command = program
     .command('restore')
     .description(
-      'plan, and with --yes make again, what was deleted of an object and all that hung on it, out of the archive',
+      'plan, and with --yes create again, what Kinfold deleted of an object and its dependents, from the archive',
     )
     .argument(
       '<object...>',
       'KIND/NAME, KIND NAME or uid:UID; it need not be in the archive itself',
     )
     .option('-n, --namespace <ns>', 'namespace of the object', 'default')
-    .option('--only', 'the object alone, not what hung on it')
+    .option('--only', 'the object alone, without its dependents')
     .option(
       '--lost-owners <what>',
       `of owners that neither exist nor are restored: ${LOST_OWNERS.join(', ')}. relink makes the object that has the owner's name now the owner, also of what was restored without it; drop, the last resort, leaves the owner out`,
@@ -74,7 +74,7 @@ export function addRestore(program: Command): void {
     .option('-o, --output <format>', RESTORE_OUTPUTS.join(', '), 'text')
     .option('--data <dir>', `data directory of the log (default: ${defaultDataDirectory()})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
-  addKafkaOptions(addClusterOptions(command, 'context of the cluster to make it in')).action(
+  addBrokerOptions(addClusterOptions(command, 'context of the cluster to create it in')).action(
     restore,
   )
   const parse = command.parseOptions.bind(command)
