@@ -18,7 +18,8 @@ export function adviceFor(
   const relink = 'run this with --lost-owners relink'
   return [
     ...archived.map(
-      (owner) => `${nameOf(owner)} is in the archive: restore it first (uid:${owner.uid}).`,
+      (owner) =>
+        `${nameOf(owner)} is in the archive: restore it first (kinfold restore uid:${owner.uid}).`,
     ),
     ...sentence(absent, (names) => `First create ${names} again (kubectl apply), then ${relink}.`),
     ...sentence(
