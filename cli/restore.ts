@@ -23,7 +23,8 @@ import { addClusterOptions, collect, defaultDataDirectory } from './config.ts'
 import { addBrokerOptions } from './kafka-config.ts'
 import { outputOf } from './output.ts'
 import { adviceFor } from './restore-advice.ts'
-import { RESTORE_OUTPUTS, reportAs, timeOf } from './restore-report.ts'
+import { timeOf } from './restore-document.ts'
+import { RESTORE_OUTPUTS, reportAs } from './restore-report.ts'
 import { bad, oneOf } from './setting.ts'
 
 interface RestoreFlags extends SourceFlags {
