@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit/audit.ts'
 import { configFile, defaultDataDirectory } from './config.ts'
-import { addKafkaOptions, type KafkaFlags } from './kafka-config.ts'
+import { addBrokerOptions, type KafkaFlags } from './kafka-config.ts'
 
 export function addAudit(program: Command): void {
   const audit = program.command('audit').description('checks of the record against itself')
@@ -14,7 +14,7 @@ export function addAudit(program: Command): void {
     )
     .option('--data <dir>', `data directory (default: ${defaultDataDirectory()})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
-  addKafkaOptions(verify).action(async (flags: AuditFlags) => {
+  addBrokerOptions(verify).action(async (flags: AuditFlags) => {
     const results = await resultsOf(flags)
     for (const result of results) process.stdout.write(`${tell(result)}\n`)
     const isIdentical = results.every(({ type }) => type === 'identical')

@@ -1,11 +1,13 @@
 /** What is refused of Kafka's settings before anybody is connected to: exit code 2, and a sentence. */
-import { equal, throws } from 'node:assert/strict'
+import { equal, ok, throws } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import type { Command } from 'commander'
 import { EXIT } from '../runtime/lifecycle.ts'
 import { type KafkaFlags, kafkaConfig } from './kafka-config.ts'
+import { createProgram } from './program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kinfold-kafka-config-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -100,5 +102,18 @@ test('what is safe, or said to be, is taken', () => {
   for (const flags of taken) {
     const { settings } = kafkaConfig(flags, undefined, 'kafka')
     equal(settings.brokers.join(), flags.brokers)
+  }
+})
+
+test('commands that only read the brokers have no settings of what is written', () => {
+  const program = createProgram()
+  const named = (name: string): Command => program.commands.find((each) => each.name() === name)!
+  const [verify] = named('audit').commands
+  for (const command of [named('restore'), verify!]) {
+    const flags = command.options.map(({ long }) => long)
+    ok(flags.includes('--brokers'))
+    for (const writing of ['--compression', '--replicas', '--no-create-topics']) {
+      ok(!flags.includes(writing), `${command.name()} ${writing}`)
+    }
   }
 })

@@ -64,7 +64,8 @@ const KEYS = [
   'schemaRegistryCredentialsFile',
 ]
 
-export function addKafkaOptions(command: Command): Command {
+/** For commands that only read. */
+export function addBrokerOptions(command: Command): Command {
   return command
     .option('--brokers <list>', 'Kafka brokers, HOST:PORT with commas between')
     .option('--application <name>', 'before all topics, groups and transactions (default: kinfold)')
@@ -77,6 +78,10 @@ export function addKafkaOptions(command: Command): Command {
     .option('--sasl-password-file <file>', 'for plain and scram')
     .option('--sasl-token-file <file>', 'for oauthbearer; read again whenever a token is needed')
     .option('--insecure', 'also without TLS and login beyond this machine')
+}
+
+export function addKafkaOptions(command: Command): Command {
+  return addBrokerOptions(command)
     .option('--compression <codec>', `of new records: ${COMPRESSIONS.join(', ')} (default: zstd)`)
     .option('--replicas <n>', 'copies of new topics (default: 3, or one a broker if fewer)')
     .option('--no-create-topics', 'refuse to start while topics are missing or wrong')

@@ -1,29 +1,29 @@
 /**
- * What a restore would do, and did: line by line for people, as one document for programs.
+ * What a restore would do, and did: line by line for people, as one document for programs (restore-document.ts).
  *
  * What must stay true: both say the same; names and reasons come from clusters, and cannot steer a terminal.
  */
 import { stringify } from 'yaml'
 import type { Uid } from '../core/model/object.ts'
 import type { ArchivedObject } from '../services/restore/archive-reader.ts'
-import type { PlannedReference, Step } from '../services/restore/restore-plan.ts'
 import type { Restored } from '../services/restore/restore-run.ts'
-import type { Root } from '../services/restore/selection.ts'
+import {
+  isUnmanaged,
+  type LackingReference,
+  type PlannedReference,
+  type Step,
+} from '../services/restore/restore-step.ts'
+import { listed } from './restore-advice.ts'
+import {
+  documentOf,
+  MAKES_ITS_OWN,
+  RESTORED_BEFORE,
+  type Restore,
+  timeOf,
+} from './restore-document.ts'
 import { lineOf } from './terminal.ts'
 
 export const RESTORE_OUTPUTS = ['text', 'json', 'yaml'] as const
-
-export interface Restore {
-  readonly root: Root
-  /** Uid of the cluster that it was deleted from. */
-  readonly from: string
-  /** Name of the cluster that it is made in. */
-  readonly into: string
-  readonly steps: readonly Step[]
-  /** How the DELETE ended of those that were not deleted then. */
-  readonly failures: ReadonlyMap<Uid, string>
-  readonly does: 'plans' | 'checks' | 'makes'
-}
 
 export interface RestoreReport {
   add(restored: Restored): void
@@ -47,61 +47,47 @@ export function reportAs(
   }
 }
 
-function asText({ root, into, steps, failures, does }: Restore): RestoreReport {
-  write(`${root.kind}/${root.name} (uid ${root.uid}), into ${into}:`)
+function asText(restore: Restore): RestoreReport {
+  const { steps, failures, does, advice } = restore
+  for (const line of opening(restore)) write(line)
   for (const step of steps) {
     write(`  ${[...told(step), asOf(step.object, failures)].join('; ')}`)
   }
   write(summary(steps))
   return {
-    add({ object, uid, reason }) {
-      const done = does === 'checks' ? 'would be created' : `created, uid ${uid}`
-      write(`${nameOf(object)}: ${uid === undefined ? `not created: ${reason}` : done}`)
+    add({ step, object, uid, reason }) {
+      const did = step === 'create' ? 'created' : 'linked'
+      const done = does === 'checks' ? `would be ${did}` : `${did}, uid ${uid}`
+      write(`${nameOf(object)}: ${uid === undefined ? `not ${did}: ${reason}` : done}`)
     },
     end() {
-      if (does !== 'plans') return
-      write('Nothing was done: --dry-run=server has the server check it, --yes makes it.')
+      for (const line of warningOf(steps)) write(line)
+      if (does === 'plans') write(`Nothing was done${wayOn(steps)}.`)
+      for (const line of advice) write(line)
     },
   }
 }
 
-function documentOf({ failures, ...restore }: Restore, results: readonly Restored[]): object {
-  const { root, from, into, does, steps } = restore
-  const { kind, name, uid } = root
-  return {
-    ...{ apiVersion: 'kinfold/v1', kind: 'Restore', does, from, into, root: { kind, name, uid } },
-    steps: steps.map((step) => ({ ...placeOf(step.object), ...planned(step, failures) })),
-    results:
-      does === 'plans'
-        ? null
-        : results.map(({ object, uid: made, reason }) => {
-            // What the server only checked gets no uid that counts.
-            const uidNow = does === 'checks' ? null : (made ?? null)
-            return { ...placeOf(object), done: made !== undefined, becomes: uidNow, reason }
-          }),
-  }
+function opening({ root, isArchived, into }: Restore): readonly string[] {
+  const name = `${root.kind}/${root.name} (uid ${root.uid})`
+  if (isArchived) return [`${name}, into ${into}:`]
+  return [
+    `${name} is not in the archive: Kinfold archives only what it deletes itself.`,
+    `Its dependents, into ${into}:`,
+  ]
 }
 
-function placeOf({ group, kind, namespace, name, uid }: ArchivedObject): object {
-  return { group, kind, namespace, name, uid }
+function wayOn(steps: readonly Step[]): string {
+  const isIdle = steps.every(({ type }) => type !== 'create' && type !== 'link')
+  return isIdle ? '' : ': --dry-run has the server check it, --yes does it'
 }
 
-function planned(step: Step, failures: ReadonlyMap<Uid, string>): object {
-  const { at, uid } = step.object
-  const archived = { archivedAt: timeOf(at), deleteFailed: failures.get(uid) ?? null }
-  switch (step.type) {
-    case 'create': {
-      const owners = step.references.map(({ reference, becomes, uid: now }) => {
-        const { apiVersion, kind, name, uid: was } = reference
-        return { apiVersion, kind, name, uid: was, becomes, ...(becomes === 'other' && { now }) }
-      })
-      return { step: 'create', owners, reason: '', ...archived }
-    }
-    case 'keep':
-      return { step: 'keep', becomes: step.uid, reason: step.why, ...archived }
-    case 'refuse':
-      return { step: 'refuse', reason: step.reason, ...archived }
-  }
+function warningOf(steps: readonly Step[]): readonly string[] {
+  const names = steps.filter(isUnmanaged).map(({ object }) => nameOf(object))
+  if (names.length === 0) return []
+  return [
+    `warning: unmanaged without their controller, so that nothing scales, updates or deletes them: ${listed(names)}`,
+  ]
 }
 
 function told(step: Step): readonly string[] {
@@ -109,8 +95,20 @@ function told(step: Step): readonly string[] {
   switch (step.type) {
     case 'create':
       return [`create  ${name}`, ...step.references.map(ownerOf)]
-    case 'keep':
-      return [`keep    ${name}: ${step.why} (uid ${step.uid})`]
+    case 'link':
+      return [
+        `link    ${name}: ${RESTORED_BEFORE} (uid ${step.uid})`,
+        ...step.references.map(addedOwner),
+        ...step.lacks.map(lackOf),
+      ]
+    case 'keep': {
+      const why = step.isRestored ? RESTORED_BEFORE : 'exists'
+      return [`keep    ${name}: ${why} (uid ${step.uid})`, ...step.lacks.map(lackOf)]
+    }
+    case 'leave': {
+      const { kind, name: controller } = step.controller
+      return [`leave   ${name}: its controller ${kind}/${controller} ${MAKES_ITS_OWN}`]
+    }
     case 'refuse':
       return [`refuse  ${name}: ${step.reason}`]
   }
@@ -124,15 +122,11 @@ function asOf({ uid, at }: ArchivedObject, failures: ReadonlyMap<Uid, string>): 
   return `${archived}, and its DELETE then ended as ${failure}: it may have changed since`
 }
 
-export function timeOf(ms: number): string {
-  return new Date(ms).toISOString()
-}
-
 function ownerOf({ reference, becomes, uid }: PlannedReference): string {
   const owner = `owner ${reference.kind}/${reference.name}`
   switch (becomes) {
     case 'same':
-      return `${owner} lives`
+      return `${owner} exists`
     case 'other':
       return `${owner} is now uid ${uid}`
     case 'made':
@@ -142,10 +136,33 @@ function ownerOf({ reference, becomes, uid }: PlannedReference): string {
   }
 }
 
+function addedOwner({ reference, becomes, uid }: PlannedReference): string {
+  const made = becomes === 'made' ? ', which is created before' : ` (uid ${uid})`
+  return `gets owner ${reference.kind}/${reference.name}${made}`
+}
+
+const CAUSES: Readonly<Record<LackingReference['cause'], string>> = {
+  'not-asked': 'which exists',
+  controlled: 'since another controller owns it by now',
+  absent: 'which does not exist',
+  unknown: 'which could not be looked up',
+}
+
+function lackOf({ reference, cause }: LackingReference): string {
+  return `without owner ${reference.kind}/${reference.name}, ${CAUSES[cause]}`
+}
+
 function summary(steps: readonly Step[]): string {
-  const refused = steps.filter(({ type }) => type === 'refuse').length
-  const created = steps.filter(({ type }) => type === 'create').length
-  return `${created} to create, ${steps.length - created - refused} there already, ${refused} refused.`
+  const count = (type: Step['type']): number => steps.filter((step) => step.type === type).length
+  const [links, left] = [count('link'), count('leave')]
+  const parts = [
+    `${count('create')} to create`,
+    ...(links > 0 ? [`${links} to link to an owner`] : []),
+    `${count('keep')} there already`,
+    ...(left > 0 ? [`${left} left to controllers (--include-controlled restores them, too)`] : []),
+    `${count('refuse')} refused`,
+  ]
+  return `${parts.join(', ')}.`
 }
 
 function nameOf({ kind, name, namespace }: ArchivedObject): string {

@@ -1,5 +1,6 @@
 /**
- * Shows on a real API server that a cascade comes back out of an encrypted archive, below a new root, and that nothing of it is collected again.
+ * Shows on a real API server that a cascade comes back out of an encrypted archive, below a new root, and that nothing of it is collected again; and that
+ * what came back without its owner gets it back.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -21,8 +22,10 @@ import {
   POD,
   pathOf,
   REPLICA_SET,
+  referenceTo,
   remove,
   SECRET,
+  untilGone,
 } from '../testing/objects.ts'
 
 const SERVICE: Kind = {
@@ -64,8 +67,10 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     ...['--archive', '--archive-secrets', '--archive-key-file', keyFile],
   ]
   const restore = async (...more: readonly string[]): Promise<Ran> =>
+    await restoreOf('web', ...more)
+  const restoreOf = async (name: string, ...more: readonly string[]): Promise<Ran> =>
     await runKinfold([
-      ...['restore', 'deploy/web', '--data', data, '--kubeconfig', plane.kubeconfig],
+      ...['restore', `deploy/${name}`, '--data', data, '--kubeconfig', plane.kubeconfig],
       ...more,
     ])
 
@@ -81,6 +86,46 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
   after(async () => {
     await kinfold?.[Symbol.asyncDispose]()
     await plane?.[Symbol.asyncDispose]()
+  })
+
+  test('gives what came back without its owner its reference, and leaves to the controller what is its own', async () => {
+    const root = await make(plane, { kind: DEPLOYMENT, name: 'cart' })
+    const controller = { ...referenceTo(root), controller: true }
+    const settings = await make(plane, { kind: CONFIG_MAP, name: 'cart-settings', owners: [root] })
+    const set = await make(plane, { kind: REPLICA_SET, name: 'cart-1', owners: [controller] })
+    await seen([settings, set])
+    await remove(plane, root)
+    await untilGone(plane, [settings, set])
+    await kinfold.settled()
+    const key = ['--archive-key-file', keyFile] as const
+    const dropped = await restoreOf('cart', ...key, '--lost-owners', 'drop', '--yes')
+    equal(dropped.code, 1, dropped.stdout + dropped.stderr)
+    match(dropped.stdout, /^warning: unmanaged .*: ReplicaSet\/cart-1 -n default$/m)
+    const restored = await restoredOf([settings, set])
+    deepEqual(await Promise.all(restored.map(ownerUids)), [[], []])
+
+    const again = await make(plane, { kind: DEPLOYMENT, name: 'cart' })
+    const relink = ['--lost-owners', 'relink'] as const
+    const tried = await restoreOf('cart', ...relink, '--dry-run')
+    equal(tried.code, 0, tried.stdout + tried.stderr)
+    match(tried.stdout, /^ConfigMap\/cart-settings -n default: would be linked$/m)
+    deepEqual(await Promise.all(restored.map(ownerUids)), [[], []])
+    const linked = await restoreOf('cart', ...relink, '--yes')
+    equal(linked.code, 0, linked.stdout + linked.stderr)
+    match(linked.stdout, /^0 to create, 2 to link to an owner, 0 there already, 0 refused\.$/m)
+    deepEqual(await Promise.all(restored.map(ownerUids)), [[again.uid], [again.uid]])
+    await remove(plane, restored[1]!)
+    const left = await restoreOf('cart', ...relink)
+    equal(left.code, 0, left.stdout)
+    match(
+      left.stdout,
+      /^ {2}leave {3}ReplicaSet\/cart-1 .*: its controller Deployment\/cart makes its own/m,
+    )
+    // The reference holds: with this owner the object is collected, as any dependent.
+    await seen([restored[0]!])
+    await remove(plane, again)
+    await untilGone(plane, restored)
+    await kinfold.idle()
   })
 
   test('brings a cascade back, and nothing of it is collected again', async () => {
@@ -100,7 +145,7 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     equal(refused.code, 1, refused.stderr)
     match(
       refused.stdout,
-      /refuse {2}ReplicaSet\/web-1 -n default: owner Deployment\/web .* neither lives nor is restored/,
+      /refuse {2}ReplicaSet\/web-1 -n default: owner Deployment\/web .* does not exist, so it would be deleted again/,
     )
     match(refused.stdout, /0 to create, 0 there already, 7 refused/)
 

@@ -1,5 +1,5 @@
 /**
- * `kinfold restore`: makes what Kinfold deleted again, out of the archive, with the rights of the user's own kubeconfig.
+ * `kinfold restore`: creates what Kinfold deleted again, from the archive, with the rights of the user's own kubeconfig.
  *
  * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
  */
@@ -11,18 +11,20 @@ import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import type { ArchivedObject } from '../services/restore/archive-reader.ts'
 import { checkKeys, indexArchive, readBodies } from '../services/restore/archive-reader.ts'
 import { failedDeletes } from '../services/restore/delete-result.ts'
-import type { LostOwners } from '../services/restore/restore-plan.ts'
 import { planRestore } from '../services/restore/restore-plan.ts'
 import { type RestoreParts, runRestore } from '../services/restore/restore-run.ts'
+import { isUnmanaged, type LostOwners } from '../services/restore/restore-step.ts'
 import type { Objects, Root, Selector } from '../services/restore/selection.ts'
 import { rootsOf, subtreeOf } from '../services/restore/selection.ts'
 import { surveyFor } from '../services/restore/survey.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
 import { selectorParams } from './client.ts'
 import { addClusterOptions, collect, defaultDataDirectory } from './config.ts'
-import { addKafkaOptions } from './kafka-config.ts'
+import { addBrokerOptions } from './kafka-config.ts'
 import { outputOf } from './output.ts'
-import { RESTORE_OUTPUTS, reportAs, timeOf } from './restore-report.ts'
+import { adviceFor } from './restore-advice.ts'
+import { timeOf } from './restore-document.ts'
+import { RESTORE_OUTPUTS, reportAs } from './restore-report.ts'
 import { bad, oneOf } from './setting.ts'
 
 interface RestoreFlags extends SourceFlags {
@@ -32,6 +34,7 @@ interface RestoreFlags extends SourceFlags {
   readonly fromCluster?: string
   readonly only?: boolean
   readonly lostOwners: string
+  readonly includeControlled?: boolean
   readonly archiveKeyFile?: readonly string[]
   readonly dryRun?: string
   readonly yes?: boolean
@@ -44,18 +47,22 @@ export function addRestore(program: Command): void {
   const command = program
     .command('restore')
     .description(
-      'plan, and with --yes make again, what was deleted of an object and all that hung on it, out of the archive',
+      'plan, and with --yes create again, what Kinfold deleted of an object and its dependents, from the archive',
     )
     .argument(
       '<object...>',
       'KIND/NAME, KIND NAME or uid:UID; it need not be in the archive itself',
     )
     .option('-n, --namespace <ns>', 'namespace of the object', 'default')
-    .option('--only', 'the object alone, not what hung on it')
+    .option('--only', 'the object alone, without its dependents')
     .option(
       '--lost-owners <what>',
-      `of owners that neither live nor are restored: ${LOST_OWNERS.join(', ')}. drop leaves their references out, relink names what bears their name now`,
+      `of owners that neither exist nor are restored: ${LOST_OWNERS.join(', ')}. relink makes the object that has the owner's name now the owner, also of what was restored without it; drop, the last resort, leaves the owner out`,
       'refuse',
+    )
+    .option(
+      '--include-controlled',
+      'also what a controller that exists makes by itself, such as the Pods of a ReplicaSet',
     )
     .option(
       '--archive-key-file <file>',
@@ -63,14 +70,24 @@ export function addRestore(program: Command): void {
       collect,
     )
     .option('--from-cluster <id>', 'uid of kube-system of the cluster that it was deleted from')
-    .option('--dry-run <how>', 'server: have the server check everything, and keep nothing')
-    .option('--yes', 'make it; without this the plan is shown and nothing is done')
+    .option('--dry-run [server]', 'have the server check everything, and keep nothing')
+    .option('--yes', 'do it; without this the plan is shown and nothing is done')
     .option('-o, --output <format>', RESTORE_OUTPUTS.join(', '), 'text')
     .option('--data <dir>', `data directory of the log (default: ${defaultDataDirectory()})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
-  addKafkaOptions(addClusterOptions(command, 'context of the cluster to make it in')).action(
+  addBrokerOptions(addClusterOptions(command, 'context of the cluster to create it in')).action(
     restore,
   )
+  const parse = command.parseOptions.bind(command)
+  command.parseOptions = (args) => parse(withDryRun(args))
+}
+
+/** As kubectl reads it, a bare `--dry-run` takes no word that follows for its value. `server` was written as a word of its own before. */
+function withDryRun(args: readonly string[]): string[] {
+  return args.flatMap((arg, at) => {
+    if (arg === '--dry-run') return [`${arg}=server`]
+    return arg === 'server' && args[at - 1] === '--dry-run' ? [] : [arg]
+  })
 }
 
 async function restore(words: string[], flags: RestoreFlags): Promise<void> {
@@ -89,27 +106,26 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const source = await openArchive(flags)
   await using log = source.log
   const cluster = flags.fromCluster ?? here
-  const objects = await objectsOf(source, cluster, restorer.name, signal)
+  const { objects, incomplete } = await objectsOf(source, cluster, restorer.name, signal)
   const root = onlyRoot(rootsOf(objects, selector), words)
-  const found = subtreeOf(objects, root.uid)
-  const chosen = flags.only === true ? found.filter(({ uid }) => uid === root.uid) : found
+  const chosen = chosenOf(objects, root, flags)
   const survey = await surveyFor(chosen, restorer, signal)
-  const steps = planRestore(chosen, survey, lost ?? 'refuse')
+  const controlled = flags.includeControlled === true
+  const steps = planRestore(chosen, survey, { lost: lost ?? 'refuse', controlled })
   const failures = await failuresOf(source, chosen, signal)
+  const partial = [incomplete, failures.unknown].filter((reason) => reason !== '').join('; ')
+  if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
   // Both asked for: the check is what does no harm.
   const does = dryRun !== undefined ? 'checks' : flags.yes === true ? 'makes' : 'plans'
   const report = reportAs(output, {
-    root,
-    from: cluster,
-    into: restorer.name,
-    steps,
-    failures,
-    does,
+    ...{ root, isArchived: objects.has(root.uid), from: cluster, into: restorer.name, steps, does },
+    ...{ failures: failures.told, partial },
+    advice: adviceFor(steps, (uid) => objects.has(uid)),
   })
-  const refused = steps.filter(({ type }) => type === 'refuse').length
+  const isAllOfIt = !steps.some((step) => step.type === 'refuse' || isUnmanaged(step))
   if (does === 'plans') {
     report.end()
-    process.exitCode = refused === 0 ? EXIT.ok : EXIT.findings
+    process.exitCode = isAllOfIt ? EXIT.ok : EXIT.findings
     return
   }
   const creating = steps.flatMap((step) => (step.type === 'create' ? [step.object] : []))
@@ -126,7 +142,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   } finally {
     report.end()
   }
-  process.exitCode = failed > 0 ? EXIT.failure : refused > 0 ? EXIT.findings : EXIT.ok
+  process.exitCode = failed > 0 ? EXIT.failure : isAllOfIt ? EXIT.ok : EXIT.findings
 }
 
 function keyIn(file: string): readonly [string, ArchiveKey] {
@@ -146,14 +162,14 @@ async function objectsOf(
   cluster: string,
   name: string,
   signal: AbortSignal,
-): Promise<Objects> {
-  const { objects, clusters, incomplete } = await indexArchive(log, codec, cluster, signal)
-  if (incomplete > 0) {
-    process.stderr.write(
-      `warning: ${incomplete} records of the archive are not whole, or cannot be read, and are left out\n`,
-    )
-  }
-  if (objects.size > 0) return objects
+): Promise<{ readonly objects: Objects; readonly incomplete: string }> {
+  const { objects, clusters, incomplete: lost } = await indexArchive(log, codec, cluster, signal)
+  const incomplete =
+    lost === 0
+      ? ''
+      : `records of the archive that are not whole, or cannot be read, are left out: ${lost}`
+  if (objects.size > 0) return { objects, incomplete }
+  if (incomplete !== '') process.stderr.write(`warning: ${incomplete}\n`)
   const others =
     clusters.size === 0
       ? 'it is empty: archiving is switched on with --archive'
@@ -177,17 +193,37 @@ function onlyRoot(roots: readonly Root[], words: readonly string[]): Root {
   )
 }
 
+interface Failures {
+  readonly told: ReadonlyMap<Uid, string>
+  /** Why no more is known; empty: it is. */
+  readonly unknown: string
+}
+
+/** The root, as far as it is in the archive, and unless told otherwise its dependents. */
+function chosenOf(
+  objects: Objects,
+  { uid, kind, name }: Root,
+  { only }: Pick<RestoreFlags, 'only'>,
+): readonly ArchivedObject[] {
+  if (only !== true) return subtreeOf(objects, uid)
+  const object = objects.get(uid)
+  if (object !== undefined) return [object]
+  throw bad(
+    `${kind}/${name} is not in the archive: Kinfold archives only what it deletes itself; without --only its dependents are restored`,
+  )
+}
+
 /** Those who restore over Kafka need not be able to read the events. */
 async function failuresOf(
   { log, codec }: ArchiveSource,
   chosen: readonly ArchivedObject[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<Uid, string>> {
+): Promise<Failures> {
   try {
-    return await failedDeletes(log, codec, chosen, signal)
+    return { told: await failedDeletes(log, codec, chosen, signal), unknown: '' }
   } catch (error) {
     if (!(error instanceof LogError)) throw error
-    process.stderr.write(`warning: what became of the deletes is not known: ${error.message}\n`)
-    return new Map()
+    const unknown = `what became of the deletes is not known: ${error.message}`
+    return { told: new Map(), unknown }
   }
 }

@@ -140,6 +140,7 @@ export interface DeleteOptions {
 /** RFC 6902, the kinds of operations we send. `path` is a JSON pointer. */
 export type PatchOperation =
   | { readonly op: 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'add'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }
 
 export interface WarningEvent {

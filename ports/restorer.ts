@@ -1,10 +1,10 @@
 /**
- * Port: a cluster as somebody who restores uses it, with that person's rights: look, and create.
+ * Port: a cluster as a person who restores uses it, with that person's rights: GET, create, and patch what an earlier restore created.
  *
- * Guarantees: `create` makes a new object or none; what it answers `Unknown` may have been made. Assumes: the caller looks again before it believes
- * that nothing was.
+ * Guarantees: `create` makes a new object or none; what it answers `Unknown` may have been made. A patch that tests uid and resourceVersion changes
+ * only what was read. Assumes: the caller reads again before it believes that nothing was made or changed.
  *
- * Not here: anything that changes or deletes what is there.
+ * Not here: anything that deletes.
  */
 import type { Uid } from '../core/model/object.ts'
 import type { Cluster, NamedResource, UnknownAnswer } from './cluster.ts'
@@ -24,7 +24,7 @@ export type CreateAnswer =
 
 /** `get` tells of annotations these alone. */
 export interface Restorer
-  extends Pick<Cluster, 'name' | 'identify' | 'discover' | 'get'>,
+  extends Pick<Cluster, 'name' | 'identify' | 'discover' | 'get' | 'patch'>,
     AsyncDisposable {
   /** `body` is the object as JSON. With `dryRun` the server checks all and keeps nothing. */
   create(

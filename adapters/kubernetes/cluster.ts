@@ -64,6 +64,8 @@ export interface ClusterOptions {
   readonly annotationAllowList?: readonly string[]
   /** How long the server is asked to keep a watch; else it varies, so that watches do not all end at once. */
   readonly watchSeconds?: number
+  /** Of patches, in managedFields; `kinfold` unless given. */
+  readonly fieldManager?: string
 }
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
@@ -86,6 +88,7 @@ class HttpCluster implements Cluster {
   #allow: AllowList
   readonly #random: Random
   readonly #watchSeconds: number | undefined
+  readonly #fieldManager: string
   /** Where each connection leads that looks came over. */
   readonly #homes = new WeakMap<Connection, ClusterId>()
 
@@ -107,6 +110,7 @@ class HttpCluster implements Cluster {
     }
     this.#random = random
     this.#watchSeconds = options.watchSeconds
+    this.#fieldManager = options.fieldManager ?? FIELD_MANAGER
   }
 
   project(projection: Projection): void {
@@ -201,7 +205,7 @@ class HttpCluster implements Cluster {
     }
     const path = objectPath(target)
     if (path === null) return nowhere(target)
-    const query = `fieldManager=${FIELD_MANAGER}${dryRun ? '&dryRun=All' : ''}`
+    const query = `fieldManager=${this.#fieldManager}${dryRun ? '&dryRun=All' : ''}`
     const reply = await this.#call('PATCH', `${path}?${query}`, JSON.stringify(operations), signal)
     return 'type' in reply
       ? reply

@@ -1,5 +1,5 @@
 /** Shows what a restore sends, and what it makes of answers: made, there already, refused, or nobody knows. */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NamedResource } from '../../ports/cluster.ts'
 import { type Exchange, ExchangeError, type ExchangeRequest } from '../../ports/exchange.ts'
@@ -53,6 +53,29 @@ test('a POST to the collection, and a dry run in the address', async () => {
         'POST',
         '/apis/rbac.authorization.k8s.io/v1/clusterroles?fieldManager=kinfold-restore',
         '{}',
+      ],
+    ],
+  )
+})
+
+test('a guarded PATCH under the name of a restore, and none without a test of the uid', async () => {
+  const changed = {
+    ...MADE,
+    metadata: { ...MADE.metadata, namespace: 'shop', resourceVersion: '8' },
+  }
+  const { restorer, sent } = scripted(200, changed)
+  const target = { ...WEB, uid: 'u-1', resourceVersion: '7', aggregated: false }
+  const guard = { op: 'test', path: '/metadata/uid', value: 'u-1' } as const
+  const add = { op: 'add', path: '/metadata/ownerReferences', value: [] } as const
+  equal((await restorer.patch(target, [guard, add], false, SIGNAL)).type, 'Changed')
+  await rejects(restorer.patch(target, [add], false, SIGNAL), /without a guard is never sent/)
+  deepEqual(
+    sent.map(({ method, path, body }) => [method, path, body]),
+    [
+      [
+        'PATCH',
+        '/apis/apps/v1/namespaces/shop/replicasets/web?fieldManager=kinfold-restore',
+        JSON.stringify([guard, add]),
       ],
     ],
   )

@@ -2,6 +2,7 @@
  * The Restorer over an Exchange: POST to a collection, beside what the Cluster can do.
  *
  * What must stay true: an object that was perhaps made is never told as refused; nothing but a POST, and a GET for new credentials, is sent from here.
+ * A patch is the Cluster's, so it begins with a test of the uid.
  */
 import type { Target } from '../../core/model/command.ts'
 import type { NamedResource, UnknownAnswer } from '../../ports/cluster.ts'
@@ -28,12 +29,14 @@ export interface RestorerOptions {
 
 export function openRestorer({ name, exchange }: RestorerOptions): Restorer {
   const annotationAllowList = [RESTORED_FROM, FORMER_RESTORED_FROM]
-  const cluster = openCluster({ name, exchange, annotationAllowList })
+  const cluster = openCluster({ name, exchange, annotationAllowList, fieldManager: FIELD_MANAGER })
   return {
     name,
     identify: (signal) => cluster.identify(signal),
     discover: (signal) => cluster.discover(signal),
     get: (target, signal) => cluster.get(target, signal),
+    patch: (target, operations, dryRun, signal) =>
+      cluster.patch(target, operations, dryRun, signal),
     create: (place, body, dryRun, signal) => create(exchange, place, body, dryRun, signal),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   }

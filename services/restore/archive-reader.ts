@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { ClusterId, Uid } from '../../core/model/object.ts'
+import type { NamedResource } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
@@ -20,6 +21,13 @@ export interface ArchivedObject extends Omit<Archived, 'chunk' | 'last' | 'piece
   readonly partition: number
   /** Of its first piece. */
   readonly offset: bigint
+}
+
+/** Where it was. */
+export function placeOf(object: ArchivedObject): NamedResource {
+  const { group, kind, version, resource, namespace, name } = object
+  const scope = namespace === '' ? 'Cluster' : 'Namespaced'
+  return { group, kind, version, resource, scope, namespace, name }
 }
 
 export interface ArchiveIndex {

@@ -75,7 +75,7 @@ function freshJob(spec: JsonObject): JsonObject {
 }
 
 /** A field that was absent stays so: absent and false differ. */
-function storedEntry(reference: OwnerReference): JsonObject {
+export function storedEntry(reference: OwnerReference): JsonObject {
   const { controller, blockOwnerDeletion, apiVersion, kind, name, uid } = reference
   return {
     apiVersion,

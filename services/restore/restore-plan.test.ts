@@ -4,18 +4,20 @@ import { test } from 'node:test'
 import type { ObjectMeta, OwnerReference, Pair } from '../../core/model/object.ts'
 import { FORMER_RESTORED_FROM } from '../../ports/restorer.ts'
 import type { ArchivedObject } from './archive-reader.ts'
-import { type Look, type LostOwners, planRestore, type Step } from './restore-plan.ts'
+import { planRestore, type Wishes } from './restore-plan.ts'
+import { isUnmanaged, type LackingReference, type Step } from './restore-step.ts'
 import { markOf } from './restored-mark.ts'
 import { rootsOf, subtreeOf } from './selection.ts'
+import type { Look } from './survey.ts'
 
 const ABSENT: Look = { type: 'Absent' }
 /** More frames than a stack holds. */
 const CHAIN = 50_000
 
-/** `rs <- deploy` reads "rs names deploy as its owner"; uids are `u-` and the name. */
+/** `rs <- deploy` reads "rs names deploy as its owner", `rs <- *deploy` "as its controller"; uids are `u-` and the name. */
 function archived(line: string, more: Partial<ArchivedObject> = {}): ArchivedObject {
   const [name = '', owners = ''] = line.split(' <- ')
-  const ownerReferences = owners.split(', ').flatMap((owner) => (owner ? [referenceTo(owner)] : []))
+  const ownerReferences = referencesTo(owners)
   return {
     ...{ type: 'Archived', cluster: 'c', uid: `u-${name}`, group: '', kind: 'ConfigMap' },
     ...{ namespace: 'default', name, version: 'v1', resource: 'configmaps' },
@@ -25,23 +27,49 @@ function archived(line: string, more: Partial<ArchivedObject> = {}): ArchivedObj
   }
 }
 
+/** Of a kind that holds no data. */
+function work(line: string, more: Partial<ArchivedObject> = {}): ArchivedObject {
+  return archived(line, { kind: 'Work', ...more })
+}
+
+function referencesTo(owners: string): readonly OwnerReference[] {
+  return owners.split(', ').flatMap((owner) => {
+    if (owner === '') return []
+    return owner.startsWith('*') ? [controlledBy(owner.slice(1))] : [referenceTo(owner)]
+  })
+}
+
+function controlledBy(name: string): OwnerReference {
+  return { ...referenceTo(name), kind: 'Work', controller: true }
+}
+
 function referenceTo(name: string): OwnerReference {
   const flags = { controller: null, blockOwnerDeletion: null }
   return { apiVersion: 'v1', kind: 'ConfigMap', name, uid: `u-${name}`, ...flags }
 }
 
 /** `from`: the names of those whose marks it bears, its own or such as a controller copied there. */
-function found(uid: string, more: { from?: string; isGoing?: boolean } = {}): Look {
+function found(uid: string, more: Partial<Living> & { from?: string } = {}): Look {
   const from = more.from?.split(', ') ?? []
   return foundWith(
     uid,
     from.map((name) => markOf(archived(name))),
-    more.isGoing,
+    more,
   )
 }
 
-function foundWith(uid: string, annotations: readonly Pair[], isGoing = false): Look {
-  const object = { uid, annotations, deletedAt: isGoing ? 1 : null }
+interface Living {
+  readonly isGoing: boolean
+  readonly owners: string
+}
+
+function foundWith(
+  uid: string,
+  annotations: readonly Pair[],
+  { isGoing = false, owners = '' }: Partial<Living> = {},
+): Look {
+  const ownerReferences = referencesTo(owners)
+  const object = { uid, annotations, ownerReferences, deletedAt: isGoing ? 1 : null }
   return { type: 'Found', object: object as unknown as ObjectMeta }
 }
 
@@ -55,23 +83,34 @@ function show(step: Step): string {
   switch (step.type) {
     case 'create': {
       const owners = step.references.map(({ becomes, uid }) => `${becomes} ${uid}`.trim())
-      return [`create ${name}`, ...owners].join('; ')
+      const unmanaged = isUnmanaged(step) ? ['unmanaged'] : []
+      return [`create ${name}`, ...owners, ...unmanaged].join('; ')
+    }
+    case 'link': {
+      const owners = step.references.map(({ becomes, uid }) => `${becomes} ${uid}`)
+      return [`link ${name}`, ...owners, ...step.lacks.map(lack)].join('; ')
     }
     case 'keep':
-      return `keep ${name} as ${step.uid}`
+      return [`keep ${name} as ${step.uid}`, ...step.lacks.map(lack)].join('; ')
+    case 'leave':
+      return `leave ${name} to ${step.controller.name}`
     case 'refuse':
       return `refuse ${name}: ${step.reason.slice(0, 40)}`
   }
 }
 
-const LOST = 'owner ConfigMap/deploy (uid u-deploy) ne'
+function lack({ reference, cause }: LackingReference): string {
+  return `${reference.name} ${cause}`
+}
+
+const LOST = 'owner ConfigMap/deploy (uid u-deploy) do'
 
 /** What the archive has, what is there now by name, what becomes of lost owners, and the plan. */
 const plans: readonly (readonly [
   string,
   readonly (string | ArchivedObject)[],
   Readonly<Record<string, Look>>,
-  LostOwners,
+  Wishes['lost'] | 'controlled',
   readonly string[],
 ])[] = [
   [
@@ -86,7 +125,7 @@ const plans: readonly (readonly [
     ['rs <- deploy', 'pod <- rs'],
     {},
     'refuse',
-    [`refuse rs: ${LOST}`, 'refuse pod: owner ConfigMap/rs (uid u-rs) neither li'],
+    [`refuse rs: ${LOST}`, 'refuse pod: owner ConfigMap/rs (uid u-rs) is refused'],
   ],
   [
     'keeps references to owners that live',
@@ -100,7 +139,7 @@ const plans: readonly (readonly [
     ['rs <- deploy'],
     { deploy: found('u-deploy', { isGoing: true }) },
     'refuse',
-    [`refuse rs: ${LOST}`],
+    ['refuse rs: owner ConfigMap/deploy (uid u-deploy) is'],
   ],
   [
     'names what bears the name now only if asked',
@@ -114,7 +153,7 @@ const plans: readonly (readonly [
     ['rs <- deploy'],
     { deploy: found('u-new') },
     'refuse',
-    [`refuse rs: ${LOST}`],
+    ['refuse rs: owner ConfigMap/deploy (uid u-deploy) wa'],
   ],
   [
     'drops lost references only if asked, and no others',
@@ -135,15 +174,15 @@ const plans: readonly (readonly [
     ['rs <- deploy', 'pod <- rs', 'deploy'],
     { deploy: found('v-1', { from: 'deploy' }), rs: found('v-2', { from: 'rs' }) },
     'refuse',
-    ['keep deploy as v-1', 'keep rs as v-2', 'create pod; other v-2'],
+    ['keep deploy as v-1', 'keep rs as v-2; deploy not-asked', 'create pod; other v-2'],
   ],
   [
     'goes on where controllers have copied the marks of owners to their dependents',
     ['deploy', 'rs <- deploy', 'pod <- rs', 'log <- pod'],
     {
       deploy: found('v-1', { from: 'deploy' }),
-      rs: found('v-2', { from: 'deploy, rs' }),
-      pod: found('v-3', { from: 'deploy, rs, pod' }),
+      rs: found('v-2', { from: 'deploy, rs', owners: 'deploy' }),
+      pod: found('v-3', { from: 'deploy, rs, pod', owners: 'rs' }),
     },
     'refuse',
     ['keep deploy as v-1', 'keep rs as v-2', 'keep pod as v-3', 'create log; other v-3'],
@@ -156,7 +195,7 @@ const plans: readonly (readonly [
     [
       'keep deploy as v-1',
       'refuse rs: another object of that name is there (ui',
-      'refuse pod: owner ConfigMap/rs (uid u-rs) neither li',
+      'refuse pod: owner ConfigMap/rs (uid u-rs) was replac',
     ],
   ],
   [
@@ -202,7 +241,10 @@ const plans: readonly (readonly [
     ['deploy', 'rs <- deploy'],
     { deploy: found('u-new') },
     'refuse',
-    ['refuse deploy: another object of that name is there (ui', `refuse rs: ${LOST}`],
+    [
+      'refuse deploy: another object of that name is there (ui',
+      'refuse rs: owner ConfigMap/deploy (uid u-deploy) wa',
+    ],
   ],
   [
     'keeps what lives after all',
@@ -216,14 +258,14 @@ const plans: readonly (readonly [
     ['deploy'],
     { deploy: found('u-deploy', { isGoing: true }) },
     'refuse',
-    ['refuse deploy: it is being deleted: wait until it is go'],
+    ['refuse deploy: it is being deleted: wait until it is de'],
   ],
   [
     'makes no ring',
     ['a <- b', 'b <- a', 'c <- a'],
     {},
     'refuse',
-    ['a', 'b', 'c'].map((name) => `refuse ${name}: it and its owners own each other in a ri`),
+    ['a', 'b', 'c'].map((name) => `refuse ${name}: it is in or below an ownership cycle, so`),
   ],
   [
     'makes no Secret of its metadata',
@@ -237,7 +279,7 @@ const plans: readonly (readonly [
     ['deploy', archived('rs', { ownerReferences: [{ ...referenceTo('other'), uid: 'u-deploy' }] })],
     {},
     'refuse',
-    ['create deploy', 'refuse rs: owner ConfigMap/other (uid u-deploy) nei'],
+    ['create deploy', 'refuse rs: owner ConfigMap/other (uid u-deploy) doe'],
   ],
   [
     'takes no owner out of another namespace',
@@ -246,21 +288,148 @@ const plans: readonly (readonly [
     'refuse',
     ['create deploy', `refuse rs: ${LOST}`],
   ],
+  [
+    'leaves to a controller that was created again what it makes by itself, and restores the rest below it',
+    [work('rs <- *deploy'), work('pod <- *rs'), 'settings <- deploy'],
+    { deploy: found('u-new') },
+    'relink',
+    ['leave rs to deploy', 'create settings; other u-new', 'leave pod to rs'],
+  ],
+  [
+    'leaves it without being asked to relink',
+    [work('rs <- *deploy'), work('pod <- *rs')],
+    { deploy: found('u-new') },
+    'refuse',
+    ['leave rs to deploy', 'leave pod to rs'],
+  ],
+  [
+    'leaves to a controller that it creates, or that exists, what that makes by itself',
+    [work('deploy'), work('rs <- *deploy'), work('job <- *cron')],
+    { cron: found('u-cron') },
+    'refuse',
+    ['create deploy', 'leave job to cron', 'leave rs to deploy'],
+  ],
+  [
+    'leaves nothing to a controller that is lost or being deleted, or that could not be read',
+    [work('rs <- *deploy'), work('pod <- *set'), work('job <- *cron')],
+    {
+      set: found('u-set', { isGoing: true }),
+      cron: { type: 'Unknown', reason: '403' },
+    },
+    'refuse',
+    [
+      'refuse rs: owner Work/deploy (uid u-deploy) does no',
+      'refuse pod: owner Work/set (uid u-set) is being dele',
+      'refuse job: owner Work/cron could not be looked up: ',
+    ],
+  ],
+  [
+    'creates what a controller makes by itself if asked',
+    [work('deploy'), work('rs <- *deploy')],
+    {},
+    'controlled',
+    ['create deploy', 'create rs; made u-deploy'],
+  ],
+  [
+    'restores the data of a controller that exists, since it cannot make that again',
+    [archived('claim <- *set', { kind: 'PersistentVolumeClaim' }), 'settings <- *set'],
+    { set: found('u-new') },
+    'relink',
+    ['create claim; other u-new', 'create settings; other u-new'],
+  ],
+  [
+    'leaves data that its controller has made again, and takes no other of its name for that',
+    ['token <- *set', 'settings <- *set'],
+    {
+      set: found('u-new'),
+      token: foundWith('u-token-2', [], { owners: '*new' }),
+      settings: found('u-x'),
+    },
+    'refuse',
+    ['leave token to set', 'refuse settings: another object of that name is there (ui'],
+  ],
+  [
+    'refuses data below what is left to a controller, and keeps no silence about it',
+    [work('pod <- *set'), archived('claim <- *pod', { kind: 'PersistentVolumeClaim' })],
+    { set: found('u-set') },
+    'refuse',
+    ['leave pod to set', 'refuse claim: owner Work/pod is left to its controller'],
+  ],
+  [
+    'leaves a Secret of which only the metadata was archived to its controller',
+    [archived('token <- *set', { kind: 'Secret', content: 'metadata' })],
+    { set: found('u-set') },
+    'refuse',
+    ['leave token to set'],
+  ],
+  [
+    'leaves what a controller makes below an object that it drops the owner of',
+    [work('rs <- *deploy'), work('pod <- *rs')],
+    {},
+    'drop',
+    ['create rs; dropped; unmanaged', 'leave pod to rs'],
+  ],
+  [
+    'links what was restored without its owner',
+    ['settings <- deploy', work('rs <- *deploy')],
+    {
+      deploy: found('u-new'),
+      settings: found('v-1', { from: 'settings' }),
+      rs: foundWith('v-2', [markOf(work('rs'))]),
+    },
+    'relink',
+    ['link settings; other u-new', 'link rs; other u-new'],
+  ],
+  [
+    'links it to an owner that it creates',
+    ['deploy', 'settings <- deploy, other'],
+    { settings: found('v-1', { from: 'settings', owners: 'other' }) },
+    'relink',
+    ['create deploy', 'link settings; made u-deploy'],
+  ],
+  [
+    'says what an object lacks that was restored without its owner, and links nothing unasked',
+    ['settings <- deploy, gone, unread', 'theme <- *deploy'],
+    {
+      deploy: found('u-new'),
+      unread: { type: 'Unknown', reason: '403' },
+      settings: found('v-1', { from: 'settings' }),
+      theme: found('v-2', { from: 'theme', owners: '*other' }),
+    },
+    'refuse',
+    [
+      'keep settings as v-1; deploy not-asked; gone absent; unread unknown',
+      'keep theme as v-2; deploy controlled',
+    ],
+  ],
+  [
+    'links nothing that the restore did not create, and nothing that names such an owner already',
+    ['settings <- deploy', 'theme <- deploy'],
+    {
+      deploy: found('u-new'),
+      settings: found('u-settings'),
+      theme: found('v-1', { from: 'theme', owners: 'deploy' }),
+    },
+    'relink',
+    ['keep settings as u-settings', 'keep theme as v-1'],
+  ],
 ]
 
 for (const [what, objects, now, lost, expected] of plans) {
   test(`a plan ${what}`, () => {
     const chosen = objects.map((each) => (typeof each === 'string' ? archived(each) : each))
-    const at = (name: string): Look => {
+    const at = (name: string, kind = 'ConfigMap'): Look => {
       const look = now[name] ?? ABSENT
       if (look.type !== 'Found') return look
-      return { ...look, object: { ...look.object, group: '', kind: 'ConfigMap', name } }
+      return { ...look, object: { ...look.object, group: '', kind, name } }
     }
     const survey = {
-      at: ({ name }: ArchivedObject) => at(name),
+      at: ({ name, kind }: ArchivedObject) => at(name, kind),
       owner: (_: ArchivedObject, { name }: OwnerReference) => at(name),
     }
-    deepEqual(planRestore(chosen, survey, lost).map(show), expected)
+    const controlled = lost === 'controlled'
+    const wishes: Wishes = { lost: controlled ? 'refuse' : lost, controlled }
+    deepEqual(planRestore(chosen, survey, wishes).map(show), expected)
   })
 }
 
@@ -290,7 +459,7 @@ test('a chain as long as anybody may make it is found and planned without a stac
   const chosen = subtreeOf(objects, 'u-c0')
   equal(chosen.length, CHAIN)
   const survey = { at: () => ABSENT, owner: () => ABSENT }
-  const steps = planRestore(chosen.toReversed(), survey, 'refuse')
+  const steps = planRestore(chosen.toReversed(), survey, { lost: 'refuse', controlled: false })
   deepEqual(
     steps.map(({ object }) => object.name),
     names,

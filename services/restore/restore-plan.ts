@@ -1,176 +1,217 @@
 /**
- * What a restore would do: each chosen object in an order in which owners come first, its references, or why it is left.
+ * What a restore would do: each chosen object in an order in which owners come first, its references, or why it is not created.
  *
- * What must stay true: nothing is planned that would be collected again. Each reference of what is made names an owner that lives, or that is made before
- * it; one that is lost is dropped or led to another only if a person said so. Unknown is never absent.
+ * What must stay true: nothing is planned that would be deleted again. Each reference of what is created names an owner that exists, or that is created
+ * before it; one that is lost is dropped or led to another only if a person said so. Unknown is never absent. What a controller that exists makes by itself is
+ * left to it, unless a person said otherwise: two of them would fight. What holds data is not, since no controller knows what was in it.
  *
- * Not here: looking (survey.ts), making (restore-run.ts).
+ * Not here: reading the cluster (survey.ts), what owners are by now (owner-status.ts), carrying it out (restore-run.ts).
  */
 import { groupOf, type ObjectMeta, type OwnerReference, type Uid } from '../../core/model/object.ts'
 import type { ArchivedObject } from './archive-reader.ts'
+import { ownersFirst } from './owner-order.ts'
+import { type Owner, ownersOf } from './owner-status.ts'
+import type {
+  LackingReference,
+  LinkedReference,
+  LostOwner,
+  LostOwners,
+  PlannedReference,
+  Step,
+} from './restore-step.ts'
 import { isRestored } from './restored-mark.ts'
+import type { Look, Survey } from './survey.ts'
 
-/** What becomes of references to owners that neither live nor are restored: the object is left out, the reference is, or it is led to what bears the owner's name now. */
-export type LostOwners = 'refuse' | 'drop' | 'relink'
-
-/** What is at some coordinates now. */
-export type Look =
-  | { readonly type: 'Found'; readonly object: ObjectMeta }
-  | { readonly type: 'Absent' }
-  | { readonly type: 'Unknown'; readonly reason: string }
-
-export interface Survey {
-  /** At the object's own place; `Unknown` too when it cannot be made there. */
-  at(object: ArchivedObject): Look
-  /** At the place that a reference of the object names. */
-  owner(object: ArchivedObject, reference: OwnerReference): Look
+export interface Wishes {
+  readonly lost: LostOwners
+  /** Also what a controller makes by itself. */
+  readonly controlled: boolean
 }
-
-export interface PlannedReference {
-  readonly reference: OwnerReference
-  /** `made`: the uid that the owner gets when it is made. `dropped`: the reference is left out. */
-  readonly becomes: 'same' | 'other' | 'made' | 'dropped'
-  /** Of the owner that lives; of one that is made, the uid that it had. */
-  readonly uid: Uid
-}
-
-export type Step =
-  | {
-      readonly type: 'create'
-      readonly object: ArchivedObject
-      readonly references: readonly PlannedReference[]
-    }
-  /** It lives, or was restored before. */
-  | {
-      readonly type: 'keep'
-      readonly object: ArchivedObject
-      readonly uid: Uid
-      readonly why: string
-    }
-  | { readonly type: 'refuse'; readonly object: ArchivedObject; readonly reason: string }
 
 export function planRestore(
   chosen: readonly ArchivedObject[],
   survey: Survey,
-  lost: LostOwners,
+  wishes: Wishes,
 ): readonly Step[] {
-  const { ordered, ring } = ownersFirst(chosen)
+  const { ordered, cyclic } = ownersFirst(chosen)
   const steps = new Map<Uid, Step>()
-  for (const object of ordered) steps.set(object.uid, stepOf(object, steps, survey, lost))
-  for (const object of ring) {
-    const reason = 'it and its owners own each other in a ring, so none can be made first'
-    steps.set(object.uid, { type: 'refuse', object, reason })
+  for (const object of ordered) {
+    const owners = ownersOf(object, steps, survey)
+    steps.set(object.uid, stepOf(object, owners, survey.at(object), wishes))
+  }
+  for (const object of cyclic) {
+    const reason = 'it is in or below an ownership cycle, so no owner can be created first'
+    steps.set(object.uid, refused(object, reason))
   }
   return [...steps.values()]
 }
 
 function stepOf(
   object: ArchivedObject,
-  steps: ReadonlyMap<Uid, Step>,
-  survey: Survey,
-  lost: LostOwners,
+  owners: readonly Owner[],
+  here: Look,
+  { lost, controlled }: Wishes,
 ): Step {
-  const refuse = (reason: string): Step => ({ type: 'refuse', object, reason })
-  const here = survey.at(object)
-  if (here.type === 'Unknown') return refuse(here.reason)
-  if (here.type === 'Found') {
-    const { object: found } = here
-    const isIt = found.uid === object.uid
-    if (!isIt && !isRestored(found, object.uid)) {
-      return refuse(`another object of that name is there (uid ${found.uid})`)
-    }
-    if (found.deletedAt !== null) return refuse('it is being deleted: wait until it is gone')
-    return { type: 'keep', object, uid: found.uid, why: isIt ? 'lives' : 'was restored before' }
+  if (here.type === 'Unknown') return refused(object, here.reason)
+  const found = here.type === 'Found' ? here.object : undefined
+  if (found && (found.uid === object.uid || isRestored(found, object.uid))) {
+    return existing(object, found, owners, lost)
   }
+  const controller = controlled ? undefined : makerOf(object, owners, found)
+  if (controller !== undefined) return { type: 'leave', object, controller }
+  if (found) return refused(object, `another object of that name is there (uid ${found.uid})`)
   if (object.content === 'metadata') {
-    return refuse('of a Secret only the metadata was archived (archive.secrets)')
+    return refused(object, 'of a Secret only the metadata was archived (archive.secrets)')
   }
   const references: PlannedReference[] = []
-  for (const reference of object.ownerReferences) {
-    const planned = referenceOf(object, reference, steps, survey, lost)
-    if (typeof planned === 'string') return refuse(planned)
-    references.push(planned)
+  for (const owner of owners) {
+    const planned = plannedOf(owner, lost)
+    if ('becomes' in planned) references.push(planned)
+    else return refused(object, planned.reason, planned.lost)
   }
   return { type: 'create', object, references }
 }
 
-/** Or why the object cannot be restored. */
-function referenceOf(
+function refused(object: ArchivedObject, reason: string, lost?: LostOwner): Step {
+  return { type: 'refuse', object, reason, lost }
+}
+
+/** Kinds whose content no controller can make again: of a claim, the volume. */
+const DATA: ReadonlySet<string> = new Set(['ConfigMap', 'PersistentVolumeClaim', 'Secret'])
+
+/**
+ * The controller that makes the object by itself, or has made another of its name. A Deployment that was deleted and applied again has another uid, and a
+ * ReplicaSet of its own a moment later; the archived one would be a second, which it scales down and deletes, or one that nobody manages.
+ */
+function makerOf(
   object: ArchivedObject,
-  reference: OwnerReference,
-  steps: ReadonlyMap<Uid, Step>,
-  survey: Survey,
-  lost: LostOwners,
-): PlannedReference | string {
-  const step = namedBy(object, reference, steps.get(reference.uid))
-  if (step?.type === 'create') return { reference, becomes: 'made', uid: reference.uid }
-  if (step?.type === 'keep') return living(reference, step.uid)
-  const look = survey.owner(object, reference)
-  const owner = `owner ${reference.kind}/${reference.name}`
-  if (look.type === 'Unknown') return `${owner} could not be looked up: ${look.reason}`
-  const found = look.type === 'Found' && look.object.deletedAt === null ? look.object : undefined
-  if (found?.uid === reference.uid || (found && isRestored(found, reference.uid))) {
-    return living(reference, found.uid)
-  }
-  switch (lost) {
-    case 'drop':
-      return { reference, becomes: 'dropped', uid: '' }
-    case 'relink':
-      return found === undefined
-        ? `${owner} does not live, and nothing of its name does`
-        : living(reference, found.uid)
-    case 'refuse': {
-      const hint =
-        found === undefined ? '' : ', or --lost-owners relink names the one that is there'
-      return `${owner} (uid ${reference.uid}) neither lives nor is restored, so it would be collected again; --lost-owners drop leaves the reference out${hint}`
+  owners: readonly Owner[],
+  found: ObjectMeta | undefined,
+): OwnerReference | undefined {
+  const controller = owners.find(({ reference }) => reference.controller === true)
+  if (controller === undefined) return undefined
+  const { reference, status } = controller
+  const isData = object.group === '' && DATA.has(object.kind) && object.content === 'whole'
+  switch (status.type) {
+    case 'Lost':
+    case 'Unknown':
+      return undefined
+    case 'Created':
+    case 'Left':
+      return isData ? undefined : reference
+    case 'Same':
+    case 'Other': {
+      const isMade = found?.ownerReferences.some(
+        (each) => each.controller === true && each.uid === status.uid,
+      )
+      return isData && isMade !== true ? undefined : reference
     }
   }
 }
 
-/** By uid alone nobody is an owner: a reference with another kind or name dangles. */
-function namedBy(
-  { namespace }: ArchivedObject,
-  { apiVersion, kind, name }: OwnerReference,
-  step: Step | undefined,
-): Step | undefined {
-  const owner = step?.object
-  if (owner === undefined || owner.kind !== kind || owner.name !== name) return undefined
-  const isInReach = owner.namespace === '' || owner.namespace === namespace
-  return isInReach && owner.group === groupOf(apiVersion) ? step : undefined
+/** What was restored without an owner has nobody who deletes or manages it, so it can get that owner back. */
+function existing(
+  object: ArchivedObject,
+  found: ObjectMeta,
+  owners: readonly Owner[],
+  lost: LostOwners,
+): Step {
+  if (found.deletedAt !== null) {
+    return refused(object, 'it is being deleted: wait until it is deleted')
+  }
+  const { uid } = found
+  if (uid === object.uid) return { type: 'keep', object, uid, isRestored: false, lacks: [] }
+  const references: LinkedReference[] = []
+  const lacks: LackingReference[] = []
+  for (const owner of owners) {
+    if (hasReference(found, owner.reference)) continue
+    const linked = linkedOf(owner, found, lost)
+    if ('becomes' in linked) references.push(linked)
+    else lacks.push(linked)
+  }
+  if (references.length > 0) return { type: 'link', object, uid, references, lacks }
+  return { type: 'keep', object, uid, isRestored: true, lacks }
 }
+
+export function hasReference(
+  found: ObjectMeta,
+  { apiVersion, kind, name }: OwnerReference,
+): boolean {
+  const group = groupOf(apiVersion)
+  return found.ownerReferences.some(
+    (each) => each.kind === kind && each.name === name && groupOf(each.apiVersion) === group,
+  )
+}
+
+function linkedOf(
+  { reference, status }: Owner,
+  found: ObjectMeta,
+  lost: LostOwners,
+): LinkedReference | LackingReference {
+  if (status.type === 'Unknown') return { reference, cause: 'unknown' }
+  if (status.type === 'Lost' || status.type === 'Left') return { reference, cause: 'absent' }
+  const hasController = found.ownerReferences.some(({ controller }) => controller === true)
+  if (reference.controller === true && hasController) return { reference, cause: 'controlled' }
+  if (lost !== 'relink') return { reference, cause: 'not-asked' }
+  const { place } = status
+  if (status.type === 'Created') return { reference, becomes: 'made', uid: reference.uid, place }
+  return { ...living(reference, status.uid), place }
+}
+
+interface Unplanned {
+  readonly reason: string
+  readonly lost: LostOwner | undefined
+}
+
+/** Of what is created. */
+function plannedOf({ reference, status }: Owner, lost: LostOwners): PlannedReference | Unplanned {
+  const owner = `owner ${reference.kind}/${reference.name}`
+  switch (status.type) {
+    case 'Created':
+      return { reference, becomes: 'made', uid: reference.uid }
+    case 'Same':
+      return living(reference, status.uid)
+    case 'Unknown':
+      return { reason: `${owner} could not be looked up: ${status.reason}`, lost: undefined }
+    case 'Other':
+      if (lost === 'relink') return living(reference, status.uid)
+      break
+    case 'Left':
+    case 'Lost':
+      break
+  }
+  if (lost === 'drop') return { reference, becomes: 'dropped', uid: '' }
+  return unplanned(reference, status, owner)
+}
+
+function unplanned(reference: OwnerReference, status: LostStatus, owner: string): Unplanned {
+  const again = 'so it would be deleted again'
+  switch (status.type) {
+    case 'Left':
+      return {
+        reason: `${owner} is left to its controller, which has not created it yet, ${again}`,
+        lost: undefined,
+      }
+    case 'Other': {
+      const reason = `${owner} (uid ${reference.uid}) was replaced by another object of its name, ${again}`
+      return { reason, lost: { reference, now: 'other' } }
+    }
+    case 'Lost': {
+      const { how } = status
+      const lost = how === 'refused' ? undefined : { reference, now: how }
+      return { reason: `${owner} (uid ${reference.uid}) ${LOST_TEXT[how]}, ${again}`, lost }
+    }
+  }
+}
+
+const LOST_TEXT = {
+  absent: 'does not exist',
+  terminating: 'is being deleted',
+  refused: 'is refused',
+} as const
+
+type LostStatus = Extract<Owner['status'], { readonly type: 'Left' | 'Lost' | 'Other' }>
 
 function living(reference: OwnerReference, uid: Uid): PlannedReference {
   return { reference, becomes: uid === reference.uid ? 'same' : 'other', uid }
-}
-
-interface Ordered {
-  readonly ordered: readonly ArchivedObject[]
-  /** What is in a ring, or hangs on one. */
-  readonly ring: readonly ArchivedObject[]
-}
-
-function ownersFirst(chosen: readonly ArchivedObject[]): Ordered {
-  const left = new Map<Uid, number>()
-  const dependents = new Map<Uid, ArchivedObject[]>()
-  const uids = new Set(chosen.map(({ uid }) => uid))
-  for (const object of chosen) {
-    const owners = new Set(
-      object.ownerReferences.map(({ uid }) => uid).filter((uid) => uids.has(uid)),
-    )
-    left.set(object.uid, owners.size)
-    for (const owner of owners) {
-      const known = dependents.get(owner)
-      if (known === undefined) dependents.set(owner, [object])
-      else known.push(object)
-    }
-  }
-  const ordered = chosen.filter(({ uid }) => left.get(uid) === 0)
-  for (const { uid } of ordered) {
-    for (const dependent of dependents.get(uid) ?? []) {
-      const count = (left.get(dependent.uid) ?? 0) - 1
-      left.set(dependent.uid, count)
-      if (count === 0) ordered.push(dependent)
-    }
-  }
-  return { ordered, ring: chosen.filter(({ uid }) => (left.get(uid) ?? 0) > 0) }
 }

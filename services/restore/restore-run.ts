@@ -1,18 +1,18 @@
 /**
  * Carries a plan of a restore out: one object after the other, owners first, each with the uids that its owners have by now.
  *
- * What must stay true: an object is made only when every owner that it is to name is there; it is marked with the uid that it had, so that the same restore, run again
- * after a failure, takes it for done. Nothing is changed or deleted.
+ * What must stay true: an object is created only when every owner that it is to name is there; it is marked with the uid that it had, so that the same restore, run again
+ * after a failure, takes it for done. Nothing is deleted, and nothing is changed but what an earlier restore created.
  *
- * Not here: what is made and in which order (restore-plan.ts).
+ * Not here: what is created and in which order (restore-plan.ts), how an owner reference is added (owner-link.ts).
  */
 import type { OwnerReference, Uid } from '../../core/model/object.ts'
-import type { NamedResource } from '../../ports/cluster.ts'
 import type { Restorer } from '../../ports/restorer.ts'
 import type { JsonObject } from '../../runtime/exact-json.ts'
-import type { ArchivedObject } from './archive-reader.ts'
+import { type ArchivedObject, placeOf } from './archive-reader.ts'
 import { freshObject } from './fresh-object.ts'
-import type { Step } from './restore-plan.ts'
+import { linkOwners, type NewOwner } from './owner-link.ts'
+import type { Create, Link, PlannedReference, Step } from './restore-step.ts'
 import { isRestored, markOf } from './restored-mark.ts'
 import { look } from './survey.ts'
 
@@ -25,8 +25,9 @@ export interface RestoreParts {
 }
 
 export interface Restored {
+  readonly step: 'create' | 'link'
   readonly object: ArchivedObject
-  /** Undefined: it was not made, for this reason. */
+  /** Undefined: it was not done, for this reason. */
   readonly uid: Uid | undefined
   readonly reason: string
 }
@@ -44,16 +45,12 @@ export async function* runRestore(
     )
     for (const step of some) {
       signal.throwIfAborted()
-      if (step.type === 'keep') uids.set(step.object.uid, step.uid)
-      if (step.type !== 'create') continue
-      const { object } = step
-      const references = referencesOf(step, uids)
-      const made =
-        typeof references === 'string'
-          ? { object, uid: undefined, reason: references }
-          : await make(object, references, bodies.get(object.uid), parts, signal)
-      if (made.uid !== undefined) uids.set(object.uid, made.uid)
-      yield made
+      if (step.type === 'keep' || step.type === 'link') uids.set(step.object.uid, step.uid)
+      if (step.type === 'create') {
+        const made = await create(step, uids, bodies.get(step.object.uid), parts, signal)
+        if (made.uid !== undefined) uids.set(step.object.uid, made.uid)
+        yield made
+      } else if (step.type === 'link') yield await link(step, uids, parts, signal)
     }
   }
 }
@@ -61,38 +58,68 @@ export async function* runRestore(
 /** Held in memory: of 1.5 MB each, were they as large as they may be, 750 MB. */
 const BODIES_AT_ONCE = 500
 
-type Create = Extract<Step, { readonly type: 'create' }>
+/** Of old uids, those that objects have by now. */
+type Uids = ReadonlyMap<Uid, Uid>
 
-/** Or which owner is missing. */
-function referencesOf(
-  { references }: Create,
-  uids: ReadonlyMap<Uid, Uid>,
-): readonly OwnerReference[] | string {
-  const named: OwnerReference[] = []
-  for (const { reference, becomes, uid } of references) {
-    if (becomes === 'dropped') continue
-    const now = becomes === 'made' ? uids.get(uid) : uid
-    if (now === undefined) return `its owner ${reference.kind}/${reference.name} was not restored`
-    named.push({ ...reference, uid: now })
-  }
-  return named
+/** With the uid that the owner has by now; undefined: it was not restored. */
+function referenceNow(
+  { reference, becomes, uid }: PlannedReference,
+  uids: Uids,
+): OwnerReference | undefined {
+  const now = becomes === 'made' ? uids.get(uid) : uid
+  return now === undefined ? undefined : { ...reference, uid: now }
 }
 
-async function make(
-  object: ArchivedObject,
-  references: readonly OwnerReference[],
+function lacking({ reference: { kind, name } }: PlannedReference): string {
+  return `its owner ${kind}/${name} was not restored`
+}
+
+async function link(
+  step: Link,
+  uids: Uids,
+  { restorer, dryRun }: RestoreParts,
+  signal: AbortSignal,
+): Promise<Restored> {
+  const { object, uid } = step
+  const done = (reason: string): Restored => {
+    return { step: 'link', object, uid: reason === '' ? uid : undefined, reason }
+  }
+  const owners: NewOwner[] = []
+  for (const planned of step.references) {
+    const reference = referenceNow(planned, uids)
+    if (reference === undefined) return done(lacking(planned))
+    const isOnlyChecked = dryRun && planned.becomes === 'made'
+    owners.push({ reference, place: isOnlyChecked ? undefined : planned.place })
+  }
+  return done(await linkOwners(step, owners, restorer, dryRun, signal))
+}
+
+async function create(
+  step: Create,
+  uids: Uids,
   body: JsonObject | undefined,
   { restorer, dryRun }: RestoreParts,
   signal: AbortSignal,
 ): Promise<Restored> {
-  const failed = (reason: string): Restored => ({ object, uid: undefined, reason })
+  const { object } = step
+  const failed = (reason: string): Restored => {
+    return { step: 'create', object, uid: undefined, reason }
+  }
+  const made = (uid: Uid): Restored => ({ step: 'create', object, uid, reason: '' })
+  const references: OwnerReference[] = []
+  for (const planned of step.references) {
+    if (planned.becomes === 'dropped') continue
+    const reference = referenceNow(planned, uids)
+    if (reference === undefined) return failed(lacking(planned))
+    references.push(reference)
+  }
   if (body === undefined) return failed('its body is not in the archive any more')
   const place = placeOf(object)
   const text = JSON.stringify(freshObject(body, references, markOf(object)))
   const answer = await restorer.create(place, text, dryRun, signal)
   switch (answer.type) {
     case 'Created':
-      return { object, uid: answer.uid, reason: '' }
+      return made(answer.uid)
     case 'Refused':
       return failed(answer.reason)
     case 'Exists':
@@ -100,19 +127,7 @@ async function make(
       // It may be ours, of this try or of an earlier one.
       const found = await look(restorer, place, signal)
       const isOurs = found.type === 'Found' && isRestored(found.object, object.uid)
-      return isOurs ? { object, uid: found.object.uid, reason: '' } : failed(answer.reason)
+      return isOurs ? made(found.object.uid) : failed(answer.reason)
     }
   }
-}
-
-function placeOf({
-  group,
-  kind,
-  version,
-  resource,
-  namespace,
-  name,
-}: ArchivedObject): NamedResource {
-  const scope = namespace === '' ? 'Cluster' : 'Namespaced'
-  return { group, kind, version, resource, scope, namespace, name }
 }

@@ -1,7 +1,7 @@
 /**
  * From the reaper's archive back into the cluster: over the Kubernetes adapter, on an API server in memory.
  */
-import { deepEqual, equal, match, rejects } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,8 +13,9 @@ import { RESTORED_FROM } from '../../ports/restorer.ts'
 import { type ArchiveKey, openArchiveKey } from '../../runtime/archive-key.ts'
 import { World } from '../../testing/reaper-world.ts'
 import { type ArchivedObject, checkKeys, indexArchive, readBodies } from './archive-reader.ts'
-import { type LostOwners, planRestore } from './restore-plan.ts'
+import { planRestore } from './restore-plan.ts'
 import { runRestore } from './restore-run.ts'
+import type { LostOwners } from './restore-step.ts'
 import { subtreeOf } from './selection.ts'
 import { surveyFor } from './survey.ts'
 
@@ -55,30 +56,39 @@ async function collected(key?: ArchiveKey): Promise<Tree> {
   return { world, root: root.uid }
 }
 
+interface RestoreOptions {
+  readonly key?: ArchiveKey
+  readonly dryRun?: boolean
+  /** Done between the plan and what follows it. */
+  readonly meanwhile?: () => Promise<unknown>
+}
+
 /** What became of each object. */
 async function restore(
   { world, root }: Tree,
   lost: LostOwners,
-  { key, dryRun = false }: { key?: ArchiveKey; dryRun?: boolean } = {},
+  { key, dryRun = false, meanwhile }: RestoreOptions = {},
 ): Promise<readonly string[]> {
   await using restorer = openRestorer({ name: 'blue', exchange: memoryExchange(world.server) })
   const { objects, incomplete } = await indexArchive(world.log, world.codec, world.id, SIGNAL)
   equal(incomplete, 0)
   const chosen = subtreeOf(objects, root)
-  const steps = planRestore(chosen, await surveyFor(chosen, restorer, SIGNAL), lost)
+  const steps = planRestore(chosen, await surveyFor(chosen, restorer, SIGNAL), {
+    lost,
+    controlled: false,
+  })
   const keys = new Map(key === undefined ? [] : [[key.id, key]])
   checkKeys(chosen, keys)
   const bodies = async (of: readonly ArchivedObject[]) =>
     await readBodies(world.log, world.codec, of, keys, SIGNAL)
   const told = steps.flatMap(({ type, object }) =>
-    type === 'create' ? [] : [`${type} ${object.name}`],
+    type === 'create' || type === 'link' ? [] : [`${type} ${object.name}`],
   )
-  for await (const { object, uid, reason } of runRestore(
-    steps,
-    { restorer, bodies, dryRun },
-    SIGNAL,
-  )) {
-    told.push(`${uid === undefined ? `not made: ${reason.slice(0, 30)}` : 'made'} ${object.name}`)
+  await meanwhile?.()
+  const parts = { restorer, bodies, dryRun }
+  for await (const { step, object, uid, reason } of runRestore(steps, parts, SIGNAL)) {
+    const did = step === 'create' ? 'made' : 'linked'
+    told.push(`${uid === undefined ? `not ${did}: ${reason.slice(0, 50)}` : did} ${object.name}`)
   }
   return told
 }
@@ -130,12 +140,117 @@ test('a restore goes on behind controllers that copy annotations from owners to 
   deepEqual(await restore(tree, 'drop'), ['made mid', 'made leaf'])
   await copy('mid', 'leaf')
   deepEqual(await restore(tree, 'refuse'), ['keep mid', 'keep leaf'])
-  // The controller's own of that name is none of ours, though it bears the owner's mark.
+  // What the controller has made of that name is no restored object, though it has a copy of the owner's mark.
   await world.delete('leaf')
   await world.create('leaf', { owners: [referenceTo(await world.read('mid'))] })
   await copy('mid', 'leaf')
-  deepEqual(await restore(tree, 'refuse'), ['keep mid', 'refuse leaf'])
+  deepEqual(await restore(tree, 'refuse'), ['keep mid', 'leave leaf'])
 })
+
+/** Restored with `drop`, and only then the root is there again. */
+async function dropped(): Promise<Tree & { readonly again: ObjectMeta }> {
+  const tree = await collected()
+  deepEqual(await restore(tree, 'drop'), ['made mid', 'made leaf'])
+  deepEqual((await tree.world.read('mid')).ownerReferences, [])
+  return { ...tree, again: await tree.world.create('root') }
+}
+
+test('what was restored without its owner gets it back once that is there again', async () => {
+  const tree = await dropped()
+  const { world, again } = tree
+  deepEqual(await restore(tree, 'refuse'), ['keep mid', 'keep leaf'])
+  deepEqual(await restore(tree, 'relink', { dryRun: true }), ['keep leaf', 'linked mid'])
+  deepEqual((await world.read('mid')).ownerReferences, [])
+  deepEqual(await restore(tree, 'relink'), ['keep leaf', 'linked mid'])
+  const { ownerReferences } = await world.read('mid')
+  deepEqual(
+    ownerReferences.map(({ kind, name, uid, controller }) => [kind, name, uid, controller]),
+    [['ConfigMap', 'root', again.uid, true]],
+  )
+  deepEqual(await restore(tree, 'relink'), ['keep mid', 'keep leaf'])
+})
+
+test('an owner is added beside those that an object has got meanwhile, on the version that was read', async () => {
+  const tree = await dropped()
+  const { world, again } = tree
+  const other = await world.create('other')
+  const { controller: _, ...owner } = referenceTo(other) as { controller: boolean }
+  let isFirst = true
+  const stop = world.server.inject(async ({ method, path }, proceed) => {
+    if (method === 'PATCH' && path.includes('/mid?') && isFirst) {
+      isFirst = false
+      // A controller that writes between the read and the patch.
+      await world.patch('mid', { ownerReferences: [owner] })
+    }
+    return await proceed()
+  })
+  deepEqual(await restore(tree, 'relink'), ['keep leaf', 'linked mid'])
+  stop()
+  equal(isFirst, false)
+  deepEqual(
+    (await world.read('mid')).ownerReferences.map(({ uid }) => uid),
+    [other.uid, again.uid],
+  )
+})
+
+const lateChanges: readonly (readonly [string, string, (world: World) => Promise<unknown>])[] = [
+  [
+    'an owner that was deleted meanwhile is not named',
+    'not linked: its owner ConfigMap/root was deleted meanwhile mid',
+    (world) => world.delete('root'),
+  ],
+  [
+    'an owner that was replaced meanwhile is not named',
+    'not linked: its owner ConfigMap/root was deleted meanwhile mid',
+    async (world) => {
+      await world.delete('root')
+      await world.create('root')
+    },
+  ],
+  [
+    'an object that was replaced meanwhile is not touched',
+    'not linked: it was deleted meanwhile mid',
+    async (world) => {
+      await world.delete('mid')
+      await world.create('mid')
+    },
+  ],
+  [
+    'an object that another controller adopted meanwhile gets no second one',
+    'not linked: ConfigMap/other is its controller by now mid',
+    async (world) =>
+      await world.patch('mid', { ownerReferences: [referenceTo(await world.create('other'))] }),
+  ],
+]
+for (const [what, expected, meanwhile] of lateChanges) {
+  test(what, async () => {
+    const tree = await dropped()
+    const { world } = tree
+    const told = await restore(tree, 'relink', { meanwhile: () => meanwhile(world) })
+    equal(told.at(-1), expected)
+    const names = (await world.read('mid')).ownerReferences.map(({ name }) => name)
+    ok(!names.includes('root'), names.join())
+  })
+}
+
+test('an owner that could not be read is not named', async () => {
+  const tree = await dropped()
+  const { world } = tree
+  const meanwhile = async (): Promise<void> => {
+    world.server.inject(async ({ method, path }, proceed) => {
+      if (method === 'GET' && path.endsWith('/root'))
+        return { status: 503, headers: {}, body: bytes('') }
+      return await proceed()
+    })
+  }
+  const told = await restore(tree, 'relink', { meanwhile })
+  equal(told.at(-1), 'not linked: its owner ConfigMap/root could not be looked up: 5 mid')
+  deepEqual((await world.read('mid')).ownerReferences, [])
+})
+
+async function* bytes(text: string): AsyncIterable<Uint8Array> {
+  yield Buffer.from(text)
+}
 
 test('a dry run makes nothing', async () => {
   const tree = await collected()

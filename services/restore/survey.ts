@@ -5,11 +5,23 @@
  *
  * Not here: what follows from it (restore-plan.ts).
  */
-import { groupOf, type OwnerReference } from '../../core/model/object.ts'
+import { groupOf, type ObjectMeta, type OwnerReference } from '../../core/model/object.ts'
 import type { DiscoveredKind, NamedResource } from '../../ports/cluster.ts'
 import type { Restorer } from '../../ports/restorer.ts'
 import type { ArchivedObject } from './archive-reader.ts'
-import type { Look, Survey } from './restore-plan.ts'
+
+/** What is at some coordinates now. */
+export type Look =
+  | { readonly type: 'Found'; readonly object: ObjectMeta }
+  | { readonly type: 'Absent' }
+  | { readonly type: 'Unknown'; readonly reason: string }
+
+export interface Survey {
+  /** At the object's own coordinates; `Unknown` too when it cannot be created there. */
+  at(object: ArchivedObject): Look
+  /** At the coordinates that a reference of the object names. */
+  owner(object: ArchivedObject, reference: OwnerReference): Look
+}
 
 /** Looks under way at once. */
 const AT_ONCE = 16

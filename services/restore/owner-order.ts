@@ -1,0 +1,39 @@
+/**
+ * Puts objects into an order in which owners come before their dependents.
+ *
+ * What must stay true: whatever its depth, it takes no stack that grows; objects of an ownership cycle, and their dependents, are told apart.
+ */
+import type { Uid } from '../../core/model/object.ts'
+import type { ArchivedObject } from './archive-reader.ts'
+
+export interface Ordered {
+  readonly ordered: readonly ArchivedObject[]
+  /** In an ownership cycle, or below one. */
+  readonly cyclic: readonly ArchivedObject[]
+}
+
+export function ownersFirst(chosen: readonly ArchivedObject[]): Ordered {
+  const left = new Map<Uid, number>()
+  const dependents = new Map<Uid, ArchivedObject[]>()
+  const uids = new Set(chosen.map(({ uid }) => uid))
+  for (const object of chosen) {
+    const owners = new Set(
+      object.ownerReferences.map(({ uid }) => uid).filter((uid) => uids.has(uid)),
+    )
+    left.set(object.uid, owners.size)
+    for (const owner of owners) {
+      const known = dependents.get(owner)
+      if (known === undefined) dependents.set(owner, [object])
+      else known.push(object)
+    }
+  }
+  const ordered = chosen.filter(({ uid }) => left.get(uid) === 0)
+  for (const { uid } of ordered) {
+    for (const dependent of dependents.get(uid) ?? []) {
+      const count = (left.get(dependent.uid) ?? 0) - 1
+      left.set(dependent.uid, count)
+      if (count === 0) ordered.push(dependent)
+    }
+  }
+  return { ordered, cyclic: chosen.filter(({ uid }) => (left.get(uid) ?? 0) > 0) }
+}
