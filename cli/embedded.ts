@@ -36,7 +36,7 @@ import {
   registerShadow,
   registerWatchers,
 } from './process-metrics.ts'
-import { checkOfLock, readinessOf } from './readiness.ts'
+import { checkOfLock, checksOfNoLock, readinessOf } from './readiness.ts'
 import { checkUpgraded } from './upgrade.ts'
 import { VERSION } from './version.ts'
 import { watching } from './watching.ts'
@@ -65,7 +65,10 @@ export type EmbeddedConfig = Pick<
   | 'keepEvents'
   | 'snapshotEvents'
   | 'archive'
->
+> & {
+  /** Why no cluster's lock is in force, where that is known without a look. */
+  readonly noLock?: string
+}
 
 /** Runs until the signal aborts. `clusters` are closed by the caller. */
 export async function runEmbedded(
@@ -131,6 +134,7 @@ export async function runEmbedded(
       checks: () => [
         ...readinessOf(watchers, graph, census),
         ...reaper.status().locks.map(checkOfLock),
+        ...(config.noLock === undefined ? [] : checksOfNoLock(clusters, config.noLock)),
         ...checksOfLogTime(log.time),
       ],
       scrape: metrics.scrape,

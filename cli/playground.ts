@@ -29,6 +29,8 @@ interface PlaygroundFlags extends ArchiveFlags {
 }
 
 const CLUSTERS = ['north', 'south'] as const
+const NO_LOCK =
+  'the clusters of a playground have no accounts and evaluate no admission policies; one that is applied is kept and refuses nothing'
 
 export function addPlayground(program: Command): void {
   const command = program
@@ -103,7 +105,7 @@ async function collectIn(
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../runtime/logger.ts')
   keepCompiled()
-  const config = upConfig({ ...flags, lock: 'off' })
+  const config = { ...upConfig({ ...flags, lock: 'off' }), noLock: NO_LOCK }
   await using opened = new AsyncDisposableStack()
   const contexts = servers.map(({ name }) => name)
   const connected = openClusters(kubeconfig, contexts)

@@ -5,7 +5,14 @@ import { isReady, verbose } from '../runtime/health.ts'
 import { NONE_BLOCKED } from '../services/graph/fold/tally.ts'
 import type { PartitionStatus } from '../services/graph/graph.ts'
 import { noCounters, type WatcherStatus } from '../services/watcher/status.ts'
-import { blockedOf, checkOfGroup, checkOfLock, checksOfWatcher, readinessOf } from './readiness.ts'
+import {
+  blockedOf,
+  checkOfGroup,
+  checkOfLock,
+  checksOfNoLock,
+  checksOfWatcher,
+  readinessOf,
+} from './readiness.ts'
 
 const WAITING: WatcherStatus = {
   ...{ clusterId: 'c', name: 'north', epoch: 0, clusterEpoch: 0, connected: false },
@@ -123,3 +130,11 @@ for (const [what, isRequired, state, line] of [
     equal(verbose([check]).split('\n')[0], line)
   })
 }
+
+test('a lock that no cluster can have is told of each', () => {
+  const checks = checksOfNoLock([{ name: 'north' }, { name: 'south' }], 'why')
+  deepEqual(verbose(checks).split('\n').slice(0, 2), [
+    '[+]lock/north ok: not in force: why',
+    '[+]lock/south ok: not in force: why',
+  ])
+})

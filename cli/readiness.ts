@@ -52,6 +52,16 @@ export function checkOfLock({ name, state, reason, isRequired }: LockStatus): Ch
   return { name: `lock/${name}`, failure: '', note }
 }
 
+/** Where the lock is not looked for since there can be none. */
+export function checksOfNoLock(
+  clusters: readonly { readonly name: string }[],
+  because: string,
+): Check[] {
+  return clusters.map(({ name }) => {
+    return { name: `lock/${name}`, failure: '', note: `not in force: ${because}` }
+  })
+}
+
 /** How a process stands with the processes that it shares partitions with. */
 export interface GroupStanding {
   readonly isMember: boolean

@@ -4,7 +4,7 @@
  * What must stay true: they go the way of every request, so they are counted, watched and refused like any other. A refusal is
  * passed over: whoever reconciles looks at what is there and comes back.
  */
-import type { ApiServer } from '../adapters/memory/api-server.ts'
+import type { ApiObject, ApiResponse, ApiServer } from '../adapters/memory/api-server.ts'
 
 const JSON_TYPE = 'application/json'
 const MERGE_PATCH = 'application/merge-patch+json'
@@ -18,24 +18,27 @@ export class Client {
     this.#signal = signal
   }
 
-  /** `path` is that of the collection. */
-  create(path: string, object: object): Promise<void> {
-    return this.#send('POST', path, object, JSON_TYPE)
+  /** `path` is that of the collection. The uid of what was made; undefined where it was refused. */
+  async create(path: string, object: object): Promise<string | undefined> {
+    const { status, body } = await this.#send('POST', path, object, JSON_TYPE)
+    if (status !== 201) return undefined
+    const made = Buffer.concat(await Array.fromAsync(body)).toString()
+    return (JSON.parse(made) as ApiObject).metadata.uid
   }
 
-  merge(path: string, patch: object): Promise<void> {
-    return this.#send('PATCH', path, patch, MERGE_PATCH)
+  async merge(path: string, patch: object): Promise<void> {
+    await this.#send('PATCH', path, patch, MERGE_PATCH)
   }
 
   /** In the background, and only the one that is meant. */
-  delete(path: string, uid: string): Promise<void> {
+  async delete(path: string, uid: string): Promise<void> {
     const options = { propagationPolicy: 'Background', preconditions: { uid } }
-    return this.#send('DELETE', path, options, JSON_TYPE)
+    await this.#send('DELETE', path, options, JSON_TYPE)
   }
 
-  async #send(method: string, path: string, body: object, type: string): Promise<void> {
+  #send(method: string, path: string, body: object, type: string): Promise<ApiResponse> {
     const headers = { accept: JSON_TYPE, 'content-type': type }
     const request = { method, path, headers, body: JSON.stringify(body) }
-    await this.#api.handle(request, this.#signal)
+    return this.#api.handle(request, this.#signal)
   }
 }

@@ -13,6 +13,7 @@ import { createInterface } from 'node:readline'
 import { after, before, suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { missingServers, requireBinary } from '../testing/cluster/binaries.ts'
+import { runKinfold } from '../testing/kinfold-command.ts'
 import { type Playground, startPlayground } from './playground.ts'
 
 const TIMEOUT_MS = 30_000
@@ -187,6 +188,56 @@ suite('kubectl on a playground', { skip: skip ?? false }, () => {
     equal(await kubectl('get events -A'), '')
     match(await kubectl('explain configmap'), /KIND: +ConfigMap/)
   })
+
+  test('says of a kind that is not served that there is none', async () => {
+    const file = await manifest('apiVersion: example.com/v1\nkind: Foo\nmetadata: { name: f }\n')
+    const refused = /no matches for kind "Foo" in version "example.com\/v1"/
+    await rejects(kubectl(`apply -f ${file}`), refused)
+    await rejects(kubectl(`create -f ${file}`), refused)
+  })
+
+  test('explains kinds and their fields', async () => {
+    match(await kubectl('explain pod'), /DESCRIPTION:\n +Pod is a collection of containers/)
+    const spec = await kubectl('explain deployment.spec')
+    match(spec, /\n +replicas\t<integer>\n +Number of desired pods/)
+    match(spec, /\n +template\t<PodTemplateSpec> -required-\n/)
+    const owners = await kubectl('explain rs.metadata.ownerReferences')
+    match(owners, /uid\t<string> -required-\n +UID of the referent/)
+    match(await kubectl('explain ev.reason'), /short, machine understandable string/)
+    await rejects(kubectl('explain deployment.spec.nothing'), /field "nothing" does not exist/)
+  })
+
+  test('explains a kind that a definition made', async () => {
+    const described = DEFINITION.replaceAll('Widget', 'Gadget')
+      .replaceAll('widget', 'gadget')
+      .replace('wd', 'gd')
+      .replace(
+        'type: object,',
+        'type: object, description: "It turns.", properties: { spec: { type: object, properties: { size: { type: integer, description: "In teeth." } } } },',
+      )
+    await kubectl(`apply -f ${await manifest(described)}`)
+    match(await kubectl('explain gadget'), /It turns\./)
+    match(await kubectl('explain gadget.spec.size'), /In teeth\./)
+    match(await kubectl('explain gadget.metadata.uid'), /UID is the unique in time and space/)
+  })
+
+  test('applies what kinfold rbac prints, and hears that its lock is not evaluated', async () => {
+    const from = ['--from-cluster', '--kubeconfig', playground.kubeconfig, '--context', 'north']
+    for (const service of ['all', 'up']) {
+      const printed = await runKinfold(['rbac', '--service', service, ...from])
+      equal(printed.code, 0, printed.stderr)
+      const file = await manifest(printed.stdout)
+      const { stdout, stderr } = await ran(`apply -f ${file}`)
+      match(stdout, /validatingadmissionpolicy\S+kinfold-lock (created|configured)/)
+      match(stdout, /validatingadmissionpolicybinding\S+kinfold-lock (created|unchanged)/)
+      match(stderr, /Warning: .* evaluates no admission policies/)
+      match(await kubectl(`apply -f ${file}`), /kinfold-lock unchanged/)
+    }
+    const policies = await kubectl('get validatingadmissionpolicy')
+    match(policies, /^NAME +VALIDATIONS +PARAMKIND +AGE\nkinfold-lock +\d+ +<unset> /)
+    const bindings = await kubectl('get validatingadmissionpolicybinding')
+    match(bindings, /^NAME +POLICYNAME +PARAMREF +AGE\nkinfold-lock +kinfold-lock +<unset> /)
+  })
 })
 
 function given(): readonly string[] {
@@ -195,13 +246,19 @@ function given(): readonly string[] {
 
 /** Its output; rejects with its complaint. `last` is one argument, whatever is in it. */
 async function kubectl(command: string, last?: string): Promise<string> {
+  return (await ran(command, last)).stdout
+}
+
+async function ran(
+  command: string,
+  last?: string,
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
   const args = [...given(), ...command.split(' ')]
   if (last !== undefined) args.push(last)
-  const { stdout } = await promisify(execFile)(requireBinary('kubectl'), args, {
+  return await promisify(execFile)(requireBinary('kubectl'), args, {
     timeout: TIMEOUT_MS,
     env: { ...process.env, KUBECTL_EXTERNAL_DIFF: 'diff -u' },
   })
-  return stdout
 }
 
 let manifests = 0

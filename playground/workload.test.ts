@@ -72,6 +72,102 @@ suite('the workload', () => {
   })
 })
 
+suite('what a user deletes of the workload', () => {
+  const SHOP = '/apis/apps/v1/namespaces/shop/deployments'
+  const MAPS = '/api/v1/namespaces/shop/configmaps'
+
+  async function opened(): Promise<World> {
+    const world = new World()
+    world.run(() => runWorkload(world, world.stop.signal))
+    await world.clock.advance(6_000)
+    return world
+  }
+
+  function web(world: World): ApiObject | undefined {
+    return world.api.object('apps', 'deployments', 'shop', 'web')
+  }
+
+  function settings(world: World): ApiObject | undefined {
+    return world.api.object('', 'configmaps', 'shop', 'web-settings')
+  }
+
+  async function collected(world: World): Promise<void> {
+    const lost = [...world.dangling('', 'configmaps'), ...world.dangling('apps', 'replicasets')]
+    for (const { kind, metadata } of lost) {
+      const path = kind === 'ConfigMap' ? MAPS : SHOP.replace('deployments', 'replicasets')
+      await world.client.delete(`${path}/${metadata.name}`, metadata.uid)
+    }
+  }
+
+  test('stays away for a minute, comes back whole, and can be deleted again', async () => {
+    await using world = await opened()
+    for (let time = 0; time < 2; time++) {
+      const { uid } = web(world)!.metadata
+      await world.client.delete(`${SHOP}/web`, uid)
+      await collected(world)
+      await world.clock.advance(55_000)
+      equal(web(world), undefined)
+      await world.clock.advance(15_000)
+      const { metadata, status } = web(world)!
+      ok(metadata.uid !== uid)
+      equal((status as { readyReplicas: number }).readyReplicas, 3)
+      equal(settings(world)!.metadata.ownerReferences![0]!.uid, metadata.uid)
+    }
+  })
+
+  test('comes back with its namespace', async () => {
+    await using world = await opened()
+    const { uid } = world.api.object('', 'namespaces', '', 'shop')!.metadata
+    await world.client.delete('/api/v1/namespaces/shop', uid)
+    await world.clock.advance(130_000)
+    ok(world.api.object('', 'namespaces', '', 'shop')!.metadata.uid !== uid)
+    ok(web(world) !== undefined)
+    ok(settings(world) !== undefined)
+  })
+
+  test('comes back as a part of what is still there, or was orphaned', async () => {
+    await using world = await opened()
+    await world.client.delete(`${MAPS}/web-settings`, settings(world)!.metadata.uid)
+    await world.client.merge(`${MAPS}/web-theme`, { metadata: { ownerReferences: null } })
+    await world.clock.advance(70_000)
+    const { uid } = web(world)!.metadata
+    for (const part of ['web-settings', 'web-theme']) {
+      const { metadata } = world.api.object('', 'configmaps', 'shop', part)!
+      equal(metadata.ownerReferences![0]!.uid, uid, part)
+    }
+  })
+
+  test('does not get new dependents while it waits for its old ones', async () => {
+    await using world = await opened()
+    await world.client.merge(`${SHOP}/web`, { metadata: { finalizers: ['a/b'] } })
+    await world.client.delete(`${SHOP}/web`, web(world)!.metadata.uid)
+    await world.client.delete(`${MAPS}/web-settings`, settings(world)!.metadata.uid)
+    await world.clock.advance(130_000)
+    equal(settings(world), undefined)
+  })
+
+  test('leaves alone what a user created, under whichever name', async () => {
+    await using world = await opened()
+    await world.client.delete(`${SHOP}/web`, web(world)!.metadata.uid)
+    const spec = { replicas: 0, template: TEMPLATE }
+    for (const name of ['web', 'preview-2', 'preview-3', 'own']) {
+      await world.client.create(SHOP, { metadata: { name }, spec })
+    }
+    await world.client.create(MAPS, { metadata: { name: 'web-spare' }, data: { a: 'b' } })
+    const before = users(world)
+    await world.clock.advance(130_000)
+    deepEqual(users(world), before)
+  })
+
+  function users(world: World): readonly unknown[] {
+    const deployments = ['web', 'preview-2', 'preview-3', 'own'].map((name) => {
+      const { metadata, spec } = world.api.object('apps', 'deployments', 'shop', name)!
+      return [name, metadata.uid, spec]
+    })
+    return [...deployments, world.api.object('', 'configmaps', 'shop', 'web-spare')]
+  }
+})
+
 suite('the controllers', () => {
   test('give every dependent its controller, which it blocks', async () => {
     await using world = await withDeployment()

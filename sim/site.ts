@@ -41,6 +41,12 @@ const HISTORY_LIMIT = 400
 const BOOKMARK_MS = 120_000
 const NOBODY: AbortSignal = AbortSignal.abort()
 
+/** The API server learnt them when worlds were already kept by their seeds, which these would change. */
+const LATER: ReadonlySet<string> = new Set([
+  'validatingadmissionpolicies',
+  'validatingadmissionpolicybindings',
+])
+
 export class Site {
   readonly name: string
   readonly #seed: number
@@ -55,7 +61,7 @@ export class Site {
   #acting: Acting | undefined
   #server: ApiServer
 
-  /** `kinds`: the built-in ones that it serves, by resource; all of them unless told. */
+  /** `kinds`: the built-in ones that it serves, by resource; all of them but the later ones unless told. */
   constructor(
     name: string,
     { seed, kinds }: { readonly seed: number; readonly kinds: readonly string[] | null },
@@ -66,7 +72,7 @@ export class Site {
     this.#seed = seed
     this.#time = time
     this.#observer = observer
-    this.#serves = ({ resource }) => kinds?.includes(resource) ?? true
+    this.#serves = ({ resource }) => kinds?.includes(resource) ?? !LATER.has(resource)
     this.#chance = seeded(seed)
     this.#server = this.#newServer()
   }

@@ -4,10 +4,14 @@
  *
  * Not here: wording of messages, fields of bodies, managedFields.
  */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, ok } from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import { missingServers } from '../../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/cluster/control-plane.ts'
+import { type Schema, schemaText } from '../../testing/cluster/schema-text.ts'
+import { BUILT_IN } from './api/kind.ts'
+import { isSchemaOf, SCHEMA_FILE } from './api/schema.ts'
 import { type Answer, ApiFixture, METADATA, METADATA_LIST } from './api-server.fixture.ts'
 
 type Ask = (
@@ -218,6 +222,19 @@ suite('the API server in memory answers as kube-apiserver does', { skip: skip ??
       await ask('GET', `${CONFIG_MAPS}/zz`, undefined, { accept: METADATA_LIST })
       await ask('GET', CONFIG_MAPS, undefined, { accept: 'application/xml' })
     }))
+
+  test('describes the fields of its kinds as kube-apiserver does', async () => {
+    const schemas: Record<string, Schema> = {}
+    for (const group of new Set(BUILT_IN.map((kind) => kind.group))) {
+      const path = group === '' ? 'api/v1' : `apis/${group}/v1`
+      const { body } = await real('GET', `/openapi/v3/${path}`)
+      Object.assign(schemas, body.components.schemas)
+    }
+    const isKind = (name: string) => BUILT_IN.some((kind) => isSchemaOf(name, kind, 'v1'))
+    const text = schemaText(schemas, isKind)
+    if (process.env['UPDATE'] === '1') writeFileSync(SCHEMA_FILE, text)
+    ok(readFileSync(SCHEMA_FILE, 'utf8') === text, 'UPDATE=1 writes what the server says now')
+  })
 })
 
 /** What must be the same: identities, versions and times cannot be. */

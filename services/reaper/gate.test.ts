@@ -2,6 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from '../../core/model/command.ts'
+import type { OwnerReference } from '../../core/model/object.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import {
   CLAIM,
@@ -70,6 +71,14 @@ for (const [what, more, reason] of facts) {
   })
 }
 
+const CONFIG_MAP = ofKind('ConfigMap')
+const WIDGET = { ...ofKind('Widget'), apiVersion: 'example.com/v1' }
+
+function ofKind(kind: string): OwnerReference {
+  const name = kind.toLowerCase()
+  return { apiVersion: 'v1', kind, name, uid: name, controller: false, blockOwnerDeletion: false }
+}
+
 const faulty: readonly (readonly [string, Command, string])[] = [
   ['bulk', deleteObject({ evidence: 'bulk' }), 'needs approval'],
   ['bulk, orphaning', orphanDependent({ evidence: 'bulk' }), 'needs approval'],
@@ -82,18 +91,29 @@ const faulty: readonly (readonly [string, Command, string])[] = [
   ['no references', deleteObject({ references: [] }), 'the object had no owner references'],
   [
     'a recheck without an owner',
-    deleteObject({ freshness: 'recheck', owners: [] }),
-    'the command names no owner to prove',
+    deleteObject({ freshness: 'recheck', owners: [], references: [WIDGET] }),
+    "the owner's kind is not served, so that its absence cannot be verified: Widget (example.com/v1)",
   ],
   [
     'a recheck without an owner, orphaning',
-    orphanDependent({ freshness: 'recheck', owners: [] }),
-    'the command names no owner to prove',
+    orphanDependent({
+      ...{ freshness: 'recheck', owners: [] },
+      ...{ references: [CONFIG_MAP, WIDGET, WIDGET], drop: [1, 2] },
+    }),
+    "the owner's kind is not served, so that its absence cannot be verified: Widget (example.com/v1)",
   ],
   [
     'bulk, approved, without an owner',
-    deleteObject({ evidence: 'bulk', freshness: 'recheck', approvedBy: 'anna', owners: [] }),
-    'the command names no owner to prove',
+    deleteObject({
+      ...{ evidence: 'bulk', freshness: 'recheck', approvedBy: 'anna', owners: [] },
+      references: [WIDGET, CONFIG_MAP],
+    }),
+    "the owner's kinds are not served, so that its absence cannot be verified: Widget (example.com/v1), ConfigMap (v1)",
+  ],
+  [
+    'a recheck without an owner, of more kinds than are named',
+    deleteObject({ freshness: 'recheck', owners: [], references: [...'abcdefg'].map(ofKind) }),
+    "the owner's kinds are not served, so that its absence cannot be verified: a (v1), b (v1), c (v1), d (v1), e (v1) and others",
   ],
   [
     'nothing to drop',

@@ -150,11 +150,24 @@ function missingGuard(command: Command): string | undefined {
     return 'the command drops no reference, or one that it does not list'
   }
   if (command.references.length === 0) return 'the object had no owner references'
-  if (command.freshness === 'recheck' && command.owners.length === 0) {
-    return 'the command names no owner to prove'
-  }
-  return undefined
+  const { freshness, owners } = command
+  return freshness === 'recheck' && owners.length === 0 ? unverifiable(command) : undefined
 }
+
+/** An owner is left out of a command's claims only where its kind is not served: no GET can confirm its absence then (core/issue/issue.ts). */
+function unverifiable(command: DeleteObject | OrphanDependent): string {
+  const { references } = command
+  const acted =
+    command.type === 'DeleteObject' ? references : command.drop.map((index) => references[index]!)
+  const kinds = new Set(acted.map(({ kind, apiVersion }) => `${kind} (${apiVersion})`))
+  const some = [...kinds].slice(0, MOST_NAMED)
+  const more = kinds.size > some.length ? ' and others' : ''
+  const served = kinds.size === 1 ? 'kind is' : 'kinds are'
+  return `the owner's ${served} not served, so that its absence cannot be verified: ${some.join(', ')}${more}`
+}
+
+/** As everywhere, a text names no more than five references. */
+const MOST_NAMED = 5
 
 function dropsListed({ drop, references }: OrphanDependent): boolean {
   return drop.length > 0 && drop.every((index) => references[index] !== undefined)

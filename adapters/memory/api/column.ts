@@ -17,6 +17,7 @@ export interface Column {
 }
 
 const NONE = '<none>'
+const UNSET = '<unset>'
 
 const NAME = column('Name', (object) => object.metadata.name)
 const AGE = column('Age', ({ metadata }, now) => ago(metadata.creationTimestamp, now))
@@ -116,6 +117,18 @@ const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   leases: [
     NAME,
     column('Holder', (object) => objectAt(object, 'spec')['holderIdentity'] ?? ''),
+    AGE,
+  ],
+  validatingadmissionpolicies: [
+    NAME,
+    column('Validations', (object) => arrayAt(object['spec'], 'validations').length, 'integer'),
+    column('ParamKind', (object) => paramKind(objectAt(object, 'spec')['paramKind'])),
+    AGE,
+  ],
+  validatingadmissionpolicybindings: [
+    NAME,
+    column('PolicyName', (object) => objectAt(object, 'spec')['policyName']),
+    column('ParamRef', (object) => paramRef(objectAt(object, 'spec')['paramRef'])),
     AGE,
   ],
   customresourcedefinitions: [
@@ -231,6 +244,16 @@ function portsOf(service: ApiObject): string {
 function involvedIn(event: ApiObject): string {
   const { kind, name } = objectAt(event, 'involvedObject') as { kind?: unknown; name?: unknown }
   return `${String(kind ?? '').toLowerCase()}/${name ?? ''}`
+}
+
+function paramKind(param: unknown): string {
+  return isJsonObject(param) ? `${param['apiVersion']}/${param['kind']}` : UNSET
+}
+
+function paramRef(param: unknown): string {
+  if (!isJsonObject(param)) return UNSET
+  const { namespace, name = '*' } = param
+  return namespace === undefined ? String(name) : `${namespace}/${name}`
 }
 
 function sizeOf(object: ApiObject, ...fields: readonly string[]): number {

@@ -180,8 +180,10 @@ export class Handler {
     const { registry } = this.#context
     const document = this.#discovery(pathname, headers['accept'] ?? '')
     if (document !== undefined) return this.#respond(200, bytes(document.text), document.type)
-    const schemas = openApiAt(pathname, registry)
-    if (schemas !== undefined) return this.#respond(200, bytes(JSON.stringify(schemas)))
+    const schemas = openApiAt(pathname, headers['accept'] ?? '', registry)
+    if (schemas !== undefined) {
+      return this.#respond(200, bytes(schemas.text), { 'content-type': schemas.contentType })
+    }
     const [root, group = ''] = pathname.split('/').slice(1)
     throw root === 'api' || root === 'apis'
       ? registry.refusal(root === 'api' ? '' : group)

@@ -46,6 +46,10 @@ export interface Kind {
   readonly verbs: readonly string[]
   /** Of a custom kind, by version. */
   readonly columns: Readonly<Record<string, readonly PrinterColumn[]>>
+  /** Of a custom kind, by version: an OpenAPI schema, as its definition has it. */
+  readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  /** With each write: what a client could believe of it, and would be wrong. */
+  readonly warning: string
 }
 
 export const ALL_VERBS: readonly string[] = [
@@ -86,6 +90,8 @@ function builtIn(kind: string, resource: string, row: Row = {}): Kind {
     graceful: false,
     verbs: ALL_VERBS,
     columns: {},
+    schemas: {},
+    warning: '',
     ...given,
   }
 }
@@ -102,6 +108,14 @@ const BATCH = { group: 'batch' } as const
 const STORAGE = { group: 'storage.k8s.io', ...CLUSTER } as const
 const RBAC = { group: 'rbac.authorization.k8s.io' } as const
 const ADMISSION = { group: 'admissionregistration.k8s.io', ...CLUSTER } as const
+const POLICY = {
+  ...ADMISSION,
+  warning: 'this server evaluates no admission policies: it keeps them, and they refuse nothing',
+} as const
+const WEBHOOK = {
+  ...ADMISSION,
+  warning: 'this server calls no webhooks: it keeps their configuration, and they refuse nothing',
+} as const
 const EVENTS = { short: 'ev', store: 'events', defaultPolicy: 'Unsupported' } as const
 
 export const NAMESPACE: Kind = builtIn('Namespace', 'namespaces', {
@@ -169,7 +183,9 @@ export const BUILT_IN: readonly Kind[] = [
     short: 'pc',
     ...CLUSTER,
   }),
-  builtIn('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', ADMISSION),
+  builtIn('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', { ...POLICY, ...COUNTED }),
+  builtIn('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', POLICY),
+  builtIn('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', WEBHOOK),
   builtIn('APIService', 'apiservices', {
     group: 'apiregistration.k8s.io',
     ...CLUSTER,

@@ -115,13 +115,14 @@ export function checkObject(kind: Kind, object: ApiObject): Checked {
   const distinct = ownerReferences.filter(
     (reference, at) => ownerReferences.findIndex((it) => isSameJson(it, reference)) === at,
   )
-  if (distinct.length === ownerReferences.length) return { object, warnings: [] }
+  const warnings = kind.warning === '' ? [] : [kind.warning]
+  if (distinct.length === ownerReferences.length) return { object, warnings }
   const twice = ownerReferences.filter((reference) => !distinct.includes(reference))
   const uids = [...new Set(twice.map(({ uid }) => uid))].join(', ')
   const warning = `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids}`
   return {
     object: { ...object, metadata: { ...metadata, ownerReferences: distinct } },
-    warnings: [warning],
+    warnings: [...warnings, warning],
   }
 }
 

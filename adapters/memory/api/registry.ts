@@ -90,6 +90,10 @@ export function kindOf(definition: ApiObject): Kind {
     columns: Object.fromEntries(
       served.map((version) => [text(version['name']), columnsOf(version)] as const),
     ),
+    schemas: Object.fromEntries(
+      served.map((version) => [text(version['name']), schemaOf(version)] as const),
+    ),
+    warning: '',
   }
 }
 
@@ -158,6 +162,10 @@ function columnsOf(version: Readonly<Record<string, unknown>>): readonly Printer
       priority: Number(column['priority'] ?? 0),
       jsonPath: text(column['jsonPath']),
     }))
+}
+
+function schemaOf(version: Readonly<Record<string, unknown>>): Kind['schemas'][string] {
+  return objectAt(objectAt(version, 'schema'), 'openAPIV3Schema')
 }
 
 function text(value: unknown): string {

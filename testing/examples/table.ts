@@ -1,0 +1,110 @@
+/**
+ * What the documents' commands need beside a playground: which of them cannot run there, and why; what stands for names that a reader fills
+ * in; what has to be so before a document's first command.
+ *
+ * What must stay true: a command without a row is run. A row that no command needs any more is an error (examples.test.ts), so this says
+ * what is, and not what was. Rows go by a command's text, wherever it is printed.
+ */
+
+/** Commands that are not run, by their text, and what they would need. The first row that matches counts. */
+export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
+  [/^npm ci/, 'installs this checkout anew; the playground is started by the run itself'],
+  [
+    /^docker |http-token|127\.0\.0\.1:8001/,
+    'Docker; scripts/compose.test.ts and cli/compose.kafka.test.ts run its commands',
+  ],
+  [
+    /--brokers|^kafka-acls |^kcat /,
+    'Kafka; the tests of the tier broker run these services, and the ACLs as printed',
+  ],
+  [
+    /^npm run |^bash \.ci|^node scripts|^node testing/,
+    'is a test itself, or takes servers and minutes',
+  ],
+  [
+    /\$BENCH|^perf |^awk |^export PATH|^(FLAGS|BENCH)=/,
+    'a profile of a benchmark: minutes, and perf',
+  ],
+  [/^kinfold upgrade/, 'a data directory of an older version; cli/upgrade.test.ts'],
+]
+
+/** Names that a reader fills in, and what a run of the examples has for them. `DIGEST` is asked for when it is needed. */
+export interface Filled {
+  readonly kubeconfig: string
+  /** Host and port of the endpoint. */
+  readonly http: string
+  readonly data: string
+  /** A directory of its own, for what a command leaves behind. */
+  readonly directory: string
+  digest(): Promise<string>
+}
+
+export async function filledIn(command: string, filled: Filled): Promise<string> {
+  const text = command
+    .replaceAll(/\bFILE\b/g, filled.kubeconfig)
+    .replaceAll(/--context A\b/g, '--context north')
+    .replaceAll(/--context B\b/g, '--context south')
+    .replaceAll(/\bKINDS\b/g, 'pods,configmaps,deployments.apps,replicasets.apps')
+    .replaceAll('127.0.0.1:7070', filled.http)
+    // Beside the playground, which has its own data and endpoint.
+    .replaceAll('kinfold up ', `kinfold up --data ${filled.directory}/up --http 127.0.0.1:0 `)
+    .replaceAll('/var/lib/kinfold', filled.data)
+    .replaceAll(/(?<=kinfold backup )\/backup/g, filled.directory)
+  return text.includes('DIGEST') ? text.replaceAll('DIGEST', await filled.digest()) : text
+}
+
+/** A command that goes on until somebody ends it: it is ended, by SIGTERM, a while after its first output. */
+export const ENDLESS: RegExp = /follow=true|lineage tail|kinfold up |cascade .*-w\b|get .*-w\b/
+
+/** Run again, until its output is as shown: the workload lives, and a collector takes its time. Others are run once. */
+export const REPEATABLE: RegExp =
+  /^(npx )?kinfold (tree|why|plan|cascade|held|shadow|restore(?!.*--yes))|^kubectl .*\b(get|explain)\b/
+
+export interface Setting {
+  /** Of `kinfold playground`. */
+  readonly flags?: readonly string[]
+  /** Run in turn, each until it succeeds. */
+  readonly before?: readonly string[]
+  /** Before such a command they are run once more. */
+  readonly again?: RegExp
+}
+
+const WIDGETS = `cat > widgets.yaml <<'YAML'
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: widgets.example.com }
+spec:
+  group: example.com
+  scope: Namespaced
+  names: { plural: widgets, kind: Widget }
+  versions: [{ name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object } } }]
+YAML
+kubectl apply -f widgets.yaml`
+const OWNED = `kubectl delete cm of-widget --ignore-not-found && kubectl create cm of-widget &&
+echo '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"}}' | kubectl apply -f - &&
+uid=$(kubectl get widget w -o jsonpath={.metadata.uid}) &&
+kubectl patch cm of-widget --type merge -p '{"metadata":{"ownerReferences":[{"apiVersion":"example.com/v1","kind":"Widget","name":"w","uid":"'$uid'"}]}}'`
+
+export const SETTINGS: Readonly<Record<string, Setting>> = {
+  'docs/archive.md': {
+    flags: ['--archive'],
+    before: [
+      'openssl rand -hex 32 > key',
+      'kubectl -n shop delete deployment web',
+      '! kubectl -n shop get cm web-settings',
+    ],
+  },
+  // A bulk deletion to approve: owners that were deleted with their kind.
+  'docs/guarded.md': {
+    flags: ['--preset', 'guarded'],
+    before: [
+      WIDGETS,
+      OWNED,
+      'kinfold tree Widget.example.com/w | grep of-widget',
+      'kubectl delete crd widgets.example.com --wait=false',
+      'kinfold plan held --cluster north | grep of-widget',
+    ],
+    // What was approved is not held any more.
+    again: /^kinfold reject/,
+  },
+}
