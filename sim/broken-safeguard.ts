@@ -174,6 +174,13 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     by: { file: 'core/scenario.test.ts', test: 'story guarded hold other owner' },
   },
   {
+    name: 'what a backup tool restores belongs to a deletion of long ago',
+    mistake:
+      'restored data is deleted half a minute after it came, since its owner was deleted before',
+    changes: [{ file: 'core/judge/standing.ts', function: 'cameLate', body: '  return false' }],
+    by: { file: 'core/scenario.test.ts', test: 'story guarded restored data' },
+  },
+  {
     name: 'a hold outlives the owner that went first',
     mistake: 'an object that has waited for one owner goes as soon as the last one is gone',
     changes: [
