@@ -52,7 +52,7 @@ suite('restored data', { skip: skip ?? false }, () => {
     await plane?.[Symbol.asyncDispose]()
   })
 
-  test('is not deleted for an owner that was deleted before it came', async () => {
+  test('is not deleted for an owner that was deleted before it came (F78)', async () => {
     const { owner, dependents } = await makeFamily(plane, 'db', 2)
     await remove(plane, owner)
     await untilGone(plane, dependents)

@@ -55,11 +55,10 @@ export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going
   const since = sinceOf(node, going)
   const { holds } = policyOf(graph).policy
   const counted = countedAs(graph, going)
-  const isDelete = going.effect === 'delete'
   const holdMs = holdMsOf(holds, going.effect, counted)
   const endsAt = holdMs === 0 ? null : since + holdMs
   const ruling = rulingFor(graph, cluster, node, going)
-  const whole = priceOf(graph, cluster, node, counted, isDelete, going.stands)
+  const whole = priceOf(graph, cluster, node, counted, going.effect === 'delete', going.stands)
   const isLeasedNow = whole !== null && isLeased(graph, cluster, whole, going.time)
   const price = isLeasedNow || node.hold?.turn === 'begun' ? null : whole
   const hindrance = hindranceOf(graph, cluster, node, going, counted, endsAt, ruling, price)
@@ -108,15 +107,16 @@ function hindranceOf(
   const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'orphaning')
   const broken = isAsked ? '' : brokenBecause(graph, cluster, node.object.namespace)
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
+  const before = counted === evidence ? '' : `evidence ${evidence} from before enforce`
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
-    const since = counted === evidence ? '' : ' from before enforce'
-    const because = `evidence ${evidence}${since} is held until ${timeText(until)}`
+    const because = `${before || `evidence ${evidence}`} is held until ${timeText(until)}`
     return { by: 'hold', because, until }
   }
   // Objects are called one after the other, so that all have asked before the first one goes, and a burst is noticed.
   const isCalled = price?.root != null || node.hold?.turn === 'called'
   if (price === null || (isCalled && roomOf(graph, cluster, price, going.time) > 0)) return null
-  return { by: 'budget', because: budgetText(graph, price), until: null }
+  const because = (before && `${before}; `) + budgetText(graph, price)
+  return { by: 'budget', because, until: null }
 }
 
 /**
