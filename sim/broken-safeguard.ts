@@ -167,7 +167,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sighting.ts',
-        from: 'hold: how.wasCurrent && namesTheSame(object, node.object) ? node.hold : null,',
+        from: 'hold: how.wasCurrent && isNamingAlike ? node.hold : null,',
         to: 'hold: node.hold,',
       },
     ],

@@ -186,12 +186,13 @@ function changed(
   const isSure = hash === node.hash && how.wasCurrent && node.phase !== 'suspect'
   const places = isSure ? node.places : placesOf(step, cluster, object)
   const orphanedAt = markAfter(node, object, how.isOurs, step.at.timestamp)
+  const isNamingAlike = namesTheSame(object, node.object)
   putNode(step, cluster, node, {
     ...node,
     object,
     hash,
     places,
-    namedAt: namedAtAfter(node, object, step.at.timestamp),
+    namedAt: isNamingAlike ? node.namedAt : namedAtAfter(node, object, step.at.timestamp),
     position: step.at.position,
     letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
     isReaped: node.isReaped && object.deletedAt !== null,
@@ -200,7 +201,7 @@ function changed(
       ? IN_DOUBT
       : {
           phase,
-          hold: how.wasCurrent && namesTheSame(object, node.object) ? node.hold : null,
+          hold: how.wasCurrent && isNamingAlike ? node.hold : null,
           orphanedAt,
           isFreed: node.isFreed && orphanedAt !== null,
           ringed: node.ringed && phase === 'waiting',
@@ -229,7 +230,6 @@ function namedAtBirth({ createdAt }: ObjectMeta, isListed: boolean, now: number)
 
 /** What was added is as old as the sighting that shows it. */
 function namedAtAfter(node: Node, after: ObjectMeta, now: number): readonly number[] {
-  if (namesTheSame(after, node.object)) return node.namedAt
   const identityOf = ({ apiVersion, kind, name, uid }: OwnerReference): string =>
     JSON.stringify([groupOf(apiVersion), kind, name, uid])
   const known = new Map(
