@@ -24,7 +24,7 @@ import { isMisplaced, warningsOf } from './issue/warning.ts'
 import { completionOf, mayBeRing } from './judge/completion.ts'
 import { decide, kindsAwaited, lastRequest, reasonsOf } from './judge/verdict.ts'
 import type { CommandBase } from './model/command.ts'
-import type { Attempt, Hold, Node, Verdict } from './model/node.ts'
+import type { Hold, Node, Verdict } from './model/node.ts'
 import type { ClusterId, GroupKind, Uid } from './model/object.ts'
 import { FINALIZER_ORPHAN } from './model/object.ts'
 import { kindOfReference } from './model/reference.ts'
@@ -67,8 +67,12 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   if (isSame && node === held && isWarned === node.isWarned) return
   if (hold?.until != null && hold !== node.hold) nodeTimer(step, cluster, hold.until, uid)
   const isNews = verdict !== node.verdict
-  const letGoAt = isNews ? later(node.letGoAt, letGo(decision)) : node.letGoAt
-  const isFreed = node.isFreed || (attempt !== node.attempt && isFreeing(attempt))
+  // When the last of those that orphan it was deleted; null when none does.
+  const request = decision.action.type === 'drop' ? lastRequest(decision.stands) : null
+  const letGoAt = isNews ? later(node.letGoAt, request) : node.letGoAt
+  // A dry run takes nothing off, but then the mark stays for good.
+  const isFreeing = attempt !== node.attempt && attempt?.finalizer === FINALIZER_ORPHAN
+  const isFreed = node.isFreed || isFreeing
 
   putNode(step, cluster, held, { ...node, isFreed, letGoAt, isWarned, verdict, hold, attempt })
   if (verdict === node.verdict || verdict === null) return
@@ -147,18 +151,8 @@ export function relistsAwaited(
   })
 }
 
-/** When the last of those that orphan it was deleted; null when none does. */
-function letGo({ action, stands }: Decision): number | null {
-  return action.type === 'drop' ? lastRequest(stands) : null
-}
-
 function later(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.max(a, b)
-}
-
-/** A dry run takes nothing off, but then the mark stays for good. */
-function isFreeing(attempt: Attempt | null): boolean {
-  return attempt?.finalizer === FINALIZER_ORPHAN
 }
 
 /** These verdicts, and no others, come with a warning. */

@@ -20,7 +20,7 @@ export const SAFETY: Rows = {
   I8: 'No call takes effect that was decided in a former epoch of the cluster, by a former watcher, or by a task that was fenced.',
   I9: 'A protected object is not deleted, whether a person, the policy, a label, an annotation, its kind or its namespace protects it; under `guarded` also not within ten minutes after a partition read that the protection ended.',
   I10: 'In any ten minutes of log time no more deletions begin than the budget allows, across restarts, partitions and reapers.',
-  I11: 'From what began a deletion (a person deleted the owner, or the object appeared after that) to its effect, no less than the hold passes; other references, or an owner that returns, begin the hold again. What waits for approval is deleted only as it was shown, within an hour after the approval.',
+  I11: 'From what began a deletion (a person deleted the owner, or the object appeared after that) to its effect, no less than the hold passes; other references, or an owner that returns, begin the hold again. An object that was created after the deletion of its owner was observed waits as with evidence `not-found`. What waits for approval is deleted only as it was shown, within an hour after the approval.',
   I12: 'Unless the mode is `enforce`, no object changes. Calls that `dry-run` makes are dry runs of the API server.',
   I13: 'Two seconds after a pause is on the log no mutating call is sent any more.',
   I14: 'Where archiving is on, the object is in the archive before its DELETE takes effect.',

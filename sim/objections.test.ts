@@ -2,6 +2,8 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
+import { emptyOutcome } from '../core/graph/outcome.ts'
+import type { ObjectDeleted } from '../core/model/event.ts'
 import { type Policy, policyFor } from '../core/model/policy.ts'
 import { PROTECT_POLICY_KEY } from '../ports/control-key.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
@@ -206,6 +208,27 @@ for (const { what, policy = policyFor('enforce', 'parity'), act, objection } of 
     else match(first, objection)
   })
 }
+
+test('I11: a delete of what was created after its owner’s deletion was observed is objected to for an hour', async () => {
+  const rig = rigFor(policyFor('enforce', 'guarded'))
+  const { world, site } = rig
+  const owner = rig.make('configmaps', 'owner')
+  const { name, uid } = owner.metadata
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid }]
+  const before = rig.make('secrets', 'before', { ownerReferences })
+  site.user('DELETE', `${AT}/configmaps/owner`, {})
+  const at = { partition: 0, partitions: 1, position: 1n, timestamp: world.time.now() }
+  const event = { type: 'ObjectDeleted', cluster: site.id, object: { uid } } as ObjectDeleted
+  world.folded({ event, at, outcome: emptyOutcome() })
+  await world.time.advance(60_000)
+  const restored = rig.make('secrets', 'restored', { ownerReferences })
+  await world.time.advance(1_800_000)
+  rig.delete(before)
+  const objections = (): string => world.wrongs.filter((each) => each.includes('I11')).join()
+  equal(objections(), '')
+  rig.delete(restored)
+  match(objections(), /without an owner for 1800000 ms of 3600000 \(I11\)/)
+})
 
 test('I9: a delete in a namespace that the config protects is objected to, once everybody knows', async () => {
   const rig = rigFor(policyFor('enforce', 'parity'))

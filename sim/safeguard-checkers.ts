@@ -14,6 +14,8 @@ import type { Checker, EffectSeen, World } from './model.ts'
 import { CANARY } from './workload.ts'
 
 const WINDOW_MS = 600_000
+/** A controller may not have heard yet that the owner of what it creates was deleted. */
+const LATE_MS = 1_000
 
 export const safeguardCheckers: readonly Checker[] = [
   {
@@ -36,6 +38,11 @@ export const safeguardCheckers: readonly Checker[] = [
   },
   {
     invariant: 'I11: no delete takes effect before its hold is over',
+    folded: (world, { event, at, outcome }) => {
+      if (event.type !== 'ObjectDeleted' || outcome.dropped !== null) return ''
+      observedOf(world).set(`${event.cluster} ${event.object.uid}`, at.timestamp)
+      return ''
+    },
     appended: (world, { topic, records }) => {
       for (const { value } of topic === 'commands' ? records : []) {
         const record = value === null ? undefined : world.codec.decode(value)
@@ -47,7 +54,7 @@ export const safeguardCheckers: readonly Checker[] = [
         // A user may have been quicker, and nobody has told yet: what names it has waited with it all the same.
         const before = site.all().find(({ metadata }) => metadata.uid === uid) ?? truth.removed(uid)
         if (before === undefined) continue
-        truth.commanded(before, holdOf({ world, truth, before }).sinceMs)
+        truth.commanded(before, holdOf({ world, site, truth, before }).sinceMs)
       }
       return ''
     },
@@ -148,8 +155,31 @@ interface Hold {
   readonly holdMs: number
 }
 
+/** Per log: when the deletion of each uid was last observed. */
+const observed = new WeakMap<object, Map<string, number>>()
+
+function observedOf({ broker }: World): Map<string, number> {
+  const all = observed.get(broker.log) ?? new Map<string, number>()
+  observed.set(broker.log, all)
+  return all
+}
+
+type Held = Pick<EffectSeen, 'world' | 'site' | 'truth' | 'before'>
+
+/** Created when the deletion of its owner had been observed, as what a backup tool restores is. */
+function isLate({ world, site, truth, before }: Held, owner: Reference): boolean {
+  const observedMs = observedOf(world).get(`${site.id} ${owner.uid}`)
+  const goneMs = truth.goneSinceMs(before, owner)
+  // Observed before the server was set back, it says nothing of the life that came after that.
+  if (observedMs === undefined || goneMs === 0 || observedMs < goneMs) return false
+  return Date.parse(before.metadata.creationTimestamp) > observedMs + LATE_MS
+}
+
+type Reference = NonNullable<ApiObject['metadata']['ownerReferences']>[number]
+
 /** The least that the policy has for it, and the earliest since when. What named an owner that we deleted has waited with it. */
-function holdOf({ world, truth, before }: Pick<EffectSeen, 'world' | 'truth' | 'before'>): Hold {
+function holdOf(held: Held): Hold {
+  const { world, truth, before } = held
   const { deletedMs, notFoundMs } = world.policy.holds
   const { ownerReferences = [] } = before.metadata
   const namedMs = truth.namesSinceMs(before)
@@ -162,7 +192,7 @@ function holdOf({ world, truth, before }: Pick<EffectSeen, 'world' | 'truth' | '
     sinceMs = Math.max(sinceMs, waitedMs ?? goneMs)
     // Somebody asked for its dependents to go before it.
     if (truth.waited.has(owner.uid)) isAskedFor = true
-    if (!world.homes.has(owner.uid)) holdMs = notFoundMs
+    if (!world.homes.has(owner.uid) || isLate(held, owner)) holdMs = notFoundMs
   }
   return {
     sinceMs: hasWaited ? sinceMs : Math.max(sinceMs, namedMs),

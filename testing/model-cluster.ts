@@ -26,8 +26,8 @@ import { KINDS, kindNotation, shortKind } from './notation.ts'
 
 export const CLUSTER = 'c'
 
-/** What the cluster serves: `widget` is never served, `deploy` is served and not watched. */
-export const UNSERVED: readonly string[] = ['widget']
+/** What the cluster serves: `widget`, `pvc` and `secret` are never served, `deploy` is served and not watched. */
+export const UNSERVED: readonly string[] = ['widget', 'pvc', 'secret']
 export const UNMONITORED: readonly string[] = ['deploy']
 export const MONITORED: readonly string[] = Object.keys(KINDS).filter(
   (short) => !UNSERVED.includes(short) && !UNMONITORED.includes(short),

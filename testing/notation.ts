@@ -3,7 +3,8 @@
  *
  * - `KIND/NAME`, with ` in NAMESPACE` behind it (default `ns`); the uid is `KIND-NAME` unless `@UID` says otherwise.
  * - `<-` begins its owners; `!` behind one blocks; `.VERSION` behind the kind names another version than the served one.
- * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE` and `annotation:KEY=VALUE`, separated by spaces.
+ * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE` and `annotation:KEY=VALUE`, separated by spaces;
+ * `created:SECONDS` says when it was created (0 else).
  */
 import type { ObjectMeta, OwnerReference, Pair, Scope } from '../core/model/object.ts'
 import { apiVersionOf, FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../core/model/object.ts'
@@ -17,8 +18,10 @@ export interface KindNotation {
 }
 
 export const KINDS: Readonly<Record<string, KindNotation>> = {
-  pod: { group: '', version: 'v1', kind: 'Pod', resource: 'pods', scope: 'Namespaced' },
-  cm: { group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps', scope: 'Namespaced' },
+  pod: core('Pod', 'pods'),
+  cm: core('ConfigMap', 'configmaps'),
+  pvc: core('PersistentVolumeClaim', 'persistentvolumeclaims'),
+  secret: core('Secret', 'secrets'),
   rs: namespaced('apps', 'ReplicaSet', 'replicasets'),
   deploy: namespaced('apps', 'Deployment', 'deployments'),
   job: namespaced('batch', 'Job', 'jobs'),
@@ -47,6 +50,10 @@ export const KINDS: Readonly<Record<string, KindNotation>> = {
   },
 }
 
+function core(kind: string, resource: string): KindNotation {
+  return { group: '', version: 'v1', kind, resource, scope: 'Namespaced' }
+}
+
 function namespaced(group: string, kind: string, resource: string): KindNotation {
   return { group, version: 'v1', kind, resource, scope: 'Namespaced' }
 }
@@ -71,6 +78,7 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
   const [head = '', owners = ''] = text.replace(/\[.*$/, '').split('<-')
   const [, short = '', , name = '', uid, , namespace = 'ns'] = match(head.trim())
   const kind = kindNotation(short)
+  const created = marks.find((mark) => mark.startsWith('created:'))
   const finalizers = marks.flatMap((mark) => {
     if (mark === 'deleting' || mark.includes(':')) return []
     if (mark === 'foreground') return [FINALIZER_FOREGROUND]
@@ -83,7 +91,7 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
     uid: uid ?? `${short}-${name}`,
     resourceVersion,
     generation: null,
-    createdAt: 0,
+    createdAt: Number(created?.slice('created:'.length) ?? 0) * 1_000,
     deletedAt: marks.includes('deleting') ? 1 : null,
     graceSeconds: null,
     finalizers,

@@ -187,8 +187,9 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
 
 /** Places may only lag behind what is known of a kind for as long as the node waits for that kind. */
 function checkPlaces(graph: StateReader, cluster: ClusterId, node: Node): string[] {
-  const { object, places } = node
+  const { object, places, namedAt } = node
   if (places.length !== object.ownerReferences.length) return ['a place for each reference']
+  if (namedAt.length !== places.length) return ['a time for each reference']
   return object.ownerReferences.flatMap((reference, index) => {
     const group = kindOfReference(reference)
     const place = placeOf(kindOf(graph, cluster, group), object, reference)?.namespace ?? null

@@ -126,7 +126,10 @@ export class World {
 
   #sighting(text: string): ObjectAdded | ObjectUpdated {
     this.#at.version += 1
-    const seen = object(text, String(this.#at.version))
+    const written = object(text, String(this.#at.version))
+    // Nobody changes it afterwards.
+    const { createdAt } = this.#at.objects.get(written.uid) ?? written
+    const seen = { ...written, createdAt }
     const type = this.#at.objects.has(seen.uid) ? 'ObjectUpdated' : 'ObjectAdded'
     return { type, cluster: this.#at.cluster, epoch: this.#at.epoch, sync: null, object: seen }
   }
@@ -490,7 +493,7 @@ function wordsOf(line: string): readonly string[] {
 }
 
 /** Kinds that a story has served when it needs them. */
-const LATER = ['widget', 'namespace', 'crd']
+const LATER = ['widget', 'namespace', 'crd', 'pvc', 'secret']
 
 /** What one watch each may tell, so that the watches of several kinds may overtake each other. */
 const LIVE = ['put', 'delete', 'many', 'touch', 'older']

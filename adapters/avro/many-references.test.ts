@@ -91,7 +91,14 @@ function nodeOf(most: ObjectMeta): Node {
   return {
     ...{ type: 'Node', object: most, hash: 'h'.repeat(16), phase: 'observed', position: OFFSET },
     places: most.ownerReferences.map(() => most.namespace),
-    ...{ orphanedAt: null, isFreed: false, letGoAt: null, ringed: false, isReaped: false },
+    ...{
+      namedAt: [],
+      orphanedAt: null,
+      isFreed: false,
+      letGoAt: null,
+      ringed: false,
+      isReaped: false,
+    },
     ...{ protectedUntil: null, isWarned: false, hold: null },
     verdict: { type: 'drop', evidence: 'deleted', because: 'it is gone', basis: basisOf(most) },
     attempt: {

@@ -520,6 +520,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     phase,
     position: offset,
     places: list(maybe(text)),
+    namedAt: list(number),
     orphanedAt: maybe(number),
     isFreed: truth,
     letGoAt: maybe(number),

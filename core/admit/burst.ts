@@ -111,13 +111,10 @@ function noteDeparture(
   const deleted = sumOf(byNamespace(since(minutes, minuteOf(now) - WINDOW_MINUTES + 1)))
   const all = deleted + (kindOf(step.graph, cluster, object)?.held.count ?? 0)
   const most = Math.max(MASS_COUNT, all * MASS_SHARE)
+  const rest = `of ${all} objects of kind ${kind} were deleted that others hang on, the last one ${name}`
   const opens = (gone: number): string | undefined =>
-    gone > most ? `${shareText(kind, gone, all)}, the last one ${name}` : undefined
+    gone > most ? `within ten minutes ${gone} ${rest}` : undefined
   openFor(step, cluster, namespace, minutes, now, most, opens)
-}
-
-function shareText(kind: string, gone: number, all: number): string {
-  return `within ten minutes ${gone} of ${all} objects of kind ${kind} were deleted that others hang on`
 }
 
 /** Its own owner lives: a controller replaces or cleans up what it made. */

@@ -15,7 +15,7 @@ import { drop } from '../graph/outcome.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Directive } from '../model/event.ts'
 import type { ClusterId } from '../model/object.ts'
-import type { Pause, ProtectedSubject } from '../model/state.ts'
+import type { Directives, ProtectedSubject } from '../model/state.ts'
 import { readSubject } from '../model/subject.ts'
 import { rule } from './approval.ts'
 import { closeBreaker } from './breaker.ts'
@@ -38,7 +38,7 @@ export function directive(step: Step, event: Directive): void {
     case 'reject':
       return rule(step, event, 'rejected')
     case 'close-breaker':
-      noteResumed(step)
+      change(step, { resumedAt: step.at.position })
       return closeBreaker(step, event)
     default:
       return drop(step, `this version does not know the directive ${event.verb}`)
@@ -49,15 +49,14 @@ export function directive(step: Step, event: Directive): void {
 function pause(step: Step, { cluster, who, why }: Directive): void {
   const { pauses } = directivesOf(step.graph)
   const others = pauses.filter((each) => each.cluster !== cluster)
-  putPauses(step, [...others, { cluster, who, why }])
+  change(step, { pauses: [...others, { cluster, who, why }] })
 }
 
 function resume(step: Step, { cluster }: Directive): void {
   const { pauses } = directivesOf(step.graph)
   const others = pauses.filter((each) => each.cluster !== cluster)
   if (others.length === pauses.length) return drop(step, 'it was not paused')
-  putPauses(step, others)
-  noteResumed(step)
+  change(step, { pauses: others, resumedAt: step.at.position })
   judgeAll(step, cluster)
 }
 
@@ -67,7 +66,7 @@ function protect(step: Step, event: Directive): void {
   if (readSubject(subject) === undefined) return drop(step, 'it names nothing to protect')
   const others = othersThan(step, event)
   if (others.length >= MOST_PROTECTED) return drop(step, 'too much is protected by name')
-  putProtections(step, [...others, { cluster, subject, who, why, liftedAt: null }])
+  change(step, { protections: [...others, { cluster, subject, who, why, liftedAt: null }] })
 }
 
 /** In `guarded` it counts for a while more; whom that holds has a timer for its end. */
@@ -76,7 +75,7 @@ function unprotect(step: Step, event: Directive): void {
   const lifted = protections.find((each) => isSame(each, event))
   if (lifted === undefined || lifted.liftedAt !== null) return drop(step, 'it was not protected')
   const liftedAt = step.at.timestamp
-  putProtections(step, [...othersThan(step, event), { ...lifted, liftedAt }])
+  change(step, { protections: [...othersThan(step, event), { ...lifted, liftedAt }] })
   judgeAll(step, event.cluster)
 }
 
@@ -92,16 +91,8 @@ function isSame(a: ProtectedSubject, b: Directive): boolean {
   return a.cluster === b.cluster && a.subject === b.subject
 }
 
-function putProtections(step: Step, protections: readonly ProtectedSubject[]): void {
-  step.graph.put(DIRECTIVES_KEY, { ...directivesOf(step.graph), protections })
-}
-
-function putPauses(step: Step, pauses: readonly Pause[]): void {
-  step.graph.put(DIRECTIVES_KEY, { ...directivesOf(step.graph), pauses })
-}
-
-function noteResumed(step: Step): void {
-  step.graph.put(DIRECTIVES_KEY, { ...directivesOf(step.graph), resumedAt: step.at.position })
+function change(step: Step, changed: Partial<Directives>): void {
+  step.graph.put(DIRECTIVES_KEY, { ...directivesOf(step.graph), ...changed })
 }
 
 /** Why nothing is to be done in this cluster now; empty when it may. */

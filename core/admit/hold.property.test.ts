@@ -1,4 +1,4 @@
-/** Holds of cascades: nothing goes sooner than a hold after somebody began it, however deep it is, nor what came later; and a cascade is held once (I11). */
+/** Holds of cascades: nothing is deleted sooner than a hold after a person began it, however deep it is; what came after its owner's deletion waits an hour; and a cascade is held once (I11). */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -16,6 +16,8 @@ import { policyFor } from '../model/policy.ts'
 const RUNS = Number(process.env['RUNS'] ?? 200)
 const CLUSTER = 'c'
 const HOLD_MS = 30_000
+const LATE_HOLD_MS = 3_600_000
+const LATE_MS = 1_000
 const BEAT_MS = 5_000
 /** From a command to what its watch tells, at most. */
 const REAPED_MS = 2_000
@@ -103,10 +105,10 @@ class Run {
         ...{ text, uid: object(text, '0').uid, ownerIndex },
         ...{ told: each.bornMs, goneAt: null, byUs: false, commandAt: null },
       }
-      this.#at(each.bornMs, () => this.#see(life.text))
+      this.#at(each.bornMs, () => this.#see(life.text, each.bornMs))
       if (each.changedMs !== null && each.changedMs > each.bornMs) {
         this.#at(each.changedMs, () => {
-          if (life.goneAt === null) this.#see(`${life.text} [h.io/x]`)
+          if (life.goneAt === null) this.#see(`${life.text} [h.io/x]`, each.bornMs)
         })
       }
       if (each.deletedMs !== null && each.deletedMs > each.bornMs) {
@@ -160,8 +162,8 @@ class Run {
     this.#tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last, ageMs: 0 })
   }
 
-  #see(text: string): void {
-    const seen = object(text, String(++this.#version))
+  #see(text: string, createdAt: number): void {
+    const seen = { ...object(text, String(++this.#version)), createdAt }
     this.#tell({ type: 'ObjectAdded', cluster: CLUSTER, epoch: 1, sync: null, object: seen })
   }
 
@@ -174,9 +176,19 @@ class Run {
   }
 }
 
+function ownerOf(lives: readonly Life[], { ownerIndex }: Life): Life | undefined {
+  return ownerIndex === null ? undefined : lives[ownerIndex]
+}
+
+/** Created after its owner's deletion was observed, as what a backup tool restores is. */
+function isLate(lives: readonly Life[], life: Life): boolean {
+  const goneAt = ownerOf(lives, life)?.goneAt ?? null
+  return goneAt !== null && life.told > goneAt + LATE_MS
+}
+
 /** When what makes it go began: somebody deleted an owner above it, or it came when its owner was gone. */
 function begunAt(lives: readonly Life[], life: Life): number {
-  const owner = life.ownerIndex === null ? undefined : lives[life.ownerIndex]
+  const owner = ownerOf(lives, life)
   if (owner === undefined || owner.goneAt === null) return Number.POSITIVE_INFINITY
   if (life.told > owner.goneAt) return life.told
   return owner.byUs && owner.commandAt !== null ? begunAt(lives, owner) : owner.goneAt
@@ -187,7 +199,7 @@ const ROOT: Thing = {
   deletedMs: 60_000,
 }
 
-test('nothing goes sooner than a hold after somebody began it, and all goes', () => {
+test('nothing is deleted sooner than a hold after a person began it, nor kept but what came late', () => {
   fc.assert(
     fc.property(
       fc.array(thing, { minLength: 1, maxLength: 9 }),
@@ -198,11 +210,14 @@ test('nothing goes sooner than a hold after somebody began it, and all goes', ()
         for (const life of run.lives.slice(1)) {
           if (life.byUs || life.commandAt !== null) {
             const waited = (life.commandAt ?? 0) - begunAt(run.lives, life)
-            ok(waited >= HOLD_MS, `${life.text} went after ${waited} ms`)
+            ok(waited >= HOLD_MS, `${life.text} was deleted after ${waited} ms`)
+            ok(!isLate(run.lives, life), `${life.text} came late, and was deleted within minutes`)
           }
         }
+        const isLeft = (life: Life | undefined): boolean => life?.goneAt === null
+        const left = run.lives.filter((life) => isLeft(life) && !isLate(run.lives, life))
         deepEqual(
-          run.lives.filter(({ goneAt }) => goneAt === null).map(({ text }) => text),
+          left.filter((life) => !isLeft(ownerOf(run.lives, life))).map(({ text }) => text),
           [],
         )
         run.log.folder.commit()
@@ -222,4 +237,14 @@ test('what was there before goes within one hold, however deep it hangs', () => 
   run.run(200_000)
   const last = run.lives.at(-1)?.goneAt ?? Number.POSITIVE_INFINITY
   ok(last <= (ROOT.deletedMs ?? 0) + HOLD_MS + BEAT_MS + depth * REAPED_MS, `${last}`)
+})
+
+test('what came after its owner’s deletion goes within its hour, and what it owns with it', () => {
+  const late = { ...ROOT, owner: 0, bornMs: 95_000, deletedMs: null }
+  const run = new Run([ROOT, late, { ...late, owner: 1 }])
+  run.run(late.bornMs + LATE_HOLD_MS + 2 * HOLD_MS)
+  const [, restored, owned] = run.lives
+  const goneAt = restored?.goneAt ?? 0
+  ok(goneAt >= late.bornMs + LATE_HOLD_MS, `${goneAt}`)
+  ok((owned?.goneAt ?? 0) >= goneAt + HOLD_MS, `${owned?.goneAt}`)
 })

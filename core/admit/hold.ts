@@ -55,21 +55,20 @@ export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going
   const since = sinceOf(node, going)
   const { holds } = policyOf(graph).policy
   const counted = countedAs(graph, going)
-  const isDelete = going.effect === 'delete'
   const holdMs = holdMsOf(holds, going.effect, counted)
   const endsAt = holdMs === 0 ? null : since + holdMs
   const ruling = rulingFor(graph, cluster, node, going)
-  const whole = priceOf(graph, cluster, node, counted, isDelete, going.stands)
-  const price = whole === null || hasBegun(graph, cluster, node, whole, going) ? null : whole
+  const whole = priceOf(graph, cluster, node, counted, going.effect === 'delete', going.stands)
+  const isLeasedNow = whole !== null && isLeased(graph, cluster, whole, going.time)
+  const price = isLeasedNow || node.hold?.turn === 'begun' ? null : whole
   const hindrance = hindranceOf(graph, cluster, node, going, counted, endsAt, ruling, price)
   const { by, because, until } = hindrance ?? NOTHING
   // What began to be deleted has begun, whatever becomes of the reasons why it might.
   const turn = by === null && whole !== null ? 'begun' : (node.hold?.turn ?? 'none')
-  if (by === null && endsAt === null && ruling === null && turn === 'none') return GOES
+  if (by === null && endsAt === null && ruling === null && turn === 'none')
+    return { hold: null, price: null, because: '' }
   return { hold: { by, since, until, what: going.what, ruling, turn }, price, because }
 }
-
-const GOES: Held = { hold: null, price: null, because: '' }
 
 interface Hindrance {
   readonly by: HeldBy | null
@@ -108,23 +107,16 @@ function hindranceOf(
   const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'orphaning')
   const broken = isAsked ? '' : brokenBecause(graph, cluster, node.object.namespace)
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
+  const before = counted === evidence ? '' : `evidence ${evidence} from before enforce`
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
-    const since = counted === evidence ? '' : ' from before enforce'
-    const because = `evidence ${evidence}${since} is held until ${timeText(until)}`
+    const because = `${before || `evidence ${evidence}`} is held until ${timeText(until)}`
     return { by: 'hold', because, until }
   }
-  if (price === null || mayBegin(graph, cluster, node, price, going.time)) return null
-  return { by: 'budget', because: budgetText(graph, price), until: null }
-}
-
-function hasBegun(
-  graph: StateReader,
-  cluster: ClusterId,
-  { hold }: Node,
-  price: Price,
-  { time }: Going,
-): boolean {
-  return hold?.turn === 'begun' || isLeased(graph, cluster, price, time)
+  // Objects are called one after the other, so that all have asked before the first one goes, and a burst is noticed.
+  const isCalled = price?.root != null || node.hold?.turn === 'called'
+  if (price === null || (isCalled && roomOf(graph, cluster, price, going.time) > 0)) return null
+  const because = (before && `${before}; `) + budgetText(graph, price)
+  return { by: 'budget', because, until: null }
 }
 
 /**
@@ -137,18 +129,6 @@ function countedAs(graph: StateReader, { evidence, stands }: Going): Evidence {
   const isOlder = ({ proof }: Stand): boolean =>
     proof?.class === 'deleted' && proof.position < enforcedAt
   return stands.some(isOlder) ? weaker(evidence, 'missing') : evidence
-}
-
-/** Objects are called one after the other, so that all have asked before the first one goes, and a burst is noticed. */
-function mayBegin(
-  graph: StateReader,
-  cluster: ClusterId,
-  { hold }: Node,
-  price: Price,
-  time: number,
-): boolean {
-  const isCalled = price.root !== null || hold?.turn === 'called'
-  return isCalled && roomOf(graph, cluster, price, time) > 0
 }
 
 function budgetText(graph: StateReader, price: Price): string {
@@ -216,7 +196,7 @@ function sinceOf(node: Node, { stands, time }: Going): number {
  * Since when it has waited together with its owner, which was held and which we had deleted then: a cascade has one hold. Null for what was told, or has changed,
  * after the owner went: that is held by itself.
  */
-function waitedWith({ position }: Node, { proof, isHearsay }: Stand): number | null {
-  if (proof === null || isHearsay || position > proof.position) return null
+function waitedWith({ position }: Node, { proof, isHearsay, isLate }: Stand): number | null {
+  if (proof === null || isHearsay || isLate || position > proof.position) return null
   return proof.heldSince
 }

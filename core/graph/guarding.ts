@@ -87,7 +87,7 @@ export function protectedPlace(
   const listed = policy.namespaces.find((each) => within.includes(each))
   if (listed !== undefined) return `${PREFIX}its namespace ${listed}, as the policy says`
   if (evidence !== 'missing' && evidence !== 'not-found' && evidence !== 'bulk') return ''
-  const unseen = `, since nobody saw its owner go (${evidence}); delete it by hand if that is right`
+  const unseen = `, since evidence ${evidence} is not enough; delete it by hand if that is right`
   const unseenIn = namespacesWhereUnseen.find((each) => within.includes(each))
   if (unseenIn !== undefined) return `${PREFIX}its namespace ${unseenIn}${unseen}`
   const isKind = policy.kinds.some((each) => each.kind === kind && each.group === group)

@@ -22,7 +22,6 @@ import type { ClusterId } from '../model/object.ts'
 import { deletionAskedAt, versionOf } from '../model/object.ts'
 import type { Evidence, Freshness } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
-import type { Standing } from '../model/reference.ts'
 import type { ClusterState } from '../model/state.ts'
 import { servedVersion, targetOf } from './target.ts'
 
@@ -80,14 +79,8 @@ function intentOf(
   node: Node,
   clusterEpoch: number,
 ): string {
-  const effect =
-    action.type === 'delete'
-      ? `delete ${action.policy}`
-      : action.type === 'drop'
-        ? `drop ${action.indexes.join(',')}`
-        : action.type === 'finish'
-          ? `finish ${action.finalizer}`
-          : action.type
+  // `delete Background`, `drop 1,0`, `finish orphan`.
+  const effect = Object.values(action).join(' ')
   return `${effect} ${mode} ${verdict.evidence} ${node.hash} ${clusterEpoch}`
 }
 
@@ -190,8 +183,9 @@ function stalenessOf(step: Step, state: ClusterState, cluster: ClusterId, node: 
     position < state.startedAt || position < relistedAt || position < enforcedAt
   // A watcher that goes on where another one ended publishes first what is over: an owner deleted in one way, and only then in another.
   const isCatchingUp = state.now < state.startedTime + CATCH_UP_MS
-  return ({ standing, proof, isHearsay }) => {
-    if (isHearsay && CLAIMABLE.has(standing)) return true
+  return (stand) => {
+    const { standing, proof, isHearsay } = stand
+    if (isHearsay && claimedOf(stand) !== undefined) return true
     if (proof !== null && (proof.class !== 'deleted' || isBefore(proof.position))) return true
     return isCatchingUp && (standing === 'waiting' || standing === 'orphaned')
   }
@@ -215,9 +209,6 @@ function withoutStale(decision: Decision, isStale: IsStale): Decision {
     verdict: { ...verdict, evidence: 'orphaning' },
   }
 }
-
-/** What a look at the owner can bear out, or not. */
-const CLAIMABLE: ReadonlySet<Standing> = new Set(['waiting', 'dangling', 'orphaned'])
 
 export function baseOf(
   step: Step,
@@ -260,8 +251,9 @@ function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
   ]
 }
 
-function claimedOf(stand: Stand): OwnerClaim['claim'] | undefined {
-  if (stand.standing === 'dangling') return 'absent'
-  if (stand.standing === 'waiting') return 'waiting'
-  return stand.standing === 'orphaned' ? 'orphaning' : undefined
+/** What a look at the owner can bear out, or not. */
+function claimedOf({ standing }: Stand): OwnerClaim['claim'] | undefined {
+  if (standing === 'dangling') return 'absent'
+  if (standing === 'waiting') return 'waiting'
+  return standing === 'orphaned' ? 'orphaning' : undefined
 }

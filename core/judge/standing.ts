@@ -4,8 +4,9 @@
  * What must stay true: a reference is looked up at its own coordinates, never by uid alone; unknown is never dangling.
  */
 import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from '../graph/graph.ts'
-import type { Phase } from '../model/node.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
+import { LATE_MS } from '../model/constant.ts'
+import type { Node, Phase } from '../model/node.ts'
 import { phaseAsOwner } from '../model/node.ts'
 import type { ClusterId, Coordinates, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
 import { isSamePlace, versionOf } from '../model/object.ts'
@@ -23,6 +24,8 @@ export interface Stand {
   readonly reason: string
   /** Of `dangling`. */
   readonly proof: Proof | null
+  /** Of `dangling`: its owner's deletion had been observed when it was named, so that is weaker evidence for this dependent. */
+  readonly isLate: boolean
   /** Offset of the event that this standing rests on; null when on none. */
   readonly basis: bigint | null
   /** Of `orphaned`: since when, in append time. */
@@ -43,11 +46,24 @@ interface OwnerAt {
   readonly isHearsay: boolean
 }
 
+/** Of all references of one object. */
+export function standsOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  { object, namedAt }: Pick<Node, 'object' | 'namedAt'>,
+): readonly Stand[] {
+  return object.ownerReferences.map((each, index) =>
+    standingOf(graph, cluster, object, each, namedAt[index]),
+  )
+}
+
+/** `namedAt`: since when, in log time, the dependent has had the reference; 0 where that does not matter. */
 export function standingOf(
   graph: StateReader,
   cluster: ClusterId,
   dependent: ObjectMeta,
   reference: OwnerReference,
+  namedAt = 0,
 ): Stand {
   const group = kindOfReference(reference)
   const kind = kindOf(graph, cluster, group)
@@ -59,6 +75,7 @@ export function standingOf(
     place: place ?? null,
     reason,
     proof: standing === 'dangling' ? (owner?.proof ?? null) : null,
+    isLate: false,
     basis: owner?.basis ?? null,
     orphanedAt: standing === 'orphaned' ? (owner?.orphanedAt ?? null) : null,
     isOutOfScope: kind !== undefined && place === undefined,
@@ -86,11 +103,13 @@ export function standingOf(
   switch (owner.phase) {
     case 'orphaning':
       return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
-    case 'absent':
+    case 'absent': {
       // It is looked at once more, and that may be in the other resource.
-      return kind.ambiguous
-        ? ofUnknown(kind, stand, name)
-        : stand('dangling', `${name} is gone`, owner)
+      if (kind.ambiguous) return ofUnknown(kind, stand, name)
+      const isLate = proof !== null && cameLate(graph, proof, namedAt)
+      const how = isLate ? 'was deleted before this object referenced it' : 'is gone'
+      return { ...stand('dangling', `${name} ${how}`, owner), isLate }
+    }
     case 'waiting':
       return stand('waiting', `${name} is being deleted in the foreground`, owner)
     case 'observed':
@@ -101,6 +120,19 @@ export function standingOf(
     case 'unknown':
       return ofUnknown(kind, stand, name)
   }
+}
+
+/**
+ * A backup tool restores an object with the reference that it had, whose owner was deleted long ago: nobody who deleted that one had this object in mind. Both times are in log
+ * time, so it does not matter which was reported first (decision 0030).
+ */
+function cameLate(
+  graph: StateReader,
+  { class: cause, at, ageMs }: Proof,
+  namedAt: number,
+): boolean {
+  const isMeant = cause === 'deleted' || cause === 'missing'
+  return isMeant && policyOf(graph).policy.preset === 'guarded' && namedAt > at - ageMs + LATE_MS
 }
 
 /** Nothing is known at these coordinates: can anything be learnt? */

@@ -18,7 +18,7 @@ import { kindOfReference } from '../model/reference.ts'
 import { mayHaveGone, wasRedefined, wentWithDefinition } from '../observe/cause.ts'
 import { completionOf } from './completion.ts'
 import type { Stand } from './standing.ts'
-import { standingOf } from './standing.ts'
+import { standsOf } from './standing.ts'
 
 export type Action =
   | { readonly type: 'finish'; readonly finalizer: string }
@@ -43,9 +43,7 @@ const NO_JUDGEMENT: Judgement = { verdict: null, action: { type: 'none' }, stand
 export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judgement {
   const { deletedAt, ownerReferences } = node.object
   if (ownerReferences.length === 0 && deletedAt === null) return NO_JUDGEMENT
-  const stands = node.object.ownerReferences.map((reference) =>
-    standingOf(graph, cluster, node.object, reference),
-  )
+  const stands = standsOf(graph, cluster, node)
   const of = (standing: Stand['standing']): Stand[] =>
     stands.filter((stand) => stand.standing === standing)
   const conclude = verdictMaker(graph, node, stands)
@@ -117,9 +115,7 @@ function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) 
   ): Judgement => {
     const because = typeof grounds === 'string' ? grounds : reasonsOf(grounds)
     const events = stands.flatMap((stand) => (stand.basis === null ? [] : [stand.basis]))
-    const basis = [node.position, ...events]
-      .sort(byOffset)
-      .filter((each, index, all) => index === 0 || each !== all[index - 1])
+    const basis = [...new Set([node.position, ...events])].sort(byOffset)
     const verdict: Verdict = {
       type,
       evidence,
@@ -141,25 +137,25 @@ export function evidenceOf(
   for (const stand of stands) {
     if (stand.standing === 'waiting') evidence = weaker(evidence, 'waiting')
     if (stand.proof !== null)
-      evidence = weaker(evidence, classOf(graph, cluster, node, stand.proof, stand.place))
+      evidence = weaker(evidence, classOf(graph, cluster, node, stand, stand.proof))
   }
   return evidence
 }
 
-/** What a proof counts for: its own cause, or a bulk deletion by what is known since. */
+/** What a proof counts for, for this dependent: its own cause, less where that one came late, or a bulk deletion by what is known since. */
 function classOf(
   graph: StateReader,
   cluster: ClusterId,
   node: Node,
+  { place, isLate }: Stand,
   proof: Proof,
-  place: Coordinates | null,
 ): Evidence {
   if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'bulk'
   const { preset } = policyOf(graph).policy
   if (preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'bulk'
   if (proof.class === 'not-found' && isOlderThanKind(graph, cluster, node, proof, place))
     return 'bulk'
-  return proof.class
+  return isLate ? 'not-found' : proof.class
 }
 
 /**

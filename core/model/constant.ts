@@ -75,6 +75,9 @@ export const PROTECTED_FOR_MS: number = 10 * 60_000
 export const KIND_CAUSE_MS: number = 10 * 60_000
 export const KINDS_GONE_REMEMBERED = 16
 
+/** In `guarded`, what references its owner for the first time so much later than that one's deletion was observed is no part of what that deletion takes along: a controller may not have heard of it for a moment. */
+export const LATE_MS = 1_000
+
 /** How much later the watch of a kind may tell of its objects than that of definitions tells of what took them along: one that is silent for longer is out of sync. */
 export const DEFINITION_LATE_MS: number = KIND_SILENT_MS
 

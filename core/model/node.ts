@@ -177,6 +177,8 @@ export interface Node {
   readonly position: bigint
   /** For each owner reference the namespace its edge was made for (empty: cluster-scoped), or null where it has no edge. */
   readonly places: readonly (string | null)[]
+  /** For each owner reference the log time since when it has been there, as far as is known (`namedAtBirth`). */
+  readonly namedAt: readonly number[]
   /**
    * The mark: since when (append time) it has been orphaning, and nobody but us has taken that finalizer off since. Its dependents are orphaned, however
    * late they come, and however it ends. Null for none.

@@ -165,7 +165,7 @@ export interface PolicyState {
   readonly policy: Policy
   /** Offset of the event. */
   readonly position: bigint
-  /** Offset at which `enforce` was entered: deletions observed before it are held and protected as missing is, and verified once more. */
+  /** Offset at which `enforce` was entered: deletions observed before it are held, protected and priced as missing is, and verified once more. */
   readonly enforcedAt: bigint
   /** What it protected until just now and does not any more; null for nothing. */
   readonly former: FormerProtection | null

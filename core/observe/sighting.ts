@@ -13,14 +13,14 @@ import { placesOf, putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, currentCluster, drop, markDirty, tell, touch } from '../graph/outcome.ts'
 import { stopWaiting } from '../graph/wait.ts'
-import { NO_CLUSTER_EPOCH } from '../model/constant.ts'
+import { KIND_SILENT_MS, NO_CLUSTER_EPOCH } from '../model/constant.ts'
 import type { ObjectAdded, ObjectUpdated, Touched } from '../model/event.ts'
 import { withMember } from '../model/hash.ts'
 import type { SyncId } from '../model/id.ts'
 import type { Node, Phase, Verdict } from '../model/node.ts'
 import { markAfter, mayMove, phaseOf } from '../model/node.ts'
 import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from '../model/object.ts'
-import { compareVersions, isSamePlace, projectionHash } from '../model/object.ts'
+import { compareVersions, groupOf, isSamePlace, projectionHash } from '../model/object.ts'
 import type { ClusterState, Owner, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
 import { forget } from './departure.ts'
@@ -76,8 +76,8 @@ export function sight(
     sync: sync ?? seen?.sync ?? 0,
     clusterEpoch: state.clusterEpoch,
   })
-  if (node === undefined || !isHere) return appeared(step, cluster, object, owner)
   const isListed = sync !== null
+  if (node === undefined || !isHere) return appeared(step, cluster, object, owner, isListed)
   const how = { isNewer: compared !== 0, wasCurrent: isOfEpoch && !isSetBack, isListed, isOurs }
   changed(step, cluster, node, object, how)
 }
@@ -117,8 +117,10 @@ function appeared(
   cluster: ClusterId,
   object: ObjectMeta,
   owner: Owner | undefined,
+  isListed: boolean,
 ): void {
   const places = placesOf(step, cluster, object)
+  const namedAt = namedAtBirth(object, isListed, step.at.timestamp)
   putNode(step, cluster, null, {
     type: 'Node',
     object,
@@ -126,6 +128,7 @@ function appeared(
     phase: phaseOf(object),
     position: step.at.position,
     places,
+    namedAt: object.ownerReferences.map(() => namedAt),
     orphanedAt:
       object.deletedAt === null
         ? null
@@ -178,11 +181,13 @@ function changed(
   const isSure = hash === node.hash && how.wasCurrent && node.phase !== 'suspect'
   const places = isSure ? node.places : placesOf(step, cluster, object)
   const orphanedAt = markAfter(node, object, how.isOurs, step.at.timestamp)
+  const isNamingAlike = namesTheSame(object, node.object)
   putNode(step, cluster, node, {
     ...node,
     object,
     hash,
     places,
+    namedAt: isNamingAlike ? node.namedAt : namedAtAfter(node, object, step.at.timestamp),
     position: step.at.position,
     letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
     isReaped: node.isReaped && object.deletedAt !== null,
@@ -191,7 +196,7 @@ function changed(
       ? IN_DOUBT
       : {
           phase,
-          hold: how.wasCurrent && namesTheSame(object, node.object) ? node.hold : null,
+          hold: how.wasCurrent && isNamingAlike ? node.hold : null,
           orphanedAt,
           isFreed: node.isFreed && orphanedAt !== null,
           ringed: node.ringed && phase === 'waiting',
@@ -207,6 +212,25 @@ function changed(
   const isOtherOwner = phase !== node.phase || orphanedAt !== node.orphanedAt || !how.wasCurrent
   if (isOtherOwner) judgeDependents(step, cluster, object.uid, object)
   markDirty(step, cluster, object.uid)
+}
+
+/**
+ * Since when a new object has had its references, at the latest. Its server's clock says in which second it was created, ours when it was seen: not later than that, and of
+ * what a watch reports not longer before than a watch may be silent. What a list holds may be of any age (decision 0030).
+ */
+function namedAtBirth({ createdAt }: ObjectMeta, isListed: boolean, now: number): number {
+  const earliest = isListed ? 0 : now - KIND_SILENT_MS
+  return Math.min(now, Math.max((createdAt ?? now) + 999, earliest))
+}
+
+/** What was added is as old as the sighting that shows it. */
+function namedAtAfter(node: Node, after: ObjectMeta, now: number): readonly number[] {
+  const identityOf = ({ apiVersion, kind, name, uid }: OwnerReference): string =>
+    JSON.stringify([groupOf(apiVersion), kind, name, uid])
+  const known = new Map(
+    node.object.ownerReferences.map((each, index) => [identityOf(each), node.namedAt[index] ?? 0]),
+  )
+  return after.ownerReferences.map((each) => known.get(identityOf(each)) ?? now)
 }
 
 /** What it is given after it let go of all it had is a new claim: who asked before that to keep it has no say in it. */

@@ -217,11 +217,8 @@ export function unreadable(step: Step, event: Unreadable): void {
   enqueue(step, { work: 'relist', cluster: clusterOfHome(event.home) })
 }
 
-function groupKind(event: { readonly group: string; readonly kind: string }): {
-  group: string
-  kind: string
-} {
-  return { group: event.group, kind: event.kind }
+function groupKind({ group, kind }: GroupKind): GroupKind {
+  return { group, kind }
 }
 
 const NEW_KIND: Kind = {

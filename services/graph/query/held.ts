@@ -20,7 +20,7 @@ import { Problem } from '../../../runtime/problem.ts'
 import type { BlockedCount } from '../fold/tally.ts'
 import { clusterLabels } from './cluster-label.ts'
 import type { KnownCluster } from './clusters.ts'
-import type { Answer } from './query.ts'
+import type { Answer, Query } from './query.ts'
 import type { View } from './view.ts'
 
 /** Groups that are counted apart, and how often a plan is made again when what is held changed meanwhile. */
@@ -134,10 +134,13 @@ export interface OwnHeld extends Omit<HeldAnswer, 'pauses' | 'protections' | 'br
   readonly partial: string
 }
 
+type Namesakes = Pick<Query, 'namesake'>
+
 /** What is held in the clusters that this process has. `readers`: of its partitions, each of which holds all orders. */
 export async function heldIn(
   views: readonly View[],
   readers: readonly StateReader[],
+  query: Namesakes,
 ): Promise<OwnHeld> {
   const counts = new Map<string, HeldCount>()
   let isCut = false
@@ -150,7 +153,9 @@ export async function heldIn(
     for await (const open of openBreakersOf(view)) breakers.push({ cluster, ...open })
     for await (const object of heldObjects(view)) {
       total += 1
-      isCut = !count(counts, cluster, object) || isCut
+      const isFirst = !counts.has(groupKey(cluster, object))
+      const shown = isFirst ? await withNamesake(view, query, object) : object
+      isCut = !count(counts, cluster, shown) || isCut
     }
     const tallies = view.partition.counts()
     const own = tallies?.find((tally) => tally.cluster === cluster)?.blocked.refused
@@ -233,12 +238,14 @@ export async function heldPlanOf(
   view: View,
   cluster: string,
   limit: number,
+  query: Namesakes,
 ): Promise<Answer<HeldPlan>> {
   for (let attempt = 1; ; attempt++) {
     const before = approvalSetOf(view)
     const objects: HeldObject[] = []
     for await (const object of heldObjects(view)) {
-      if (object.by === 'approval' && objects.length < limit) objects.push(object)
+      if (object.by !== 'approval' || objects.length >= limit) continue
+      objects.push(await withNamesake(view, query, object))
     }
     const { digest, set } = approvalSetOf(view)
     const isTorn = digest !== before.digest
@@ -305,6 +312,13 @@ async function* heldObjects(view: View): AsyncIterable<HeldObject> {
   }
 }
 
+/** Who reads that an owner is gone, and finds one of its name, has to know that it is another. */
+async function withNamesake(view: View, query: Namesakes, object: HeldObject): Promise<HeldObject> {
+  const node = view.node(object.uid)
+  const also = node === undefined ? '' : await query.namesake(view, node)
+  return also === '' ? object : { ...object, because: object.because + also }
+}
+
 /** Nothing when it is held no more, or by a mode that only records. */
 function heldOf(node: Node | undefined): HeldObject[] {
   const by = node === undefined ? null : listedBy(node)
@@ -322,7 +336,7 @@ function heldOf(node: Node | undefined): HeldObject[] {
 /** False when there are too many groups for one more. */
 function count(counts: Map<string, HeldCount>, cluster: string, object: HeldObject): boolean {
   const { by, evidence, group, kind, namespace, since, until, because } = object
-  const key = JSON.stringify([cluster, by, evidence, group, kind, namespace])
+  const key = groupKey(cluster, object)
   const former = counts.get(key)
   if (former === undefined && counts.size >= MOST_GROUPS) return false
   const one = { cluster, by, evidence, group, kind, namespace, count: 1, since, until, because }
@@ -338,6 +352,11 @@ function count(counts: Map<string, HeldCount>, cluster: string, object: HeldObje
         },
   )
   return true
+}
+
+function groupKey(cluster: string, object: HeldObject): string {
+  const { by, evidence, group, kind, namespace } = object
+  return JSON.stringify([cluster, by, evidence, group, kind, namespace])
 }
 
 function least(a: number | null, b: number | null): number | null {

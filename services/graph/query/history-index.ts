@@ -3,7 +3,7 @@
  *
  * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far it has come.
  */
-import type { ClusterId, Uid } from '../../../core/model/object.ts'
+import type { ClusterId, Coordinates, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History, Lineage } from '../../../core/model/record.ts'
 import type { Clock } from '../../../ports/clock.ts'
@@ -47,6 +47,8 @@ export interface HistoryIndex {
   run(signal: AbortSignal): Promise<void>
   /** All objects that ever had this name in this namespace, of any kind and cluster. */
   named(namespace: string, name: string): Promise<readonly Indexed[]>
+  /** Uids of all that ever had these coordinates, gone ones included. */
+  at(cluster: ClusterId, place: Coordinates): AsyncIterable<Uid>
   withUid(uid: Uid): Promise<readonly Indexed[]>
   /** As the last record of one of its objects has it. */
   clusterName(cluster: ClusterId): string | undefined
@@ -168,6 +170,17 @@ export function createHistoryIndex(
     return lag
   }
 
+  /** Of all keys with this prefix, a page at a time. */
+  async function* lastParts(prefix: string): AsyncIterable<string> {
+    for (let range = prefixRange(prefix, PAGE_LIMIT); ; ) {
+      const page = await store.page(range)
+      for (const [key] of page) yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
+      const last = page.at(-1)?.[0]
+      if (last === undefined || page.length < PAGE_LIMIT) return
+      range = { ...range, gte: `${last}\0` }
+    }
+  }
+
   function clusterName(cluster: ClusterId): string | undefined {
     const bytes = store.get(clusterNameKey(cluster))
     return bytes === undefined ? undefined : Buffer.from(bytes).toString()
@@ -202,6 +215,8 @@ export function createHistoryIndex(
       const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
       return page.flatMap(([key]) => lastOf(...identityIn(key)) ?? [])
     },
+    at: (cluster, { group, kind, namespace, name }) =>
+      lastParts(`name/${part(namespace)}/${part(name)}/${idPrefix(cluster, group, kind)}`),
     async withUid(uid) {
       const page = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
       return page.map(([, value]) => named(value))
@@ -211,15 +226,7 @@ export function createHistoryIndex(
       if (lastOf(cluster, uid) !== undefined) return true
       return (await store.page(prefixRange(dependentsPrefix(cluster, uid), 1))).length > 0
     },
-    async *dependents(cluster, owner) {
-      for (let range = prefixRange(dependentsPrefix(cluster, owner), PAGE_LIMIT); ; ) {
-        const page = await store.page(range)
-        for (const [key] of page) yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
-        const last = page.at(-1)?.[0]
-        if (last === undefined || page.length < PAGE_LIMIT) return
-        range = { ...range, gte: `${last}\0` }
-      }
-    },
+    dependents: (cluster, owner) => lastParts(dependentsPrefix(cluster, owner)),
     async history(cluster, uid) {
       const prefix = `entry/${part(objectKey(cluster, uid))}/`
       const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
@@ -257,12 +264,16 @@ function nameChanges(lineage: Lineage): StoreChange[] {
 const NO_BYTES = new Uint8Array()
 
 function keysOf({ cluster, uid, group, kind, namespace, name, owners }: Indexed): string[] {
-  const id = `${part(cluster)}/${part(kind)}.${part(group)}/${part(uid)}`
+  const id = idPrefix(cluster, group, kind) + part(uid)
   return [
     `name/${part(namespace)}/${part(name)}/${id}`,
     `uid/${part(uid)}/${part(cluster)}`,
     ...owners.map((owner) => dependentsPrefix(cluster, owner) + part(uid)),
   ]
+}
+
+function idPrefix(cluster: ClusterId, group: string, kind: string): string {
+  return `${part(cluster)}/${part(kind)}.${part(group)}/`
 }
 
 /** Out of a key under `name/`. */

@@ -4,7 +4,6 @@
  * What must stay true: it reads what is committed and changes nothing; an answer that may be incomplete says so.
  */
 import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
-import { standingOf } from '../../../core/judge/standing.ts'
 import type { Attempt, Node, Verdict } from '../../../core/model/node.ts'
 import type { OwnerReference } from '../../../core/model/object.ts'
 import type { History } from '../../../core/model/record.ts'
@@ -12,6 +11,7 @@ import type { Standing } from '../../../core/model/reference.ts'
 import type { Owner } from '../../../core/model/state.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
+import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
 import type { TreeNode } from './tree.ts'
@@ -64,6 +64,8 @@ export interface Query {
   find(selector: Selector): Promise<readonly Match[]>
   tree(view: View, root: Named, owners: boolean): Promise<Answer<TreeNode>>
   why(view: View, object: Named): Promise<Answer<Why>>
+  /** What to add to the verdict on an object where its deleted owner was created again; else empty. */
+  namesake(view: View, node: Node): Promise<string>
 }
 
 export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
@@ -99,8 +101,13 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
       const partial = [view.partial(), behind].filter((text) => text !== '').join('; ')
       const { node, obstacle, ...rest } = standingIn(view, object)
       const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
-      return { answer: { object, ...rest, obstacle: seen ?? null, history }, partial }
+      const stands = node && (await standsWithNamesakes(view, index, node))
+      const references = (stands ?? []).map(({ reference, standing, reason }) => {
+        return { ...reference, standing, reason }
+      })
+      return { answer: { object, ...rest, references, obstacle: seen ?? null, history }, partial }
     },
+    namesake: async (view, node) => await namesakeText(view, index, node),
   }
 }
 
@@ -108,7 +115,7 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
 function standingIn(
   view: View,
   object: Named,
-): Omit<Why, 'object' | 'history'> & { readonly node: Node | undefined } {
+): Omit<Why, 'object' | 'references' | 'history'> & { readonly node: Node | undefined } {
   const { cluster, reader } = view
   const node = view.node(object.uid)
   const owner = ownerOf(reader, cluster, object.uid, object)
@@ -117,11 +124,6 @@ function standingIn(
     node,
     clusterName: view.name,
     phase: phaseOf(view, node),
-    references:
-      node?.object.ownerReferences.map((reference) => {
-        const { standing, reason } = standingOf(reader, cluster, node.object, reference)
-        return { ...reference, standing, reason }
-      }) ?? [],
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
     attempt: node?.attempt ?? null,
     obstacle: node === undefined ? null : obstacleOf(view, node),

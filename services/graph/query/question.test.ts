@@ -1,5 +1,5 @@
 /** What people ask before, while and after something goes: plan, cascade, what is held, and the graph in DOT. */
-import { deepEqual, equal, match, notEqual, rejects } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import { systemClock } from '../../../runtime/clock.ts'
@@ -29,7 +29,7 @@ import {
 } from './held.ts'
 import { createHistoryIndex } from './history-index.ts'
 import { createPlanner, type Plan } from './plan.ts'
-import type { Answer } from './query.ts'
+import type { Answer, Why } from './query.ts'
 import type { View } from './view.ts'
 
 interface Asked {
@@ -40,6 +40,7 @@ interface Asked {
   dot(...uids: string[]): Promise<string>
   held(cluster?: string): Promise<Answer<HeldAnswer>>
   heldPlan(limit: number): Promise<Answer<HeldPlan>>
+  why(uid: string): Promise<Why>
   sets(): ApprovalSet
   tell(lines: readonly string[]): Promise<void>
   contents(): Promise<unknown>
@@ -100,9 +101,10 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
     held: async (cluster) => {
       const known = namedClusters(await asked.clusters.all(), cluster)
       const views = known.map(({ id }) => viewOf(task, id))
-      return heldOfAll([await heldIn(views, asked.clusters.readers())], known)
+      return heldOfAll([await heldIn(views, asked.clusters.readers(), asked.query)], known)
     },
-    heldPlan: async (limit) => await heldPlanOf(view, 'test', limit),
+    heldPlan: async (limit) => await heldPlanOf(view, 'test', limit, asked.query),
+    why: async (uid) => (await asked.query.why(view, named(uid))).answer,
     sets: () => approvalSetOf(view),
     contents: async () => await contentOf(task.store),
   }
@@ -426,6 +428,29 @@ test('what waits for its time says which, and for its budget too', async (t) => 
   const asked = await ask(t, story)
   const [waits] = (await asked.held()).answer.counts
   deepEqual([waits?.by, (waits?.until ?? 0) - (waits?.since ?? 0)], ['hold', 30_000])
+})
+
+const EXISTS = 'an object of that name exists, with another uid (rs-2)'
+
+test('an owner that was created again is told of, in why, held and the plan', async (t) => {
+  const family = ['policy enforce guarded', 'put rs/web', 'put pod/p <- rs/web']
+  const asked = await ask(t, [...family, 'delete rs/web', 'put rs/web@rs-1', 'delete rs/web@rs-1'])
+  const gone = 'ReplicaSet "web" is gone'
+  const told = async (): Promise<readonly (string | undefined)[]> => [
+    (await asked.why('pod-p')).references[0]?.reason,
+    (await asked.held()).answer.counts[0]?.because,
+  ]
+  const [before, heldBefore] = await told()
+  equal(before, gone)
+  doesNotMatch(heldBefore ?? '', /another uid/)
+  await asked.tell(['put rs/web@rs-2', 'put rs/web in b', 'put job/web'])
+  const [after, heldAfter] = await told()
+  equal(after, `${gone}; ${EXISTS}`)
+  match(heldAfter ?? '', /^ReplicaSet "web" is gone; evidence deleted is held until .*; an object/)
+  ok(heldAfter?.endsWith(EXISTS))
+  await asked.tell(['rollback', 'relist rs', 'relist pod', 'relist job'])
+  const [planned] = (await asked.heldPlan(10)).answer.objects
+  equal(planned?.because, `${gone}; a bulk deletion needs approval; ${EXISTS}`)
 })
 
 test('what a dry run was accepted of is held by the mode, until that is another', async (t) => {

@@ -127,19 +127,19 @@ function addCascade(server: FastifyInstance, { cascades }: QuestionParts, about:
 }
 
 function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): void {
-  const { clusters, forwarding, planner } = parts
+  const { clusters, forwarding, planner, query } = parts
   // Only what is computed here waits for its turn: two processes that wait for each other's would wait for ever.
   const oneAtATime = queue(MOST_WAITING)
   server.get('/v1/held', async (request, reply) => {
     const own = async (views: readonly View[]): Promise<OwnHeld> =>
-      await oneAtATime(() => heldIn(views, clusters.readers()))
+      await oneAtATime(() => heldIn(views, clusters.readers(), query))
     const mine = await forwarding.ownOf(request, reply)
     if (mine !== undefined) return json(await own(mine))
     const asked = namedClusters(await clusters.all(), askedOf(request)['cluster'])
     const read = async (answer: Answer): Promise<OwnHeld> => (await readJson(answer)) as OwnHeld
     const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
     // Orders are known to every partition, also where there is no cluster yet.
-    const here = await heldIn([], clusters.readers())
+    const here = await heldIn([], clusters.readers(), query)
     const held = heldOfAll([here, ...all.map(({ answer }) => answer)], asked)
     return json({
       ...held,
@@ -156,7 +156,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
       throw new Problem(400, `say which cluster with --cluster: ${names.join(', ')}`)
     }
     return await forwarding.answered(request, reply, only.id, async (view) =>
-      json(await oneAtATime(() => heldPlanOf(view, only.cluster, limit))),
+      json(await oneAtATime(() => heldPlanOf(view, only.cluster, limit, query))),
     )
   })
   server.get('/v1/plan', async (request, reply) => {
