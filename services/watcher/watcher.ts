@@ -131,7 +131,8 @@ class ClusterWatcher implements Watcher {
     while (!either.aborted) {
       const begunMs = this.#deps.clock.monotonicMs()
       const end = await this.#reign(cluster, held, either)
-      if (end === 'reprojected') this.#note('info', 'recorded fields of objects changed, relisting', {})
+      if (end === 'reprojected')
+        this.#note('info', 'recorded fields of objects changed, relisting', {})
       if (end !== 'rewound') continue
       const { clusterEpoch } = this.status()
       this.#rewoundIn = clusterEpoch
