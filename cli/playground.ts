@@ -39,17 +39,17 @@ const CLUSTERS = ['north', 'south'] as const
 export function addPlayground(program: Command): void {
   const command = program
     .command('playground')
-    .description('two clusters of our own with something living in them, and Kinfold over them')
+    .description('two clusters in memory with a workload, and Kinfold collecting them')
     .option('--http <host:port>', 'endpoint, loopback only (default: 127.0.0.1:7070)')
-    .option('--data <dir>', 'keep the data here (default: a new directory, gone at the end)')
+    .option('--data <dir>', 'keep the data here (default: a new directory, removed at the end)')
     .option('--partitions <n>', 'partitions of a new log (default: 1)')
     .option('--mode <mode>', 'observe, dry-run or enforce', 'enforce')
     .option('--preset <preset>', 'parity or guarded', 'parity')
     .option('--no-workload', 'leave the clusters empty')
-    .option('--api-only', 'only the clusters: no Kinfold over them')
+    .option('--api-only', 'only the clusters, without Kinfold')
     .option(
       '--listen <host:port>',
-      'of an API server, which asks for no credentials; once for each of the two (default: 127.0.0.1, any port)',
+      'address of an API server without credentials; once for each of the two (default: 127.0.0.1, any port)',
       collect,
     )
   addLogOptions(addArchiveOptions(command), QUIET).action(async (flags: PlaygroundFlags) => {

@@ -80,7 +80,7 @@ export function serviceCommand(
     .command(name)
     .description(description)
     .option('--http <host:port>', `endpoint; beyond loopback with a token only (default: ${http})`)
-    .option('--http-token-file <file>', 'tokens, a line each: requests must show one of them')
+    .option('--http-token-file <file>', 'file of tokens, one a line, that requests must have')
     .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
     .option('--config <file>', 'YAML file with the same settings; flags win')
   return addKafkaOptions(addAuthorityOptions(addLogOptions(command)))

@@ -18,7 +18,7 @@ import { becomeLean, keepCompiled } from './lean-process.ts'
 export function addUp(program: Command): void {
   const command = program
     .command('up')
-    .description('watch clusters, fold what they tell, decide and reap: all in one process')
+    .description('watch and collect one or more clusters: everything in one process')
   addLogOptions(
     addArchiveOptions(
       addLockOption(
@@ -32,7 +32,7 @@ export function addUp(program: Command): void {
       '--http <host:port>',
       'endpoint; beyond loopback with a token only (default: 127.0.0.1:7070)',
     )
-    .option('--http-token-file <file>', 'tokens, a line each: requests must show one of them')
+    .option('--http-token-file <file>', 'file of tokens, one a line, that requests must have')
     .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
     .option('--config <file>', 'YAML file with the same settings; flags win')
     .action(async (flags: UpFlags) => {
