@@ -43,6 +43,11 @@ function isOneSentence(stderr: string): void {
 const bad: readonly [string, readonly string[], RegExp][] = [
   ['an unknown flag', ['up', '--frobnicate'], /unknown option '--frobnicate'/],
   ['an unknown log level', ['up', '--log-level', 'trace'], /--log-level: "trace" is none of/],
+  [
+    'an unknown log format',
+    ['up', '--log-format', 'xml'],
+    /--log-format: "xml" is none of text, json/,
+  ],
   ['an unknown command', ['frobnicate'], /unknown command 'frobnicate'/],
   [
     'an unknown mode',

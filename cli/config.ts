@@ -10,7 +10,7 @@ import type { Budgets, Holds, Mode, Policy, Preset, Protection } from '../core/m
 import { policyFor } from '../core/model/policy.ts'
 import { makeDirectory } from '../runtime/directory.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { Level } from '../runtime/logger.ts'
+import type { Level, LogFormat } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/fold/retention.ts'
 import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
@@ -52,6 +52,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly httpTokenFile: string | undefined
   readonly httpAdvertise: string | undefined
   readonly logLevel: Level
+  /** Undefined: text on a terminal, JSON otherwise. */
+  readonly logFormat: LogFormat | undefined
   readonly keepMs: number
   readonly keepEvents: number
   readonly rememberMs: number
@@ -75,6 +77,7 @@ export interface UpFlags extends ArchiveFlags {
   readonly httpAuth?: string
   readonly httpAuthorize?: string
   readonly logLevel?: string
+  readonly logFormat?: string
   readonly config?: string
 }
 
@@ -82,6 +85,7 @@ const MODES: readonly Mode[] = ['observe', 'dry-run', 'enforce']
 const PRESETS: readonly Preset[] = ['parity', 'guarded']
 const LOCKS: readonly LockWanted[] = ['required', 'optional', 'off']
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error']
+const FORMATS: readonly LogFormat[] = ['text', 'json']
 const MAX_PARTITIONS = 256
 
 /** Of a config file, which all commands may share. */
@@ -106,6 +110,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'httpAuth',
   'httpAuthorize',
   'logLevel',
+  'logFormat',
   'keep',
   'keepEvents',
   'remember',
@@ -151,6 +156,7 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     httpAdvertise: text(pick('httpAdvertise', flags.httpAdvertise)),
     ...httpAuthority(pick('httpAuth', flags.httpAuth), pick('httpAuthorize', flags.httpAuthorize)),
     logLevel: oneOf(pick('logLevel', flags.logLevel), LEVELS) ?? 'info',
+    logFormat: oneOf(pick('logFormat', flags.logFormat), FORMATS),
     keepMs: duration(pick('keep', undefined)) ?? DEFAULT_RETENTION.keepMs,
     keepEvents: whole(pick('keepEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.keepEvents,
     rememberMs: rememberOf(pick('remember', undefined)),
@@ -178,6 +184,12 @@ export function addPolicyOptions(command: Command): Command {
 export function addKindsOption(command: Command): Command {
   const hint = 'kinds to watch, as pods,deployments.apps (default: all that a cluster serves)'
   return command.option('--kinds <list>', hint)
+}
+
+export function addLogOptions(command: Command, level = 'info'): Command {
+  return command
+    .option('--log-level <level>', `debug, info, warn or error (default: ${level})`)
+    .option('--log-format <format>', 'text or json (default: text on a terminal, else json)')
 }
 
 export function addLockOption(command: Command): Command {

@@ -12,6 +12,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { checkHttp, serveEndpoint } from '../runtime/endpoint.ts'
+import type { Check } from '../runtime/health.ts'
 import { openToken } from '../runtime/http-token.ts'
 import { together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -37,6 +38,7 @@ import {
   registerWatchers,
 } from './process-metrics.ts'
 import { checkOfLock, checksOfNoLock, readinessOf } from './readiness.ts'
+import { sayReady } from './ready-line.ts'
 import { checkUpgraded } from './upgrade.ts'
 import { VERSION } from './version.ts'
 import { watching } from './watching.ts'
@@ -128,15 +130,16 @@ export async function runEmbedded(
   registerGraph(metrics.meter, graph, census, namesOf(watchers), logClock)
   registerShadow(metrics.meter, shadow, census, namesOf(watchers))
   registerReaper(metrics.meter, reaper, namesOf(watchers))
+  const checks = (): readonly Check[] => [
+    ...readinessOf(watchers, graph, census),
+    ...reaper.status().locks.map(checkOfLock),
+    ...(config.noLock === undefined ? [] : checksOfNoLock(clusters, config.noLock)),
+    ...checksOfLogTime(log.time),
+  ]
   const { url, advertised, server } = await serveEndpoint(
     {
       version: VERSION,
-      checks: () => [
-        ...readinessOf(watchers, graph, census),
-        ...reaper.status().locks.map(checkOfLock),
-        ...(config.noLock === undefined ? [] : checksOfNoLock(clusters, config.noLock)),
-        ...checksOfLogTime(log.time),
-      ],
+      checks,
       scrape: metrics.scrape,
       add: (routes) => {
         addGraphRoutes(routes, { ...parts, log, codec })
@@ -162,6 +165,7 @@ export async function runEmbedded(
         (either) => index.run(either),
         (either) => shadow.run(either),
         (either) => watchLogTime(log.time, clock, logger, either),
+        (either) => sayReady({ checks, watchers, ...config }, clock, logger, either),
         (either) => serveAddress(config, url, either),
       ],
       signal,

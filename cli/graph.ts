@@ -24,17 +24,17 @@ const MOST_STANDBYS = 8
 
 export function addGraph(program: Command): void {
   const description =
-    'fold what Kafka holds, decide, and answer questions; several share the partitions'
+    'fold the events on Kafka, decide, and answer questions; several share the partitions'
   addPolicyOptions(serviceCommand(program, 'graph', description, HTTP))
     .option('--data <dir>', 'directory of the stores (default: ~/.local/share/kinfold)')
     .option('--partitions <n>', 'partitions of new topics (default: 1)')
     .option(
       '--standbys <n>',
-      'processes that follow each partition, to take over sooner (default: 0)',
+      'processes that follow each partition, for a short takeover (default: 0)',
     )
     .option(
       '--schema-registry <url>',
-      'make the schemas of lineage and history known there, and write them by its ids',
+      'register the schemas of lineage and history there, and write their ids',
     )
     .option('--schema-registry-credentials-file <file>', 'USER:PASSWORD for it')
     .action(async (flags: ServiceFlags) => {

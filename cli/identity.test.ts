@@ -65,7 +65,7 @@ test('says which cluster another one answers for, until it is itself again', asy
   names.lead[1] = 1
   await names.clock.advance(CHECK_MS)
   deepEqual(watched.failures(), ['', ''])
-  deepEqual(names.lines, ['a cluster is another one now', 'a cluster is itself again'])
+  deepEqual(names.lines, ['address leads to another cluster', 'cluster is the same again'])
   await watched.stop()
 })
 

@@ -72,7 +72,7 @@ export async function identifyEach(
         } catch (error) {
           if (signal.aborted) return
           if (!(error instanceof ExitError) || error.exitCode === EXIT.input) throw error
-          logger.log('warn', 'a cluster does not say who it is', { reason: error.message })
+          logger.log('warn', 'cluster not reached', { reason: error.message })
           await clock.sleep(AGAIN_MS, signal)
         }
       }
@@ -118,8 +118,8 @@ export function watchIdentities(
     if (!isNews) return
     const reason = others.get(cluster)
     if (reason === undefined)
-      logger.log('info', 'a cluster is itself again', { name: cluster.name })
-    else logger.log('error', 'a cluster is another one now', { name: cluster.name, reason })
+      logger.log('info', 'cluster is the same again', { name: cluster.name })
+    else logger.log('error', 'address leads to another cluster', { name: cluster.name, reason })
   }
 
   return {

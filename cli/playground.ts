@@ -8,12 +8,13 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import type { Playground } from '../playground/playground.ts'
 import { parseAddress } from '../runtime/endpoint.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import { type ArchiveFlags, addArchiveOptions } from './archive-config.ts'
-import { collect, type UpConfig, upConfig } from './config.ts'
+import { addLogOptions, collect, type UpConfig, upConfig } from './config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 
 interface PlaygroundFlags extends ArchiveFlags {
@@ -25,9 +26,14 @@ interface PlaygroundFlags extends ArchiveFlags {
   readonly workload: boolean
   readonly apiOnly?: boolean
   readonly listen?: readonly string[]
-  readonly logLevel: string
+  readonly logLevel?: string
+  readonly logFormat?: string
 }
 
+/** Its user reads the banner. */
+const QUIET = 'warn'
+/** `npx kinfold` is this program only below its checkout. */
+const LAUNCHER = fileURLToPath(new URL('kinfold.js', import.meta.url))
 const CLUSTERS = ['north', 'south'] as const
 const NO_LOCK =
   'the clusters of a playground have no accounts and evaluate no admission policies; one that is applied is kept and refuses nothing'
@@ -35,21 +41,20 @@ const NO_LOCK =
 export function addPlayground(program: Command): void {
   const command = program
     .command('playground')
-    .description('two clusters of our own with something living in them, and Kinfold over them')
+    .description('two clusters in memory with a workload, and Kinfold collecting them')
     .option('--http <host:port>', 'endpoint, loopback only (default: 127.0.0.1:7070)')
-    .option('--data <dir>', 'keep the data here (default: a new directory, gone at the end)')
+    .option('--data <dir>', 'keep the data here (default: a new directory, removed at the end)')
     .option('--partitions <n>', 'partitions of a new log (default: 1)')
     .option('--mode <mode>', 'observe, dry-run or enforce', 'enforce')
     .option('--preset <preset>', 'parity or guarded', 'parity')
     .option('--no-workload', 'leave the clusters empty')
-    .option('--api-only', 'only the clusters: no Kinfold over them')
+    .option('--api-only', 'only the clusters, without Kinfold')
     .option(
       '--listen <host:port>',
-      'of an API server, which asks for no credentials; once for each of the two (default: 127.0.0.1, any port)',
+      'address of an API server without credentials; once for each of the two (default: 127.0.0.1, any port)',
       collect,
     )
-    .option('--log-level <level>', 'debug, info, warn or error', 'warn')
-  addArchiveOptions(command).action(async (flags: PlaygroundFlags) => {
+  addLogOptions(addArchiveOptions(command), QUIET).action(async (flags: PlaygroundFlags) => {
     const listen = listenOf(flags.listen ?? [])
     becomeLean()
     await play(flags, listen, stopSignal())
@@ -105,12 +110,12 @@ async function collectIn(
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../runtime/logger.ts')
   keepCompiled()
-  const config = { ...upConfig({ ...flags, lock: 'off' }), noLock: NO_LOCK }
+  const config = { ...upConfig({ logLevel: QUIET, ...flags, lock: 'off' }), noLock: NO_LOCK }
   await using opened = new AsyncDisposableStack()
   const contexts = servers.map(({ name }) => name)
   const connected = openClusters(kubeconfig, contexts)
   for (const cluster of connected) opened.use(cluster)
-  const logger = createLogger('kinfold', config.logLevel)
+  const logger = createLogger('kinfold', config.logLevel, config.logFormat)
   await runEmbedded(config, connected, logger, signal, (url) => {
     process.stdout.write(welcome(kubeconfig, url, config))
   })
@@ -121,18 +126,25 @@ function welcome(
   url: string,
   { mode, preset }: Pick<UpConfig, 'mode' | 'preset'>,
 ): string {
+  const kinfold = pasted(LAUNCHER)
   const server = url.endsWith(':7070') ? '' : ` --server ${url}`
   return `Kinfold's playground: clusters north and south, collected by Kinfold (${preset}, ${mode}).
 
   kubeconfig   ${kubeconfig}
   endpoint     ${url}/readyz?verbose
 
-Try, in another terminal:
+Try, in another terminal, in any directory:
 
-  npx kinfold tree deploy/web -n shop --cluster north${server}
+  ${kinfold} tree deploy/web -n shop --cluster north${server}
   kubectl --kubeconfig ${kubeconfig} --context north -n shop delete deployment web
-  npx kinfold why cm/web-settings -n shop --cluster north${server}
+  ${kinfold} why cm/web-settings -n shop --cluster north${server}
+  ${kinfold} lineage tail${server}
 
-npx kinfold lineage tail${server} shows everything that happens. Ctrl-C ends it all.
+The last one shows everything that happens. Ctrl-C ends it all.
 `
+}
+
+/** As a shell takes it for one word. */
+function pasted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 }

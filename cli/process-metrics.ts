@@ -22,7 +22,7 @@ export function registerProcess(meter: Meter, version: string): void {
   observeGauge(meter, 'process_start_time_seconds', 'Unix time of the start.', () => [
     { value: performance.timeOrigin / 1_000, labels },
   ])
-  observeGauge(meter, 'process_resident_memory_bytes', 'Memory that is not swapped out.', () => [
+  observeGauge(meter, 'process_resident_memory_bytes', 'Resident memory.', () => [
     { value: process.memoryUsage.rss(), labels },
   ])
   observeCounter(meter, 'process_cpu_seconds', 'Processor time, user and system.', () => {
@@ -46,7 +46,7 @@ export function registerWatchers(meter: Meter, watchers: readonly Watcher[]): vo
   observeGauge(
     meter,
     'kinfold_watch_lag_seconds',
-    'Since the watch of a kind last proved itself alive.',
+    'Seconds since the last sign of life of the watch.',
     () => perKind(watchers, ({ lastProofOfLifeAgeMs }) => lastProofOfLifeAgeMs / 1_000),
   )
   observeGauge(meter, 'kinfold_kind_synced', '1 when the kind is in sync.', () =>
@@ -55,7 +55,7 @@ export function registerWatchers(meter: Meter, watchers: readonly Watcher[]): vo
   observeGauge(
     meter,
     'kinfold_cluster_connected',
-    '1 while the watcher vouches for its cluster; else nothing of it is reaped.',
+    '1 while the watcher is connected to its cluster; otherwise nothing is reaped there.',
     () =>
       watchers.map((watcher) => {
         const { name, connected } = watcher.status()
@@ -65,14 +65,14 @@ export function registerWatchers(meter: Meter, watchers: readonly Watcher[]): vo
   observeGauge(
     meter,
     'leader_election_master_status',
-    '1 while this process holds the lease that lets it watch the cluster, 0 while it waits for it.',
+    '1 while this process holds the Lease to watch the cluster, 0 while it waits for it.',
     () =>
       watchers.map((watcher) => {
         const { name: cluster, lease, isLeading } = watcher.status()
         return { value: isLeading ? 1 : 0, labels: { name: lease, cluster } }
       }),
   )
-  observeCounter(meter, 'kinfold_watch_events', 'What watches and relists told.', () =>
+  observeCounter(meter, 'kinfold_watch_events', 'Events of watches and relists.', () =>
     watchers.flatMap((watcher) => {
       const { name: cluster, counters } = watcher.status()
       return WATCH_EVENTS.map((type) => ({ value: counters[type], labels: { cluster, type } }))
@@ -133,23 +133,25 @@ function registerCensus(
 ): void {
   const gauge = (name: string, description: string, read: ReadCount): void =>
     observeGauge(meter, name, description, () => perCluster(census, nameOf, read))
-  gauge('kinfold_edges', 'Owner references that lead to an owner.', ({ edges }) => [[edges]])
+  gauge('kinfold_edges', 'Owner references that resolve to an owner.', ({ edges }) => [[edges]])
   gauge(
     'kinfold_dangling_references',
     'Owner references whose owner is proven absent.',
     ({ dangling }) => [[dangling]],
   )
-  gauge('kinfold_held', 'Objects that would go and are held, by what holds them.', ({ held }) =>
-    Object.entries(held).map(([reason, count]) => [count, { reason }]),
+  gauge(
+    'kinfold_held',
+    'Objects that would be deleted and are held, by what holds them.',
+    ({ held }) => Object.entries(held).map(([reason, count]) => [count, { reason }]),
   )
   gauge(
     'kinfold_breaker_open',
-    "1 while the breaker of the whole cluster is open: nothing is deleted until a person closes it. What a namespace's breaker holds is in kinfold_held.",
+    '1 while the breaker of the whole cluster is open: nothing is deleted until a person closes it.',
     ({ isBreakerOpen }) => [[Number(isBreakerOpen)]],
   )
   gauge(
     'kinfold_paused',
-    '1 while people have paused it: nothing goes until a person resumes it.',
+    '1 while the cluster is paused: nothing is deleted until a person resumes it.',
     ({ isPaused }) => [[Number(isPaused)]],
   )
   for (const [name, description, read] of BLOCKED) {
@@ -184,7 +186,7 @@ export function registerShadow(
   observeGauge(
     meter,
     'kinfold_shadow_deletions',
-    'Objects that another collector and Kinfold in mode observe would take alike (agreed), or only one of them (theirs, ours).',
+    'In mode observe, objects deleted by another collector (theirs), by the verdict of Kinfold (ours), or both (agreed).',
     () => {
       const counts = new Map(shadow.counts().map((count) => [count.cluster, count]))
       return perCluster(census, nameOf, ({ cluster }) =>
@@ -197,16 +199,20 @@ export function registerShadow(
 const AGREEMENTS = ['agreed', 'theirs', 'ours', 'unclear', 'pending'] as const
 
 const BLOCKED: readonly [string, string, (count: BlockedCount, now: number) => number][] = [
-  ['kinfold_blocked_deletions', 'Objects that may not go, by why.', ({ objects }) => objects],
+  [
+    'kinfold_blocked_deletions',
+    'Objects that may not be deleted, by reason.',
+    ({ objects }) => objects,
+  ],
   [
     'kinfold_blocked_oldest_seconds',
-    'Since the first refusal of the object that has been refused for longest.',
+    'Seconds since the first refusal of the object that has been refused for longest.',
     ({ since }, now) => (since === null ? 0 : Math.max(0, now - since) / 1_000),
   ],
-  ['kinfold_blocked_tries', 'Tries of the object that was tried most.', ({ tries }) => tries],
+  ['kinfold_blocked_tries', 'Most tries of one object.', ({ tries }) => tries],
   [
     'kinfold_blocked_next_try_seconds',
-    'Until the next object is tried again; 0 when none is to be.',
+    'Seconds until the next try; 0 when there is none.',
     ({ nextTry }, now) => (nextTry === null ? 0 : Math.max(0, nextTry - now) / 1_000),
   ],
 ]
@@ -227,7 +233,7 @@ export function registerReaper(meter: Meter, reaper: Reaper, nameOf: ClusterName
   observeCounter(
     meter,
     'kinfold_protected_refusals',
-    'Commands that were not carried out, since what they were about is protected.',
+    'Commands that were not carried out because the object is protected.',
     () => {
       const { clusters, protectedRefusals } = reaper.status()
       return clusters.map(({ cluster }) => ({
@@ -239,20 +245,20 @@ export function registerReaper(meter: Meter, reaper: Reaper, nameOf: ClusterName
   observeCounter(
     meter,
     'kinfold_commands_unreadable',
-    'Commands put into the dead letters unread.',
+    'Commands that could not be decoded, in the dead letters.',
     () => [{ value: reaper.status().unreadable, labels: {} }],
   )
   observeGauge(
     meter,
     'kinfold_lock',
-    '1 while the cluster itself is known to refuse our account what it must never do.',
+    '1 while the admission lock of the cluster is proven to be in force.',
     () =>
       reaper.status().locks.map(({ cluster, state, isRequired }) => ({
         value: state === 'in force' ? 1 : 0,
         labels: { cluster: nameOf(cluster), required: String(isRequired) },
       })),
   )
-  observeGauge(meter, 'kinfold_commands_in_flight', 'Commands under way.', () =>
+  observeGauge(meter, 'kinfold_commands_in_flight', 'Commands being carried out.', () =>
     reaper.status().clusters.map(({ cluster, inFlight }) => ({
       value: inFlight,
       labels: { cluster: nameOf(cluster) },
@@ -266,16 +272,16 @@ export function registerReaper(meter: Meter, reaper: Reaper, nameOf: ClusterName
 const WATCH_EVENTS = ['added', 'updated', 'deleted', 'touched', 'bookmarks'] as const
 
 const WATCHER_COUNTERS = [
-  ['added', 'Objects told for the first time.'],
-  ['updated', 'Changes told.'],
-  ['deleted', 'Deletions told.'],
-  ['touched', 'Versions that moved without a change.'],
-  ['ignored', 'Sightings older than what is held.'],
+  ['added', 'Objects published for the first time.'],
+  ['updated', 'Changes published.'],
+  ['deleted', 'Deletions published.'],
+  ['touched', 'Versions that moved without a change that matters.'],
+  ['ignored', 'Observations older than the known version.'],
   ['syncs', 'Complete relists.'],
   ['lists', 'Full lists begun.'],
   ['watches', 'Watches opened.'],
   ['failures', 'Calls that failed.'],
-  ['heartbeats', 'Heartbeats told.'],
+  ['heartbeats', 'Heartbeats published.'],
   ['discoveries', 'Answers of discovery.'],
   ['rewinds', 'Times a cluster went back in time.'],
 ] as const

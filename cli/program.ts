@@ -5,6 +5,7 @@ import { addBackup } from './backup.ts'
 import { addCascade } from './cascade.ts'
 import { addDirectives } from './directive.ts'
 import { addDoctor } from './doctor.ts'
+import { addExamples } from './example.ts'
 import { addGraph } from './graph.ts'
 import { addHeld } from './held.ts'
 import { addLineage } from './lineage.ts'
@@ -29,6 +30,8 @@ export function createProgram(): Command {
       'Garbage collection for Kubernetes-style APIs over several clusters, and the record of who owned what.',
     )
     .version(VERSION)
+    // Else an option with a long name would leave all descriptions as wide as they are.
+    .configureHelp({ minWidthToWrap: 20 })
     .showHelpAfterError('(kinfold COMMAND --help says more)')
     .exitOverride()
   addUp(program)
@@ -59,9 +62,10 @@ export function createProgram(): Command {
     })
   refuseRepeats(program)
   sayRequired(program)
+  addExamples(program)
   return program.addHelpText(
     'after',
-    '\nExit codes: 0 done, 1 differences or findings, 2 bad input, 3 refused by policy, 4 failure.',
+    '\nExit codes: 0 done, 1 differences or findings, 2 bad input, 3 refused by policy,\n4 failure.',
   )
 }
 

@@ -26,7 +26,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
-import { configFile, type UpConfig, type UpFlags, upConfig } from './config.ts'
+import { addLogOptions, configFile, type UpConfig, type UpFlags, upConfig } from './config.ts'
 import { addAuthorityOptions, openAuthority } from './http-authority.ts'
 import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
@@ -80,11 +80,10 @@ export function serviceCommand(
     .command(name)
     .description(description)
     .option('--http <host:port>', `endpoint; beyond loopback with a token only (default: ${http})`)
-    .option('--http-token-file <file>', 'tokens, a line each: requests must show one of them')
+    .option('--http-token-file <file>', 'file of tokens, one a line, that requests must have')
     .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
-    .option('--log-level <level>', 'debug, info, warn or error (default: info)')
     .option('--config <file>', 'YAML file with the same settings; flags win')
-  return addKafkaOptions(addAuthorityOptions(command))
+  return addKafkaOptions(addAuthorityOptions(addLogOptions(command)))
 }
 
 /** Until a signal ends it. `open` gets its parts and makes the service. */
@@ -104,7 +103,7 @@ export async function runService(
   checkHttp(http)
   becomeLean()
   keepCompiled()
-  const logger = createLogger(`kinfold-${name}`, config.logLevel)
+  const logger = createLogger(`kinfold-${name}`, config.logLevel, config.logFormat)
   const signal = stopSignal()
   const clock = systemClock()
   // Only the graph writes what others read, and reads it again.

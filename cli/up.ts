@@ -7,6 +7,7 @@ import {
   addClusterOptions,
   addKindsOption,
   addLockOption,
+  addLogOptions,
   addPolicyOptions,
   configFile,
   upConfig,
@@ -17,10 +18,12 @@ import { becomeLean, keepCompiled } from './lean-process.ts'
 export function addUp(program: Command): void {
   const command = program
     .command('up')
-    .description('watch clusters, fold what they tell, decide and reap: all in one process')
-  addArchiveOptions(
-    addLockOption(
-      addKindsOption(addAuthorityOptions(addPolicyOptions(addClusterOptions(command)))),
+    .description('watch and collect one or more clusters: everything in one process')
+  addLogOptions(
+    addArchiveOptions(
+      addLockOption(
+        addKindsOption(addAuthorityOptions(addPolicyOptions(addClusterOptions(command)))),
+      ),
     ),
   )
     .option('--data <dir>', 'data directory (default: ~/.local/share/kinfold)')
@@ -29,9 +32,8 @@ export function addUp(program: Command): void {
       '--http <host:port>',
       'endpoint; beyond loopback with a token only (default: 127.0.0.1:7070)',
     )
-    .option('--http-token-file <file>', 'tokens, a line each: requests must show one of them')
+    .option('--http-token-file <file>', 'file of tokens, one a line, that requests must have')
     .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
-    .option('--log-level <level>', 'debug, info, warn or error (default: info)')
     .option('--config <file>', 'YAML file with the same settings; flags win')
     .action(async (flags: UpFlags) => {
       const config = upConfig(flags)
@@ -41,7 +43,7 @@ export function addUp(program: Command): void {
       const { runEmbedded } = await import('./embedded.ts')
       const { createLogger } = await import('../runtime/logger.ts')
       keepCompiled()
-      const logger = createLogger('kinfold', config.logLevel)
+      const logger = createLogger('kinfold', config.logLevel, config.logFormat)
       // One file may serve both; who expects Kafka here would look for the events there in vain.
       if (configFile(flags)['kafka'] !== undefined) {
         const hint = 'kinfold watcher, graph and reaper take it'

@@ -18,7 +18,7 @@ import { watching } from './watching.ts'
 const HTTP = '127.0.0.1:7071'
 
 export function addWatcher(program: Command): void {
-  const description = 'watch clusters and tell Kafka what is seen; several stand by for each other'
+  const description = 'watch clusters and publish what changes to Kafka; several elect a leader'
   const command = addClusterOptions(serviceCommand(program, 'watcher', description, HTTP))
   addKindsOption(command).action(
     async (flags: ServiceFlags) => await runService('watcher', flags, HTTP, open),

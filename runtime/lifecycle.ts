@@ -31,13 +31,18 @@ export class StoppedError extends Error {
   }
 }
 
-/** Aborts on the first SIGINT or SIGTERM, with a `StoppedError`; a second one ends the process at once. */
+/** Ctrl-C below npm arrives twice, from the terminal and from npm: within this time it is one request. */
+const ONE_REQUEST_MS = 500
+
+/** Aborts on the first SIGINT or SIGTERM, with a `StoppedError`; a later one ends the process at once. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController()
+  let askedAt: number | undefined
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       const stopped = new StoppedError(name)
-      if (controller.signal.aborted) process.exit(stopped.exitCode)
+      askedAt ??= performance.now()
+      if (performance.now() - askedAt > ONE_REQUEST_MS) process.exit(stopped.exitCode)
       controller.abort(stopped)
     })
   }

@@ -87,5 +87,5 @@ function tellLock(logger: Logger, { name, cluster, state, reason, isRequired }: 
   const isFine = state === 'in force' || !isRequired
   const hint = isFine ? '' : 'commands are only dry runs until it is there'
   const fields = { name, cluster, state, reason, hint }
-  logger.log(isFine ? 'info' : 'warn', 'the lock of a cluster', fields)
+  logger.log(isFine ? 'info' : 'warn', 'admission lock', fields)
 }

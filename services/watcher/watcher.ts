@@ -131,7 +131,8 @@ class ClusterWatcher implements Watcher {
     while (!either.aborted) {
       const begunMs = this.#deps.clock.monotonicMs()
       const end = await this.#reign(cluster, held, either)
-      if (end === 'reprojected') this.#note('info', 'what is told of each object changed', {})
+      if (end === 'reprojected')
+        this.#note('info', 'recorded fields of objects changed, relisting', {})
       if (end !== 'rewound') continue
       const { clusterEpoch } = this.status()
       this.#rewoundIn = clusterEpoch
@@ -154,7 +155,7 @@ class ClusterWatcher implements Watcher {
     this.#deps.server.project(marks.projection)
     const session = new Session(deps, reign, resumable(marks, reign), signal)
     this.#session = session
-    this.#note('info', 'a reign begins', { epoch, clusterEpoch, partition })
+    this.#note('info', 'watch started', { epoch, clusterEpoch, partition })
     return await session.run(held.lost)
   }
 

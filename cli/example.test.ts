@@ -1,0 +1,56 @@
+/** `--help` is as wide as a terminal, and its examples are command lines that are understood. */
+import { deepEqual, doesNotReject, match } from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { Command } from 'commander'
+import { EXAMPLES } from './example.ts'
+import { createProgram } from './program.ts'
+
+const WIDTH = 80
+
+function everyCommand(command: Command, path: string): readonly (readonly [string, Command])[] {
+  const below = command.commands.flatMap((each) => everyCommand(each, `${path} ${each.name()}`))
+  return [[path, command], ...below]
+}
+
+function helpOf(command: Command): string {
+  let text = ''
+  command.configureOutput({ getOutHelpWidth: () => WIDTH, writeOut: (part) => (text += part) })
+  command.outputHelp()
+  return text
+}
+
+suite('--help of', () => {
+  for (const [path, command] of everyCommand(createProgram(), 'kinfold')) {
+    test(`${path} is at most ${WIDTH} wide`, () => {
+      const lines = helpOf(command).split('\n')
+      deepEqual(
+        lines.filter((line) => line.length > WIDTH),
+        [],
+      )
+    })
+  }
+
+  test('why has its examples', () => {
+    const program = createProgram()
+    const why = program.commands.find((each) => each.name() === 'why')!
+    match(helpOf(why), /Examples:\n {2}# [^\n]+\n {2}kinfold why cm\/web-settings -n shop\n/)
+  })
+})
+
+suite('an example of', () => {
+  for (const [path, examples] of Object.entries(EXAMPLES)) {
+    test(`${path} is understood`, async () => {
+      for (const [line] of examples) {
+        const program = createProgram()
+        // It is read, and not carried out.
+        for (const [, command] of everyCommand(program, '')) command.action(() => undefined)
+        await doesNotReject(program.parseAsync(wordsOf(line), { from: 'user' }), line)
+        deepEqual(line.startsWith(`${path} `) || line === path, true)
+      }
+    })
+  }
+})
+
+function wordsOf(line: string): string[] {
+  return [...line.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word)
+}

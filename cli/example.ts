@@ -1,0 +1,62 @@
+/** Examples at the end of `--help` of the commands that people type. What must stay true: each is a command line that is understood (example.test.ts). */
+import type { Command } from 'commander'
+
+/** Command → examples, each with what it shows. */
+export const EXAMPLES: Readonly<
+  Record<string, readonly (readonly [line: string, shows: string])[]>
+> = {
+  up: [
+    ['up --context prod --mode observe', 'record, change nothing'],
+    ['up --context a --context b --kinds pods,replicasets.apps', 'two clusters, two kinds'],
+    ['up --config kinfold.yaml --mode enforce', 'collect'],
+  ],
+  tree: [
+    ['tree deploy/web -n shop', 'its dependents'],
+    ['tree pod/web-1-x -n shop --owners', 'its owners'],
+    ['tree deploy/web -n shop -o mermaid', 'a diagram'],
+  ],
+  why: [
+    ['why cm/web-settings -n shop', 'why it is there, or was deleted'],
+    ['why uid:1a2b3c', 'the one with this uid'],
+  ],
+  cascade: [
+    ['cascade deploy/web -n shop', 'what is left, what blocks it'],
+    ['cascade ns/shop -w', 'follow until nothing is left'],
+  ],
+  'plan delete': [
+    ['plan delete deploy/web -n shop', 'what its deletion would delete'],
+    ['plan delete deploy/web -n shop --cascade orphan', 'what it would orphan'],
+    ['plan delete pvc/data -n shop -o json', 'for a script'],
+  ],
+  'plan held': [['plan held --cluster north', 'what an approval would delete']],
+  held: [
+    ['held', 'what is not deleted yet, and why'],
+    ['held --cluster north', 'in one cluster'],
+  ],
+  pause: [['pause --why "restore of shop"', 'no deletes until resume, in all clusters']],
+  resume: [['resume --why "shop is back"', 'the end of that pause']],
+  protect: [
+    ['protect namespace/vault', 'never deleted, whoever owned it'],
+    ['protect kind/Widget.example.com', 'all objects of a kind'],
+    ['protect label/tier=gold', 'all that have this label'],
+  ],
+  shadow: [
+    ['shadow', 'differences from another collector'],
+    ['shadow --unclear', 'and what cannot be told'],
+  ],
+  'lineage tail': [['lineage tail', 'owners and state of each object, as they change']],
+  rbac: [['rbac --kinds pods,replicasets.apps --service up', 'the least rights for two kinds']],
+  doctor: [['doctor --context prod --kinds pods', 'are these rights granted?']],
+}
+
+export function addExamples(command: Command, path: readonly string[] = []): void {
+  const examples = EXAMPLES[path.join(' ')]
+  if (examples !== undefined) command.addHelpText('after', `\n${textOf(examples)}`)
+  for (const each of command.commands) addExamples(each, [...path, each.name()])
+}
+
+/** Below each other: side by side they would be wider than a terminal. */
+function textOf(examples: readonly (readonly [string, string])[]): string {
+  const lines = examples.map(([line, shows]) => `  # ${shows}\n  kinfold ${line}`)
+  return `Examples:\n${lines.join('\n')}`
+}

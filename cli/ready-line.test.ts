@@ -1,0 +1,49 @@
+/** `up` says that it is ready once, when every check passes, and not before. */
+import { deepEqual } from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../runtime/clock.ts'
+import type { Check } from '../runtime/health.ts'
+import { noCounters, type WatcherStatus } from '../services/watcher/status.ts'
+import { sayReady } from './ready-line.ts'
+
+type Kind = WatcherStatus['kinds'][number]
+
+const PODS = { group: '', kind: 'Pod', resource: 'pods' } as Kind
+const JOBS = { group: 'batch', kind: 'Job', resource: 'jobs' } as Kind
+const WATCHER = { clusterId: 'c', name: 'north', epoch: 0, clusterEpoch: 0, connected: true }
+
+function watcher(...kinds: readonly Kind[]): { readonly status: () => WatcherStatus } {
+  const counters = noCounters()
+  const lease = { lease: '', isLeading: false, standbyOf: null, reason: '' }
+  return { status: () => ({ ...WATCHER, ...lease, kinds, counters }) }
+}
+
+test('it is said when nothing fails any more, with what to ask', async () => {
+  const failures = ['listing', 'listing', '', 'listing']
+  const said: unknown[] = []
+  const asked: string[] = []
+  const checks = (): readonly Check[] => {
+    const failure = failures.shift() ?? ''
+    asked.push(failure)
+    return [{ name: 'cluster/north', failure }]
+  }
+  const watchers = [watcher(PODS, JOBS), watcher(PODS)]
+  const logger = { log: (...args: readonly unknown[]) => said.push(args) }
+  const readiness = { checks, watchers, mode: 'observe', data: '/d' } as const
+  await sayReady(readiness, systemClock(), logger, new AbortController().signal)
+  deepEqual(asked, ['listing', 'listing', ''])
+  const hint = { clusters: 2, kinds: 2, try: 'kinfold shadow --data /d' }
+  deepEqual(said, [['info', 'ready', hint]])
+})
+
+test('nothing is said of one that ends before', async () => {
+  const said: unknown[] = []
+  const readiness = {
+    checks: () => [{ name: 'cluster/north', failure: 'listing' }],
+    watchers: [],
+    mode: 'enforce',
+    data: '/d',
+  } as const
+  await sayReady(readiness, systemClock(), { log: () => said.push(1) }, AbortSignal.abort())
+  deepEqual(said, [])
+})

@@ -1,0 +1,50 @@
+/**
+ * Says once, in the log, that everything is ready, and what to ask first.
+ *
+ * What must stay true: it says so when `/readyz` would.
+ */
+import type { Mode } from '../core/model/policy.ts'
+import type { Clock } from '../ports/clock.ts'
+import { type Check, isReady } from '../runtime/health.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Watcher } from '../services/watcher/watcher.ts'
+import { defaultDataDirectory } from './config.ts'
+
+const EVERY_MS = 200
+
+export interface Readiness {
+  readonly checks: () => readonly Check[]
+  readonly watchers: readonly Pick<Watcher, 'status'>[]
+  readonly mode: Mode
+  readonly data: string
+}
+
+export async function sayReady(
+  { checks, watchers, mode, data }: Readiness,
+  clock: Clock,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && !isReady(checks())) await clock.sleep(EVERY_MS, signal)
+  if (signal.aborted) return
+  const kinds = new Set(watchers.flatMap((watcher) => watcher.status().kinds.map(nameOf)))
+  const first = data === defaultDataDirectory() ? FIRST[mode] : `${FIRST[mode]} --data ${data}`
+  logger.log('info', 'ready', { clusters: watchers.length, kinds: kinds.size, try: first })
+}
+
+/** What a user of this mode wants to see. */
+const FIRST: Readonly<Record<Mode, string>> = {
+  observe: 'kinfold shadow',
+  'dry-run': 'kinfold held',
+  enforce: 'kinfold held',
+}
+
+function nameOf({
+  group,
+  resource,
+}: {
+  readonly group: string
+  readonly resource: string
+}): string {
+  return `${resource}.${group}`
+}
