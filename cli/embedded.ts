@@ -36,7 +36,7 @@ import {
   registerShadow,
   registerWatchers,
 } from './process-metrics.ts'
-import { checkOfLock, readinessOf } from './readiness.ts'
+import { checkOfLock, checksOfData, checksOfToken, readinessOf } from './readiness.ts'
 import { checkUpgraded } from './upgrade.ts'
 import { VERSION } from './version.ts'
 import { watching } from './watching.ts'
@@ -132,6 +132,8 @@ export async function runEmbedded(
         ...readinessOf(watchers, graph, census),
         ...reaper.status().locks.map(checkOfLock),
         ...checksOfLogTime(log.time),
+        ...checksOfData(config.data),
+        ...checksOfToken(token),
       ],
       scrape: metrics.scrape,
       add: (routes) => {

@@ -9,7 +9,7 @@ import { clusterLabels } from '../services/graph/query/cluster-label.ts'
 import { serveAddress } from './address-file.ts'
 import { addPolicyOptions, graphOptionsOf, makeDataDirectory } from './config.ts'
 import { observeLatency, registerGraph, registerShadow } from './process-metrics.ts'
-import { blockedOf, checksOfTasks } from './readiness.ts'
+import { blockedOf, checksOfData, checksOfTasks } from './readiness.ts'
 import {
   runService,
   type Service,
@@ -68,7 +68,7 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     return counts.flatMap((count) => blockedOf(labelOf(count.cluster), count))
   }
   return {
-    checks: () => [...checksOfTasks(graph), ...blocked()],
+    checks: () => [...checksOfTasks(graph), ...blocked(), ...checksOfData(config.data)],
     add: (routes) => {
       addGraphRoutes(routes, { ...made, log, codec })
       addShadow(routes, shadow)

@@ -32,7 +32,7 @@ import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from 
 import { becomeLean, keepCompiled } from './lean-process.ts'
 import { createLogProbe } from './log-probe.ts'
 import { registerProcess } from './process-metrics.ts'
-import { checkOfGroup } from './readiness.ts'
+import { checkOfGroup, checksOfToken } from './readiness.ts'
 import { VERSION } from './version.ts'
 
 type ServiceName = 'graph' | 'reaper' | 'watcher'
@@ -143,6 +143,7 @@ export async function runService(
         ...service.checks(),
         ...groups.map((group) => checkOfGroup(group.status())),
         probe.check(),
+        ...checksOfToken(token),
       ],
       scrape: metrics.scrape,
       add: (routes) => service.add?.(routes),
