@@ -24,12 +24,15 @@ import { openReaper } from '../services/reaper/main.ts'
 import { openWatcher } from '../services/watcher/main.ts'
 import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
+import { DiskSpace } from './disk-space.ts'
 import { openAuthority } from './http-authority.ts'
 import { identifyEach, identifySome } from './identity.ts'
 import { checksOfLogTime, clockOf, watchLogTime } from './log-time.ts'
 import {
   namesOf,
   observeLatency,
+  registerDisk,
+  registerEndpoint,
   registerGraph,
   registerProcess,
   registerReaper,
@@ -64,6 +67,7 @@ export type EmbeddedConfig = Pick<
   | 'keepMs'
   | 'keepEvents'
   | 'snapshotEvents'
+  | 'diskReserveBytes'
   | 'archive'
 >
 
@@ -107,6 +111,12 @@ export async function runEmbedded(
       election: null,
     }),
   )
+  const disk = new DiskSpace({
+    directory: config.data,
+    reserveBytes: config.diskReserveBytes,
+    logBytes: () => log.bytes(),
+    ...{ clock, logger },
+  })
   const reaper = openReaper({
     log,
     codec,
@@ -118,6 +128,7 @@ export async function runEmbedded(
     mode: config.mode,
     archive: config.archive.settings,
     lock: config.lock,
+    lacksRoom: () => disk.lacking(),
   })
   const { graph, census, index, shadow } = parts
   registerProcess(metrics.meter, VERSION)
@@ -125,17 +136,20 @@ export async function runEmbedded(
   registerGraph(metrics.meter, graph, census, namesOf(watchers), logClock)
   registerShadow(metrics.meter, shadow, census, namesOf(watchers))
   registerReaper(metrics.meter, reaper, namesOf(watchers))
-  const { url, advertised, server } = await serveEndpoint(
+  registerDisk(metrics.meter, disk, log)
+  const served = await serveEndpoint(
     {
       version: VERSION,
       checks: () => [
         ...readinessOf(watchers, graph, census),
         ...reaper.status().locks.map(checkOfLock),
         ...checksOfLogTime(log.time),
+        ...disk.checks(),
         ...checksOfData(config.data),
         ...checksOfToken(token),
       ],
       scrape: metrics.scrape,
+      logger,
       add: (routes) => {
         addGraphRoutes(routes, { ...parts, log, codec })
         addShadow(routes, shadow)
@@ -143,6 +157,8 @@ export async function runEmbedded(
     },
     http,
   )
+  const { url, advertised, server } = served
+  registerEndpoint(metrics.meter, served)
   try {
     onServing(url)
     logger.log('info', 'serving', {
@@ -159,6 +175,7 @@ export async function runEmbedded(
         (either) => identifyEach(clusters, connected, clock, logger, either),
         (either) => index.run(either),
         (either) => shadow.run(either),
+        (either) => disk.run(either),
         (either) => watchLogTime(log.time, clock, logger, either),
         (either) => serveAddress(config, url, either),
       ],

@@ -31,7 +31,7 @@ import { addAuthorityOptions, openAuthority } from './http-authority.ts'
 import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 import { createLogProbe } from './log-probe.ts'
-import { registerProcess } from './process-metrics.ts'
+import { registerEndpoint, registerProcess } from './process-metrics.ts'
 import { checkOfGroup, checksOfToken } from './readiness.ts'
 import { VERSION } from './version.ts'
 
@@ -146,10 +146,12 @@ export async function runService(
         ...checksOfToken(token),
       ],
       scrape: metrics.scrape,
+      logger,
       add: (routes) => service.add?.(routes),
     },
     http,
   )
+  registerEndpoint(metrics.meter, served)
   try {
     logger.log('info', 'serving', { url: served.url, brokers: kafka.settings.brokers.join(',') })
     await together([...service.loops(served), (either) => probe.run(either)], signal)

@@ -1,0 +1,58 @@
+/** What every process' endpoint promises beside its answers: when it gives up waiting, and what becomes of requests that it refuses. */
+import { deepEqual, doesNotMatch, equal, ok } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { ManualClock } from '../adapters/memory/clock.ts'
+import { type HttpSettings, type Served, serveEndpoint } from './endpoint.ts'
+import type { Fields } from './logger.ts'
+
+/** As docs/config.md says. */
+const WITHIN_MS = 30_000
+
+async function serve(t: TestContext, more: Partial<HttpSettings>, lines: Fields[] = []) {
+  const logger = { log: (_level: string, _message: string, fields = {}) => void lines.push(fields) }
+  const parts = { version: 'test', checks: () => [], scrape: async () => '' }
+  const served: Served = await serveEndpoint(
+    { ...parts, logger, clock: new ManualClock() },
+    { address: '127.0.0.1:0', ...more },
+  )
+  t.after(async () => await served.server.close())
+  return served
+}
+
+test('whatever does not arrive is given up within the time that is documented, looks for such included', async (t) => {
+  const { server } = (await serve(t, {})).server
+  const [interval] = Object.getOwnPropertySymbols(server)
+    .filter((symbol) => symbol.description === 'http.server.connectionsCheckingInterval')
+    .map((symbol) => (server as unknown as Record<symbol, { _repeat: number }>)[symbol])
+  const lookMs = interval?._repeat ?? Number.NaN
+  for (const [name, limitMs] of Object.entries({
+    headers: server.headersTimeout,
+    request: server.requestTimeout,
+    idle: server.keepAliveTimeout,
+  })) {
+    ok(limitMs > 0 && limitMs + lookMs <= WITHIN_MS, `${name}: ${limitMs} + ${lookMs} ms`)
+  }
+})
+
+test('refused requests are counted and logged, without what was shown', async (t) => {
+  const lines: Fields[] = []
+  const token = { isShown: () => false, failure: () => '' }
+  const { url, status } = await serve(t, { token }, lines)
+  const shown = 'a-secret-that-is-wrong'
+  for (let time = 0; time < 5; time++) {
+    const headers = { authorization: `Bearer ${shown}` }
+    equal((await fetch(`${url}/version?token=${shown}`, { headers })).status, 401)
+  }
+  equal((await fetch(`${url}/livez`)).status, 200)
+  deepEqual(
+    [...status().refused],
+    [
+      [401, 5],
+      [403, 0],
+    ],
+  )
+  deepEqual(lines, [
+    { address: '127.0.0.1', method: 'GET', route: '/version', code: 401, times: 1 },
+  ])
+  doesNotMatch(JSON.stringify(lines), new RegExp(shown))
+})
