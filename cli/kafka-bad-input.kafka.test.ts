@@ -294,7 +294,7 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
 })
 
 function keep(name: string, text: string): void {
-  writeFileSync(join(folder, name), text)
+  writeFileSync(join(folder, name), text, { mode: 0o600 })
 }
 
 function safe(...login: readonly string[]): string[] {
