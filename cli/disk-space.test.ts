@@ -25,7 +25,7 @@ function diskOf(
     logBytes: () => logGib * GIB,
     clock: { sleep: async () => undefined },
     logger: { log: (level, message) => void said.push(`${level}: ${message}`) },
-    spaceOf: () => ({ freeBytes: disk.freeMib * MIB, allBytes: allGib * GIB }),
+    measure: () => ({ freeBytes: disk.freeMib * MIB, allBytes: allGib * GIB }),
   })
   return disk as Disk
 }

@@ -35,7 +35,7 @@ export interface DiskParts {
   readonly logBytes: () => number
   readonly clock: Pick<Clock, 'sleep'>
   readonly logger: Logger
-  readonly spaceOf?: (directory: string) => Space
+  readonly measure?: (directory: string) => Space
 }
 
 export class DiskSpace {
@@ -79,10 +79,6 @@ export class DiskSpace {
     return this.#isLow
   }
 
-  get freeBytes(): number {
-    return this.#space.freeBytes
-  }
-
   get reserveBytes(): number {
     const { reserveBytes, logBytes } = this.#parts
     if (reserveBytes !== undefined) return reserveBytes
@@ -95,17 +91,17 @@ export class DiskSpace {
     if (!this.#isLow) return []
     const { directory } = this.#parts
     const enough = mib(this.reserveBytes * ENOUGH)
-    const reason = `${mib(this.freeBytes)} are free at ${directory}, so nothing is deleted until ${enough} are; what is observed is still recorded`
+    const reason = `${mib(this.#space.freeBytes)} are free at ${directory}, so nothing is deleted until ${enough} are; what is observed is still recorded`
     return [warned('disk', reason)]
   }
 
   #measured(): Space {
-    const { directory, spaceOf = spaceOfDisk } = this.#parts
-    return spaceOf(directory)
+    const { directory, measure = spaceOf } = this.#parts
+    return measure(directory)
   }
 }
 
-function spaceOfDisk(directory: string): Space {
+export function spaceOf(directory: string): Space {
   const { bavail, blocks, bsize } = statfsSync(directory)
   return { freeBytes: bavail * bsize, allBytes: blocks * bsize }
 }

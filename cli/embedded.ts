@@ -31,9 +31,10 @@ import { checksOfLogTime, clockOf, watchLogTime } from './log-time.ts'
 import {
   namesOf,
   observeLatency,
-  registerDisk,
   registerEndpoint,
+  registerFreeDisk,
   registerGraph,
+  registerLogFile,
   registerProcess,
   registerReaper,
   registerShadow,
@@ -136,7 +137,8 @@ export async function runEmbedded(
   registerGraph(metrics.meter, graph, census, namesOf(watchers), logClock)
   registerShadow(metrics.meter, shadow, census, namesOf(watchers))
   registerReaper(metrics.meter, reaper, namesOf(watchers))
-  registerDisk(metrics.meter, disk, log)
+  registerFreeDisk(metrics.meter, config.data)
+  registerLogFile(metrics.meter, disk, log)
   const served = await serveEndpoint(
     {
       version: VERSION,

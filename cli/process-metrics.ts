@@ -12,7 +12,7 @@ import type { Graph } from '../services/graph/graph.ts'
 import { clusterLabels } from '../services/graph/query/cluster-label.ts'
 import type { Reaper } from '../services/reaper/reaper.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
-import type { DiskSpace } from './disk-space.ts'
+import { type DiskSpace, spaceOf } from './disk-space.ts'
 
 /** Graph and reaper know clusters by their ids; people by their names. */
 export type ClusterNames = (id: string) => string
@@ -63,13 +63,17 @@ export function registerEndpoint(meter: Meter, { status }: Pick<Served, 'status'
   )
 }
 
-export function registerDisk(meter: Meter, disk: DiskSpace, log: { bytes(): number }): void {
+export function registerFreeDisk(meter: Meter, directory: string): void {
+  observeGauge(meter, 'kinfold_disk_free_bytes', 'Free where the data directory is.', () => [
+    { value: spaceOf(directory).freeBytes, labels: {} },
+  ])
+}
+
+/** Where the log is in the data directory, too. */
+export function registerLogFile(meter: Meter, disk: DiskSpace, log: { bytes(): number }): void {
   const labels = {}
   observeGauge(meter, 'kinfold_log_bytes', 'The embedded log with its write-ahead log.', () => [
     { value: log.bytes(), labels },
-  ])
-  observeGauge(meter, 'kinfold_disk_free_bytes', 'Free where the data directory is.', () => [
-    { value: disk.freeBytes, labels },
   ])
   observeGauge(
     meter,

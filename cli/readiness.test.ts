@@ -1,11 +1,22 @@
 /** A process is ready when all that it was given folds and is caught up, or when it waits for its turn; it says how far its standbys are. */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Check, isReady, verbose } from '../runtime/health.ts'
 import { NONE_BLOCKED } from '../services/graph/fold/tally.ts'
 import type { PartitionStatus } from '../services/graph/graph.ts'
 import { noCounters, type WatcherStatus } from '../services/watcher/status.ts'
-import { blockedOf, checkOfGroup, checkOfLock, checksOfWatcher, readinessOf } from './readiness.ts'
+import {
+  blockedOf,
+  checkOfGroup,
+  checkOfLock,
+  checksOfData,
+  checksOfToken,
+  checksOfWatcher,
+  readinessOf,
+} from './readiness.ts'
 
 const WAITING: WatcherStatus = {
   ...{ clusterId: 'c', name: 'north', epoch: 0, clusterEpoch: 0, connected: false },
@@ -57,6 +68,22 @@ test('what is blocked is a warning with one of them, where one is known', () => 
   const line = '[!]blocked/north/refused warning: 2 objects, tried up to 3 times'
   equal(lineOf(refused), `${line}; Pod/a: no`)
   equal(lineOf({ ...refused, example: '' }), line)
+})
+
+test('a data directory that others may write to is a warning, and ours is no line', (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'kinfold-readiness-'))
+  t.after(() => rmSync(data, { recursive: true }))
+  deepEqual(checksOfData(data), [])
+  chmodSync(data, 0o777)
+  const [check] = checksOfData(data)
+  match(verbose([check!]), /^\[!\]data warning: other users may write to .*\nreadyz check passed/)
+})
+
+test('a token file that has become useless is a warning', () => {
+  deepEqual([...checksOfToken(undefined), ...checksOfToken({ failure: () => '' })], [])
+  deepEqual(checksOfToken({ failure: () => 'why' }), [
+    { name: 'http-token', state: 'warning', reason: 'nobody is let in by it: why' },
+  ])
 })
 
 const TASK = {

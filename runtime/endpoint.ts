@@ -152,6 +152,8 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   const connections = new Connections(server.server, clock)
   const refusals = new Refusals(clock, parts.logger)
   const streams = { open: 0 }
+  // A web page may send that anywhere without being asked whether it may.
+  server.removeContentTypeParser('text/plain')
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
   server.setNotFoundHandler(async ({ method, url }, reply) => {
     const [path = ''] = url.split('?')
