@@ -19,9 +19,10 @@ import { isReady, verbose } from './health.ts'
 import type { HttpToken } from './http-token.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
-import { isPrincipal, type Principal, setPrincipal } from './principal.ts'
+import { isPrincipal, type Principal, principalOf, setPrincipal } from './principal.ts'
 import { Problem, problem } from './problem.ts'
 import { Refusals } from './refusals.ts'
+import { MOST_STREAMS, StreamLimit } from './stream-limit.ts'
 
 export interface EndpointParts {
   readonly version: string
@@ -57,8 +58,6 @@ const LIMITS = {
   requestTimeout: ARRIVAL_MS,
   keepAliveTimeout: ARRIVAL_MS,
 }
-/** Answers without end at one time: each holds a page of records, and what its reader has not read yet. */
-export const MOST_STREAMS = 64
 /** Which process this is: whoever was told of another one by an address that is reused by now says so in `INSTANCE_HEADER`, and is refused. */
 export const INSTANCE: string = randomUUID()
 export const INSTANCE_HEADER = 'kinfold-instance'
@@ -151,7 +150,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   const clock = parts.clock ?? systemClock()
   const connections = new Connections(server.server, clock)
   const refusals = new Refusals(clock, parts.logger)
-  const streams = { open: 0 }
+  const streams = new StreamLimit()
   // A web page may send that anywhere without being asked whether it may.
   server.removeContentTypeParser('text/plain')
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
@@ -204,17 +203,21 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
 }
 
 /** Behind whatever lets somebody in: who is refused takes none of them. */
-function addStreamLimit(server: FastifyInstance, streams: { open: number }): void {
+function addStreamLimit(server: FastifyInstance, streams: StreamLimit): void {
   server.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.isStream?.(request) !== true) return
-    if (streams.open >= MOST_STREAMS) {
+    const { user } = principalOf(request)
+    const stream = streams.take(user === null ? `at ${request.ip}` : `user ${user.name}`)
+    if (stream === undefined) {
       reply.header('retry-after', '30')
-      throw new Problem(429, `${MOST_STREAMS} streams are open here already; ask again later`)
+      throw new Problem(
+        429,
+        `of ${MOST_STREAMS} streams you have half of what others have left; end one, or ask again later`,
+      )
     }
-    streams.open += 1
-    reply.raw.once('close', () => {
-      streams.open -= 1
-    })
+    // Whoever left while it was asked who that is has left already.
+    if (reply.raw.closed) stream[Symbol.dispose]()
+    else reply.raw.once('close', () => stream[Symbol.dispose]())
   })
 }
 

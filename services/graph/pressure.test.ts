@@ -14,9 +14,10 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { MOST_CONNECTIONS } from '../../runtime/connections.ts'
-import { MOST_STREAMS, type Served, serveEndpoint } from '../../runtime/endpoint.ts'
+import { type Served, serveEndpoint } from '../../runtime/endpoint.ts'
 import { passed } from '../../runtime/health.ts'
 import { openToken } from '../../runtime/http-token.ts'
+import { MOST_STREAMS } from '../../runtime/stream-limit.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { appendAll, assign, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
 import { TURN_MS } from './config.ts'
@@ -26,6 +27,8 @@ import { createQuestions } from './questions.ts'
 
 const STORY = ['put rs/web', 'put pod/a <- rs/web']
 const TOKEN = 'a-token-for-this-test'
+/** Of one client. */
+const SHARE = MOST_STREAMS / 2
 /** Of history, so many that no stream has sent all before the next one is asked for. */
 const RECORDS = 200
 
@@ -126,12 +129,12 @@ const STREAM = `GET /v1/history?follow=true HTTP/1.1\r\nhost: x\r\nauthorization
 test('300 streams that nobody reads and 1,100 connections that send nothing stop no probe, no question and no order', async (t) => {
   const { served, turns, read, ask, open } = await rigFor(t)
   for (let count = 0; count < 300; count++) await open(STREAM)
-  await eventually('as many streams are open as may be', async () => {
-    return served.status().streams === MOST_STREAMS || `${served.status().streams} are`
+  await eventually('as many streams are open as one client may have', async () => {
+    return served.status().streams === SHARE || `${served.status().streams} are`
   })
   // Whoever probes is answered in the middle of it.
   equal((await ask('/livez')).status, 200)
-  ok(read() < MOST_STREAMS * RECORDS, 'the streams were sent all before a probe was answered')
+  ok(read() < SHARE * RECORDS, 'the streams were sent all before a probe was answered')
 
   for (let count = 0; count < 1_100; count++) await open('')
   equal((await ask('/livez')).status, 200)
@@ -144,26 +147,26 @@ test('300 streams that nobody reads and 1,100 connections that send nothing stop
   equal(ordered.status, 200, await ordered.text())
 
   const { streams, connections } = served.status()
-  equal(streams, MOST_STREAMS)
+  equal(streams, SHARE)
   ok(connections.open <= MOST_CONNECTIONS)
   ok(connections.crowded >= 300)
-  await eventually('all of it is sent', async () => read() >= MOST_STREAMS * RECORDS)
+  await eventually('all of it is sent', async () => read() >= SHARE * RECORDS)
   ok(Math.max(...turns.values()) <= 2 * TURN_MS, `${Math.max(...turns.values())} in one turn`)
 })
 
 test('a stream beyond those is told to come again, and takes the place of one that has ended', async (t) => {
   const { served, ask, open } = await rigFor(t)
   const streams: Socket[] = []
-  while (streams.length < MOST_STREAMS) streams.push(await open(STREAM))
-  await eventually('they are open', async () => served.status().streams === MOST_STREAMS)
+  while (streams.length < SHARE) streams.push(await open(STREAM))
+  await eventually('they are open', async () => served.status().streams === SHARE)
   for (const path of ['/v1/lineage', '/v1/history?follow=true', '/debug/graph']) {
     const refused = await ask(path)
     deepEqual([refused.status, refused.headers.get('retry-after')], [429, '30'], path)
-    match(await refused.text(), /64 streams are open here already/)
+    match(await refused.text(), /of 64 streams you have half of what others have left/)
   }
   equal((await ask('/v1/tree?uid=pod-a')).status, 200)
   streams[0]?.destroy()
-  await eventually('there is room', async () => served.status().streams < MOST_STREAMS)
+  await eventually('there is room', async () => served.status().streams < SHARE)
   const again = await ask('/v1/history')
   equal(again.status, 200)
   equal((await again.text()).trimEnd().split('\n').length > RECORDS, true)
