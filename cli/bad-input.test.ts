@@ -260,7 +260,7 @@ test('beyond loopback only who shows the token is answered, and the client on it
   })
   const data = directory(t)
   const token = join(directory(t), 'token')
-  writeFileSync(token, 'a-token-for-this-test\n')
+  writeFileSync(token, 'a-token-for-this-test\n', { mode: 0o600 })
   const up = ['up', '--kubeconfig', playground.kubeconfig, '--data', data, '--http', '0.0.0.0:0']
   const { child, ended } = startKinfold([...up, '--http-token-file', token])
   t.after(async () => {

@@ -1,21 +1,26 @@
 /**
- * The checks of `kinfold doctor`: permissions kind by kind, clocks, identity, disk, data format.
+ * The checks of `kinfold doctor`: permissions kind by kind, clocks, identity, who may read and write files, disk, data format.
  *
- * What must stay true: it changes nothing (the lock is tried by dry runs); each finding says what to do.
+ * What must stay true: it changes nothing (the lock is tried by dry runs); each finding says what to do; what is absent is never `ok`.
  */
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { avroCodec } from '../adapters/avro/codec.ts'
+import { kubeconfigFiles } from '../adapters/kubernetes/kubeconfig.ts'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
 import type { Cluster, DiscoveredKind, NamedResource, Resource } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { exposureOf, intrusionInto } from '../runtime/file-access.ts'
+import type { Check } from '../runtime/health.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { LEASE } from '../services/watcher/config.ts'
 import { type ListedKind, nameOf } from './listed-kind.ts'
+import { clockNote } from './log-time.ts'
 import { type RightsOf, verbsOf } from './role-manifest.ts'
 
+/** `warning`: Kinfold starts and works all the same; `failed`: something is missing that it needs. */
 export interface Finding {
-  readonly ok: boolean
+  readonly state: Check['state']
   readonly text: string
 }
 
@@ -38,19 +43,19 @@ export async function checkCluster(cluster: Cluster, checked: Checked): Promise<
   const findings: Finding[] = []
   try {
     const id = await cluster.identify(limit())
-    findings.push({ ok: true, text: `${name}: identity ${id}` })
+    findings.push({ state: 'ok', text: `${name}: identity ${id}` })
     findings.push(clockFinding(name, await cluster.clockSkewMs(limit())))
     const { kinds, failed, isAggregationKnown } = await cluster.discover(limit())
     const watches = checked.service !== 'reaper'
     if (watches && !isAggregationKnown) {
       findings.push({
-        ok: false,
+        state: 'failed',
         text: `${name}: which kinds another API server answers for is not known, since API services may not be listed; grant list on apiservices.apiregistration.k8s.io, or each object costs a GET more before it is deleted`,
       })
     }
     for (const groupVersion of failed) {
       findings.push({
-        ok: false,
+        state: 'failed',
         text: `${name}: ${groupVersion} cannot be discovered; its objects will not be judged`,
       })
     }
@@ -62,7 +67,7 @@ export async function checkCluster(cluster: Cluster, checked: Checked): Promise<
     if (watches) findings.push(await checkLease(cluster, checked.service))
     if (checked.service !== 'watcher') findings.push(await checkLock(cluster))
   } catch (error) {
-    findings.push({ ok: false, text: `${name}: ${whyOf(error)}` })
+    findings.push({ state: 'failed', text: `${name}: ${whyOf(error)}` })
   }
   return findings
 }
@@ -83,15 +88,22 @@ function notServed(
   const missing = listed.filter((name) => !names.has(name))
   const why = 'is listed, and not served so that it can be watched and deleted'
   return missing.map((kind) => {
-    return { ok: false, text: `${cluster}: ${kind}: ${why}; install it, or take it off the list` }
+    const text = `${cluster}: ${kind}: ${why}; install it, or take it off the list`
+    return { state: 'failed', text }
   })
 }
 
 function clockFinding(name: string, skewMs: number | null): Finding {
-  if (skewMs === null) return { ok: true, text: `${name}: the server tells no time` }
-  const ok = Math.abs(skewMs) <= SKEW_LIMIT_MS
-  const hint = ok ? '' : '; set the clocks (NTP), or times in history will mislead'
-  return { ok, text: `${name}: its clock is ${skewMs} ms from ours${hint}` }
+  if (skewMs === null) {
+    return {
+      state: 'warning',
+      text: `${name}: its answers have no date, so the clocks are not compared`,
+    }
+  }
+  const text = `${name}: its clock is ${skewMs} ms from ours`
+  if (Math.abs(skewMs) <= SKEW_LIMIT_MS) return { state: 'ok', text }
+  const hint = 'set the clocks (NTP), or times in history will mislead'
+  return { state: 'failed', text: `${text}; ${hint}` }
 }
 
 function isWatchable({ verbs, kind, group }: DiscoveredKind): boolean {
@@ -109,17 +121,14 @@ async function checkPermissions(
     const some = kinds.slice(i, i + REVIEWS_AT_ONCE)
     findings.push(...(await Promise.all(some.map((kind) => checkKind(cluster, kind, service)))))
   }
-  const missing = findings.filter(({ ok }) => !ok)
+  const missing = findings.filter(({ state }) => state !== 'ok')
   if (service !== 'watcher' && !(await cluster.mayI('create', EVENTS, limit()))) {
     const text = `${cluster.name}: events: may not create; grant it in a ClusterRole, or nobody is warned of references that nothing can come of`
-    missing.push({ ok: false, text })
+    missing.push({ state: 'failed', text })
   }
-  const fine = findings.filter(({ ok }) => ok).length
-  const summary = {
-    ok: true,
-    text: `${cluster.name}: ${fine} of ${findings.length} kinds have all permissions`,
-  }
-  return [summary, ...missing]
+  const fine = findings.length - findings.filter(({ state }) => state !== 'ok').length
+  const text = `${cluster.name}: ${fine} of ${findings.length} kinds have all permissions`
+  return [{ state: 'ok', text }, ...missing]
 }
 
 /** Nothing is amiss without it where one process does everything. */
@@ -129,19 +138,20 @@ async function checkLease(cluster: Cluster, service: RightsOf): Promise<Finding>
     if (!(await cluster.mayI(verb, WATCHER_LEASE, limit()))) denied.push(verb)
   }
   const lease = `${cluster.name}: lease ${LEASE.namespace}/${LEASE.name}`
-  if (denied.length === 0) return { ok: true, text: `${lease}: watchers may elect one` }
+  if (denied.length === 0) return { state: 'ok', text: `${lease}: watchers may elect one` }
   return {
-    ok: service === 'up',
+    state: service === 'up' ? 'ok' : 'failed',
     text: `${lease}: may not ${denied.join(', ')}; kinfold up needs no lease, but watchers apart do: grant these on leases.${WATCHER_LEASE.group} of that name in a Role of ${LEASE.namespace}`,
   }
 }
 
-/** Of this account: it concerns no other. Nothing is amiss without it unless it is required. */
+/** Of this account: it concerns no other. Kinfold works without it unless it is required, and nothing refuses its mistakes then. */
 async function checkLock(cluster: Cluster): Promise<Finding> {
+  const lock = `${cluster.name}: lock`
   const answer = await cluster.probeLock(limit())
-  const state =
-    answer.type === 'Locked' ? 'in force' : `not in force for this account: ${answer.reason}`
-  return { ok: true, text: `${cluster.name}: lock: ${state}` }
+  if (answer.type === 'Locked') return { state: 'ok', text: `${lock}: in force` }
+  const text = `${lock}: not in force for this account: ${answer.reason}; kinfold rbac prints it`
+  return { state: 'warning', text }
 }
 
 const LEASE_VERBS = ['get', 'create', 'update'] as const
@@ -176,10 +186,35 @@ async function checkKind(
     if (!(await cluster.mayI(verb, resource, limit()))) denied.push(verb)
   }
   const name = nameOf(kind)
-  if (denied.length === 0) return { ok: true, text: `${cluster.name}: ${name}` }
+  if (denied.length === 0) return { state: 'ok', text: `${cluster.name}: ${name}` }
   return {
-    ok: false,
+    state: 'failed',
     text: `${cluster.name}: ${name}: may not ${denied.join(', ')}; grant these in a ClusterRole, or leave it out of --kinds: then its objects are not collected`,
+  }
+}
+
+/** Files that hold what lets somebody in, as the settings name them. */
+export interface Secrets {
+  readonly kubeconfig: string | undefined
+  readonly httpToken: string | undefined
+}
+
+/** Kinfold does not start with a token that other users may read; it takes a kubeconfig as kubectl does. */
+export function checkSecrets({ kubeconfig, httpToken }: Secrets): Finding[] {
+  return [
+    ...kubeconfigFiles(kubeconfig).map((file) => secretFinding(file, 'the kubeconfig', 'warning')),
+    ...(httpToken === undefined ? [] : [secretFinding(httpToken, 'the token file', 'failed')]),
+  ]
+}
+
+function secretFinding(file: string, what: string, state: Finding['state']): Finding {
+  const about = `${what} ${file}`
+  try {
+    const exposure = exposureOf(file)
+    if (exposure === '') return { state: 'ok', text: `${about}: no other user may read it` }
+    return { state, text: `${about}: ${exposure}; run "chmod 600 ${file}"` }
+  } catch (error) {
+    return { state: 'failed', text: `${about}: ${whyOf(error)}` }
   }
 }
 
@@ -190,28 +225,31 @@ export async function checkData(data: string): Promise<Finding[]> {
   const { bavail, bsize } = statfsSync(existing)
   const free = bavail * bsize
   const text = `${existing}: ${Math.round(free / 1024 ** 2)} MiB free`
-  findings.push({
-    ok: free >= FREE_BYTES,
-    text: free >= FREE_BYTES ? text : `${text}; leave at least 1 GiB`,
-  })
+  if (free >= FREE_BYTES) findings.push({ state: 'ok', text })
+  else findings.push({ state: 'failed', text: `${text}; leave at least 1 GiB` })
+  const intrusion = intrusionInto(data)
+  if (intrusion !== '') findings.push({ state: 'warning', text: intrusion })
   if (!existsSync(join(data, 'log'))) {
-    return [...findings, { ok: true, text: `${data}: no data yet` }]
+    return [...findings, { state: 'ok', text: `${data}: no data yet` }]
   }
+  return [...findings, ...(await checkLog(data))]
+}
+
+async function checkLog(data: string): Promise<Finding[]> {
+  const directory = join(data, 'log')
   try {
-    await using log = await openSqliteLog({
-      directory: join(data, 'log'),
-      clock: systemClock(),
-      readOnly: true,
-    })
+    await using log = await openSqliteLog({ directory, clock: systemClock(), readOnly: true })
     checkFoldVersion(await foldVersionOf(log, avroCodec()))
-    findings.push({
-      ok: true,
-      text: `${data}: format is known, ${log.partitions('events')} partitions, checksums hold`,
-    })
+    const text = `${data}: format is known, ${log.partitions('events')} partitions, checksums hold`
+    const clock = clockNote(log.time)
+    if (clock === '') return [{ state: 'ok', text }]
+    return [
+      { state: 'ok', text },
+      { state: 'warning', text: `${data}: the clock: ${clock}` },
+    ]
   } catch (error) {
-    findings.push({ ok: false, text: `${data}: ${error instanceof Error ? error.message : error}` })
+    return [{ state: 'failed', text: `${data}: ${whyOf(error)}` }]
   }
-  return findings
 }
 
 function limit(): AbortSignal {

@@ -67,7 +67,7 @@ test('a clock that is set forward by an hour ends no hold, and nothing stops for
   equal((await request('GET', `${CONFIG_MAPS}/held`)).status, 200)
   await eventually('readiness tells of it', async () => {
     const lines = await kinfold.readiness()
-    return lines.some((line) => line.startsWith('[+]clock ok')) || lines.join('; ')
+    return lines.some((line) => line.startsWith('[!]clock warning: ')) || lines.join('; ')
   })
   const owner = await make('owner')
   await make('dependent', { name: 'owner', uid: owner })

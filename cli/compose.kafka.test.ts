@@ -33,7 +33,7 @@ suite('the commands of docker-compose.yml', { skip: skip ?? false }, () => {
     const settings = Object.entries(wanted).filter(([name]) => !OF_THE_MACHINE.test(name))
     kafka = await startKafka({ own: true, properties: Object.fromEntries(settings) })
     const token = join(folder, 'http-token')
-    writeFileSync(token, `${TOKEN}\n`)
+    writeFileSync(token, `${TOKEN}\n`, { mode: 0o600 })
     containers = await Containers.make({
       compose,
       folder,

@@ -19,6 +19,7 @@ import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
 import { listedKinds, nameOf } from './listed-kind.ts'
 import { protectionOf } from './protection-config.ts'
 import {
+  bytes,
   duration,
   flagOf,
   oneOf,
@@ -58,6 +59,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly keepEvents: number
   readonly rememberMs: number
   readonly snapshotEvents: number
+  /** Of the data directory's disk: with less free nothing is deleted. Undefined: by the sizes of log and disk. */
+  readonly diskReserveBytes: number | undefined
   readonly archive: ArchiveConfig
 }
 
@@ -115,6 +118,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'keepEvents',
   'remember',
   'snapshotEvents',
+  'diskReserve',
   'kafka',
   'archive',
 ]
@@ -162,6 +166,7 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     rememberMs: rememberOf(pick('remember', undefined)),
     snapshotEvents:
       whole(pick('snapshotEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.snapshotEvents,
+    diskReserveBytes: bytes(pick('diskReserve', undefined)),
     archive: archiveConfig(flags, file['archive'], flags.config ?? 'archive'),
   }
 }

@@ -1,6 +1,7 @@
-/** `kinfold doctor`: what is needed and what is missing. The checks are in checkup.ts. */
+/** `kinfold doctor`: what is needed and what is missing. What must stay true: warnings are counted, and only what failed is exit code 1. Not here: the checks (checkup.ts). */
 import { type Command, Option } from 'commander'
 import { EXIT } from '../runtime/lifecycle.ts'
+import type { Finding } from './checkup.ts'
 import { defaultDataDirectory, type UpConfig, upConfig } from './config.ts'
 import { type ListedKind, listedKinds } from './listed-kind.ts'
 import type { RightsOf } from './role-manifest.ts'
@@ -14,11 +15,18 @@ interface DoctorFlags {
   readonly service: RightsOf
 }
 
+/** As `/readyz?verbose` has them. */
+const MARKS: Readonly<Record<Finding['state'], string>> = {
+  ok: '[+]',
+  warning: '[!]',
+  failed: '[-]',
+}
+
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description(
-      'check permissions kind by kind, clocks, cluster identity, the lock, disk and data format',
+      'check permissions kind by kind, clocks, cluster identity, the lock, secret files, disk and data format',
     )
     .option('--kubeconfig <file>', 'kubeconfig')
     .option(
@@ -42,10 +50,13 @@ export function addDoctor(program: Command): void {
       const kubeconfig = flags.kubeconfig ?? file?.kubeconfig
       const data = flags.data ?? file?.data ?? defaultDataDirectory()
       const checked = { kinds: kindsOf(flags, file?.kinds), service: flags.service }
-      const { checkCluster, checkData } = await import('./checkup.ts')
+      const { checkCluster, checkData, checkSecrets } = await import('./checkup.ts')
       const { openClusters } = await import('./clusters.ts')
       const clusters = openClusters(kubeconfig, flags.context ?? file?.contexts ?? [])
-      const findings = await checkData(data)
+      const findings = [
+        ...checkSecrets({ kubeconfig, httpToken: file?.httpTokenFile }),
+        ...(await checkData(data)),
+      ]
       try {
         for (const cluster of clusters) {
           findings.push(...(await checkCluster(cluster, checked)))
@@ -53,8 +64,14 @@ export function addDoctor(program: Command): void {
       } finally {
         await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()))
       }
-      for (const { ok, text } of findings) process.stdout.write(`${ok ? '[+]' : '[-]'} ${text}\n`)
-      process.exitCode = findings.every(({ ok }) => ok) ? EXIT.ok : EXIT.findings
+      const count = (wanted: Finding['state']): number =>
+        findings.filter(({ state }) => state === wanted).length
+      const [warnings, failures] = [count('warning'), count('failed')]
+      for (const { state, text } of findings) process.stdout.write(`${MARKS[state]} ${text}\n`)
+      process.stdout.write(
+        `${findings.length} findings: ${failures} failed, ${warnings} warnings\n`,
+      )
+      process.exitCode = failures === 0 ? EXIT.ok : EXIT.findings
     })
 }
 

@@ -25,19 +25,29 @@ import { openReaper } from '../services/reaper/main.ts'
 import { openWatcher } from '../services/watcher/main.ts'
 import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
+import { DiskSpace } from './disk-space.ts'
 import { openAuthority } from './http-authority.ts'
 import { identifyEach, identifySome } from './identity.ts'
 import { checksOfLogTime, clockOf, watchLogTime } from './log-time.ts'
 import {
   namesOf,
   observeLatency,
+  registerEndpoint,
+  registerFreeDisk,
   registerGraph,
+  registerLogFile,
   registerProcess,
   registerReaper,
   registerShadow,
   registerWatchers,
 } from './process-metrics.ts'
-import { checkOfLock, checksOfNoLock, readinessOf } from './readiness.ts'
+import {
+  checkOfLock,
+  checksOfData,
+  checksOfNoLock,
+  checksOfToken,
+  readinessOf,
+} from './readiness.ts'
 import { sayReady } from './ready-line.ts'
 import { checkUpgraded } from './upgrade.ts'
 import { VERSION } from './version.ts'
@@ -66,6 +76,7 @@ export type EmbeddedConfig = Pick<
   | 'keepMs'
   | 'keepEvents'
   | 'snapshotEvents'
+  | 'diskReserveBytes'
   | 'archive'
 > & {
   /** Why no cluster's lock is in force, where that is known without a look. */
@@ -112,6 +123,12 @@ export async function runEmbedded(
       election: null,
     }),
   )
+  const disk = new DiskSpace({
+    directory: config.data,
+    reserveBytes: config.diskReserveBytes,
+    logBytes: () => log.bytes(),
+    ...{ clock, logger },
+  })
   const reaper = openReaper({
     log,
     codec,
@@ -123,6 +140,7 @@ export async function runEmbedded(
     mode: config.mode,
     archive: config.archive.settings,
     lock: config.lock,
+    lacksRoom: () => disk.lacking(),
   })
   const { graph, census, index, shadow } = parts
   registerProcess(metrics.meter, VERSION)
@@ -130,17 +148,23 @@ export async function runEmbedded(
   registerGraph(metrics.meter, graph, census, namesOf(watchers), logClock)
   registerShadow(metrics.meter, shadow, census, namesOf(watchers))
   registerReaper(metrics.meter, reaper, namesOf(watchers))
+  registerFreeDisk(metrics.meter, config.data)
+  registerLogFile(metrics.meter, disk, log)
   const checks = (): readonly Check[] => [
     ...readinessOf(watchers, graph, census),
     ...reaper.status().locks.map(checkOfLock),
     ...(config.noLock === undefined ? [] : checksOfNoLock(clusters, config.noLock)),
     ...checksOfLogTime(log.time),
+    ...disk.checks(),
+    ...checksOfData(config.data),
+    ...checksOfToken(token),
   ]
-  const { url, advertised, server } = await serveEndpoint(
+  const served = await serveEndpoint(
     {
       version: VERSION,
       checks,
       scrape: metrics.scrape,
+      logger,
       add: (routes) => {
         addGraphRoutes(routes, { ...parts, log, codec })
         addShadow(routes, shadow)
@@ -148,6 +172,8 @@ export async function runEmbedded(
     },
     http,
   )
+  const { url, advertised, server } = served
+  registerEndpoint(metrics.meter, served)
   try {
     onServing(url)
     logger.log('info', 'serving', {
@@ -164,6 +190,7 @@ export async function runEmbedded(
         (either) => identifyEach(clusters, connected, clock, logger, either),
         (either) => index.run(either),
         (either) => shadow.run(either),
+        (either) => disk.run(either),
         (either) => watchLogTime(log.time, clock, logger, either),
         (either) => sayReady({ checks, watchers, ...config }, clock, logger, either),
         (either) => serveAddress(config, url, either),

@@ -8,8 +8,13 @@ import { openGraph } from '../services/graph/main.ts'
 import { clusterLabels } from '../services/graph/query/cluster-label.ts'
 import { serveAddress } from './address-file.ts'
 import { addPolicyOptions, graphOptionsOf, makeDataDirectory } from './config.ts'
-import { observeLatency, registerGraph, registerShadow } from './process-metrics.ts'
-import { blockedOf, checksOfTasks } from './readiness.ts'
+import {
+  observeLatency,
+  registerFreeDisk,
+  registerGraph,
+  registerShadow,
+} from './process-metrics.ts'
+import { blockedOf, checksOfData, checksOfTasks } from './readiness.ts'
 import {
   runService,
   type Service,
@@ -59,6 +64,7 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     observe: observeLatency(meter, clock),
   })
   const { graph, census, index, shadow } = made
+  registerFreeDisk(meter, config.data)
   registerGraph(meter, graph, census, (id) => made.clusterName(id), clock)
   registerShadow(meter, shadow, census, (id) => made.clusterName(id))
   const blocked = (): ReturnType<typeof blockedOf> => {
@@ -68,7 +74,7 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     return counts.flatMap((count) => blockedOf(labelOf(count.cluster), count))
   }
   return {
-    checks: () => [...checksOfTasks(graph), ...blocked()],
+    checks: () => [...checksOfTasks(graph), ...blocked(), ...checksOfData(config.data)],
     add: (routes) => {
       addGraphRoutes(routes, { ...made, log, codec })
       addShadow(routes, shadow)

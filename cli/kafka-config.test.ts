@@ -1,6 +1,6 @@
 /** What is refused of Kafka's settings before anybody is connected to: exit code 2, and a sentence. */
 import { equal, ok, throws } from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -12,7 +12,10 @@ import { createProgram } from './program.ts'
 const folder = mkdtempSync(join(tmpdir(), 'kinfold-kafka-config-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 const file = join(folder, 'secret')
-writeFileSync(file, 'secret\n')
+writeFileSync(file, 'secret\n', { mode: 0o600 })
+const open = join(folder, 'open')
+writeFileSync(open, 'secret\n')
+chmodSync(open, 0o644)
 
 const REMOTE = { brokers: 'kafka:9093' }
 const PASSWORD = { saslUsername: 'ann', saslPasswordFile: file }
@@ -60,6 +63,30 @@ const refused: readonly [string, KafkaFlags, RegExp][] = [
     'a password file that is not there',
     { ...ONE_MACHINE, ...PASSWORD, sasl: 'plain', saslPasswordFile: '/nowhere' },
     /--sasl-password-file \/nowhere cannot be read/,
+  ],
+  [
+    'a password that other users may read',
+    { ...ONE_MACHINE, ...PASSWORD, sasl: 'plain', saslPasswordFile: open },
+    /--sasl-password-file .*open: other users may read or change it \(mode 0644\); run "chmod 600 /,
+  ],
+  [
+    'a token that other users may read',
+    { ...ONE_MACHINE, sasl: 'oauthbearer', saslTokenFile: open },
+    /--sasl-token-file .*open: other users may read/,
+  ],
+  [
+    'a certificate’s key that other users may read',
+    { ...ONE_MACHINE, tlsCert: file, tlsKey: open },
+    /--tls-key .*open: other users may read/,
+  ],
+  [
+    'a registry’s credentials that other users may read',
+    {
+      ...ONE_MACHINE,
+      schemaRegistry: 'http://127.0.0.1:8081',
+      schemaRegistryCredentialsFile: open,
+    },
+    /--schema-registry-credentials-file .*open: other users may read/,
   ],
   [
     'a certificate without its key',

@@ -10,6 +10,7 @@ import type { Registry } from '../adapters/avro/registry.ts'
 import { COMPRESSIONS } from '../adapters/kafka/record-batch.ts'
 import type { KafkaSasl, KafkaSettings, KafkaTls } from '../adapters/kafka/settings.ts'
 import { isLoopback, refusalOf } from '../adapters/kafka/settings.ts'
+import { checkSecret } from '../runtime/file-access.ts'
 import { bad, checkKey, flag, flagOf, oneOf, type Setting, text, texts, whole } from './setting.ts'
 
 export interface KafkaConfig {
@@ -142,7 +143,8 @@ type Pick = (key: keyof KafkaFlags) => Setting
 
 function tlsOf(pick: Pick): KafkaTls | undefined {
   const files = (['tlsCa', 'tlsCert', 'tlsKey'] as const).map(pick)
-  const [ca, cert, key] = files.map(contentOf)
+  const [ca, cert] = files.map(contentOf)
+  const key = secretOf(pick('tlsKey'))
   const given = files.find(({ value }) => value !== undefined)
   const setting = pick('tls')
   const isAsked = flag(setting) ?? given !== undefined
@@ -168,11 +170,11 @@ function saslOf(pick: Pick): KafkaSasl | undefined {
     const setting = pick('saslTokenFile')
     const path = text(setting)
     if (path === undefined) throw bad('--sasl oauthbearer needs --sasl-token-file')
-    contentOf(setting)
+    secretOf(setting)
     return { mechanism, token: async () => (contentOf(setting) ?? '').trim() }
   }
   const username = text(pick('saslUsername'))
-  const password = contentOf(pick('saslPasswordFile'))
+  const password = secretOf(pick('saslPasswordFile'))
   if (username === undefined || password === undefined) {
     throw bad(`--sasl ${mechanism} needs --sasl-username and --sasl-password-file`)
   }
@@ -190,11 +192,18 @@ function registryOf(pick: Pick): Registry | undefined {
   if (parsed.username !== '' || parsed.password !== '') {
     throw bad(`${setting.from}: credentials come from --schema-registry-credentials-file only`)
   }
-  const credentials = contentOf(pick('schemaRegistryCredentialsFile'))?.trim()
+  const credentials = secretOf(pick('schemaRegistryCredentialsFile'))?.trim()
   if (credentials !== undefined && parsed.protocol === 'http:' && !isLoopback(parsed.host)) {
     throw bad(`${setting.from}: the credentials would go over the network in clear: use https`)
   }
   return { url, credentials }
+}
+
+/** Refused where other users may read it. */
+function secretOf(setting: Setting): string | undefined {
+  const content = contentOf(setting)
+  if (content !== undefined) checkSecret(text(setting) ?? '', setting.from)
+  return content
 }
 
 function contentOf(setting: Setting): string | undefined {

@@ -117,7 +117,7 @@ suite('the second lock', { skip: skip ?? false }, () => {
     await eventually('it is looked for', async () => (await readinessOfLock()).includes('absent'))
     match(
       await readinessOfLock(),
-      /\[\+\]lock\/test ok: absent, so commands are only dry runs: it let a DELETE pass, .*; apply what kinfold rbac prints/,
+      /\[!\]lock\/test warning: absent, so commands are only dry runs: it let a DELETE pass, .*; apply what kinfold rbac prints/,
     )
     equal(await kinfold.metric('kinfold_lock', { cluster: 'test', required: 'true' }), 0)
     held = await cascade('before', 'Background')

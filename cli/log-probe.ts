@@ -6,7 +6,7 @@
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
 import { LogError } from '../ports/log.ts'
-import type { Check } from '../runtime/health.ts'
+import { type Check, failed, passed } from '../runtime/health.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 const EVERY_MS = 5_000
@@ -30,7 +30,7 @@ export function createLogProbe(log: Pick<Log, 'bounds'>, clock: Clock, logger: L
   }
 
   return {
-    check: () => ({ name: 'log', failure }),
+    check: () => (failure === '' ? passed('log') : failed('log', failure)),
     async run(signal) {
       while (!signal.aborted) {
         const former = failure

@@ -7,7 +7,7 @@
  */
 import { type AppendTime, MOST_AHEAD_MS } from '../ports/append-time.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Check } from '../runtime/health.ts'
+import { type Check, warned } from '../runtime/health.ts'
 import type { Logger } from '../runtime/logger.ts'
 
 const LOOK_EVERY_MS = 5_000
@@ -46,8 +46,13 @@ export async function watchLogTime(
 
 /** None while they agree. */
 export function checksOfLogTime(time: LogTime): Check[] {
-  const note = noteOf(time.wallAheadMs())
-  return note === '' ? [] : [{ name: 'clock', failure: '', note }]
+  const reason = clockNote(time)
+  return reason === '' ? [] : [warned('clock', reason)]
+}
+
+/** How far the clock is from the time of the log, for people; empty while they agree. */
+export function clockNote(time: Pick<LogTime, 'wallAheadMs'>): string {
+  return noteOf(time.wallAheadMs())
 }
 
 function noteOf(aheadMs: number): string {

@@ -115,8 +115,9 @@ test('what is blocked is said beside readiness, and fails nothing', () => {
   deepEqual(blockedOf('north', { blocked: { unresolvable: none, held: none, refused } }), [
     {
       name: 'blocked/north/refused',
-      failure: '',
-      note: '2 objects, first 1970-01-01T00:00:00Z, tried up to 3 times, next try 1970-01-01T00:01:00Z; Pod/p: 403',
+      state: 'warning',
+      reason:
+        '2 objects, first 1970-01-01T00:00:00Z, tried up to 3 times, next try 1970-01-01T00:01:00Z; Pod/p: 403',
     },
   ])
 })

@@ -1,6 +1,7 @@
 /** Metrics of a process, read from its parts' own snapshots. What must stay true: labels are bounded. */
 import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../ports/clock.ts'
+import type { Served } from '../runtime/endpoint.ts'
 import type { Reading } from '../runtime/metrics.ts'
 import { observeCounter, observeGauge } from '../runtime/metrics.ts'
 import type { Shadow } from '../services/graph/audit/shadow.ts'
@@ -11,6 +12,7 @@ import type { Graph } from '../services/graph/graph.ts'
 import { clusterLabels } from '../services/graph/query/cluster-label.ts'
 import type { Reaper } from '../services/reaper/reaper.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
+import { type DiskSpace, spaceOf } from './disk-space.ts'
 
 /** Graph and reaper know clusters by their ids; people by their names. */
 export type ClusterNames = (id: string) => string
@@ -29,6 +31,56 @@ export function registerProcess(meter: Meter, version: string): void {
     const { user, system } = process.cpuUsage()
     return [{ value: (user + system) / 1_000_000, labels }]
   })
+}
+
+export function registerEndpoint(meter: Meter, { status }: Pick<Served, 'status'>): void {
+  const labels = {}
+  observeGauge(meter, 'kinfold_http_connections', 'Connections to the endpoint.', () => [
+    { value: status().connections.open, labels },
+  ])
+  observeGauge(
+    meter,
+    'kinfold_http_streams',
+    'Answers that go on for as long as they are read, of which an endpoint gives 64 at a time.',
+    () => [{ value: status().streams, labels }],
+  )
+  observeCounter(
+    meter,
+    'kinfold_http_refused',
+    'Requests refused since they did not prove who sent them (401), or since that user may not (403).',
+    () => [...status().refused].map(([code, value]) => ({ value, labels: { code: String(code) } })),
+  )
+  observeCounter(
+    meter,
+    'kinfold_http_cut',
+    'Connections closed by us: to make room for another one (crowded), or since nobody read the answer (stalled).',
+    () => {
+      const { crowded, stalled } = status().connections
+      return Object.entries({ crowded, stalled }).map(([reason, value]) => {
+        return { value, labels: { reason } }
+      })
+    },
+  )
+}
+
+export function registerFreeDisk(meter: Meter, directory: string): void {
+  observeGauge(meter, 'kinfold_disk_free_bytes', 'Free where the data directory is.', () => [
+    { value: spaceOf(directory).freeBytes, labels: {} },
+  ])
+}
+
+/** Where the log is in the data directory, too. */
+export function registerLogFile(meter: Meter, disk: DiskSpace, log: { bytes(): number }): void {
+  const labels = {}
+  observeGauge(meter, 'kinfold_log_bytes', 'The embedded log with its write-ahead log.', () => [
+    { value: log.bytes(), labels },
+  ])
+  observeGauge(
+    meter,
+    'kinfold_disk_low',
+    '1 while so little is free where the data directory is that nothing is deleted.',
+    () => [{ value: Number(disk.isLow), labels }],
+  )
 }
 
 /** By the watchers of this process; an id where none of them watches it. */

@@ -1,7 +1,10 @@
 /** A process is ready when all that it was given folds and is caught up, or when it waits for its turn; it says how far its standbys are. */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { isReady, verbose } from '../runtime/health.ts'
+import { type Check, isReady, verbose } from '../runtime/health.ts'
 import { NONE_BLOCKED } from '../services/graph/fold/tally.ts'
 import type { PartitionStatus } from '../services/graph/graph.ts'
 import { noCounters, type WatcherStatus } from '../services/watcher/status.ts'
@@ -9,7 +12,9 @@ import {
   blockedOf,
   checkOfGroup,
   checkOfLock,
+  checksOfData,
   checksOfNoLock,
+  checksOfToken,
   checksOfWatcher,
   readinessOf,
 } from './readiness.ts'
@@ -24,44 +29,62 @@ const checks = (more: Partial<WatcherStatus>) =>
 
 test('a standby is ready, and says who holds the lease', () => {
   deepEqual(checks({ standbyOf: 'host-1_ab', reason: 'Another watcher holds its lease.' }), [
-    { name: 'cluster/north', failure: '', note: 'standby: host-1_ab holds the lease' },
+    { name: 'cluster/north', state: 'ok', note: 'standby: host-1_ab holds the lease' },
   ])
 })
 
 test('a watcher that may not take the lease is not ready, and says why', () => {
   const reason = 'The Lease kube-system/kinfold-watcher may not be written.'
-  deepEqual(checks({ reason }), [{ name: 'cluster/north', failure: reason }])
+  deepEqual(checks({ reason }), [{ name: 'cluster/north', state: 'failed', reason }])
 })
 
-test('a group that discovery lacks is told, and makes nobody unready', () => {
+test('a group that discovery lacks is a warning, and makes nobody unready', () => {
   const reason = 'Discovery lacks example.com/v1.'
   const pods = { group: '', kind: 'Pod', resource: 'pods', synced: true, reason: '' }
   const kinds = [pods as WatcherStatus['kinds'][number]]
   deepEqual(checks({ connected: true, reason, kinds })[0], {
     name: 'cluster/north',
-    failure: '',
-    note: reason,
+    state: 'warning',
+    reason,
   })
 })
 
 test('a process is not ready before it is in its group, and says when it does not reach it any more', () => {
   const joining = { isMember: false, trouble: '', differing: '' }
-  deepEqual(checkOfGroup(joining).failure, 'has not joined it yet')
-  deepEqual(checkOfGroup({ ...joining, trouble: 'nobody answers' }).failure, 'nobody answers')
-  deepEqual(checkOfGroup({ ...joining, isMember: true, trouble: 'nobody answers' }), {
-    name: 'group',
-    failure: '',
-    note: 'nobody answers',
-  })
+  const group = (state: 'failed' | 'warning', reason: string): Check => {
+    return { name: 'group', state, reason }
+  }
+  const trouble = 'nobody answers'
+  deepEqual(checkOfGroup(joining), group('failed', 'has not joined it yet'))
+  deepEqual(checkOfGroup({ ...joining, trouble }), group('failed', trouble))
+  deepEqual(checkOfGroup({ ...joining, isMember: true, trouble }), group('warning', trouble))
+  deepEqual(checkOfGroup({ ...joining, isMember: true }), { name: 'group', state: 'ok' })
 })
 
-test('what cannot go is told with one of them, where one is known', () => {
+test('what is blocked is a warning with one of them, where one is known', () => {
   const none = { unresolvable: NONE_BLOCKED, held: NONE_BLOCKED, refused: NONE_BLOCKED }
   const refused = { ...NONE_BLOCKED, objects: 2, tries: 3, example: 'Pod/a: no' }
-  const noted = (count: typeof refused): readonly (string | undefined)[] =>
-    blockedOf('north', { blocked: { ...none, refused: count } }).map(({ note }) => note)
-  deepEqual(noted(refused), ['2 objects, tried up to 3 times; Pod/a: no'])
-  deepEqual(noted({ ...refused, example: '' }), ['2 objects, tried up to 3 times'])
+  const lineOf = (count: typeof refused): string | undefined =>
+    verbose(blockedOf('north', { blocked: { ...none, refused: count } })).split('\n')[0]
+  const line = '[!]blocked/north/refused warning: 2 objects, tried up to 3 times'
+  equal(lineOf(refused), `${line}; Pod/a: no`)
+  equal(lineOf({ ...refused, example: '' }), line)
+})
+
+test('a data directory that others may write to is a warning, and ours is no line', (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'kinfold-readiness-'))
+  t.after(() => rmSync(data, { recursive: true }))
+  deepEqual(checksOfData(data), [])
+  chmodSync(data, 0o777)
+  const [check] = checksOfData(data)
+  match(verbose([check!]), /^\[!\]data warning: other users may write to .*\nreadyz check passed/)
+})
+
+test('a token file that has become useless is a warning', () => {
+  deepEqual([...checksOfToken(undefined), ...checksOfToken({ failure: () => '' })], [])
+  deepEqual(checksOfToken({ failure: () => 'why' }), [
+    { name: 'http-token', state: 'warning', reason: 'nobody is let in by it: why' },
+  ])
 })
 
 const TASK = {
@@ -117,24 +140,26 @@ for (const [what, status, owners, ready, line] of cases) {
 
 for (const [what, isRequired, state, line] of [
   ['in force', true, 'in force', '[+]lock/north ok: in force'],
-  ['absent', false, 'absent', '[+]lock/north ok: absent: why'],
+  ['absent', false, 'absent', '[!]lock/north warning: absent: why'],
   [
     'absent and required',
     true,
     'absent',
-    '[+]lock/north ok: absent, so commands are only dry runs: why',
+    '[!]lock/north warning: absent, so commands are only dry runs: why',
   ],
+  ['not known', false, 'unknown', '[!]lock/north warning: unknown: why'],
 ] as const) {
-  test(`a lock that is ${what} is told`, () => {
+  test(`a lock that is ${what} is reported as what it is`, () => {
     const check = checkOfLock({ cluster: 'c', name: 'north', state, reason: 'why', isRequired })
     equal(verbose([check]).split('\n')[0], line)
+    ok(isReady([check]))
   })
 }
 
 test('a lock that no cluster can have is told of each', () => {
   const checks = checksOfNoLock([{ name: 'north' }, { name: 'south' }], 'why')
   deepEqual(verbose(checks).split('\n').slice(0, 2), [
-    '[+]lock/north ok: not in force: why',
-    '[+]lock/south ok: not in force: why',
+    '[!]lock/north warning: not in force: why',
+    '[!]lock/south warning: not in force: why',
   ])
 })

@@ -1,5 +1,7 @@
 /** What `/readyz` checks: every kind synced, every task folding and caught up; and what it says beside: what cannot be carried out. */
-import type { Check } from '../runtime/health.ts'
+import { intrusionInto } from '../runtime/file-access.ts'
+import { type Check, failed, passed, warned } from '../runtime/health.ts'
+import type { HttpToken } from '../runtime/http-token.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
 import type { BlockedCount } from '../services/graph/fold/tally.ts'
 import type { Graph } from '../services/graph/graph.ts'
@@ -26,11 +28,11 @@ export function readinessOf(
   ]
 }
 
-/** What cannot be carried out makes nobody unready, but it is said. */
+/** What cannot be carried out makes nobody unready, but it is a warning. */
 export function blockedOf(name: string, { blocked }: Pick<ClusterCount, 'blocked'>): Check[] {
   return Object.entries(blocked).flatMap(([reason, count]) => {
     if (count.objects === 0) return []
-    return [{ name: `blocked/${name}/${reason}`, failure: '', note: blockedText(count) }]
+    return [warned(`blocked/${name}/${reason}`, blockedText(count))]
   })
 }
 
@@ -45,11 +47,23 @@ export function blockedText({ objects, since, tries, nextTry, example }: Blocked
   return example === '' ? facts : `${facts}; ${example}`
 }
 
-/** Without it nobody is unready either: what it would have let through is told as blocked. */
+/** Without it nobody is unready: where it is required, what it would have let through is reported as blocked. */
 export function checkOfLock({ name, state, reason, isRequired }: LockStatus): Check {
+  if (state === 'in force') return passed(`lock/${name}`, state)
   const effect = isRequired ? ', so commands are only dry runs' : ''
-  const note = state === 'in force' ? state : `${state}${effect}: ${reason}`
-  return { name: `lock/${name}`, failure: '', note }
+  return warned(`lock/${name}`, `${state}${effect}: ${reason}`)
+}
+
+/** None while nobody else may write to the data directory. */
+export function checksOfData(data: string): Check[] {
+  const intrusion = intrusionInto(data)
+  return intrusion === '' ? [] : [warned('data', intrusion)]
+}
+
+/** None while the file is good: it was, at the start. */
+export function checksOfToken(token: Pick<HttpToken, 'failure'> | undefined): Check[] {
+  const failure = token?.failure() ?? ''
+  return failure === '' ? [] : [warned('http-token', `nobody is let in by it: ${failure}`)]
 }
 
 /** Where the lock is not looked for since there can be none. */
@@ -57,9 +71,7 @@ export function checksOfNoLock(
   clusters: readonly { readonly name: string }[],
   because: string,
 ): Check[] {
-  return clusters.map(({ name }) => {
-    return { name: `lock/${name}`, failure: '', note: `not in force: ${because}` }
-  })
+  return clusters.map(({ name }) => warned(`lock/${name}`, `not in force: ${because}`))
 }
 
 /** How a process stands with the processes that it shares partitions with. */
@@ -71,40 +83,41 @@ export interface GroupStanding {
 
 /** Who was in it goes on with what it has, and can still be asked and told to pause: that is no reason to send nobody there. */
 export function checkOfGroup({ isMember, trouble, differing }: GroupStanding): Check {
-  const failure = isMember ? '' : trouble || 'has not joined it yet'
-  const note = [trouble, differing].filter((text) => text !== '').join('; ')
-  return { name: 'group', failure, note }
+  if (!isMember) return failed('group', trouble || 'has not joined it yet')
+  const reason = [trouble, differing].filter((text) => text !== '').join('; ')
+  return reason === '' ? passed('group') : warned('group', reason)
 }
 
 /** One that waits for its turn is as ready as it can be. */
 export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
   const { name, connected, reason, kinds, standbyOf } = watcher.status()
   if (standbyOf !== null) {
-    return [{ name: `cluster/${name}`, failure: '', note: `standby: ${standbyOf} holds the lease` }]
+    return [passed(`cluster/${name}`, `standby: ${standbyOf} holds the lease`)]
   }
   const isConnected = connected && kinds.length > 0
-  const connection = {
-    name: `cluster/${name}`,
-    failure: isConnected ? '' : reason || 'not connected yet',
-    // Such as a group that discovery lacks: its kinds are as they were, and nobody is unready for it.
-    ...(isConnected && reason !== '' && { note: reason }),
-  }
-  const synced = kinds.map(({ group, resource, synced: isSynced, reason: why, state }) => ({
-    name: `synced/${name}/${resource}${group === '' ? '' : `.${group}`}`,
-    failure: isSynced && !REFUSED.test(why) ? '' : why || state,
-  }))
-  return [connection, ...synced]
+  const synced = kinds.map(({ group, resource, synced: isSynced, reason: why, state }) => {
+    const check = `synced/${name}/${resource}${group === '' ? '' : `.${group}`}`
+    return isSynced && !REFUSED.test(why) ? passed(check) : failed(check, why || state)
+  })
+  return [connectionOf(`cluster/${name}`, isConnected, reason), ...synced]
+}
+
+function connectionOf(name: string, isConnected: boolean, reason: string): Check {
+  if (!isConnected) return failed(name, reason || 'not connected yet')
+  // Such as a group that discovery lacks: its kinds are as they were, and nobody is unready for it.
+  return reason === '' ? passed(name) : warned(name, reason)
 }
 
 export function checksOfTasks(graph: Pick<Graph, 'status' | 'owners'>): Check[] {
   const all = graph.status()
   const isIdle = all.length === 0 && graph.owners().size === 0
-  if (isIdle) return [{ name: 'tasks', failure: 'no task is given to anybody yet' }]
+  if (isIdle) return [failed('tasks', 'no task is given to anybody yet')]
   return all.map(({ partition, role, state, lagEntries }) => {
     const behind = lagEntries === 0n ? '' : `${lagEntries} entries behind`
     // Nobody waits for a standby.
-    if (role === 'standby') return { name: `standby/${partition}`, failure: '', note: behind }
+    if (role === 'standby') return passed(`standby/${partition}`, behind)
     const late = lagEntries > LAG_LIMIT_ENTRIES ? behind : ''
-    return { name: `task/${partition}`, failure: state === 'folding' ? late : state }
+    const failure = state === 'folding' ? late : state
+    return failure === '' ? passed(`task/${partition}`) : failed(`task/${partition}`, failure)
   })
 }

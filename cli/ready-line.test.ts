@@ -2,7 +2,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../runtime/clock.ts'
-import type { Check } from '../runtime/health.ts'
+import { type Check, failed, passed } from '../runtime/health.ts'
 import { noCounters, type WatcherStatus } from '../services/watcher/status.ts'
 import { sayReady } from './ready-line.ts'
 
@@ -25,7 +25,7 @@ test('it is said when nothing fails any more, with what to ask', async () => {
   const checks = (): readonly Check[] => {
     const failure = failures.shift() ?? ''
     asked.push(failure)
-    return [{ name: 'cluster/north', failure }]
+    return [failure === '' ? passed('cluster/north') : failed('cluster/north', failure)]
   }
   const watchers = [watcher(PODS, JOBS), watcher(PODS)]
   const logger = { log: (...args: readonly unknown[]) => said.push(args) }
@@ -39,7 +39,7 @@ test('it is said when nothing fails any more, with what to ask', async () => {
 test('nothing is said of one that ends before', async () => {
   const said: unknown[] = []
   const readiness = {
-    checks: () => [{ name: 'cluster/north', failure: 'listing' }],
+    checks: () => [failed('cluster/north', 'listing')],
     watchers: [],
     mode: 'enforce',
     data: '/d',

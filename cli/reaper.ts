@@ -1,5 +1,6 @@
 /** `kinfold reaper`: carries out the commands on Kafka; several share them. */
 import type { Command } from 'commander'
+import { failed, passed } from '../runtime/health.ts'
 import { openReaper } from '../services/reaper/main.ts'
 import type { ConnectedCluster } from '../services/reaper/reaper.ts'
 import { addArchiveOptions } from './archive-config.ts'
@@ -49,7 +50,8 @@ async function open(parts: ServiceParts): Promise<Service> {
       ...clusters.map((cluster) => {
         const isKnown = connected.some((each) => each.cluster === cluster)
         const failure = isKnown ? identities.failure(cluster) : 'has not said who it is'
-        return { name: `cluster/${cluster.name}`, failure }
+        const name = `cluster/${cluster.name}`
+        return failure === '' ? passed(name) : failed(name, failure)
       }),
       ...(reaper?.status().locks ?? []).map(checkOfLock),
     ],

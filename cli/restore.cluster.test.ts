@@ -79,8 +79,8 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     data = join(plane.folder, 'kinfold')
     keyFile = join(plane.folder, 'key')
     otherKey = join(plane.folder, 'other-key')
-    writeFileSync(keyFile, Buffer.alloc(32, 5).toString('base64'))
-    writeFileSync(otherKey, Buffer.alloc(32, 6).toString('hex'))
+    writeFileSync(keyFile, Buffer.alloc(32, 5).toString('base64'), { mode: 0o600 })
+    writeFileSync(otherKey, Buffer.alloc(32, 6).toString('hex'), { mode: 0o600 })
     kinfold = await KinfoldProcess.start({ kubeconfig: plane.kubeconfig, data, flags: flags() })
   })
   after(async () => {

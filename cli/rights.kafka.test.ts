@@ -112,7 +112,9 @@ suite('rights on Kafka', { skip }, () => {
     const users = ['admin', ...SERVICES, ...RESTORING, ...LACKS.map(({ user }) => user)]
     const security = { tls: true, acls: true, users, logins: ['scram-sha-512'] } as const
     ;[plane, kafka] = await Promise.all([startControlPlane(), startKafka({ security })])
-    for (const user of users) writeFileSync(join(folder, user), kafka.security.passwordOf(user))
+    for (const user of users) {
+      writeFileSync(join(folder, user), kafka.security.passwordOf(user), { mode: 0o600 })
+    }
     const documented = documentedAcls(kafka.application)
     const lesser = LACKS.flatMap(({ service, user, isLacking, operation }) =>
       documented

@@ -31,8 +31,8 @@ import { addAuthorityOptions, openAuthority } from './http-authority.ts'
 import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 import { createLogProbe } from './log-probe.ts'
-import { registerProcess } from './process-metrics.ts'
-import { checkOfGroup } from './readiness.ts'
+import { registerEndpoint, registerProcess } from './process-metrics.ts'
+import { checkOfGroup, checksOfToken } from './readiness.ts'
 import { VERSION } from './version.ts'
 
 type ServiceName = 'graph' | 'reaper' | 'watcher'
@@ -142,12 +142,15 @@ export async function runService(
         ...service.checks(),
         ...groups.map((group) => checkOfGroup(group.status())),
         probe.check(),
+        ...checksOfToken(token),
       ],
       scrape: metrics.scrape,
+      logger,
       add: (routes) => service.add?.(routes),
     },
     http,
   )
+  registerEndpoint(metrics.meter, served)
   try {
     logger.log('info', 'serving', { url: served.url, brokers: kafka.settings.brokers.join(',') })
     await together([...service.loops(served), (either) => probe.run(either)], signal)

@@ -112,6 +112,19 @@ export function duration({ value, from }: Setting): number | undefined {
   return ms
 }
 
+const SIZES: Readonly<Record<string, number>> = { MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 }
+const MOST_BYTES = 1024 ** 5
+
+export function bytes({ value, from }: Setting): number | undefined {
+  if (value === undefined) return undefined
+  const match = /^(\d+)(MiB|GiB|TiB)$/.exec(String(value))
+  const size = Number(match?.[1]) * (SIZES[match?.[2] ?? ''] ?? Number.NaN)
+  if (!(size >= 0 && size <= MOST_BYTES)) {
+    throw bad(`${from}: expected a size such as 512MiB or 2GiB, not ${show(value)}`)
+  }
+  return size
+}
+
 /** What it is, or only that it is no single value: a YAML anchor may hold itself. */
 function show(value: unknown): string {
   try {

@@ -141,7 +141,7 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     const owner = await make(red, { kind: WIDGET, name: 'served-elsewhere' })
     const dependents = await both.dependentsOf(red, [owner])
     await breakApiService()
-    await both.says('cluster/red', /^\[\+\].*Discovery lacks example.com\/v1/)
+    await both.says('cluster/red', /^\[!\].*Discovery lacks example.com\/v1/)
     // A watch that is open goes on; one that is opened now does not.
     await red.killApiserver()
     await red.startApiserver()
@@ -158,7 +158,7 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     await eventually('their owner was looked at, in vain', async () => {
       return (await kinfold.metric('kinfold_delete_requests_total', failed)) > 0
     })
-    await both.says('cluster/red', /^\[\+\].*Discovery lacks example.com\/v1/)
+    await both.says('cluster/red', /^\[!\].*Discovery lacks example.com\/v1/)
     await both.goesOn(blue)
     await both.goesOn(red)
     equal((await missingOf(red, [...strays, ...dependents])).join(), '')

@@ -1,17 +1,18 @@
 /** Keys in each of their spellings, what is none, and that a text opens only with its key, about what it was sealed. */
 import { deepEqual, equal, notDeepEqual, ok, throws } from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type ArchiveKey, openArchiveKey } from './archive-key.ts'
+import { EXIT, ExitError } from './lifecycle.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'archive-key-'))
 after(() => rmSync(folder, { recursive: true }))
 
 function keyIn(content: string | Uint8Array): ArchiveKey {
   const file = join(folder, 'key')
-  writeFileSync(file, content)
+  writeFileSync(file, content, { mode: 0o600 })
   return openArchiveKey(file)
 }
 
@@ -40,6 +41,24 @@ for (const [what, content] of bad) {
 
 test('no key is a file that is not there', () => {
   throws(() => openArchiveKey(join(folder, 'nowhere')), /the archive's key .* cannot be read/)
+})
+
+test('a key that other users may read is refused, with what to do', () => {
+  const file = join(folder, 'open-key')
+  writeFileSync(file, BYTES, { mode: 0o600 })
+  for (const mode of [0o644, 0o604, 0o620]) {
+    chmodSync(file, mode)
+    throws(
+      () => openArchiveKey(file),
+      (error) => error instanceof ExitError && error.exitCode === EXIT.input,
+    )
+    throws(
+      () => openArchiveKey(file),
+      /other users may read or change it \(mode 06..\); run "chmod 600 /,
+    )
+  }
+  chmodSync(file, 0o400)
+  ok(openArchiveKey(file))
 })
 
 test('what is sealed opens with its key, about the same, unharmed, and each time has another nonce', () => {

@@ -2,12 +2,13 @@
  * The key that archived objects are encrypted with, as a file has it: 32 bytes, as they are, in hexadecimal or in base64.
  *
  * What must stay true: AES-256-GCM with a new random nonce each time; a text is bound to what it is about, so that it cannot be passed off as
- * another object's; the wrong key says so.
+ * another object's; the wrong key says so; a key that other users may read is refused.
  *
  * Not here: what is encrypted (services/reaper/archive.ts), who decrypts (services/restore).
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { checkSecret } from './file-access.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
 
 export interface Sealed {
@@ -32,7 +33,7 @@ const ID_BYTES = 8
 /** Nobody's key is longer, whatever it is spelled in. */
 const MAX_FILE_BYTES = 1_024
 
-/** Throws `ExitError` when the file holds no key. */
+/** Throws `ExitError` when the file holds no key, or one that other users may read. */
 export function openArchiveKey(file: string): ArchiveKey {
   const key = keyIn(file)
   const id = createHash('sha256')
@@ -76,7 +77,10 @@ function keyIn(file: string): Buffer {
     throw new ExitError(EXIT.input, `the archive's key ${file} cannot be read: ${why}`)
   }
   const key = content.length > MAX_FILE_BYTES ? undefined : keyOf(content)
-  if (key !== undefined) return key
+  if (key !== undefined) {
+    checkSecret(file, "the archive's key")
+    return key
+  }
   throw new ExitError(
     EXIT.input,
     `the archive's key ${file} must hold ${KEY_BYTES} bytes, as they are, in hexadecimal or in base64 (make one with "openssl rand -base64 32"); it holds ${content.length} bytes that are none of these`,

@@ -1,7 +1,8 @@
 /**
  * The HTTP endpoint that every process has: health, readiness, metrics, and what its service adds.
  *
- * What must stay true: it listens on loopback only, unless whoever asks has to show a token; what one request may bring is bounded.
+ * What must stay true: it listens on loopback only, unless whoever asks has to show a token; what one request may bring is bounded, and so is how
+ * many answers may go on without end: whoever takes them all leaves every other request, probes first, as it was.
  *
  * Not here: TLS, which is for what stands before it.
  */
@@ -9,13 +10,19 @@ import { randomUUID } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastify from 'fastify'
+import type { Clock } from '../ports/clock.ts'
 import { AUDIENCE, type Authority } from './authority.ts'
+import { systemClock } from './clock.ts'
+import { type ConnectionCounts, Connections } from './connections.ts'
 import type { Check } from './health.ts'
 import { isReady, verbose } from './health.ts'
 import type { HttpToken } from './http-token.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
-import { isPrincipal, type Principal, setPrincipal } from './principal.ts'
+import type { Logger } from './logger.ts'
+import { isPrincipal, type Principal, principalOf, setPrincipal } from './principal.ts'
 import { Problem, problem } from './problem.ts'
+import { Refusals } from './refusals.ts'
+import { MOST_STREAMS, StreamLimit } from './stream-limit.ts'
 
 export interface EndpointParts {
   readonly version: string
@@ -23,16 +30,34 @@ export interface EndpointParts {
   readonly scrape: () => Promise<string>
   /** Adds the routes of a service. */
   readonly add?: (server: FastifyInstance) => void
+  /** Where refused requests are written down. */
+  readonly logger?: Logger
+  readonly clock?: Clock
 }
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the answer goes on for as long as it is read: then it is one of `MOST_STREAMS`. */
+    isStream?: (request: FastifyRequest) => boolean
+  }
+}
+
+/** Whatever has not arrived by then is given up with the next look for such: within 30 s, as docs/config.md says. */
+const ARRIVAL_MS = 25_000
+const LOOK_FOR_LATE_MS = 5_000
 /** Of one request, and of all: what is larger, slower or more is refused. Addresses with their questions are headers, too. */
 const LIMITS = {
   bodyLimit: 64 * 1024,
-  http: { maxHeaderSize: 16 * 1024 },
+  http: {
+    maxHeaderSize: 16 * 1024,
+    headersTimeout: ARRIVAL_MS,
+    requestTimeout: ARRIVAL_MS,
+    connectionsCheckingInterval: LOOK_FOR_LATE_MS,
+  },
   routerOptions: { maxParamLength: 100 },
-  requestTimeout: 30_000,
+  requestTimeout: ARRIVAL_MS,
+  keepAliveTimeout: ARRIVAL_MS,
 }
-const MOST_CONNECTIONS = 1_000
 /** Which process this is: whoever was told of another one by an address that is reused by now says so in `INSTANCE_HEADER`, and is refused. */
 export const INSTANCE: string = randomUUID()
 export const INSTANCE_HEADER = 'kinfold-instance'
@@ -58,6 +83,14 @@ export interface Served {
   readonly url: string
   /** For other machines. */
   readonly advertised: string
+  status(): EndpointStatus
+}
+
+export interface EndpointStatus {
+  readonly streams: number
+  readonly connections: ConnectionCounts
+  /** Requests, by status code. */
+  readonly refused: ReadonlyMap<number, number>
 }
 
 interface Address {
@@ -114,7 +147,12 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   const { address, token, authority, advertise } = settings
   const { host, port } = parseAddress(address)
   const server = fastify({ logger: false, forceCloseConnections: true, ...LIMITS })
-  server.server.maxConnections = MOST_CONNECTIONS
+  const clock = parts.clock ?? systemClock()
+  const connections = new Connections(server.server, clock)
+  const refusals = new Refusals(clock, parts.logger)
+  const streams = new StreamLimit()
+  // A web page may send that anywhere without being asked whether it may.
+  server.removeContentTypeParser('text/plain')
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
   server.setNotFoundHandler(async ({ method, url }, reply) => {
     const [path = ''] = url.split('?')
@@ -125,9 +163,14 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
     reply.header('allow', takes)
     return problem(reply, new Problem(405, `${path} takes ${takes}, and no ${method}`))
   })
+  server.addHook('onResponse', async ({ socket, method, routeOptions }, { statusCode: code }) => {
+    const [address, route] = [socket.remoteAddress ?? '', routeOptions.url ?? '']
+    refusals.note({ address, method, route, code })
+  })
   addInstanceCheck(server)
   if (token !== undefined || authority !== undefined) addToken(server, token, authority)
   else addHostCheck(server, advertise)
+  addStreamLimit(server, streams)
   addHealth(server, parts, token !== undefined || authority !== undefined)
   parts.add?.(server)
   try {
@@ -138,13 +181,44 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
     const hint = 'give another address with --http HOST:PORT; port 0 takes any that is free'
     throw new ExitError(EXIT.failure, `--http ${address} cannot be listened on: ${why}; ${hint}`)
   }
+  const closed = new AbortController()
+  server.server.once('close', () => closed.abort())
+  void connections.run(closed.signal)
   const bound = server.server.address()
   if (bound === null || typeof bound === 'string')
     throw new ExitError(EXIT.failure, 'no port was bound')
   const here = isUnspecified(bound.address) ? '127.0.0.1' : bound.address
   const url = urlOf(here, bound.port)
   const others = advertise === undefined ? undefined : parseAddress(advertise)
-  return { server, url, advertised: others === undefined ? url : urlOf(others.host, others.port) }
+  return {
+    server,
+    url,
+    advertised: others === undefined ? url : urlOf(others.host, others.port),
+    status: () => ({
+      streams: streams.open,
+      connections: connections.counts(),
+      refused: refusals.counts(),
+    }),
+  }
+}
+
+/** Behind whatever lets somebody in: who is refused takes none of them. */
+function addStreamLimit(server: FastifyInstance, streams: StreamLimit): void {
+  server.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.config.isStream?.(request) !== true) return
+    const { user } = principalOf(request)
+    const stream = streams.take(user === null ? `at ${request.ip}` : `user ${user.name}`)
+    if (stream === undefined) {
+      reply.header('retry-after', '30')
+      throw new Problem(
+        429,
+        `of ${MOST_STREAMS} streams you have half of what others have left; end one, or ask again later`,
+      )
+    }
+    // Whoever left while it was asked who that is has left already.
+    if (reply.raw.closed) stream[Symbol.dispose]()
+    else reply.raw.once('close', () => stream[Symbol.dispose]())
+  })
 }
 
 function urlOf(host: string, port: number): string {

@@ -1,13 +1,14 @@
 /**
  * The tokens that a request must show, as a file has them: a line each, so that one can be replaced while the other still counts.
  *
- * What must stay true: without a readable file nobody is let in; comparing takes as long for every wrong token; the file is read again when it
- * has changed.
+ * What must stay true: without a readable file nobody is let in, nor by one that other users may read; comparing takes as long for every wrong
+ * token; the file is read again when it has changed.
  *
  * Not here: which requests need none (endpoint.ts).
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
+import { checkSecret } from './file-access.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
 
 /** Shorter ones are guessed; longer ones fit into no header. */
@@ -20,28 +21,37 @@ const PRINTABLE = /^[!-~]+$/
 export interface HttpToken {
   /** Whether the value of an `Authorization` header shows one of them. */
   isShown(authorization: string | undefined): boolean
+  /** Why nobody is let in by it since it has changed; empty while it is good. */
+  failure(): string
 }
 
-/** Throws `ExitError` when the file cannot be read or has no good token now. */
+/** Throws `ExitError` when the file cannot be read, has no good token now or may be read by other users. */
 export function openToken(file: string): HttpToken {
-  let tokens = readTokens(file)
+  let tokens = privateTokens(file)
   let stamp = stampOf(file)
+  let failure = ''
 
   function current(): readonly string[] {
     try {
       const now = stampOf(file)
       if (now === stamp) return tokens
-      tokens = readTokens(file)
+      tokens = privateTokens(file)
       stamp = now
-    } catch {
+      failure = ''
+    } catch (error) {
       // Whoever took it away wants nobody in. A file that is just being written is looked at again with the next request.
       tokens = []
       stamp = ''
+      failure = error instanceof Error ? error.message : String(error)
     }
     return tokens
   }
 
   return {
+    failure() {
+      current()
+      return failure
+    },
     isShown(authorization = '') {
       const shown = digestOf(/^Bearer +([!-~]+)$/i.exec(authorization)?.[1] ?? '')
       const matches = current().map((token) => timingSafeEqual(digestOf(token), shown))
@@ -52,10 +62,19 @@ export function openToken(file: string): HttpToken {
 
 /** Another one whenever the file is another, replaced by a link included. */
 function stampOf(file: string): string {
-  const { mtimeMs, size, ino } = statSync(file)
-  return `${mtimeMs} ${size} ${ino}`
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (stats === undefined) return 'none'
+  const { mtimeMs, size, ino, mode, uid } = stats
+  return `${mtimeMs} ${size} ${ino} ${mode} ${uid}`
 }
 
+function privateTokens(file: string): readonly string[] {
+  const tokens = readTokens(file)
+  checkSecret(file, 'the token file')
+  return tokens
+}
+
+/** Of whoever shows one: it may be anybody's file. */
 export function readTokens(file: string): readonly string[] {
   let text: string
   try {

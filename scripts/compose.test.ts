@@ -195,7 +195,7 @@ suite('the commands of docker-compose.yml', () => {
       const address = flagOf(service, 'http') ?? ''
       equal(advertise, `${name}:${parseAddress(address).port}`)
       equal(flagOf(service, 'http-token-file'), `/run/secrets/${service.secrets?.[0]}`)
-      const token = { isShown: (): boolean => false }
+      const token = { isShown: (): boolean => false, failure: (): string => '' }
       checkHttp({ address, advertise, token, isShared: true })
     }
   })

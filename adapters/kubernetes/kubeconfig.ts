@@ -89,6 +89,12 @@ export function loadContexts(options: KubeconfigOptions): ClusterContext[] {
 /** Files to merge, or the pod. */
 type Source = readonly string[] | 'pod'
 
+/** Those that count where `file` is or is not named; none in a pod. */
+export function kubeconfigFiles(file: string | undefined): readonly string[] {
+  const source = sourceOf(file)
+  return source === 'pod' ? [] : source
+}
+
 function sourceOf(file: string | undefined): Source {
   if (file !== undefined) return [file]
   const listed = (process.env['KUBECONFIG'] ?? '').split(delimiter).filter((it) => it !== '')

@@ -6,7 +6,7 @@
  *
  * Not here: what a sum is made of (checksum.ts), when a file passes (verify.ts), how it stays small (maintenance.ts).
  */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { AppendTime } from '../../ports/append-time.ts'
@@ -105,6 +105,15 @@ export class SqliteLog implements Log {
     const compaction = new Compaction(file, clock)
     this.#maintenance = new Maintenance(file, compaction, monotonicMs, () => this.#queue.isBusy)
     if (lock !== undefined) this.#maintenance.look()
+  }
+
+  /** Of the file and of its write-ahead log. */
+  bytes(): number {
+    const { path } = this.#file
+    const sizes = [path, `${path}-wal`].map(
+      (each) => statSync(each, { throwIfNoEntry: false })?.size,
+    )
+    return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0)
   }
 
   partitions(topic: Topic): number {

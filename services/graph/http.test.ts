@@ -9,7 +9,7 @@ import {
   rejects,
   throws,
 } from 'node:assert/strict'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +18,7 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import { LogError, type Page } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { checkHttp, type HttpSettings, INSTANCE, serveEndpoint } from '../../runtime/endpoint.ts'
+import { failed, passed } from '../../runtime/health.ts'
 import { openToken } from '../../runtime/http-token.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { eventually } from '../../testing/eventually.ts'
@@ -95,7 +96,7 @@ async function serve(
     {
       add: (routes) => addGraphRoutes(routes, parts),
       version: '1.2.3',
-      checks: () => [{ name: 'task/0', failure: ready ? '' : 'restoring' }],
+      checks: () => [ready ? passed('task/0') : failed('task/0', 'restoring')],
       scrape: async () => 'kinfold_build_info 1\n',
     },
     settings,
@@ -369,13 +370,13 @@ function tokenFile(t: TestContext, text: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'kinfold-token-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'token')
-  writeFileSync(file, text)
+  writeFileSync(file, text, { mode: 0o600 })
   return file
 }
 
 /** Another time of change, however coarse the clock of the file system is. */
 function rewrite(file: string, text: string): void {
-  writeFileSync(`${file}.new`, text)
+  writeFileSync(`${file}.new`, text, { mode: 0o600 })
   renameSync(`${file}.new`, file)
 }
 
@@ -434,10 +435,24 @@ test('a token file that changes counts at once, several tokens count side by sid
   deepEqual([await status(TOKEN), await status(next)], [401, 200])
   rmSync(file)
   deepEqual([await status(TOKEN), await status(next)], [401, 401])
+  match(token.failure(), /the token file .* cannot be read/)
   writeFileSync(file, 'short')
   equal(await status('short'), 401)
-  writeFileSync(file, TOKEN)
+  rmSync(file)
+  writeFileSync(file, TOKEN, { mode: 0o600 })
+  deepEqual([await status(TOKEN), token.failure()], [200, ''])
+  chmodSync(file, 0o644)
+  equal(await status(TOKEN), 401)
+  match(token.failure(), /other users may read or change it \(mode 0644\); run "chmod 600 /)
+  chmodSync(file, 0o600)
   equal(await status(TOKEN), 200)
+})
+
+test('a token file that other users may read ends the start', (t) => {
+  const file = tokenFile(t, TOKEN)
+  chmodSync(file, 0o644)
+  throws(() => openToken(file), isInput)
+  throws(() => openToken(file), /run "chmod 600 /)
 })
 
 for (const [what, text] of [
@@ -478,12 +493,12 @@ test('what is too large or too deep is refused, and the server lives on', async 
   equal(await post('{"verb":'), 400)
   equal(await post('{"__proto__":{}}'), 400)
   equal(await post(`{"why":"${'k'.repeat(300_000)}"}`), 413)
-  equal(await post('keys', 'text/plain'), 400)
+  equal(await post('keys', 'text/plain'), 415)
   equal(await post('<keys/>', 'application/xml'), 415)
   equal((await server.get('/livez')).status, 200)
 })
 
-const open = { isShown: () => true }
+const open = { isShown: () => true, failure: () => '' }
 
 for (const address of ['127.0.0.1', '127.0.0.1:99999', ':7070', '[x]:1', 'a b:1', 'http://x:1']) {
   test(`${address} is no address to listen on`, () => {

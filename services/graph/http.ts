@@ -17,6 +17,7 @@ import type { Access } from './query/access.ts'
 import { askedOf } from './query/choice.ts'
 import type { QuestionParts } from './query/question.ts'
 import { addGraphDump, addQuestions, plain } from './query/question.ts'
+import { Turns } from './turns.ts'
 
 export interface HttpParts extends QuestionParts, DirectiveParts {
   readonly log: Log
@@ -50,7 +51,9 @@ export function addShadow(server: FastifyInstance, shadow: Pick<Shadow, 'report'
 }
 
 /** `lineage` and `history` as lines of JSON, from `from` on; with `follow=true` for ever. */
-function addStreams(server: FastifyInstance, { log, codec }: HttpParts): void {
+function addStreams(server: FastifyInstance, { log, codec, clock }: HttpParts): void {
+  // Of all streams together: however many are read, nobody else waits for more than a turn.
+  const turns = new Turns(clock)
   const stream = async (
     topic: 'lineage' | 'history',
     request: FastifyRequest,
@@ -71,8 +74,11 @@ function addStreams(server: FastifyInstance, { log, codec }: HttpParts): void {
       let next = from === 'end' ? end : start
       while (!closed.signal.aborted && (follow === 'true' || next < end)) {
         const waitMs = follow === 'true' ? STREAM_WAIT_MS : 0
+        await turns.take()
         const page = await log.read(topic, partition, next, { limit: STREAM_LIMIT, waitMs })
         for (const { offset, key, value } of page.entries) {
+          await turns.take()
+          if (closed.signal.aborted) return
           const record = value === null ? null : codec.decode(value)
           const line = { topic, partition, offset, key, value: record }
           if (!reply.raw.write(`${JSON.stringify(line, plain)}\n`)) await drained()
@@ -92,7 +98,11 @@ function addStreams(server: FastifyInstance, { log, codec }: HttpParts): void {
     return reply
   }
   for (const topic of ['lineage', 'history'] as const) {
-    server.get(`/v1/${topic}`, async (request, reply) => await stream(topic, request, reply))
+    server.get(
+      `/v1/${topic}`,
+      { config: { isStream: () => true } },
+      async (request, reply) => await stream(topic, request, reply),
+    )
   }
 }
 

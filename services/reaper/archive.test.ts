@@ -271,7 +271,7 @@ test('has of a Secret its metadata only, and no annotation, unless asked', async
 
 test('encrypts with a key, bound to what it is about', async () => {
   const file = join(folder, 'key')
-  writeFileSync(file, Buffer.alloc(32, 7))
+  writeFileSync(file, Buffer.alloc(32, 7), { mode: 0o600 })
   const key = openArchiveKey(file)
   const world = await World.open()
   const command = await secret(world)

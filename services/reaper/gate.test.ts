@@ -24,6 +24,7 @@ const FINE: Facts = {
   clusterEpoch: 1,
   isConnected: true,
   pausedBecause: '',
+  lacksRoomBecause: '',
   guarding: {
     policy: policyFor('enforce', 'guarded').protection,
     subjects: [],
@@ -46,6 +47,7 @@ for (const command of verbs) {
 const facts: readonly (readonly [string, Partial<Facts>, string])[] = [
   ['too old', { ageMs: 600_001 }, 'expired'],
   ['paused', { pausedBecause: 'paused' }, 'paused'],
+  ['given while the disk is low', { lacksRoomBecause: 'disk: low' }, 'disk: low'],
   [
     'of a cluster out of reach',
     { isReachable: false },

@@ -33,6 +33,8 @@ export interface Facts {
   readonly isConnected: boolean
   /** Empty when it is not. */
   readonly pausedBecause: string
+  /** Why what is deleted could soon not be recorded; empty while there is room for it. */
+  readonly lacksRoomBecause: string
   /** What must not be deleted. */
   readonly guarding: Guarding
   /** Since what it was decided by was on the log this reaper has run, and no call to the cluster has failed: nobody can have restored it unseen. */
@@ -91,6 +93,7 @@ export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass 
 function hindrance(command: Command, facts: Facts, bounds: GateBounds): string | undefined {
   if (facts.ageMs > bounds.commandLifeMs) return 'expired'
   if (facts.pausedBecause !== '') return facts.pausedBecause
+  if (facts.lacksRoomBecause !== '') return facts.lacksRoomBecause
   if (!facts.isReachable) return 'this reaper has no connection to the cluster'
   if (facts.clusterEpoch === undefined || !facts.isConnected) return 'the watcher is not connected'
   if (facts.clusterEpoch !== command.clusterEpoch) {

@@ -25,6 +25,7 @@ export interface ReaperMainOptions {
   readonly lock: LockWanted
   readonly placement?: ReaperParts['placement']
   readonly archive?: ArchiveSettings | undefined
+  readonly lacksRoom?: ReaperParts['lacksRoom']
 }
 
 /** The same reason in a cluster is a line once a minute, with how many there were: a pause blocks a whole backlog. */

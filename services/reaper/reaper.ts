@@ -48,6 +48,8 @@ export interface ReaperParts {
   readonly random: Random
   /** The clusters' own locks; undefined: none is wanted. */
   readonly locks?: Locks
+  /** Why there is too little room to record what is deleted; undefined: the log has a disk of its own. */
+  readonly lacksRoom?: (() => string) | undefined
   /** Which partitions of `commands` are this process'; undefined: all. */
   readonly placement?: { readonly of: Placement; readonly url: string } | undefined
   readonly config?: Partial<ReaperConfig>
@@ -287,8 +289,8 @@ class Loop implements Reaper {
 
   #facts(): FactSources {
     const startedMs = this.#startedMs
-    const { locks, clock } = this.#parts
-    return { control: this.#control, locks, startedMs, clock, config: this.#config }
+    const { locks, lacksRoom, clock } = this.#parts
+    return { control: this.#control, locks, lacksRoom, startedMs, clock, config: this.#config }
   }
 
   #settle(job: Job, { result, isSpared }: Ended): void {

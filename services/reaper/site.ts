@@ -46,6 +46,8 @@ export interface FactSources {
   readonly control: Control
   /** Undefined: none is wanted. */
   readonly locks: Pick<Locks, 'lacking' | 'isAwaited'> | undefined
+  /** Why there is too little room to record what is deleted; empty while there is enough. Undefined: the log has a disk of its own. */
+  readonly lacksRoom: (() => string) | undefined
   /** Of the reaper, monotonic: what was appended before lived through a time that nobody here saw. */
   readonly startedMs: number
   readonly clock: Clock
@@ -198,7 +200,7 @@ function factsOf(
   command: Command,
   { appendedMs, knownMs }: Moments,
   troubledMs: number | undefined,
-  { control, locks, clock, config }: FactSources,
+  { control, locks, lacksRoom, clock, config }: FactSources,
 ): Facts {
   const id = command.cluster
   const nowMs = clock.monotonicMs()
@@ -209,6 +211,7 @@ function factsOf(
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
     pausedBecause: control.pausedBecause(id),
+    lacksRoomBecause: lacksRoom?.() ?? '',
     guarding: control.guarding(id),
     isUnbroken: troubledMs !== undefined && knownMs > troubledMs,
     mode: config.mode,

@@ -25,7 +25,7 @@ after(() => rmSync(folder, { recursive: true }))
 
 function keyOf(byte: number): ArchiveKey {
   const file = join(folder, `key-${byte}`)
-  writeFileSync(file, Buffer.alloc(32, byte))
+  writeFileSync(file, Buffer.alloc(32, byte), { mode: 0o600 })
   return openArchiveKey(file)
 }
 

@@ -326,6 +326,7 @@ function bearer(token: string): RequestInit {
 test("the caller's own token goes along, and processes with other tokens are told apart", async (t) => {
   const token = (right: string): HttpToken => ({
     isShown: (authorization) => authorization === `Bearer ${right}`,
+    failure: () => '',
   })
   const { asked, having } = await two(t, { token: token('one') }, { token: token('two') })
   const path = '/v1/why?uid=cm-only-d'

@@ -116,7 +116,9 @@ function aboutOne({ query, access, forwarding }: QuestionParts): About {
 }
 
 function addCascade(server: FastifyInstance, { cascades }: QuestionParts, about: About): void {
-  server.get('/v1/cascade', async (request, reply) => {
+  const isStream = ({ query }: FastifyRequest): boolean =>
+    (query as Record<string, unknown>)['follow'] === 'true'
+  server.get('/v1/cascade', { config: { isStream } }, async (request, reply) => {
     const isFollowed = askedOf(request)['follow'] === 'true'
     return await about(request, reply, async (view, { object: root }) => {
       if (isFollowed) return await follow(reply, cascades, view, root)
@@ -180,7 +182,7 @@ export function addGraphDump(
   server: FastifyInstance,
   { clusters, dump, forwarding }: QuestionParts,
 ): void {
-  server.get('/debug/graph', async (request, reply) => {
+  server.get('/debug/graph', { config: { isStream: () => true } }, async (request, reply) => {
     const { uid } = request.query as { uid?: string | string[] }
     const uids = uid === undefined ? [] : [uid].flat()
     const own = async (views: readonly View[]): Promise<Parts> => dump.dot(views, uids)

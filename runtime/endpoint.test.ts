@@ -1,0 +1,92 @@
+/** What every process' endpoint promises beside its answers: when it gives up waiting, and what becomes of requests that it refuses. */
+import { deepEqual, doesNotMatch, equal, ok } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { ManualClock } from '../adapters/memory/clock.ts'
+import { type EndpointParts, type HttpSettings, type Served, serveEndpoint } from './endpoint.ts'
+import type { Fields } from './logger.ts'
+
+/** As docs/config.md says. */
+const WITHIN_MS = 30_000
+
+async function serve(
+  t: TestContext,
+  more: Partial<HttpSettings>,
+  lines: Fields[] = [],
+  add: EndpointParts['add'] = () => undefined,
+): Promise<Served> {
+  const logger = { log: (_level: string, _message: string, fields = {}) => void lines.push(fields) }
+  const parts = { version: 'test', checks: () => [], scrape: async () => '' }
+  const served = await serveEndpoint(
+    { ...parts, add, logger, clock: new ManualClock() },
+    { address: '127.0.0.1:0', ...more },
+  )
+  t.after(async () => await served.server.close())
+  return served
+}
+
+test('whatever does not arrive is given up within the time that is documented, looks for such included', async (t) => {
+  const { server } = (await serve(t, {})).server
+  const [interval] = Object.getOwnPropertySymbols(server)
+    .filter((symbol) => symbol.description === 'http.server.connectionsCheckingInterval')
+    .map((symbol) => (server as unknown as Record<symbol, { _repeat: number }>)[symbol])
+  const lookMs = interval?._repeat ?? Number.NaN
+  for (const [name, limitMs] of Object.entries({
+    headers: server.headersTimeout,
+    request: server.requestTimeout,
+    idle: server.keepAliveTimeout,
+  })) {
+    ok(limitMs > 0 && limitMs + lookMs <= WITHIN_MS, `${name}: ${limitMs} + ${lookMs} ms`)
+  }
+})
+
+test('refused requests are counted and logged, without what was shown', async (t) => {
+  const lines: Fields[] = []
+  const token = { isShown: () => false, failure: () => '' }
+  const { url, status } = await serve(t, { token }, lines)
+  const shown = 'a-secret-that-is-wrong'
+  for (let time = 0; time < 5; time++) {
+    const headers = { authorization: `Bearer ${shown}` }
+    equal((await fetch(`${url}/version?token=${shown}`, { headers })).status, 401)
+  }
+  equal((await fetch(`${url}/livez`)).status, 200)
+  deepEqual(
+    [...status().refused],
+    [
+      [401, 5],
+      [403, 0],
+    ],
+  )
+  deepEqual(lines, [
+    { address: '127.0.0.1', method: 'GET', route: '/version', code: 401, times: 1 },
+  ])
+  doesNotMatch(JSON.stringify(lines), new RegExp(shown))
+})
+
+test('a stream whose reader left while it was asked who that is takes no place', async (t) => {
+  const asked = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<undefined>()
+  const gone = Promise.withResolvers<void>()
+  const authority = {
+    async identify() {
+      asked.resolve()
+      await answered.promise
+      return { name: 'ann', uid: '', groups: [], extra: {} }
+    },
+    may: async () => true,
+  }
+  const { url, status, server } = await serve(t, { authority }, [], (routes) => {
+    routes.get('/stream', { config: { isStream: () => true } }, async (_request, reply) => {
+      reply.hijack()
+    })
+  })
+  server.server.on('request', (_request, response) => response.once('close', () => gone.resolve()))
+  const leaving = new AbortController()
+  const left = fetch(`${url}/stream`, { signal: leaving.signal }).catch(() => undefined)
+  await asked.promise
+  leaving.abort()
+  await Promise.all([left, gone.promise])
+  answered.resolve(undefined)
+  for (let turn = 0; turn < 10; turn++) await setImmediate()
+  equal(status().streams, 0)
+})
