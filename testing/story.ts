@@ -195,8 +195,7 @@ export class World {
 
   found(text: string): Event {
     const seen = object(text, '1')
-    const { command, uid } = this.#verification(text)
-    const clusterEpoch = this.#at.clusterEpoch
+    const { command, uid, clusterEpoch } = this.#verification(text)
     return {
       type: 'OwnerFound',
       cluster: this.#at.cluster,
@@ -210,11 +209,11 @@ export class World {
 
   absent(text: string): Event {
     const seen = object(text, '1')
-    const { command, uid } = this.#verification(text)
+    const { command, uid, clusterEpoch } = this.#verification(text)
     return {
       type: 'OwnerAbsent',
       cluster: this.#at.cluster,
-      clusterEpoch: this.#at.clusterEpoch,
+      clusterEpoch,
       owner: this.#at.clusterScoped.has(seen.kind)
         ? { ...place(seen), namespace: '' }
         : place(seen),
@@ -253,10 +252,12 @@ export class World {
     return this.settle(text, 'done', '', sighting.object)
   }
 
-  #verification(text: string): { command: string; uid: string } {
+  /** Of the last command about an object: its result is one of the epoch in which it was decided. */
+  #verification(text: string): { command: string; uid: string; clusterEpoch: number } {
     const { uid } = object(text, '0')
     const command = this.folder.commands.findLast((each) => each.target.uid === uid)
-    return { command: command?.id ?? 'none', uid }
+    const clusterEpoch = command?.clusterEpoch ?? this.#at.clusterEpoch
+    return { command: command?.id ?? 'none', uid, clusterEpoch }
   }
 
   step(line: string): string[] {

@@ -192,7 +192,8 @@ function stalenessOf(step: Step, state: ClusterState, cluster: ClusterId, node: 
   const isCatchingUp = state.now < state.startedTime + CATCH_UP_MS
   return ({ standing, proof, isHearsay }) => {
     if (isHearsay && CLAIMABLE.has(standing)) return true
-    if (proof !== null && (proof.class !== 'deleted' || isBefore(proof.position))) return true
+    const isSeen = proof?.class === 'deleted' && proof.command === null
+    if (proof !== null && (!isSeen || isBefore(proof.position))) return true
     return isCatchingUp && (standing === 'waiting' || standing === 'orphaned')
   }
 }
