@@ -17,7 +17,7 @@ import { CATCH_UP_MS } from '../core/model/constant.ts'
 import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../core/model/event.ts'
 import type { SetHash } from '../core/model/hash.ts'
 import { EMPTY_SET, withMember } from '../core/model/hash.ts'
-import type { ObjectMeta, Scope } from '../core/model/object.ts'
+import type { GroupKind, ObjectMeta, Scope } from '../core/model/object.ts'
 import { projectionHash } from '../core/model/object.ts'
 import type { Mode, Preset } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
@@ -188,9 +188,13 @@ export class World {
     return { type: 'WatcherStarted', cluster: this.#at.cluster, name: 'test', epoch, clusterEpoch }
   }
 
-  beat(seconds: number): Event {
+  /** Perhaps with for how long the watch of a kind has delivered nothing. */
+  beat(seconds: number, short = '', silentSeconds = 0): Event {
     this.#now += seconds * 1000
-    return { type: 'Heartbeat', cluster: this.#at.cluster, epoch: this.#at.epoch, kinds: [] }
+    const { cluster, epoch } = this.#at
+    const ageMs = silentSeconds * 1000
+    const kinds = short === '' ? [] : [{ ...groupKindOf(short), ageMs }]
+    return { type: 'Heartbeat', cluster, epoch, kinds }
   }
 
   found(text: string): Event {
@@ -426,7 +430,7 @@ export class World {
       case 'then':
         return []
       case 'beat':
-        return [this.beat(Number(first))]
+        return [this.beat(Number(first), second, Number(wordsOf(rest)[2] ?? 0))]
       case 'found':
         return [this.found(rest)]
       case 'absent':
@@ -455,6 +459,11 @@ export class World {
 
 function evidenceText(evidence: Evidence | null): string {
   return evidence === null ? '' : ` ${evidence}`
+}
+
+function groupKindOf(short: string): GroupKind {
+  const { group, kind } = kindNotation(short)
+  return { group, kind }
 }
 
 function place(object: ObjectMeta): Pick<ObjectMeta, 'group' | 'kind' | 'namespace' | 'name'> {

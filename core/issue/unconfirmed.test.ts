@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/story.ts'
-import type { Event, Heartbeat } from '../model/event.ts'
+import type { Event } from '../model/event.ts'
 
 /** A foreground owner, and a dependent that the server removed. */
 function removed(owner = 'rs/web'): World {
@@ -15,30 +15,24 @@ function removed(owner = 'rs/web'): World {
   return world
 }
 
-/** A heartbeat that tells how long ago the watch of pods delivered anything. */
-function beat(world: World, seconds: number, silentMs: number): Event {
-  const heartbeat = world.beat(seconds) as Heartbeat
-  return { ...heartbeat, kinds: [{ group: '', kind: 'Pod', ageMs: silentMs }] }
-}
-
-/** Log time in seconds since the DELETE was settled, of each live GET that the heartbeats bring about. */
+/** Log time in seconds since the DELETE was settled, of each live GET that heartbeats bring about; each tells for how long the watch of pods has delivered nothing. */
 function verifiedAt(world: World, beats: readonly (readonly [number, number])[]): number[] {
   let now = 0
-  return beats.flatMap(([seconds, silentMs]) => {
+  return beats.flatMap(([seconds, silent]) => {
     now += seconds
-    const told = world.tell(beat(world, seconds, silentMs))
+    const told = world.tell(world.beat(seconds, 'pod', silent))
     return told.filter((line) => line.startsWith('> VerifyOwner pod/a')).map(() => now)
   })
 }
 
-const every = (seconds: number, count: number, silentMs: number) =>
-  Array.from({ length: count }, () => [seconds, silentMs] as const)
+const every = (seconds: number, count: number, silent: number) =>
+  Array.from({ length: count }, () => [seconds, silent] as const)
 
 const rows = [
-  ['at the first heartbeat after 3 s', every(1, 10, 60_000), [3]],
-  ['later where the watch of its kind delivers others', every(5, 8, 100), [35]],
-  ['soon once it delivers no more', [...every(5, 2, 100), ...every(5, 2, 60_000)], [15]],
-  ['again after two minutes without an answer', every(5, 60, 60_000), [5, 125, 245]],
+  ['at the first heartbeat after 3 s', every(1, 10, 60), [3]],
+  ['later where the watch of its kind delivers others', every(5, 8, 0.1), [35]],
+  ['soon once it delivers no more', [...every(5, 2, 0.1), ...every(5, 2, 60)], [15]],
+  ['again after two minutes without an answer', every(5, 60, 60), [5, 125, 245]],
 ] as const
 
 for (const [when, beats, expected] of rows) {
@@ -50,14 +44,14 @@ for (const [when, beats, expected] of rows) {
 test('a deletion that the watch confirms costs no GET', () => {
   const world = removed()
   world.tell(world.remove('pod/a'))
-  deepEqual(verifiedAt(world, every(5, 100, 60_000)), [])
+  deepEqual(verifiedAt(world, every(5, 100, 60)), [])
 })
 
 test('answers that prove nothing are asked for again in waits that grow to ten minutes', () => {
   const world = removed()
   const times: number[] = []
   for (let second = 0; second < 3_600; second += 5) {
-    const told = world.tell(beat(world, 5, 60_000))
+    const told = world.tell(world.beat(5, 'pod', 60))
     if (!told.some((line) => line.startsWith('> VerifyOwner'))) continue
     times.push(second)
     world.tell(world.settle('pod/a', 'blocked', 'forbidden'))
@@ -70,26 +64,26 @@ test('answers that prove nothing are asked for again in waits that grow to ten m
 test('while nothing may be asked, nothing is; afterwards it is', () => {
   const world = removed()
   world.step('pause')
-  deepEqual(verifiedAt(world, every(60, 3, 60_000)), [])
+  deepEqual(verifiedAt(world, every(60, 3, 60)), [])
   world.step('resume')
-  deepEqual(verifiedAt(world, every(60, 3, 60_000)).length, 1)
+  deepEqual(verifiedAt(world, every(60, 3, 60)).length, 1)
 })
 
 test('a kind that shares its name with another resource is not asked: it may be the other one that answers', () => {
   const world = removed()
   world.tell({ ...world.served('pod', true), ambiguous: true })
-  deepEqual(verifiedAt(world, every(60, 5, 60_000)), [])
+  deepEqual(verifiedAt(world, every(60, 5, 60)), [])
 })
 
 test('after a start the watches get time to tell what they missed', () => {
   const world = removed()
   world.tell(world.restart())
-  deepEqual(verifiedAt(world, every(3, 6, 60_000)), [12])
+  deepEqual(verifiedAt(world, every(3, 6, 60)), [12])
 })
 
 test('the answer to another question removes nothing, even if it says absent', () => {
   const world = removed()
-  world.tell(beat(world, 5, 60_000))
+  world.tell(world.beat(5, 'pod', 60))
   deepEqual(world.tell({ ...world.absent('pod/a'), command: '0-0-0' } as Event), [
     'dropped: seen since: only a watch or a relist removes it',
   ])

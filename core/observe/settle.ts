@@ -152,7 +152,8 @@ function isUnconfirmed(
   const node = nodeOf(step.graph, event.cluster, event.uid)
   const asked = node && verifiedBy(node, event.command)
   if (node === undefined || asked == null) return false
-  const attempt: Attempt = { ...backedOff(asked, state.now, reason), state: 'confirming' }
+  const blocked = { ...backedOff(asked, state.now, reason), outcome: 'blocked' } as const
+  const attempt: Attempt = { ...blocked, state: 'confirming' }
   putNode(step, event.cluster, node, { ...node, attempt })
   nodeTimer(step, event.cluster, attempt.until, event.uid)
   return true
