@@ -4,6 +4,8 @@ import type { Census, ClusterCount } from '../services/graph/census.ts'
 import type { BlockedCount } from '../services/graph/fold/tally.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
+import type { KindStatus } from '../services/watcher/status.ts'
+import { brokenWatch } from '../services/watcher/status.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { time } from './table.ts'
 
@@ -79,11 +81,18 @@ export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
     // Such as a group that discovery lacks: its kinds are as they were, and nobody is unready for it.
     ...(isConnected && reason !== '' && { note: reason }),
   }
-  const synced = kinds.map(({ group, resource, synced: isSynced, reason: why, state }) => ({
-    name: `synced/${name}/${resource}${group === '' ? '' : `.${group}`}`,
-    failure: isSynced && !REFUSED.test(why) ? '' : why || state,
-  }))
-  return [connection, ...synced]
+  return [connection, ...kinds.map((kind) => checkOfKind(name, kind))]
+}
+
+/** Its watch may break after that. Nobody is unready for it, since the other kinds go on; but it is said. */
+function checkOfKind(cluster: string, kind: KindStatus): Check {
+  const { group, resource, synced, reason, state } = kind
+  const name = `synced/${cluster}/${resource}${group === '' ? '' : `.${group}`}`
+  if (!synced || REFUSED.test(reason)) return { name, failure: reason || state }
+  const broken = brokenWatch(kind)
+  if (broken === undefined) return { name, failure: '' }
+  const since = `its watch delivers nothing since ${time(broken.since)}`
+  return { name, failure: '', note: reason === '' ? since : `${since}: ${reason}` }
 }
 
 export function checksOfTasks(graph: Pick<Graph, 'status' | 'owners'>): Check[] {
