@@ -2,6 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/story.ts'
+import { CATCH_UP_MS } from '../model/constant.ts'
 import type { Event } from '../model/event.ts'
 
 /** A foreground owner, and a dependent that the server removed. */
@@ -40,6 +41,17 @@ for (const [when, beats, expected] of rows) {
     deepEqual(verifiedAt(removed(), beats), expected)
   })
 }
+
+test('three seconds count from the answer to the DELETE, not from the heartbeat before it', () => {
+  const world = new World()
+  world.begin()
+  for (const what of ['rs/web', 'pod/a <- rs/web!', 'rs/web [deleting foreground]']) {
+    world.tell(world.put(what))
+  }
+  // Heartbeats are five seconds apart, and this is shortly before the next one.
+  world.folder.fold(world.settle('pod/a', 'done', ''), CATCH_UP_MS + 4_900)
+  deepEqual(verifiedAt(world, every(5, 3, 60)), [10])
+})
 
 test('a deletion that the watch confirms costs no GET', () => {
   const world = removed()

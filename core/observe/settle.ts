@@ -81,8 +81,8 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       if (event.object !== null) {
         return put({ isReaped, attempt: carriedOut(step, state, event, settled) })
       }
-      // Gone, says the server; so says the watch soon. The timer of the command looks whether it did.
-      const until = state.now + CONFIRM_MS
+      // Gone, says the server; so says the watch soon. The timer of the command looks whether it did. The last heartbeat may be seconds ago.
+      const until = Math.max(state.now, step.at.timestamp) + CONFIRM_MS
       // So is one whose last finalizer was taken off.
       const isGone = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
       const phase = isGone ? 'reaped' : node.phase
