@@ -11,6 +11,7 @@ import type { TaskObserver } from '../services/graph/fold/task.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { clusterLabels } from '../services/graph/query/cluster-label.ts'
 import type { Reaper } from '../services/reaper/reaper.ts'
+import { brokenWatch } from '../services/watcher/status.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { type DiskSpace, spaceOf } from './disk-space.ts'
 
@@ -101,6 +102,12 @@ export function registerWatchers(meter: Meter, watchers: readonly Watcher[]): vo
     'Seconds since the last sign of life of the watch.',
     () => perKind(watchers, ({ lastProofOfLifeAgeMs }) => lastProofOfLifeAgeMs / 1_000),
   )
+  observeGauge(
+    meter,
+    'kinfold_watch_broken_since_seconds',
+    'Unix time since when the watch of a kind delivers nothing, by its last error: SILENT for none. Absent while it works.',
+    () => watchers.flatMap(brokenWatches),
+  )
   observeGauge(meter, 'kinfold_kind_synced', '1 when the kind is in sync.', () =>
     perKind(watchers, ({ synced }) => (synced ? 1 : 0)),
   )
@@ -138,6 +145,17 @@ export function registerWatchers(meter: Meter, watchers: readonly Watcher[]): vo
       }),
     )
   }
+}
+
+function brokenWatches(watcher: Watcher): Reading[] {
+  const { name: cluster, kinds } = watcher.status()
+  return kinds.flatMap((status) => {
+    const broken = brokenWatch(status)
+    if (broken === undefined) return []
+    const { group, kind } = status
+    const labels = { cluster, group, kind, code: broken.code }
+    return [{ value: broken.since / 1_000, labels }]
+  })
 }
 
 /** Bounds of the latency histogram's buckets. */

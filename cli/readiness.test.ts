@@ -49,6 +49,32 @@ test('a group that discovery lacks is a warning, and makes nobody unready', () =
   })
 })
 
+for (const [what, more, line] of [
+  ['whose watch works', { reason: '', lastProofOfLifeAgeMs: 60_000 }, '[+]synced/north/secrets ok'],
+  [
+    'whose watch breaks',
+    { reason: 'UNAVAILABLE: HTTP 500', lastProofOfLifeAgeMs: 1_000 },
+    '[!]synced/north/secrets warning: its watch delivers nothing since 1970-01-01T00:01:00Z: UNAVAILABLE: HTTP 500',
+  ],
+  [
+    'that delivers nothing for minutes',
+    { reason: '', lastProofOfLifeAgeMs: 180_001 },
+    '[!]synced/north/secrets warning: its watch delivers nothing since 1970-01-01T00:01:00Z',
+  ],
+  [
+    'that may not be watched any more',
+    { reason: 'FORBIDDEN: no', lastProofOfLifeAgeMs: 1_000 },
+    '[-]synced/north/secrets failed: FORBIDDEN: no',
+  ],
+] as const) {
+  test(`a kind ${what} is told by its check`, () => {
+    const secrets = { group: '', kind: 'Secret', resource: 'secrets', state: 'watching' } as const
+    const since = { since: 0, synced: true, objects: 1, resourceVersion: '7', lastProofAt: 60_000 }
+    const kinds = [{ ...secrets, ...since, ...more }]
+    equal(verbose(checks({ connected: true, kinds })).split('\n')[1], line)
+  })
+}
+
 test('a process is not ready before it is in its group, and says when it does not reach it any more', () => {
   const joining = { isMember: false, trouble: '', differing: '' }
   const group = (state: 'failed' | 'warning', reason: string): Check => {

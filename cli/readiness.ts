@@ -6,6 +6,8 @@ import type { Census, ClusterCount } from '../services/graph/census.ts'
 import type { BlockedCount } from '../services/graph/fold/tally.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
+import type { KindStatus } from '../services/watcher/status.ts'
+import { brokenWatch } from '../services/watcher/status.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { time } from './table.ts'
 
@@ -95,17 +97,27 @@ export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
     return [passed(`cluster/${name}`, `standby: ${standbyOf} holds the lease`)]
   }
   const isConnected = connected && kinds.length > 0
-  const synced = kinds.map(({ group, resource, synced: isSynced, reason: why, state }) => {
-    const check = `synced/${name}/${resource}${group === '' ? '' : `.${group}`}`
-    return isSynced && !REFUSED.test(why) ? passed(check) : failed(check, why || state)
-  })
-  return [connectionOf(`cluster/${name}`, isConnected, reason), ...synced]
+  return [
+    connectionOf(`cluster/${name}`, isConnected, reason),
+    ...kinds.map((kind) => checkOfKind(name, kind)),
+  ]
 }
 
 function connectionOf(name: string, isConnected: boolean, reason: string): Check {
   if (!isConnected) return failed(name, reason || 'not connected yet')
   // Such as a group that discovery lacks: its kinds are as they were, and nobody is unready for it.
   return reason === '' ? passed(name) : warned(name, reason)
+}
+
+/** Its watch may break after that. Nobody is unready for it, since the other kinds go on; but it is said. */
+function checkOfKind(cluster: string, kind: KindStatus): Check {
+  const { group, resource, synced, reason, state } = kind
+  const name = `synced/${cluster}/${resource}${group === '' ? '' : `.${group}`}`
+  if (!synced || REFUSED.test(reason)) return failed(name, reason || state)
+  const broken = brokenWatch(kind)
+  if (broken === undefined) return passed(name)
+  const since = `its watch delivers nothing since ${time(broken.since)}`
+  return warned(name, reason === '' ? since : `${since}: ${reason}`)
 }
 
 export function checksOfTasks(graph: Pick<Graph, 'status' | 'owners'>): Check[] {

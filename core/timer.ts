@@ -11,12 +11,22 @@ import type { Graph } from './graph/graph.ts'
 import { clusterOf, isNamed, kindOf, nodeOf, ownerOf } from './graph/graph.ts'
 import type { Timer } from './graph/key.ts'
 import { clusterKey, duePrefix, ownerKey, timeOfDueKey, timerOf } from './graph/key.ts'
+import { watchedAt } from './graph/kind-status.ts'
 import { putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
 import { askRelist, markDirty } from './graph/outcome.ts'
-import { verifyOwner } from './issue/verification.ts'
-import { BACKOFF_LAST_MS, backoffMs, CONFIRM_MS, KEYS_PER_PAGE } from './model/constant.ts'
+import { verifyDeletion, verifyOwner } from './issue/verification.ts'
+import {
+  BACKOFF_LAST_MS,
+  backoffMs,
+  CATCH_UP_MS,
+  CONFIRM_LATE_MS,
+  CONFIRM_MS,
+  KEYS_PER_PAGE,
+  RELIST_MS,
+} from './model/constant.ts'
 import { invariant } from './model/invariant.ts'
+import type { Node } from './model/node.ts'
 import type { ClusterId, Uid } from './model/object.ts'
 import type { BudgetClass } from './model/policy.ts'
 import type { ClusterState, Work } from './model/state.ts'
@@ -88,13 +98,26 @@ function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid):
   if (ruling !== null && ruling.until <= state.now) return markDirty(step, cluster, uid)
   if (attempt.state === 'would-go') return
   if (state.now < attempt.until) return nodeTimer(step, cluster, attempt.until, uid)
-  if (attempt.state === 'confirming') {
-    askRelist(step, cluster, node.object, `${node.object.name} was reaped and is not seen to go`)
-    const until = state.now + CONFIRM_MS
-    putNode(step, cluster, node, { ...node, attempt: { ...attempt, until } })
-    return nodeTimer(step, cluster, until, uid)
-  }
+  if (attempt.state === 'confirming') return unconfirmedDue(step, state, cluster, node)
   markDirty(step, cluster, uid)
+}
+
+/** A server said that it is deleted, and no watch does: it is verified, again in growing waits, and relisted when that takes long. */
+function unconfirmedDue(step: Step, state: ClusterState, cluster: ClusterId, node: Node): void {
+  const { object, attempt } = node
+  if (attempt === null) return
+  // Others of its kind are told of just now, so it may come after them.
+  const isBehind = (watchedAt(state, object) ?? 0) > state.now - CONFIRM_MS
+  const wait = isBehind ? attempt.until + CONFIRM_LATE_MS : state.startedTime + CATCH_UP_MS
+  if (state.now < wait) return nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)
+  if (state.now >= attempt.since + RELIST_MS) {
+    askRelist(step, cluster, object, `the deletion of ${object.name} is not confirmed`)
+  }
+  const command = node.phase === 'reaped' ? verifyDeletion(step, state, cluster, object) : null
+  const asked = command === null ? {} : { command, count: attempt.count + 1 }
+  const until = state.now + Math.max(RELIST_MS, backoffMs(attempt.count))
+  putNode(step, cluster, node, { ...node, attempt: { ...attempt, ...asked, until } })
+  nodeTimer(step, cluster, until, object.uid)
 }
 
 function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Timer): void {

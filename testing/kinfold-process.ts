@@ -6,6 +6,7 @@
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Cascade } from '../services/graph/query/cascade.ts'
 import type { Why } from '../services/graph/query/query.ts'
 import { ServerProcess } from './cluster/server-process.ts'
 import { eventually } from './eventually.ts'
@@ -162,6 +163,12 @@ export class KinfoldProcess implements AsyncDisposable {
     if (!response.ok) throw new Error(`why was answered ${response.status}`)
     const { answer } = (await response.json()) as { answer: Why }
     return answer
+  }
+
+  async cascade({ uid }: Pick<Made, 'uid'>): Promise<Cascade> {
+    const response = await this.#ask(`/v1/cascade?uid=${encodeURIComponent(uid)}`)
+    if (!response.ok) throw new Error(`cascade was answered ${response.status}`)
+    return ((await response.json()) as { answer: Cascade }).answer
   }
 
   /** Type of the verdict on each; `none` for what has no owners, `unseen` for what is not there. */

@@ -17,7 +17,7 @@ import { CATCH_UP_MS } from '../core/model/constant.ts'
 import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../core/model/event.ts'
 import type { SetHash } from '../core/model/hash.ts'
 import { EMPTY_SET, withMember } from '../core/model/hash.ts'
-import type { ObjectMeta, Scope } from '../core/model/object.ts'
+import type { GroupKind, ObjectMeta, Scope } from '../core/model/object.ts'
 import { projectionHash } from '../core/model/object.ts'
 import type { Mode, Preset } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
@@ -191,15 +191,18 @@ export class World {
     return { type: 'WatcherStarted', cluster: this.#at.cluster, name: 'test', epoch, clusterEpoch }
   }
 
-  beat(seconds: number): Event {
+  /** Perhaps with for how long the watch of a kind has delivered nothing. */
+  beat(seconds: number, short = '', silentSeconds = 0): Event {
     this.#now += seconds * 1000
-    return { type: 'Heartbeat', cluster: this.#at.cluster, epoch: this.#at.epoch, kinds: [] }
+    const { cluster, epoch } = this.#at
+    const ageMs = silentSeconds * 1000
+    const kinds = short === '' ? [] : [{ ...groupKindOf(short), ageMs }]
+    return { type: 'Heartbeat', cluster, epoch, kinds }
   }
 
   found(text: string): Event {
     const seen = object(text, '1')
-    const { command, uid } = this.#verification(text)
-    const clusterEpoch = this.#at.clusterEpoch
+    const { command, uid, clusterEpoch } = this.#verification(text)
     return {
       type: 'OwnerFound',
       cluster: this.#at.cluster,
@@ -213,11 +216,11 @@ export class World {
 
   absent(text: string): Event {
     const seen = object(text, '1')
-    const { command, uid } = this.#verification(text)
+    const { command, uid, clusterEpoch } = this.#verification(text)
     return {
       type: 'OwnerAbsent',
       cluster: this.#at.cluster,
-      clusterEpoch: this.#at.clusterEpoch,
+      clusterEpoch,
       owner: this.#at.clusterScoped.has(seen.kind)
         ? { ...place(seen), namespace: '' }
         : place(seen),
@@ -256,10 +259,12 @@ export class World {
     return this.settle(text, 'done', '', sighting.object)
   }
 
-  #verification(text: string): { command: string; uid: string } {
+  /** Of the last command about an object: its result is one of the epoch in which it was decided. */
+  #verification(text: string): { command: string; uid: string; clusterEpoch: number } {
     const { uid } = object(text, '0')
     const command = this.folder.commands.findLast((each) => each.target.uid === uid)
-    return { command: command?.id ?? 'none', uid }
+    const clusterEpoch = command?.clusterEpoch ?? this.#at.clusterEpoch
+    return { command: command?.id ?? 'none', uid, clusterEpoch }
   }
 
   step(line: string): string[] {
@@ -428,7 +433,7 @@ export class World {
       case 'then':
         return []
       case 'beat':
-        return [this.beat(Number(first))]
+        return [this.beat(Number(first), second, Number(wordsOf(rest)[2] ?? 0))]
       case 'found':
         return [this.found(rest)]
       case 'absent':
@@ -457,6 +462,11 @@ export class World {
 
 function evidenceText(evidence: Evidence | null): string {
   return evidence === null ? '' : ` ${evidence}`
+}
+
+function groupKindOf(short: string): GroupKind {
+  const { group, kind } = kindNotation(short)
+  return { group, kind }
 }
 
 function place(object: ObjectMeta): Pick<ObjectMeta, 'group' | 'kind' | 'namespace' | 'name'> {

@@ -40,7 +40,7 @@ import type {
 import type { Budgets, Mode, Policy, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence, Freshness, Proof } from '../../core/model/proof.ts'
-import type { HistoryChange, Lineage, LineageOwner } from '../../core/model/record.ts'
+import type { HistoryChange } from '../../core/model/record.ts'
 import type { Standing } from '../../core/model/reference.ts'
 import type {
   DefinitionSpan,
@@ -54,6 +54,7 @@ import type {
   Work,
 } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
+import type { Lineage, LineageOwner } from '../../ports/lineage.ts'
 import type { Archived, Control } from '../../ports/service-record.ts'
 import { deleteObject } from '../../testing/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'

@@ -75,16 +75,6 @@ export const ownerKey: (cluster: ClusterId, uid: Uid, coordinates: Coordinates) 
       `owner/${clusterPart('', cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`,
   )
 
-/** Of the owner that a count is of. */
-export function ownerKeyOfCount(key: string): string {
-  return `owner/${key.slice(ALL_COUNTS_PREFIX.length)}`
-}
-
-/** Of a key of `ownerKey` that of the count of its edges. */
-export function countKeyOfOwner(key: string): string {
-  return ALL_COUNTS_PREFIX + key.slice('owner/'.length)
-}
-
 const kindKeyOf = rememberedByKind((cluster, kind) => kindsPrefix(cluster) + kindPart(kind))
 
 export function kindKey(cluster: ClusterId, kind: GroupKind): string {

@@ -35,12 +35,17 @@ export function kindStatus(
       if (kind.clusterEpoch !== state.clusterEpoch) {
         return { type: 'listing', until: state.startedTime + KIND_PATIENCE_MS }
       }
-      const pulse = state.pulses.find((each) => each.group === group && each.kind === name)
-      const silentAt = (pulse?.aliveAt ?? state.now) + KIND_SILENT_MS
+      const aliveAt = watchedAt(state, { group, kind: name }) ?? state.now
+      const silentAt = aliveAt + KIND_SILENT_MS
       if (state.now <= silentAt) return { type: 'live' }
       return { type: 'silent', until: silentAt + KIND_PATIENCE_MS }
     }
   }
+}
+
+/** Log time at which its watch last delivered anything, or a sign of life. */
+export function watchedAt({ pulses }: ClusterState, about: GroupKind): number | undefined {
+  return pulses.find(({ group, kind }) => group === about.group && kind === about.kind)?.aliveAt
 }
 
 /** A monitor follows it: what becomes of its objects will be published. */

@@ -186,7 +186,8 @@ function stalenessOf(step: Step, state: ClusterState, cluster: ClusterId, node: 
   return (stand) => {
     const { standing, proof, isHearsay } = stand
     if (isHearsay && claimedOf(stand) !== undefined) return true
-    if (proof !== null && (proof.class !== 'deleted' || isBefore(proof.position))) return true
+    const isSeen = proof?.class === 'deleted' && proof.command === null
+    if (proof !== null && (!isSeen || isBefore(proof.position))) return true
     return isCatchingUp && (standing === 'waiting' || standing === 'orphaned')
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Owners that nothing is known of are looked up: once for all of their dependents.
+ * Live GETs: of owners that nothing is known of, once for all of their dependents; and of what a server said is deleted, where no watch confirms that.
  *
  * What must stay true: not before the owner's kind could have shown it; unknown is never absent, so without an answer nothing follows.
  *
@@ -7,9 +7,9 @@
  */
 import { mayIssue } from '../admit/hold.ts'
 import { ownerTimer } from '../graph/agenda.ts'
-import { kindOf, nodeOf, ownerOf, policyOf } from '../graph/graph.ts'
+import { kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
 import { ownerKey } from '../graph/key.ts'
-import { kindStatus } from '../graph/kind-status.ts'
+import { isMonitored, kindStatus } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Target } from '../model/command.ts'
@@ -19,15 +19,16 @@ import {
   LOOKED_UP_AT_ONCE,
   ROUNDS_OF_LOOKS,
 } from '../model/constant.ts'
+import type { CommandId } from '../model/id.ts'
 import type { Attempt } from '../model/node.ts'
 import { isUnderWay } from '../model/node.ts'
-import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
+import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { isSamePlace, versionOf } from '../model/object.ts'
 import type { ClusterState, Kind } from '../model/state.ts'
 import { UNKNOWN_OWNER } from '../observe/departure.ts'
 import { verifyIntent } from '../observe/settle.ts'
 import { baseOf } from './issue.ts'
-import { servedVersion } from './target.ts'
+import { servedVersion, targetOf } from './target.ts'
 
 /** Asks for each owner that nothing is known of, once its kind could have shown it. */
 export function verifyOwners(
@@ -78,19 +79,10 @@ export function verifyOwner(
     resourceVersion: '',
     aggregated: kind.aggregated,
   }
-  const base = baseOf(step, state, cluster, target)
-  const because = `is ${place.kind} "${place.name}" there?`
-  const basis = [step.at.position, policyOf(step.graph).position]
-  step.outcome.commands.push({
-    ...base,
-    type: 'VerifyOwner',
-    evidence: 'not-found',
-    because,
-    basis,
-  })
+  const command = askFor(step, state, cluster, target)
   const until = state.now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS
   const attempt: Attempt = {
-    command: base.id,
+    command,
     verb: 'VerifyOwner',
     intent,
     isDryRun: false,
@@ -105,6 +97,32 @@ export function verifyOwner(
   step.graph.put(ownerKey(cluster, uid, place), { ...(owner ?? UNKNOWN_OWNER), attempt })
   ownerTimer(step, cluster, until, uid, place)
   return true
+}
+
+/**
+ * Asks whether an object is still there, which by a server's answer is deleted. Null where the answer would prove nothing: of an ambiguous kind, or when it was last seen in another
+ * epoch of the cluster, whose relists say what became of it.
+ */
+export function verifyDeletion(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  object: ObjectMeta,
+): CommandId | null {
+  const kind = kindOf(step.graph, cluster, object)
+  const seen = seenOf(step.graph, cluster, object, object.uid)
+  if (seen?.clusterEpoch !== state.clusterEpoch || !mayIssue(step.graph, cluster)) return null
+  if (!isMonitored(kind) || kind?.ambiguous === true) return null
+  return askFor(step, state, cluster, { ...targetOf(object, kind), resourceVersion: '' })
+}
+
+function askFor(step: Step, state: ClusterState, cluster: ClusterId, target: Target): CommandId {
+  const base = baseOf(step, state, cluster, target)
+  const because = `is ${target.kind} "${target.name}" there?`
+  const basis = [step.at.position, policyOf(step.graph).position]
+  const about = { evidence: 'not-found', because, basis } as const
+  step.outcome.commands.push({ ...base, type: 'VerifyOwner', ...about })
+  return base.id
 }
 
 /** A watch that lives would have shown the owner; without one, only a GET can; while one is expected soon, wait for it. Of an ambiguous kind it may be the other resource, where nothing proves anything. */

@@ -33,8 +33,10 @@ export const BACKOFF_LAST_MS: number = 10 * 60_000
 /** How often what was carried out and undone by somebody is carried out again without a wait. */
 export const FREE_REPEATS = 3
 
-/** A delete that was carried out and not confirmed by the watch for longer asks for a relist. */
-export const CONFIRM_MS: number = 2 * 60_000
+/** What was carried out and no watch has confirmed for longer is verified by a live GET, later where its watch delivers other objects; and relisted after `RELIST_MS`. */
+export const CONFIRM_MS = 3_000
+export const CONFIRM_LATE_MS = 30_000
+export const RELIST_MS: number = 2 * 60_000
 
 /** How long after a watcher's start no finalizer is taken off: what happened meanwhile is told within that time, one watch sooner than another. */
 export const CATCH_UP_MS = 10_000

@@ -10,7 +10,7 @@ import type { CommandId } from './id.ts'
 
 /**
  * - `orphaning`: the owner is orphaning or orphaned, or a finalizer is removed: nothing is deleted.
- * - `deleted`: a live watch saw this uid deleted.
+ * - `deleted`: a live watch saw this uid deleted; or our DELETE removed it, and a live GET verified that.
  * - `waiting`: the owner waits for its dependents.
  * - `missing`: missing after a complete relist.
  * - `not-found`: never seen; a live GET answered absent.
@@ -43,7 +43,7 @@ export interface Proof {
   readonly clusterEpoch: number
   /** Versions under which the owner's kind was served then. */
   readonly versions: readonly string[]
-  /** The `VerifyOwner` that learnt it, for not-found. */
+  /** The `VerifyOwner` that learnt it: of not-found, and of what our DELETE removed and no watch confirmed. */
   readonly command: CommandId | null
   /** It went because we had it deleted. */
   readonly isOurs: boolean

@@ -37,11 +37,23 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
     drop(step, 'deleted at a version older than one seen since')
     return
   }
+  const proof = deletionOf(step, state, cluster, object, node, { ageMs, command: null })
+  depart(step, state, cluster, object, proof, 'its deletion was seen')
+}
+
+/** Proof of a deletion. Ours where we asked for it; then what it takes along may have been held for that already. */
+export function deletionOf(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  object: ObjectMeta,
+  node: Node | undefined,
+  how: Pick<Proof, 'ageMs' | 'command'>,
+): Proof {
   const isOurs = node !== undefined && goesByUs(node)
   const heldSince =
     isOurs && node.verdict?.evidence === 'deleted' ? (node.hold?.since ?? null) : null
-  const proof = { ...proofOf(step, state, cluster, object, 'deleted'), ageMs, isOurs, heldSince }
-  depart(step, state, cluster, object, proof, 'its deletion was seen')
+  return { ...proofOf(step, state, cluster, object, 'deleted'), ...how, isOurs, heldSince }
 }
 
 /** An object is gone: its node goes, and what is remembered is that it was here. */

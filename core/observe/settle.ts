@@ -1,8 +1,8 @@
 /**
  * What became of commands: settled, an owner found, an owner absent.
  *
- * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` speaks of coordinates only, so it never removes
- * a node; a result of an earlier epoch of the cluster says nothing.
+ * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` speaks of coordinates only, so it removes no
+ * node but one that our DELETE removed before it was asked for; a result of an earlier epoch of the cluster says nothing.
  */
 import { judgeDependents, nodeTimer, ownerTimer } from '../graph/agenda.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf } from '../graph/graph.ts'
@@ -26,7 +26,7 @@ import { backedOff, phaseOf } from '../model/node.ts'
 import type { ClusterId } from '../model/object.ts'
 import { isSamePlace } from '../model/object.ts'
 import type { ClusterState, Owner } from '../model/state.ts'
-import { proofOf, UNKNOWN_OWNER, wasHere } from './departure.ts'
+import { deletionOf, depart, proofOf, UNKNOWN_OWNER, wasHere } from './departure.ts'
 import { sight } from './sighting.ts'
 
 function currentEpoch(
@@ -81,8 +81,8 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       if (event.object !== null) {
         return put({ isReaped, attempt: carriedOut(step, state, event, settled) })
       }
-      // Gone, says the server; so says the watch soon. The timer of the command looks whether it did.
-      const until = state.now + CONFIRM_MS
+      // Gone, says the server; so says the watch soon. The timer of the command looks whether it did. The last heartbeat may be seconds ago.
+      const until = Math.max(state.now, step.at.timestamp) + CONFIRM_MS
       // So is one whose last finalizer was taken off.
       const isGone = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
       const phase = isGone ? 'reaped' : node.phase
@@ -134,6 +134,7 @@ function tellResult(step: Step, event: CommandSettled): void {
 }
 
 function verificationSettled(step: Step, state: ClusterState, event: CommandSettled): void {
+  if (isUnconfirmed(step, state, event, event.reason)) return
   const owner = ownerOf(step.graph, event.cluster, event.uid, event.place)
   if (owner?.attempt?.command !== event.command) return drop(step, 'nobody waits for it')
   const attempt = backedOff({ ...owner.attempt, outcome: event.outcome }, state.now, event.reason)
@@ -141,12 +142,37 @@ function verificationSettled(step: Step, state: ClusterState, event: CommandSett
   ownerTimer(step, event.cluster, attempt.until, event.uid, event.place)
 }
 
+/** What a server said is deleted was verified by this command, which proves nothing of it: it is verified again, in growing waits. */
+function isUnconfirmed(
+  step: Step,
+  state: ClusterState,
+  event: Pick<OwnerFound, 'cluster' | 'uid' | 'command'>,
+  reason: string,
+): boolean {
+  const node = nodeOf(step.graph, event.cluster, event.uid)
+  const asked = node && verifiedBy(node, event.command)
+  if (node === undefined || asked == null) return false
+  const blocked = { ...backedOff(asked, state.now, reason), outcome: 'blocked' } as const
+  const attempt: Attempt = { ...blocked, state: 'confirming' }
+  putNode(step, event.cluster, node, { ...node, attempt })
+  nodeTimer(step, event.cluster, attempt.until, event.uid)
+  return true
+}
+
+function verifiedBy({ phase, attempt }: Node, command: CommandId): Attempt | null {
+  return phase === 'reaped' && attempt?.command === command ? attempt : null
+}
+
 export function ownerFound(step: Step, event: OwnerFound): void {
   const state = currentEpoch(step, event)
   if (state === undefined) return
   const { cluster, uid, owner: place } = event
   const node = nodeOf(step.graph, cluster, uid)
-  if (node !== undefined && isSamePlace(node.object, place)) return
+  if (node !== undefined && isSamePlace(node.object, place)) {
+    const isThere = isUnconfirmed(step, state, event, 'a live GET found it')
+    if (isThere) askRelist(step, cluster, place, `${place.name} was found after its deletion`)
+    return
+  }
   const former = ownerOf(step.graph, cluster, uid, place)
   const isWatchedOrGone = kindOf(step.graph, cluster, place)?.phase !== 'unmonitored'
   const wasSeenToGo = former?.proof != null && former.proof.command === null
@@ -211,9 +237,16 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   const state = currentEpoch(step, event)
   if (state === undefined) return
   const { cluster, uid, owner: place } = event
+  const how = event.how === 'NotFound' ? 'nothing is there' : `${event.otherUid} is there instead`
   const node = nodeOf(step.graph, cluster, uid)
   if (node !== undefined && isSamePlace(node.object, place)) {
-    return drop(step, 'it has been seen since, and only a watch or a relist removes it')
+    const asked = verifiedBy(node, event.command)
+    if (asked === null) return drop(step, 'seen since: only a watch or a relist removes it')
+    // It may be as old as our first request. No watch observed it, so whatever follows from it is verified.
+    const ageMs = Math.max(0, step.at.timestamp - asked.since)
+    const { command } = event
+    const proof = deletionOf(step, state, cluster, node.object, node, { ageMs, command })
+    return depart(step, state, cluster, node.object, proof, `verified by a live GET: ${how}`)
   }
   const former = ownerOf(step.graph, cluster, uid, place)
   if (former?.state === 'absent') return
@@ -221,7 +254,6 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   const isOfBefore = former !== undefined && wasHere(former) && former.position < state.epochAt
   const evidence = isOfBefore ? 'bulk' : 'not-found'
   const orphanedAt = former?.orphanedAt ?? null
-  const how = event.how === 'NotFound' ? 'nothing is there' : `${event.otherUid} is there instead`
   step.graph.put(ownerKey(cluster, uid, place), {
     ...UNKNOWN_OWNER,
     state: 'absent',

@@ -156,6 +156,7 @@ export class KindMonitor {
       objects: this.#telling.objects,
       resourceVersion: this.#telling.position,
       lastProofOfLifeAgeMs: Math.round(this.proofAgeMs),
+      lastProofAt: Math.round(this.#deps.clock.now() - this.proofAgeMs),
     }
   }
 

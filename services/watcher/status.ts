@@ -3,6 +3,7 @@
  *
  * What must stay true: a snapshot is plain data, taken at once.
  */
+import { KIND_SILENT_MS } from '../../core/model/constant.ts'
 import type { ClusterId, GroupKind, ResourceVersion } from '../../core/model/object.ts'
 
 export interface WatcherStatus {
@@ -39,6 +40,23 @@ export interface KindStatus extends GroupKind {
   /** Told up to here. */
   readonly resourceVersion: ResourceVersion | null
   readonly lastProofOfLifeAgeMs: number
+  /** The same as wall time in milliseconds. */
+  readonly lastProofAt: number
+}
+
+/** Its last try failed, or it is silent for longer than any watch that works. */
+export interface BrokenWatch {
+  /** Wall time in milliseconds: when it delivered anything last. */
+  readonly since: number
+  /** Of the last failure; `SILENT` where there was none. */
+  readonly code: string
+}
+
+/** Undefined while it works. */
+export function brokenWatch(kind: KindStatus): BrokenWatch | undefined {
+  const { reason, lastProofAt: since, lastProofOfLifeAgeMs } = kind
+  if (reason !== '') return { since, code: /^[A-Z_]+(?=: )/.exec(reason)?.[0] ?? 'UNKNOWN' }
+  return lastProofOfLifeAgeMs > KIND_SILENT_MS ? { since, code: 'SILENT' } : undefined
 }
 
 /** Only ever grow, over the life of the process. */

@@ -71,9 +71,18 @@ export class Etcd implements AsyncDisposable {
 
   async revision(): Promise<string> {
     const { header } = await this.#call<{ header: { revision: string } }>('/v3/kv/range', {
-      key: Buffer.from('\0').toString('base64'),
+      key: base64('\0'),
     })
     return header.revision
+  }
+
+  /** Behind the API server's back: what it cannot read, say. */
+  async put(key: string, value: string): Promise<void> {
+    await this.#call('/v3/kv/put', { key: base64(key), value: base64(value) })
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#call('/v3/kv/deleterange', { key: base64(key) })
   }
 
   /** Forgets every version but the current one of each key; the last change is still told. */
@@ -104,6 +113,10 @@ export class Etcd implements AsyncDisposable {
     if (!answer.ok) throw new Error(`etcd answered ${answer.status}: ${await answer.text()}`)
     return (await answer.json()) as T
   }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
 }
 
 async function replaceFolder(from: string, to: string): Promise<void> {

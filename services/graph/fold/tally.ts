@@ -8,12 +8,7 @@
  */
 import type { StateReader } from '../../../core/graph/graph.ts'
 import { heldBy } from '../../../core/graph/held-plan.ts'
-import {
-  ALL_COUNTS_PREFIX,
-  ALL_NODES_PREFIX,
-  countKeyOfOwner,
-  ownerKeyOfCount,
-} from '../../../core/graph/key.ts'
+import { ALL_COUNTS_PREFIX, ALL_NODES_PREFIX } from '../../../core/graph/key.ts'
 import type { HeldBy, Node, VerdictType } from '../../../core/model/node.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { StateValue } from '../../../core/model/state.ts'
@@ -191,6 +186,16 @@ export class Tally {
     this.#clusters.set(cluster, count)
     return count
   }
+}
+
+/** Of the owner that a count is of. */
+function ownerKeyOfCount(key: string): string {
+  return `owner/${key.slice(ALL_COUNTS_PREFIX.length)}`
+}
+
+/** Of the key of an owner that of the count of its edges. */
+function countKeyOfOwner(key: string): string {
+  return ALL_COUNTS_PREFIX + key.slice('owner/'.length)
 }
 
 function noneBlocking(): Blocking {

@@ -3,17 +3,20 @@
  *
  * What must stay true: it is read from the verdict and the attempt that the fold keeps; it decides nothing.
  */
-import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
+import { clusterOf, kindOf, ownerOf } from '../../../core/graph/graph.ts'
+import { kindStatus, watchedAt } from '../../../core/graph/kind-status.ts'
+import { CONFIRM_MS } from '../../../core/model/constant.ts'
 import type { Attempt, Node } from '../../../core/model/node.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../core/model/object.ts'
 import { kindOfReference, placeOf } from '../../../core/model/reference.ts'
+import { timeText } from '../../../core/model/time-text.ts'
 import type { HistoryIndex } from './history-index.ts'
 import type { View } from './view.ts'
 
 /**
  * - `refused`: by the cluster. - `stale`: it had changed meanwhile. - `unresolvable`, `unverified`: an owner cannot be looked up, or has not been. - `held`: by the policy.
- * - `finalizers`: of others. - `doubt`: until its kind is listed again. - `dry-run`: it would have gone.
+ * - `unconfirmed`: the server has deleted it or is about to, and the watch of its kind delivers nothing. - `finalizers`: of others. - `doubt`: until its kind is listed again. - `dry-run`: it would have gone.
  */
 export type ObstacleBy =
   | 'refused'
@@ -21,6 +24,7 @@ export type ObstacleBy =
   | 'unresolvable'
   | 'unverified'
   | 'held'
+  | 'unconfirmed'
   | 'finalizers'
   | 'doubt'
   | 'dry-run'
@@ -44,6 +48,8 @@ export function obstacleOf(view: View, node: Node): Obstacle | null {
       verdict?.because ?? 'what is known of it is in doubt until its kind is listed again'
     return untried('doubt', because)
   }
+  const unconfirmed = unconfirmedOf(view, node)
+  if (unconfirmed !== null) return unconfirmed
   if (attempt?.state === 'backoff') {
     return tried(attempt.outcome === 'stale' ? 'stale' : 'refused', attempt)
   }
@@ -69,6 +75,51 @@ export function obstacleOf(view: View, node: Node): Obstacle | null {
   if (object.deletedAt === null || others.length === 0) return null
   const since = object.deletedAt
   return { ...untried('finalizers', `finalizers ${others.join(', ')}`), since }
+}
+
+/** Longer than the watch of an idle kind takes to deliver a deletion. Log time goes from heartbeat to heartbeat, so those of two lie in between. */
+const LATE_MS = CONFIRM_MS + 5_000
+
+/** Dependents of one owner that are looked at for what it waits for. */
+const MOST_LOOKED_AT = 500
+
+/** Of an owner that waits for dependents: the first of them that no watch confirms. Null when there is none among those looked at. */
+export async function obstacleOfWaiting(view: View, owner: Node): Promise<Obstacle | null> {
+  if (owner.phase !== 'waiting' && owner.phase !== 'orphaning') return null
+  let left = MOST_LOOKED_AT
+  for await (const uid of view.dependents(owner.object.uid)) {
+    const dependent = view.node(uid)
+    const obstacle = dependent === undefined ? null : unconfirmedOf(view, dependent)
+    if (dependent !== undefined && obstacle !== null) {
+      const { kind, name } = dependent.object
+      return { ...obstacle, reason: `it waits for ${kind} "${name}": ${obstacle.reason}` }
+    }
+    if (--left === 0) return null
+  }
+  return null
+}
+
+/** The server has removed it, or is about to, and nothing was delivered of its kind since it was asked to: its watch may be broken. */
+function unconfirmedOf({ reader, cluster }: View, node: Node): Obstacle | null {
+  const { object, phase, attempt } = node
+  if (phase !== 'reaped' && phase !== 'deleting') return null
+  const state = clusterOf(reader, cluster)
+  const kind = kindOf(reader, cluster, object)
+  const aliveAt = state && watchedAt(state, object)
+  if (state === undefined || kind === undefined || aliveAt === undefined) return null
+  const group = object.group === '' ? '' : `.${object.group}`
+  const watch = `the watch of ${kind.resource}${group} delivers nothing since ${timeText(aliveAt)}`
+  if (phase === 'reaped') {
+    if (attempt === null) return null
+    const isLate = state.now - Math.max(attempt.since, aliveAt) > LATE_MS
+    const isAsked = attempt.outcome === 'blocked'
+    const why = isAsked ? `, and a live GET proved nothing: ${attempt.reason}` : ''
+    const reason = `the server removed it, but ${watch}${why}`
+    return isLate ? { ...tried('unconfirmed', attempt), reason } : null
+  }
+  if (object.finalizers.length > 0) return null
+  const isSilent = kindStatus(kind, object, state).type === 'silent'
+  return isSilent ? { ...untried('unconfirmed', watch), since: aliveAt } : null
 }
 
 export function foreignFinalizers(finalizers: readonly string[]): readonly string[] {

@@ -13,7 +13,7 @@ import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import type { Obstacle } from './obstacle.ts'
-import { obstacleOf, withFirstSeen } from './obstacle.ts'
+import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
 import type { TreeNode } from './tree.ts'
 import { Tree } from './tree.ts'
 import type { View } from './view.ts'
@@ -99,7 +99,8 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
       const lag = await index.lagEntries()
       const behind = lag === 0n ? '' : `${lag} entries of history are not indexed yet`
       const partial = [view.partial(), behind].filter((text) => text !== '').join('; ')
-      const { node, obstacle, ...rest } = standingIn(view, object)
+      const { node, obstacle: own, ...rest } = standingIn(view, object)
+      const obstacle = own ?? (node && (await obstacleOfWaiting(view, node)))
       const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
       const stands = node && (await standsWithNamesakes(view, index, node))
       const references = (stands ?? []).map(({ reference, standing, reason }) => {

@@ -42,7 +42,7 @@ interface Asked {
   heldPlan(limit: number): Promise<Answer<HeldPlan>>
   why(uid: string): Promise<Why>
   sets(): ApprovalSet
-  tell(lines: readonly string[]): Promise<void>
+  tell(lines: readonly string[], afterMs?: number): Promise<void>
   contents(): Promise<unknown>
 }
 
@@ -51,7 +51,10 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
   const clock = systemClock()
   // Each record at a time of its own.
   let now = 1_000_000
-  const log = new MemoryLog({ partitions: 1, clock: { ...clock, now: () => ++now } })
+  const log = new MemoryLog({
+    partitions: 1,
+    clock: { ...clock, now: () => ++now, monotonicMs: () => now },
+  })
   const running = runTask(log, emptyStore())
   const { task } = running
   let told = 0
@@ -59,7 +62,8 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
   const index = createHistoryIndex(log, codec, clock, emptyStore())
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
-  async function tell(more: readonly string[]): Promise<void> {
+  async function tell(more: readonly string[], afterMs = 0): Promise<void> {
+    now += afterMs
     lines.push(...more)
     const events = eventsOf(lines)
     for (const event of events) if ('cluster' in event) clusters.add(event.cluster)
@@ -95,6 +99,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
       equal(made?.partial, '')
       return made?.answer as Plan
     },
+    why: async (uid) => (await asked.query.why(view, named(uid))).answer,
     cascade: async (uid) => await asked.cascades.cascade(view, named(uid)),
     follow: (uid) => asked.cascades.follow(view, named(uid), stop.signal),
     dot: async (...uids) => (await Array.fromAsync(asked.dump.dot(await viewsOf(), uids))).join(''),
@@ -104,7 +109,6 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
       return heldOfAll([await heldIn(views, asked.clusters.readers(), asked.query)], known)
     },
     heldPlan: async (limit) => await heldPlanOf(view, 'test', limit, asked.query),
-    why: async (uid) => (await asked.query.why(view, named(uid))).answer,
     sets: () => approvalSetOf(view),
     contents: async () => await contentOf(task.store),
   }
@@ -480,4 +484,30 @@ test('orders that stand are told with who gave them', async (t) => {
   await asked.tell(['resume all', 'unprotect namespace/a'])
   const later = (await asked.held()).answer
   deepEqual([later.pauses, later.protections], [[{ ...here, ...ann }], [everywhere]])
+})
+
+test('a cascade and why of its owner say which watch keeps it waiting, and what became of the live GET', async (t) => {
+  const asked = await ask(t, ['put rs/web', 'put pod/a <- rs/web!', 'beat 10'])
+  const deleting = ['put rs/web [deleting foreground]', 'beat 0 pod 1']
+  await asked.tell(deleting, 20_000)
+  const obstacle = async () => (await asked.why('rs-web')).obstacle
+  await asked.tell(['settle pod/a done'])
+  // In a moment its deletion may be delivered.
+  deepEqual([await obstacle(), (await asked.cascade('rs-web'))?.answer.progress.reaping], [null, 1])
+
+  await asked.tell(['beat 5 pod 16'], 15_000)
+  const text =
+    'the server removed it, but the watch of pods delivers nothing since 1970-01-01T00:17:00Z'
+  equal((await obstacle())?.reason, `it waits for Pod "a": ${text}`)
+  const { answer } = (await asked.cascade('rs-web')) ?? {}
+  deepEqual(
+    answer?.blocked.map(({ name, by, reason }) => [name, by, reason]),
+    [['a', 'unconfirmed', text]],
+  )
+
+  await asked.tell(['settle pod/a blocked'])
+  equal(
+    (await obstacle())?.reason,
+    `it waits for Pod "a": ${text}, and a live GET proved nothing: `,
+  )
 })
