@@ -22,6 +22,7 @@ import type { OwnerAbsent } from '../../core/model/event.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import type {
   Attempt,
+  EdgePlace,
   HeldBy,
   Hold,
   Phase,
@@ -40,7 +41,7 @@ import type {
 import type { Budgets, Mode, Policy, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence, Freshness, Proof } from '../../core/model/proof.ts'
-import type { HistoryChange, Lineage, LineageOwner } from '../../core/model/record.ts'
+import type { HistoryChange } from '../../core/model/record.ts'
 import type { Standing } from '../../core/model/reference.ts'
 import type {
   DefinitionSpan,
@@ -54,6 +55,7 @@ import type {
   Work,
 } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
+import type { Lineage, LineageOwner } from '../../ports/public-record.ts'
 import type { Archived, Control } from '../../ports/service-record.ts'
 import { deleteObject } from '../../testing/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'
@@ -518,7 +520,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     hash: text,
     phase,
     position: offset,
-    places: list(maybe(text)),
+    places: list(maybe(record<EdgePlace>({ kind: text, namespace: text }))),
     orphanedAt: maybe(number),
     isFreed: truth,
     letGoAt: maybe(number),
@@ -549,6 +551,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     leasedAt: number,
     attempt: maybe(attempt),
   },
+  KindName: { kinds: list(text) },
   Kind: {
     phase: word<KindPhase>({ unserved: 1, unmonitored: 1, unsynced: 1, synced: 1 }),
     resource: text,

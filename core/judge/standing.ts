@@ -4,14 +4,14 @@
  * What must stay true: a reference is looked up at its own coordinates, never by uid alone; unknown is never dangling.
  */
 import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from '../graph/graph.ts'
+import { clusterOf, nodeOf, ownerOf, seenOf } from '../graph/graph.ts'
+import { ownerPlace } from '../graph/owner-place.ts'
 import type { Phase } from '../model/node.ts'
 import { phaseAsOwner } from '../model/node.ts'
 import type { ClusterId, Coordinates, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
 import { isSamePlace, versionOf } from '../model/object.ts'
 import type { Proof } from '../model/proof.ts'
 import type { Standing } from '../model/reference.ts'
-import { kindOfReference, placeOf } from '../model/reference.ts'
 import type { Kind } from '../model/state.ts'
 
 export interface Stand {
@@ -49,9 +49,7 @@ export function standingOf(
   dependent: ObjectMeta,
   reference: OwnerReference,
 ): Stand {
-  const group = kindOfReference(reference)
-  const kind = kindOf(graph, cluster, group)
-  const place = placeOf(kind, dependent, reference)
+  const { kind, place } = ownerPlace(graph, cluster, dependent, reference)
   const name = `${reference.kind} "${reference.name}"`
   const stand = (standing: Standing, reason: string, owner?: OwnerAt): Stand => ({
     standing,

@@ -1,50 +1,14 @@
 /**
- * The public records: what others read (lineage, history).
+ * The public record that the fold itself writes: the history of each object.
  *
- * What must stay true: every shape here has its schema in schemas/, and absent is null.
+ * What must stay true: it has its schema in schemas/, and absent is null.
  *
- * Not here: what the services keep on the log for themselves (ports/service-record.ts).
+ * Not here: lineage, which is made of the state when it is committed (ports/public-record.ts).
  */
 import type { CommandId } from './id.ts'
-import type { HeldBy, Phase, Verdict } from './node.ts'
-import type { ClusterId, Coordinates, Scope, Uid } from './object.ts'
+import type { Phase } from './node.ts'
+import type { ClusterId, Coordinates, Uid } from './object.ts'
 import type { Evidence } from './proof.ts'
-import type { Standing } from './reference.ts'
-
-/** Public, compacted: what stands now about one object. A tombstone follows after the retention. */
-export interface Lineage extends Coordinates {
-  readonly type: 'Lineage'
-  readonly cluster: ClusterId
-  readonly clusterName: string
-  readonly uid: Uid
-  readonly version: string
-  readonly scope: Scope
-  /** `gone` once a deletion is folded. */
-  readonly phase: Phase | 'gone'
-  readonly owners: readonly LineageOwner[]
-  readonly createdAt: number | null
-  readonly deletedAt: number | null
-  /** The last verdict in one sentence, empty if there never was one. */
-  readonly why: string
-  /** Its type. */
-  readonly verdict: Verdict['type'] | null
-  /** What holds it, if anything does. */
-  readonly heldBy: HeldBy | null
-  readonly evidence: Evidence | null
-  readonly position: bigint
-  /** Append time of the event at `position`, in milliseconds. */
-  readonly at: number
-}
-
-export interface LineageOwner {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly name: string
-  readonly uid: Uid
-  readonly controller: boolean
-  readonly blocking: boolean
-  readonly standing: Standing
-}
 
 export type HistoryChange =
   | 'created'
@@ -75,5 +39,3 @@ export interface History extends Coordinates {
   readonly basis: readonly bigint[]
   readonly at: number
 }
-
-export type PublicRecord = Lineage | History

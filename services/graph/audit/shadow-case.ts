@@ -8,8 +8,8 @@
  * Not here: counting, and waiting for what may still come (shadow.ts).
  */
 import type { Evidence } from '../../../core/model/proof.ts'
-import type { Lineage } from '../../../core/model/record.ts'
 import type { Standing } from '../../../core/model/reference.ts'
+import type { Lineage } from '../../../ports/public-record.ts'
 
 /**
  * - `agreed`: it went, and Kinfold would have taken it. - `theirs`: it went, and Kinfold would not have.

@@ -9,10 +9,10 @@
  */
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
-import type { Lineage } from '../../../core/model/record.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { Entry, Log } from '../../../ports/log.ts'
+import type { Lineage } from '../../../ports/public-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { isAway, isOutdated, part } from '../query/history-index.ts'
 import type { Would } from './shadow-case.ts'

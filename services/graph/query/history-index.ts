@@ -5,11 +5,12 @@
  */
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
-import type { History, Lineage } from '../../../core/model/record.ts'
+import type { History } from '../../../core/model/record.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { Entry, Log, Page, Topic } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
+import type { Lineage } from '../../../ports/public-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { prefixRange, StoreError } from '../../../ports/store.ts'
 

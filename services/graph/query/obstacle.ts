@@ -3,11 +3,11 @@
  *
  * What must stay true: it is read from the verdict and the attempt that the fold keeps; it decides nothing.
  */
-import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
+import { ownerOf } from '../../../core/graph/graph.ts'
+import { ownerPlace } from '../../../core/graph/owner-place.ts'
 import type { Attempt, Node } from '../../../core/model/node.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../core/model/object.ts'
-import { kindOfReference, placeOf } from '../../../core/model/reference.ts'
 import type { HistoryIndex } from './history-index.ts'
 import type { View } from './view.ts'
 
@@ -86,11 +86,7 @@ function untried(by: ObstacleBy, reason: string): Obstacle {
 /** Of the owners that are being asked for, the lookup that was tried most. */
 function lookupOf({ reader, cluster }: View, node: Node): Attempt | undefined {
   const attempts = node.object.ownerReferences.flatMap((reference) => {
-    const place = placeOf(
-      kindOf(reader, cluster, kindOfReference(reference)),
-      node.object,
-      reference,
-    )
+    const { place } = ownerPlace(reader, cluster, node.object, reference)
     const attempt = (place && ownerOf(reader, cluster, reference.uid, place))?.attempt
     return attempt == null || attempt.state === 'done' ? [] : attempt
   })

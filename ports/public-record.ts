@@ -1,0 +1,49 @@
+/**
+ * The public records: what others read (lineage, history).
+ *
+ * What must stay true: every shape here has its schema in schemas/, and absent is null.
+ *
+ * Not here: what the services keep on the log for themselves (service-record.ts).
+ */
+import type { HeldBy, Phase, Verdict } from '../core/model/node.ts'
+import type { ClusterId, Coordinates, Scope, Uid } from '../core/model/object.ts'
+import type { Evidence } from '../core/model/proof.ts'
+import type { History } from '../core/model/record.ts'
+import type { Standing } from '../core/model/reference.ts'
+
+/** Public, compacted: what stands now about one object. A tombstone follows after the retention. */
+export interface Lineage extends Coordinates {
+  readonly type: 'Lineage'
+  readonly cluster: ClusterId
+  readonly clusterName: string
+  readonly uid: Uid
+  readonly version: string
+  readonly scope: Scope
+  /** `gone` once a deletion is folded. */
+  readonly phase: Phase | 'gone'
+  readonly owners: readonly LineageOwner[]
+  readonly createdAt: number | null
+  readonly deletedAt: number | null
+  /** The last verdict in one sentence, empty if there never was one. */
+  readonly why: string
+  /** Its type. */
+  readonly verdict: Verdict['type'] | null
+  /** What holds it, if anything does. */
+  readonly heldBy: HeldBy | null
+  readonly evidence: Evidence | null
+  readonly position: bigint
+  /** Append time of the event at `position`, in milliseconds. */
+  readonly at: number
+}
+
+export interface LineageOwner {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: Uid
+  readonly controller: boolean
+  readonly blocking: boolean
+  readonly standing: Standing
+}
+
+export type PublicRecord = Lineage | History
