@@ -5,6 +5,7 @@ import type { BlockedCount } from '../services/graph/fold/tally.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
+import { nameOf } from './listed-kind.ts'
 import { time } from './table.ts'
 
 /** It was listed and may not be watched, or not any more. Other failures pass, or the kind gets out of sync. */
@@ -68,7 +69,7 @@ export function checkOfGroup({ isMember, trouble, differing }: GroupStanding): C
 
 /** One that waits for its turn is as ready as it can be. */
 export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
-  const { name, connected, reason, kinds, standbyOf } = watcher.status()
+  const { name, connected, reason, kinds, unwatched, standbyOf } = watcher.status()
   if (standbyOf !== null) {
     return [{ name: `cluster/${name}`, failure: '', note: `standby: ${standbyOf} holds the lease` }]
   }
@@ -80,10 +81,32 @@ export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
     ...(isConnected && reason !== '' && { note: reason }),
   }
   const synced = kinds.map(({ group, resource, synced: isSynced, reason: why, state }) => ({
-    name: `synced/${name}/${resource}${group === '' ? '' : `.${group}`}`,
+    name: `synced/${name}/${nameOf({ resource, group })}`,
     failure: isSynced && !REFUSED.test(why) ? '' : why || state,
   }))
-  return [connection, ...synced]
+  const note = unwatchedText(unwatched)
+  const left = note === '' ? [] : [{ name: `unwatched/${name}`, failure: '', note }]
+  return [connection, ...synced, ...left]
+}
+
+/** Kinds that are named for one reason. */
+const MOST_UNWATCHED = 10
+
+/** By reason: `bindings: it does not offer list; events: it is never collected`. */
+export function unwatchedText(
+  unwatched: readonly {
+    readonly resource: string
+    readonly group: string
+    readonly reason: string
+  }[],
+): string {
+  return [...Map.groupBy(unwatched, ({ reason }) => reason)]
+    .map(([reason, kinds]) => {
+      const named = kinds.slice(0, MOST_UNWATCHED).map(nameOf).join(', ')
+      const more = kinds.length - MOST_UNWATCHED
+      return `${named}${more > 0 ? ` and ${more} more` : ''}: ${reason}`
+    })
+    .join('; ')
 }
 
 export function checksOfTasks(graph: Pick<Graph, 'status' | 'owners'>): Check[] {
