@@ -5,7 +5,7 @@ import type { BlockedCount } from '../services/graph/fold/tally.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
-import { nameOf } from './listed-kind.ts'
+import { nameOf } from './kind-name.ts'
 import { time } from './table.ts'
 
 /** It was listed and may not be watched, or not any more. Other failures pass, or the kind gets out of sync. */
