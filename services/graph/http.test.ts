@@ -206,6 +206,36 @@ test('whoever protects a namespace that is not there is told so', async (t) => {
   doesNotMatch(await effectOf('shpo'), /; but/)
 })
 
+test('a question about a kind that is not watched, or not listed yet, says so with the reason', async (t) => {
+  const server = await serve(t)
+  const detailOf = async (words: string): Promise<string> => {
+    const response = await server.get(`/v1/why?${words}&namespace=ns`)
+    equal(response.status, 404)
+    return ((await response.json()) as { detail: string }).detail
+  }
+  const reason = 'its lists have no resourceVersion'
+  const events = eventsOf([...STORY, 'serve widget unmonitored', 'serve crd']).slice(-2)
+  await appendAll(
+    server.log,
+    events.map((event) =>
+      event.type === 'KindServed' && !event.monitored ? { ...event, reason } : event,
+    ),
+  )
+  await server.caughtUp()
+  equal(
+    await detailOf('kind=widgets&name=x'),
+    `no widgets/x in namespace ns was ever seen: Widget.example.com is not watched in test: ${reason}`,
+  )
+  match(
+    await detailOf('kind=crd&name=x&cluster=test'),
+    /was ever seen in cluster test; --namespace names another$/,
+  )
+  match(
+    await detailOf('kind=customresourcedefinition&name=x'),
+    /CustomResourceDefinition\.apiextensions\.k8s\.io is not listed in test yet; .readyz\?verbose says why$/,
+  )
+})
+
 test('a question that cannot be answered says why', async (t) => {
   const server = await serve(t)
   const nothing = await server.get('/v1/why?kind=pod&name=nope&namespace=ns')
