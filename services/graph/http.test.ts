@@ -206,6 +206,23 @@ test('whoever protects a namespace that is not there is told so', async (t) => {
   doesNotMatch(await effectOf('shpo'), /; but/)
 })
 
+test('a tree has what names its owner by the kind in lower case, both ways', async (t) => {
+  const server = await serve(t)
+  await appendAll(server.log, eventsOf([...STORY, 'put pod/low <- _rs/late']).slice(-1))
+  await server.caughtUp()
+  const treeOf = async (words: string): Promise<TreeNode> => {
+    const response = await server.get(`/v1/tree?${words}&namespace=ns`)
+    return ((await response.json()) as { answer: TreeNode }).answer
+  }
+  await eventually('it is indexed', async () => {
+    return (await server.get('/v1/tree?kind=pod&name=low&namespace=ns')).ok
+  })
+  const down = await treeOf('kind=replicaset&name=late')
+  ok(down.children.some(({ uid, edge }) => uid === 'pod-low' && edge?.standing === 'solid'))
+  const [owner] = (await treeOf('kind=pod&name=low&owners=true')).children
+  deepEqual([owner?.uid, owner?.kind, owner?.phase], ['rs-late', 'ReplicaSet', 'observed'])
+})
+
 test('a question about a kind that is not watched, or not listed yet, says so with the reason', async (t) => {
   const server = await serve(t)
   const detailOf = async (words: string): Promise<string> => {
