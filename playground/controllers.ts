@@ -7,8 +7,8 @@
  * Not here: deciding what there should be (workload.ts, or whoever uses kubectl).
  */
 import type { ApiObject, ApiServer, Effect } from '../adapters/memory/api-server.ts'
-import { hash32 } from '../core/model/hash.ts'
 import type { Clock } from '../ports/clock.ts'
+import { hash32 } from '../ports/key-hash.ts'
 import { Client } from './client.ts'
 
 /** Between looks at what has changed. */

@@ -2,10 +2,11 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { hash32, partitionOf } from '../../ports/key-hash.ts'
 import { object } from '../../testing/notation.ts'
-import { EMPTY_SET, hash32, hash64, isSameSet, withMember, withoutMember } from './hash.ts'
+import { EMPTY_SET, hash64, isSameSet, withMember, withoutMember } from './hash.ts'
 import { projectionHash } from './object.ts'
-import { clusterOfHome, homeOf, objectKey, partitionOf } from './partition.ts'
+import { clusterOfHome, homeOf, objectKey } from './partition.ts'
 
 const pinned = [
   ['', 2166136261, '488bdcb81aee8d83'],

@@ -1,18 +1,8 @@
 /**
- * Small non-cryptographic hashes of text, the same on every machine and in every version: partitions and projections rest on them.
+ * Small non-cryptographic hashes of text, the same on every machine and in every version: projections and sets rest on them.
  *
  * Not here: digests that must resist tampering (services/graph takes SHA-256 from node:crypto).
  */
-
-/** 32-bit FNV-1a over UTF-16 code units. */
-export function hash32(text: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) {
-    hash ^= text.charCodeAt(i)
-    hash = Math.imul(hash, 0x01000193)
-  }
-  return hash >>> 0
-}
 
 /** 64 bits as 16 hexadecimal digits: two lanes mixed as in cyrb53 (public domain), without cutting to 53 bits. */
 export function hash64(text: string): string {

@@ -1,10 +1,11 @@
 /**
- * Which partition a record belongs to: a cluster is one ordered log, and several clusters may share a partition.
+ * What records belong together: a cluster is one ordered log, and several clusters may share a partition.
  *
  * What must stay true: all events of one cluster are in one total order. The key of a record names its namespace too, so that one that cannot be read
  * blocks that namespace only.
+ *
+ * Not here: which partition a key leads to (ports/key-hash.ts).
  */
-import { hash32 } from './hash.ts'
 import type { ClusterId, Uid } from './object.ts'
 
 /** `cluster/namespace`; the namespace is empty for cluster-scoped objects. */
@@ -22,8 +23,4 @@ export function clusterOfHome(home: Home): ClusterId {
 /** Key of records about one object. */
 export function objectKey(cluster: ClusterId, uid: Uid): string {
   return `${cluster}/${uid}`
-}
-
-export function partitionOf(key: string, partitions: number): number {
-  return hash32(key) % partitions
 }
