@@ -380,6 +380,19 @@ test('a kind whose lists have no resourceVersion is not watched, until its serve
   equal(rig.kind('Widget')?.state, 'watching')
 })
 
+test('a kind to ignore is not watched', async () => {
+  await started({ config: { ignoreKinds: ['pods'] } })
+  const { kinds, unwatched } = rig.watcher.status()
+  equal(
+    kinds.some(({ resource }) => resource === 'pods'),
+    false,
+  )
+  equal(
+    unwatched.find(({ resource }) => resource === 'pods')?.reason,
+    'it is among the kinds to ignore',
+  )
+})
+
 test('one list without a resourceVersion is a failure like any other', async () => {
   rig = new WatcherRig()
   let left = 2
