@@ -4,8 +4,9 @@
  * What must stay true: sizes, numbers and looks are those of the Kafka Streams program (peers/streams), which does the same; outputs go to the partitions of
  * their keys, as those of both do.
  */
-import { partitionOf } from '../ports/key-hash.ts'
+
 import type { Produced, TaskLog, Topic } from '../ports/log.ts'
+import { partitionOf } from '../ports/partition.ts'
 import type { Store, StoreChange } from '../ports/store.ts'
 import type { Shape, Shapes } from './streams-peer.ts'
 

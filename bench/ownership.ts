@@ -12,7 +12,7 @@ import { EMPTY_SET } from '../core/model/hash.ts'
 import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
 import { homeOf } from '../core/model/partition.ts'
 import { policyFor } from '../core/model/policy.ts'
-import { partitionOf } from '../ports/key-hash.ts'
+import { partitionOf } from '../ports/partition.ts'
 import { KINDS, type KindNotation } from '../testing/notation.ts'
 
 export const CLUSTER = '0b6f5f1c-8d3a-4a57-9c1e-5f0a3de1b2c4'

@@ -8,7 +8,7 @@
  */
 import type { ApiObject, ApiServer, Effect } from '../adapters/memory/api-server.ts'
 import type { Clock } from '../ports/clock.ts'
-import { hash32 } from '../ports/key-hash.ts'
+import { hash32 } from '../ports/partition.ts'
 import { Client } from './client.ts'
 
 /** Between looks at what has changed. */

@@ -7,7 +7,7 @@
 import type { Command } from '../core/model/command.ts'
 import type { LoggedEvent } from '../core/model/event.ts'
 import type { StateValue } from '../core/model/state.ts'
-import type { PublicRecord } from './public-record.ts'
+import type { PublicRecord } from './lineage.ts'
 import type { ServiceRecord } from './service-record.ts'
 
 /** `type` tells them apart; an `Unreadable` is made by the task and never written. */

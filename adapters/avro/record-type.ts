@@ -6,7 +6,7 @@ import type { LoggedEvent } from '../../core/model/event.ts'
 import type { StateValue } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
 import { EVENT_TYPES } from '../../ports/event-type.ts'
-import type { PublicRecord } from '../../ports/public-record.ts'
+import type { PublicRecord } from '../../ports/lineage.ts'
 
 const OTHER_TYPES: Readonly<
   Record<Exclude<Writable['type'], LoggedEvent['type'] | StateValue['type']>, true>

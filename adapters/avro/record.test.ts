@@ -55,7 +55,7 @@ import type {
   Work,
 } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
-import type { Lineage, LineageOwner } from '../../ports/public-record.ts'
+import type { Lineage, LineageOwner } from '../../ports/lineage.ts'
 import type { Archived, Control } from '../../ports/service-record.ts'
 import { deleteObject } from '../../testing/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'

@@ -1,7 +1,7 @@
 /** The memory store keeps the contract, and its order survives many keys. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { hash32 } from '../../ports/key-hash.ts'
+import { hash32 } from '../../ports/partition.ts'
 import { storeContract } from '../../ports/store.contract.ts'
 import { SortedMap } from './sorted-map.ts'
 import { MemoryStore } from './store.ts'

@@ -3,7 +3,7 @@
  *
  * What must stay true: `superseded` is certain. The table holds hashes, so a hit is confirmed by reading the key of the record it stands for.
  */
-import { hash32 } from '../../ports/key-hash.ts'
+import { hash32 } from '../../ports/partition.ts'
 
 const FIRST_SLOTS = 2 ** 12
 const FREE = -1

@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { hash32, partitionOf } from '../../ports/key-hash.ts'
+import { hash32, partitionOf } from '../../ports/partition.ts'
 import { object } from '../../testing/notation.ts'
 import { EMPTY_SET, hash64, isSameSet, withMember, withoutMember } from './hash.ts'
 import { projectionHash } from './object.ts'

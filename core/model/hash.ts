@@ -1,5 +1,5 @@
 /**
- * Small non-cryptographic hashes of text, the same on every machine and in every version: projections and sets rest on them.
+ * Small non-cryptographic hashes of text, the same on every machine and in every version: projections rest on them.
  *
  * Not here: digests that must resist tampering (services/graph takes SHA-256 from node:crypto).
  */

@@ -1,10 +1,8 @@
 /**
- * What records belong together: a cluster is one ordered log, and several clusters may share a partition.
+ * Which partition a record belongs to: a cluster is one ordered log, and several clusters may share a partition.
  *
  * What must stay true: all events of one cluster are in one total order. The key of a record names its namespace too, so that one that cannot be read
  * blocks that namespace only.
- *
- * Not here: which partition a key leads to (ports/key-hash.ts).
  */
 import type { ClusterId, Uid } from './object.ts'
 

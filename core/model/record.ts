@@ -1,9 +1,9 @@
 /**
- * The public record that the fold itself writes: the history of each object.
+ * The public record that the fold writes: history.
  *
- * What must stay true: it has its schema in schemas/, and absent is null.
+ * What must stay true: its shape has its schema in schemas/, and absent is null.
  *
- * Not here: lineage, which is made of the state when it is committed (ports/public-record.ts).
+ * Not here: lineage, which is made of what is stored (ports/lineage.ts).
  */
 import type { CommandId } from './id.ts'
 import type { Phase } from './node.ts'

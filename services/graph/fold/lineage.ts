@@ -7,7 +7,7 @@ import type { StateReader } from '../../../core/graph/graph.ts'
 import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
 import type { At, Touch } from '../../../core/graph/outcome.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
-import type { Lineage, LineageOwner } from '../../../ports/public-record.ts'
+import type { Lineage, LineageOwner } from '../../../ports/lineage.ts'
 
 /** Of an object that is gone: what it was, and that it is. Null when there is nothing to tell. */
 export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | null {

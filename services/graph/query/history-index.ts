@@ -10,7 +10,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { Entry, Log, Page, Topic } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
-import type { Lineage } from '../../../ports/public-record.ts'
+import type { Lineage } from '../../../ports/lineage.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { prefixRange, StoreError } from '../../../ports/store.ts'
 

@@ -1,4 +1,4 @@
-/** Spans read as options take them. */
+/** Spans read as people write them, and never too short. */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { spanText } from './span-text.ts'

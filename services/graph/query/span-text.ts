@@ -1,5 +1,5 @@
 /**
- * Spans of time for people, as options take them.
+ * Spans of time for people.
  *
  * What must stay true: a span is never told shorter than it is.
  */

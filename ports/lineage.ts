@@ -1,9 +1,9 @@
 /**
- * The public records: what others read (lineage, history).
+ * The public record of how an object stands, and what else others read.
  *
  * What must stay true: every shape here has its schema in schemas/, and absent is null.
  *
- * Not here: what the services keep on the log for themselves (service-record.ts).
+ * Not here: history, which the fold writes (core/model/record.ts), what the services keep on the log for themselves (service-record.ts).
  */
 import type { HeldBy, Phase, Verdict } from '../core/model/node.ts'
 import type { ClusterId, Coordinates, Scope, Uid } from '../core/model/object.ts'

@@ -1,9 +1,7 @@
 /**
- * A hash of keys, and the partition of a topic that a key leads to.
+ * Which partition of a topic a key has, where keys are spread over all of them.
  *
- * What must stay true: the same on every machine and in every version, since records are found again by it. No digest that must resist tampering.
- *
- * Not here: the partition of a cluster, which is assigned (assignment.ts).
+ * What must stay true: the same on every machine and in every version: a log that is there was written by it.
  */
 
 /** 32-bit FNV-1a over UTF-16 code units. */
