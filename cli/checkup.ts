@@ -9,13 +9,16 @@ import { avroCodec } from '../adapters/avro/codec.ts'
 import { kubeconfigFiles } from '../adapters/kubernetes/kubeconfig.ts'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
 import type { Cluster, DiscoveredKind, NamedResource, Resource } from '../ports/cluster.ts'
+import { ClusterError } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { exposureOf, intrusionInto } from '../runtime/file-access.ts'
 import type { Check } from '../runtime/health.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
+import { type KindKey, kindKey, whyNotWatched } from '../services/watcher/catalog.ts'
 import { LEASE } from '../services/watcher/config.ts'
-import { type ListedKind, nameOf } from './listed-kind.ts'
+import { type ListedKind, nameOf } from './kind-name.ts'
 import { clockNote } from './log-time.ts'
+import { unwatchedText } from './readiness.ts'
 import { type RightsOf, verbsOf } from './role-manifest.ts'
 
 /** `warning`: Kinfold starts and works all the same; `failed`: something is missing that it needs. */
@@ -28,6 +31,8 @@ export interface Finding {
 export interface Checked {
   /** Null for all that the cluster serves. */
   readonly kinds: readonly ListedKind[] | null
+  /** To leave out, by name. */
+  readonly ignoreKinds: readonly string[]
   readonly service: RightsOf
 }
 
@@ -59,11 +64,18 @@ export async function checkCluster(cluster: Cluster, checked: Checked): Promise<
         text: `${name}: ${groupVersion} cannot be discovered; its objects will not be judged`,
       })
     }
-    const watched = kinds.filter(isWatchable)
-    const all = checked.kinds?.map(nameOf) ?? watched.map(nameOf)
-    const asked = watched.filter((kind) => all.includes(nameOf(kind)))
-    findings.push(...notServed(name, all, asked))
+    const listed = checked.kinds?.map(nameOf) ?? null
+    const selection = { kinds: null, ignoreKinds: checked.ignoreKinds }
+    const unwatchable = await unversioned(cluster, isAggregationKnown ? kinds : [])
+    const reasons = new Map(
+      kinds
+        .filter((kind) => listed === null || listed.includes(nameOf(kind)))
+        .map((kind) => [kind, whyNotWatched(kind, { ...selection, unwatchable })] as const),
+    )
+    const asked = [...reasons].flatMap(([kind, reason]) => (reason === '' ? [kind] : []))
+    findings.push(...notServed(name, listed ?? [], [...reasons.keys()]))
     findings.push(...(await checkPermissions(cluster, asked, checked.service)))
+    findings.push(...notWatched(name, reasons, listed !== null))
     if (watches) findings.push(await checkLease(cluster, checked.service))
     if (checked.service !== 'watcher') findings.push(await checkLock(cluster))
   } catch (error) {
@@ -86,11 +98,42 @@ function notServed(
 ): Finding[] {
   const names = new Set(served.map(nameOf))
   const missing = listed.filter((name) => !names.has(name))
-  const why = 'is listed, and not served so that it can be watched and deleted'
   return missing.map((kind) => {
-    const text = `${cluster}: ${kind}: ${why}; install it, or take it off the list`
+    const text = `${cluster}: ${kind}: is listed, and not served; install it, or take it off the list`
     return { state: 'failed', text }
   })
+}
+
+/** By reason. Nothing is amiss, but where a kind is listed that is not watched. */
+function notWatched(
+  cluster: string,
+  reasons: ReadonlyMap<DiscoveredKind, string>,
+  areListed: boolean,
+): Finding[] {
+  const unwatched = [...reasons].flatMap(([{ resource, group }, reason]) =>
+    reason === '' ? [] : [{ resource, group, reason }],
+  )
+  if (unwatched.length === 0) return []
+  const text = `${cluster}: not watched, so nothing of these kinds is collected: ${unwatchedText(unwatched)}`
+  return [{ state: areListed ? 'failed' : 'ok', text }]
+}
+
+/** Servers of others that give lists without a resourceVersion: those alone are tried. What cannot be listed for another reason is told elsewhere. */
+async function unversioned(
+  cluster: Cluster,
+  kinds: readonly DiscoveredKind[],
+): Promise<ReadonlySet<KindKey>> {
+  const found = new Set<KindKey>()
+  for (const kind of kinds.filter(
+    ({ aggregated, verbs }) => aggregated && verbs.includes('list'),
+  )) {
+    try {
+      await cluster.currentVersion({ ...kind, version: kind.versions[0] ?? '' }, limit())
+    } catch (error) {
+      if (error instanceof ClusterError && error.code === 'UNVERSIONED') found.add(kindKey(kind))
+    }
+  }
+  return found
 }
 
 function clockFinding(name: string, skewMs: number | null): Finding {
@@ -104,11 +147,6 @@ function clockFinding(name: string, skewMs: number | null): Finding {
   if (Math.abs(skewMs) <= SKEW_LIMIT_MS) return { state: 'ok', text }
   const hint = 'set the clocks (NTP), or times in history will mislead'
   return { state: 'failed', text: `${text}; ${hint}` }
-}
-
-function isWatchable({ verbs, kind, group }: DiscoveredKind): boolean {
-  const isEvent = kind === 'Event' && (group === '' || group === 'events.k8s.io')
-  return !isEvent && ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb))
 }
 
 async function checkPermissions(

@@ -16,7 +16,8 @@ import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
 import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'
 import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
-import { listedKinds, nameOf } from './listed-kind.ts'
+import { nameOf } from './kind-name.ts'
+import { listedKinds } from './listed-kind.ts'
 import { protectionOf } from './protection-config.ts'
 import {
   bytes,
@@ -46,6 +47,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly lock: LockWanted
   /** To watch, as `deployments.apps`; null: all that a cluster serves. */
   readonly kinds: readonly string[] | null
+  /** To leave out, the same way. */
+  readonly ignoreKinds: readonly string[]
   /** Undefined: as many as the log has; a new one gets one. */
   readonly partitions: number | undefined
   readonly http: string
@@ -73,6 +76,7 @@ export interface UpFlags extends ArchiveFlags {
   readonly preset?: string
   readonly lock?: string
   readonly kinds?: string
+  readonly ignoreKinds?: string
   readonly partitions?: string
   readonly http?: string
   readonly httpTokenFile?: string
@@ -106,6 +110,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'approvals',
   'lock',
   'kinds',
+  'ignoreKinds',
   'partitions',
   'http',
   'httpTokenFile',
@@ -154,6 +159,7 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
+    ignoreKinds: listedKinds(pick('ignoreKinds', flags.ignoreKinds))?.map(nameOf) ?? [],
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
@@ -186,9 +192,11 @@ export function addPolicyOptions(command: Command): Command {
     .option('--preset <preset>', 'parity or guarded (default: guarded)')
 }
 
+export const IGNORE_HINT = 'kinds to leave out, beside Events, which are never watched'
+
 export function addKindsOption(command: Command): Command {
   const hint = 'kinds to watch, as pods,deployments.apps (default: all that a cluster serves)'
-  return command.option('--kinds <list>', hint)
+  return command.option('--kinds <list>', hint).option('--ignore-kinds <list>', IGNORE_HINT)
 }
 
 export function addLogOptions(command: Command, level = 'info'): Command {

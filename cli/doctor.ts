@@ -2,15 +2,18 @@
 import { type Command, Option } from 'commander'
 import { EXIT } from '../runtime/lifecycle.ts'
 import type { Finding } from './checkup.ts'
-import { defaultDataDirectory, type UpConfig, upConfig } from './config.ts'
-import { type ListedKind, listedKinds } from './listed-kind.ts'
+import { defaultDataDirectory, IGNORE_HINT, upConfig } from './config.ts'
+import { type ListedKind, nameOf } from './kind-name.ts'
+import { listedKinds } from './listed-kind.ts'
 import type { RightsOf } from './role-manifest.ts'
+import { flagOf } from './setting.ts'
 
 interface DoctorFlags {
   readonly kubeconfig?: string
   readonly context?: readonly string[]
   readonly data?: string
   readonly kinds?: string
+  readonly ignoreKinds?: string
   readonly config?: string
   readonly service: RightsOf
 }
@@ -39,6 +42,7 @@ export function addDoctor(program: Command): void {
       '--kinds <list>',
       'kinds that are to be collected; default: all that the cluster serves',
     )
+    .option('--ignore-kinds <list>', IGNORE_HINT)
     .option('--config <file>', 'YAML file of up, watcher or reaper; flags win')
     .addOption(
       new Option('--service <name>', 'whose rights: up does what watcher and reaper do apart')
@@ -49,7 +53,11 @@ export function addDoctor(program: Command): void {
       const file = flags.config === undefined ? undefined : upConfig({ config: flags.config })
       const kubeconfig = flags.kubeconfig ?? file?.kubeconfig
       const data = flags.data ?? file?.data ?? defaultDataDirectory()
-      const checked = { kinds: kindsOf(flags, file?.kinds), service: flags.service }
+      const checked = {
+        kinds: kindsOf('kinds', flags, file?.kinds) ?? null,
+        ignoreKinds: kindsOf('ignoreKinds', flags, file?.ignoreKinds)?.map(nameOf) ?? [],
+        service: flags.service,
+      }
       const { checkCluster, checkData, checkSecrets } = await import('./checkup.ts')
       const { openClusters } = await import('./clusters.ts')
       const clusters = openClusters(kubeconfig, flags.context ?? file?.contexts ?? [])
@@ -75,10 +83,13 @@ export function addDoctor(program: Command): void {
     })
 }
 
+/** Undefined where nobody lists any. */
 function kindsOf(
-  { kinds, config }: DoctorFlags,
-  ofFile: UpConfig['kinds'] | undefined,
-): readonly ListedKind[] | null {
-  const from = kinds === undefined ? `${config}: kinds` : '--kinds'
-  return listedKinds({ key: 'kinds', value: kinds ?? ofFile ?? undefined, from }) ?? null
+  key: 'kinds' | 'ignoreKinds',
+  flags: DoctorFlags,
+  ofFile: readonly string[] | null = null,
+): readonly ListedKind[] | undefined {
+  const from = flags[key] === undefined ? `${flags.config}: ${key}` : flagOf(key)
+  const listed = ofFile === null || ofFile.length === 0 ? undefined : ofFile
+  return listedKinds({ key, value: flags[key] ?? listed, from })
 }

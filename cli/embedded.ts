@@ -65,6 +65,7 @@ export type EmbeddedConfig = Pick<
   | 'protection'
   | 'lock'
   | 'kinds'
+  | 'ignoreKinds'
   | 'partitions'
   | 'http'
   | 'httpTokenFile'
@@ -120,6 +121,7 @@ export async function runEmbedded(
     openWatcher({
       ...{ cluster, log, codec, clock, random, logger },
       kinds: config.kinds,
+      ignoreKinds: config.ignoreKinds,
       election: null,
     }),
   )

@@ -3,13 +3,9 @@
  *
  * What must stay true: what is listed is exactly what is meant: no wildcards, no short names, nothing guessed.
  */
+import { builtInNamed } from './built-in-kind.ts'
+import { type ListedKind, nameOf, readKind } from './kind-name.ts'
 import { bad, type Setting, texts } from './setting.ts'
-
-export interface ListedKind {
-  readonly resource: string
-  /** Empty for the core group. */
-  readonly group: string
-}
 
 const NAME = /^[a-z][a-z0-9-]*(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/
 
@@ -29,18 +25,17 @@ export function listedKinds(setting: Setting): readonly ListedKind[] | undefined
 
 function listedKind(name: string, from: string): ListedKind {
   const kind = readKind(name)
-  if (NAME.test(name) && (kind.resource.endsWith('s') || !OWN_GROUPS.has(kind.group))) return kind
   const plural = likelyPlural(name)
-  const hint = plural === undefined ? '' : `; did you mean ${plural}?`
+  // Kubernetes alone has kinds in the core group, so a name of another group's kind is none without that group.
+  const builtIn = builtInNamed(name.toLowerCase()) ?? (plural && builtInNamed(plural))
+  const isMeant = builtIn === undefined || builtIn === name || kind.group !== ''
+  const isPlural = kind.resource.endsWith('s') || !OWN_GROUPS.has(kind.group)
+  if (NAME.test(name) && isPlural && isMeant) return kind
+  const like = builtIn ?? plural
+  const hint = like === undefined ? '' : `; did you mean ${like}?`
   throw bad(
     `${from}: ${JSON.stringify(name)} is no kind: give the plural and its group, as pods or deployments.apps (kubectl api-resources -o name)${hint}`,
   )
-}
-
-export function readKind(name: string): ListedKind {
-  const dot = name.indexOf('.')
-  if (dot < 0) return { resource: name, group: '' }
-  return { resource: name.slice(0, dot), group: name.slice(dot + 1) }
 }
 
 /** For a sentence about a mistake only: by English, as most kinds are named. Undefined where it is no word. */
@@ -55,10 +50,6 @@ function pluralOf(word: string): string {
   if (/(ss|us|x|ch)$/.test(word)) return `${word}es`
   if (word.endsWith('s')) return word
   return /[^aeiou]y$/.test(word) ? `${word.slice(0, -1)}ies` : `${word}s`
-}
-
-export function nameOf({ resource, group }: ListedKind): string {
-  return group === '' ? resource : `${resource}.${group}`
 }
 
 /**

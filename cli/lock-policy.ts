@@ -10,7 +10,7 @@
 import { COPIED_TO, type Mark, OTHERS_MARKS, OWN_KEY, OWN_MARKS } from '../core/model/mark.ts'
 import { readKeyValue } from '../core/model/subject.ts'
 import { LOCK, LOCK_REFUSALS } from '../ports/lock.ts'
-import { type ListedKind, nameOf } from './listed-kind.ts'
+import { type ListedKind, nameOf } from './kind-name.ts'
 import type { Manifest } from './role-manifest.ts'
 
 export interface LockRules {

@@ -4,7 +4,8 @@
  * What must stay true: the lock compares names, and one that no request bears protects nothing without a word; so what is not known to be a kind ends the
  * command.
  */
-import { type ListedKind, likelyPlural, nameOf, readKind, splitList } from './listed-kind.ts'
+import { type ListedKind, nameOf, readKind } from './kind-name.ts'
+import { likelyPlural, splitList } from './listed-kind.ts'
 import { bad } from './setting.ts'
 
 export interface KnownKind extends ListedKind {

@@ -7,8 +7,10 @@ import { type Command, Option } from 'commander'
 import { stringify } from 'yaml'
 import type { Cluster, DiscoveredKind, Discovery } from '../ports/cluster.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import { EVERYTHING, whyNotWatched } from '../services/watcher/catalog.ts'
 import { type UpConfig, upConfig } from './config.ts'
-import { type ListedKind, listedKinds, nameOf, splitList } from './listed-kind.ts'
+import { type ListedKind, nameOf } from './kind-name.ts'
+import { listedKinds, splitList } from './listed-kind.ts'
 import { type LockRules, lockManifests } from './lock-policy.ts'
 import { type KnownKinds, protectedKinds } from './protected-kind.ts'
 import { type Manifest, type RightsOf, roleManifests, usernameOf } from './role-manifest.ts'
@@ -18,6 +20,7 @@ interface RbacFlags {
   readonly kubeconfig?: string
   readonly context?: string
   readonly kinds?: string
+  readonly ignoreKinds?: string
   readonly fromCluster?: boolean
   readonly namespace: string
   readonly onlyNamespaces?: string
@@ -59,6 +62,7 @@ export function addRbac(program: Command): void {
     .description('print accounts, rights kind by kind, and the lock against our own mistakes')
     .option('--kinds <list>', 'kinds to collect, as pods,deployments.apps,replicasets.apps')
     .option('--from-cluster', 'all kinds that the cluster serves now, but Secrets')
+    .option('--ignore-kinds <list>', 'of these kinds those to leave out')
     .option('--kubeconfig <file>', 'kubeconfig, for --from-cluster')
     .option('--context <name>', 'context, for --from-cluster')
     .option('--namespace <name>', 'namespace of the accounts', 'kinfold')
@@ -90,7 +94,9 @@ async function listingOf(flags: RbacFlags, config: UpConfig | undefined): Promis
   if (fromCluster && kinds !== undefined) {
     throw bad('--kinds and --from-cluster exclude each other: give one of them')
   }
-  if (fromCluster) return await listingServed(flags)
+  const ignored = ignoredNames(flags, config)
+  const isKept = (kind: ListedKind): boolean => !ignored.has(nameOf(kind))
+  if (fromCluster) return await listingServed(flags, isKept)
   if (listed === undefined) {
     throw bad(
       'which kinds? list them (--kinds pods,deployments.apps), or take those that a cluster serves now (--from-cluster)',
@@ -100,7 +106,7 @@ async function listingOf(flags: RbacFlags, config: UpConfig | undefined): Promis
     if (!NEVER_GROUPS.has(kind.group)) continue
     throw bad(`${from}: ${nameOf(kind)} is never Kinfold's to collect: leave it out`)
   }
-  const all = sorted(listed)
+  const all = sorted(listed.filter(isKept))
   const known: KnownKinds = {
     kinds: all.map((kind) => ({ ...kind, aliases: [] })),
     areAll: false,
@@ -109,7 +115,19 @@ async function listingOf(flags: RbacFlags, config: UpConfig | undefined): Promis
   return { kinds: all, known, clusterScoped: new Set() }
 }
 
-async function listingServed(flags: RbacFlags): Promise<Listing> {
+function ignoredNames(
+  { ignoreKinds, config: file }: RbacFlags,
+  config: UpConfig | undefined,
+): ReadonlySet<string> {
+  const value = ignoreKinds ?? (config?.ignoreKinds.length ? config.ignoreKinds : undefined)
+  const from = ignoreKinds === undefined ? `${file}: ignoreKinds` : '--ignore-kinds'
+  return new Set(listedKinds({ key: 'ignoreKinds', value, from })?.map(nameOf))
+}
+
+async function listingServed(
+  flags: RbacFlags,
+  isKept: (kind: ListedKind) => boolean,
+): Promise<Listing> {
   const { openClusters } = await import('./clusters.ts')
   const contexts = flags.context === undefined ? [] : [flags.context]
   const [cluster] = openClusters(flags.kubeconfig, contexts)
@@ -122,7 +140,12 @@ async function listingServed(flags: RbacFlags): Promise<Listing> {
     }
     const clusterScoped = kinds.filter(({ scope }) => scope === 'Cluster')
     return {
-      kinds: sorted(kinds.filter(isTaken).map(({ resource, group }) => ({ resource, group }))),
+      kinds: sorted(
+        kinds
+          .filter(isTaken)
+          .map(({ resource, group }) => ({ resource, group }))
+          .filter(isKept),
+      ),
       known: {
         kinds: kinds.map(({ resource, group, kind, shortNames }) => {
           return { resource, group, aliases: [kind.toLowerCase(), ...shortNames] }
@@ -138,15 +161,13 @@ async function listingServed(flags: RbacFlags): Promise<Listing> {
 }
 
 function isTaken(discovered: DiscoveredKind): boolean {
-  const { group, resource, kind, verbs, aggregated, ambiguous } = discovered
+  const { group, resource, aggregated } = discovered
   return (
-    ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb)) &&
-    kind !== 'Event' &&
+    whyNotWatched(discovered, EVERYTHING) === '' &&
     !(group === '' && resource === 'secrets') &&
     !NEVER_GROUPS.has(group) &&
     // The lock is not asked by another API server.
-    !aggregated &&
-    !ambiguous
+    !aggregated
   )
 }
 

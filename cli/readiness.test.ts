@@ -22,7 +22,7 @@ import {
 const WAITING: WatcherStatus = {
   ...{ clusterId: 'c', name: 'north', epoch: 0, clusterEpoch: 0, connected: false },
   ...{ reason: '', lease: 'kinfold-watcher', isLeading: false, standbyOf: null },
-  ...{ kinds: [], counters: noCounters() },
+  ...{ kinds: [], unwatched: [], counters: noCounters() },
 }
 const checks = (more: Partial<WatcherStatus>) =>
   checksOfWatcher({ status: () => ({ ...WAITING, ...more }) })
@@ -36,6 +36,30 @@ test('a standby is ready, and says who holds the lease', () => {
 test('a watcher that may not take the lease is not ready, and says why', () => {
   const reason = 'The Lease kube-system/kinfold-watcher may not be written.'
   deepEqual(checks({ reason }), [{ name: 'cluster/north', state: 'failed', reason }])
+})
+
+test('kinds that are not watched are named with their reason, and make nobody unready', () => {
+  const odd = {
+    kind: 'Odd',
+    group: 'x.io',
+    resource: 'odds',
+    reason: 'its lists have no resourceVersion',
+  }
+  const others = Array.from({ length: 12 }, (_, index) => {
+    return { kind: '', group: '', resource: `r${index}`, reason: 'it does not offer list' }
+  })
+  const told = checks({ unwatched: [odd, ...others] }).find(
+    ({ name }) => name === 'unwatched/north',
+  )
+  deepEqual(told, {
+    name: 'unwatched/north',
+    state: 'ok',
+    note: 'odds.x.io: its lists have no resourceVersion; r0, r1, r2, r3, r4, r5, r6, r7, r8, r9 and 2 more: it does not offer list',
+  })
+  equal(
+    checks({}).some(({ name }) => name === 'unwatched/north'),
+    false,
+  )
 })
 
 test('a group that discovery lacks is a warning, and makes nobody unready', () => {

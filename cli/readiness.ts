@@ -9,6 +9,7 @@ import type { LockStatus } from '../services/reaper/lock.ts'
 import type { KindStatus } from '../services/watcher/status.ts'
 import { brokenWatch } from '../services/watcher/status.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
+import { nameOf } from './kind-name.ts'
 import { time } from './table.ts'
 
 /** It was listed and may not be watched, or not any more. Other failures pass, or the kind gets out of sync. */
@@ -92,14 +93,16 @@ export function checkOfGroup({ isMember, trouble, differing }: GroupStanding): C
 
 /** One that waits for its turn is as ready as it can be. */
 export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
-  const { name, connected, reason, kinds, standbyOf } = watcher.status()
+  const { name, connected, reason, kinds, unwatched, standbyOf } = watcher.status()
   if (standbyOf !== null) {
     return [passed(`cluster/${name}`, `standby: ${standbyOf} holds the lease`)]
   }
   const isConnected = connected && kinds.length > 0
+  const note = unwatchedText(unwatched)
   return [
     connectionOf(`cluster/${name}`, isConnected, reason),
     ...kinds.map((kind) => checkOfKind(name, kind)),
+    ...(note === '' ? [] : [passed(`unwatched/${name}`, note)]),
   ]
 }
 
@@ -111,13 +114,33 @@ function connectionOf(name: string, isConnected: boolean, reason: string): Check
 
 /** Its watch may break after that. Nobody is unready for it, since the other kinds go on; but it is said. */
 function checkOfKind(cluster: string, kind: KindStatus): Check {
-  const { group, resource, synced, reason, state } = kind
-  const name = `synced/${cluster}/${resource}${group === '' ? '' : `.${group}`}`
+  const { synced, reason, state } = kind
+  const name = `synced/${cluster}/${nameOf(kind)}`
   if (!synced || REFUSED.test(reason)) return failed(name, reason || state)
   const broken = brokenWatch(kind)
   if (broken === undefined) return passed(name)
   const since = `its watch delivers nothing since ${time(broken.since)}`
   return warned(name, reason === '' ? since : `${since}: ${reason}`)
+}
+
+/** Kinds that are named for one reason. */
+const MOST_UNWATCHED = 10
+
+/** By reason: `bindings: it does not offer list; events: it is never collected`. */
+export function unwatchedText(
+  unwatched: readonly {
+    readonly resource: string
+    readonly group: string
+    readonly reason: string
+  }[],
+): string {
+  return [...Map.groupBy(unwatched, ({ reason }) => reason)]
+    .map(([reason, kinds]) => {
+      const named = kinds.slice(0, MOST_UNWATCHED).map(nameOf).join(', ')
+      const more = kinds.length - MOST_UNWATCHED
+      return `${named}${more > 0 ? ` and ${more} more` : ''}: ${reason}`
+    })
+    .join('; ')
 }
 
 export function checksOfTasks(graph: Pick<Graph, 'status' | 'owners'>): Check[] {

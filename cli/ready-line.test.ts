@@ -15,7 +15,7 @@ const WATCHER = { clusterId: 'c', name: 'north', epoch: 0, clusterEpoch: 0, conn
 function watcher(...kinds: readonly Kind[]): { readonly status: () => WatcherStatus } {
   const counters = noCounters()
   const lease = { lease: '', isLeading: false, standbyOf: null, reason: '' }
-  return { status: () => ({ ...WATCHER, ...lease, kinds, counters }) }
+  return { status: () => ({ ...WATCHER, ...lease, kinds, unwatched: [], counters }) }
 }
 
 test('it is said when nothing fails any more, with what to ask', async () => {

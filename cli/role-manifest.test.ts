@@ -179,6 +179,17 @@ test('--only-namespaces gives no right to delete what is in none, the Namespaces
   equal(everywhere.filter((right) => right.includes('delete')).length, 4)
 })
 
+test('no rights are printed for kinds to ignore', async () => {
+  const rights = rightsOf(
+    await printed('--kinds', 'pods,configmaps', '--ignore-kinds', 'pods'),
+    'kinfold-reaper',
+  )
+  deepEqual(
+    rights.filter((right) => right.includes('delete')),
+    ['configmaps. delete,patch'],
+  )
+})
+
 test('--protect-kinds takes kinds that are listed', async () => {
   const manifests = await printed('--kinds', KINDS, '--protect-kinds', 'pods,widgets.example.com')
   match(JSON.stringify(manifests), /in \[\\"pods\\", \\"widgets\.example\.com\\"\]/)
@@ -214,6 +225,17 @@ const bad: readonly Bad[] = [
     'a singular with its group',
     ['--kinds', 'job.batch'],
     /is no kind.* did you mean jobs\.batch\?/,
+  ],
+  [
+    'a kind of another group without it',
+    ['--kinds', 'pods,deployments'],
+    /"deployments" is no kind.* did you mean deployments\.apps\?/,
+  ],
+  ['a short name', ['--kinds', 'po,deploy'], /"po" is no kind.* did you mean pods\?/],
+  [
+    'a short name to ignore',
+    ['--kinds', 'pods', '--ignore-kinds', 'cm'],
+    /--ignore-kinds: "cm" is no kind.* did you mean configmaps\?/,
   ],
   ['a subresource', ['--kinds', 'pods/exec'], /is no kind/],
   [

@@ -8,7 +8,7 @@
  */
 import { LOCK } from '../ports/lock.ts'
 import { LEASE } from '../services/watcher/config.ts'
-import { type ListedKind, nameOf } from './listed-kind.ts'
+import { type ListedKind, nameOf } from './kind-name.ts'
 
 export interface Manifest {
   readonly apiVersion: string

@@ -29,10 +29,11 @@ async function open(parts: ServiceParts): Promise<Service> {
   const { config, log, codec, clock, random, logger, meter } = parts
   const clusters = openWatchedClusters(config.kubeconfig, config.contexts)
   const holder = hostname()
-  const { kinds } = config
+  const { kinds, ignoreKinds } = config
   const watchers = clusters.map(({ cluster, exchange }) => {
     const election = { exchange, holder }
-    return openWatcher({ cluster, log, codec, clock, random, logger, kinds, election })
+    const parts = { cluster, log, codec, clock, random, logger, kinds, ignoreKinds, election }
+    return openWatcher(parts)
   })
   registerWatchers(meter, watchers)
   return {

@@ -16,6 +16,7 @@ import { ANY_KIND, unreadableHomeKey, unreadableKey } from './graph/key.ts'
 import { putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
 import { tell, touch } from './graph/outcome.ts'
+import { ownerPlace } from './graph/owner-place.ts'
 import { waitFor } from './graph/wait.ts'
 import { attemptFor, baseOf } from './issue/issue.ts'
 import { targetOf } from './issue/target.ts'
@@ -27,7 +28,6 @@ import type { CommandBase } from './model/command.ts'
 import type { Hold, Node, Verdict } from './model/node.ts'
 import type { ClusterId, GroupKind, Uid } from './model/object.ts'
 import { FINALIZER_ORPHAN } from './model/object.ts'
-import { kindOfReference } from './model/reference.ts'
 import type { ClusterState } from './model/state.ts'
 
 /** Judges a node from the state as it is now. Nothing happens to one that is not there, is reaped or in doubt. */
@@ -141,7 +141,7 @@ export function relistsAwaited(
     )
   if (unreadableAt < 0n) return []
   // Records of this home were lost: only what was listed since then is known.
-  const named = object.ownerReferences.map(kindOfReference)
+  const named = object.ownerReferences.map((it) => ownerPlace(graph, cluster, object, it).named)
   const waitedFor = phase === 'waiting' || phase === 'orphaning'
   const blockers = waitedFor ? (kindOf(graph, cluster, object)?.blockers ?? []) : []
   const kinds = [object, ...named, ...blockers]

@@ -28,7 +28,7 @@ import {
   ticketsPrefix,
   waitsPrefix,
 } from './graph/key.ts'
-import { placesOf, putNode } from './graph/link.ts'
+import { isSameEdge, placesOf, putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
 import { askRelist } from './graph/outcome.ts'
 import { endWalk, ringPage, walk } from './judge/ring.ts'
@@ -212,6 +212,6 @@ function relink(step: Step, cluster: ClusterId, uid: Uid): void {
   const node = nodeOf(step.graph, cluster, uid)
   if (node === undefined) return
   const places = placesOf(step, cluster, node.object)
-  if (places.every((place, index) => place === node.places[index])) return
+  if (places.every((place, index) => isSameEdge(node.places[index], place))) return
   putNode(step, cluster, node, { ...node, places })
 }

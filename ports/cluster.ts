@@ -207,6 +207,7 @@ export type ClusterErrorCode =
   | 'UNAVAILABLE'
   | 'UNREACHABLE'
   | 'UNREADABLE'
+  | 'UNVERSIONED'
 
 const REMEDIES: Readonly<Record<ClusterErrorCode, ClusterRemedy>> = {
   /** 410, or an ERROR event with it. */
@@ -222,6 +223,8 @@ const REMEDIES: Readonly<Record<ClusterErrorCode, ClusterRemedy>> = {
   UNREACHABLE: 'retry',
   /** A 200 that is no answer: cut, no JSON, another kind. */
   UNREADABLE: 'retry',
+  /** A list without resourceVersion: nobody can watch on from there. */
+  UNVERSIONED: 'retry',
 }
 
 export class ClusterError extends Error {

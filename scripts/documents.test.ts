@@ -74,7 +74,7 @@ function numbered(prefix: string, last: number): readonly string[] {
 }
 
 const DEMANDED: readonly string[] = [
-  ...numbered('B', 73),
+  ...numbered('B', 78),
   ...numbered('D', 12),
   ...numbered('U', 18),
   ...numbered('U12.', 17),

@@ -89,7 +89,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     name: 'an illegal scope is no matter',
     mistake: 'an owner in a namespace may own what is in none',
     changes: [
-      { file: 'core/model/reference.ts', function: 'isIllegalScope', body: '  return false' },
+      { file: 'core/graph/owner-place.ts', function: 'isIllegalScope', body: '  return false' },
     ],
     by: 'small',
   },

@@ -81,8 +81,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/answer.ts',
-        from: "if (status !== 404 || !isStatus(body) || body['reason'] !== 'NotFound') return false",
-        to: 'if (status === 404) return true\n  if (!isStatus(body)) return false',
+        from: 'return isTypedNotFound(reply, body) && unfit(body, asked).length === 0',
+        to: 'return reply.status === 404',
       },
     ],
     by: {
@@ -96,8 +96,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/answer.ts',
-        from: "details['name'] === asked.name &&\n    details['kind'] === asked.resource &&",
-        to: "(details['name'] ?? asked.name) === asked.name &&\n    (details['kind'] ?? asked.resource) === asked.resource &&",
+        from: "const told = details[field] ?? (field === 'group' ? '' : undefined)",
+        to: 'const told = details[field] ?? expected[0]',
       },
     ],
     by: { file: 'adapters/kubernetes/answer.test.ts', test: 'of 404, with empty details' },

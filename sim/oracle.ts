@@ -94,7 +94,9 @@ function kindOf(
   const [asked = '', version] = apiVersion.split('/')
   if (asked !== WIDGETS || kind !== 'Widget') {
     const [group, , scope] = KINDS[`${apiVersion}/${kind}`] ?? []
-    return group === undefined ? 'unresolvable' : { group, isNamespaced: scope === 'Namespaced' }
+    return group === undefined
+      ? 'unresolvable'
+      : { group, kind, isNamespaced: scope === 'Namespaced' }
   }
   // A widget may be named by any version that is served.
   const definition = definitionOf(server)
@@ -102,7 +104,7 @@ function kindOf(
   if (definition === undefined) return 'absent'
   const isServed = definition.versions?.some((each) => each.name === version && each.served)
   if (isServed === false) return 'unresolvable'
-  return { group: WIDGETS, isNamespaced: definition.scope === 'Namespaced' }
+  return { group: WIDGETS, kind, isNamespaced: definition.scope === 'Namespaced' }
 }
 
 /** Whatever version names it: it is the same object. */

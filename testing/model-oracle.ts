@@ -13,17 +13,24 @@ export type { Ground } from './oracle.ts'
 /** All objects of the server. */
 export type Truth = Iterable<ObjectMeta>
 
-const UNWATCHED: ReadonlySet<string> = new Set(UNMONITORED.map((short) => KINDS[short]?.kind ?? ''))
+const UNWATCHED: ReadonlySet<string> = new Set(
+  UNMONITORED.flatMap((short) => spellings(KINDS[short]?.kind ?? '')),
+)
 /** By apiVersion and kind. */
-const SERVED: ReadonlyMap<string, { readonly group: string; readonly isNamespaced: boolean }> =
-  new Map(
-    Object.entries(KINDS)
-      .filter(([short]) => !UNSERVED.includes(short))
-      .map(([, { group, version, kind, scope }]) => [
-        `${group === '' ? version : `${group}/${version}`} ${kind}`,
-        { group, isNamespaced: scope === 'Namespaced' },
+const SERVED: ReadonlyMap<string, oracle.OracleKind> = new Map(
+  Object.entries(KINDS)
+    .filter(([short]) => !UNSERVED.includes(short))
+    .flatMap(([, { group, version, kind, scope }]) =>
+      spellings(kind).map((written): [string, oracle.OracleKind] => [
+        `${group === '' ? version : `${group}/${version}`} ${written}`,
+        { group, kind, isNamespaced: scope === 'Namespaced' },
       ]),
-  )
+    ),
+)
+
+function spellings(kind: string): readonly string[] {
+  return [kind, kind.toLowerCase()]
+}
 
 export function groundOf(
   truth: Truth,

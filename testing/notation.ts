@@ -2,7 +2,7 @@
  * Objects and references in one line of text, for tests and stories: `pod/a <- rs/web!, ~job/x [deleting foreground]`.
  *
  * - `KIND/NAME`, with ` in NAMESPACE` behind it (default `ns`); the uid is `KIND-NAME` unless `@UID` says otherwise.
- * - `<-` begins its owners; `!` behind one blocks; `.VERSION` behind the kind names another version than the served one.
+ * - `<-` begins its owners; `!` behind one blocks; `.VERSION` behind the kind names another version than the served one, `_` before it writes it in lower case.
  * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE` and `annotation:KEY=VALUE`, separated by spaces;
  * `created:SECONDS` says when it was created (0 else).
  */
@@ -69,7 +69,7 @@ export function shortKind(group: string, kind: string): string {
   return found?.[0] ?? `${kind}.${group}`
 }
 
-const NAME = /^([a-z]+)(?:\.(\w+))?\/([\w.-]+)(?:@([\w-]+))?(!?)(?: in ([\w-]+))?$/
+const NAME = /^_?([a-z]+)(?:\.(\w+))?\/([\w.-]+)(?:@([\w-]+))?(!?)(?: in ([\w-]+))?$/
 
 /** Reads one object; `resourceVersion` is the caller's. */
 export function object(text: string, resourceVersion: string): ObjectMeta {
@@ -115,7 +115,7 @@ function reference(text: string): OwnerReference {
   const kind = kindNotation(short)
   return {
     apiVersion: apiVersionOf(kind.group, version ?? kind.version),
-    kind: kind.kind,
+    kind: text.startsWith('_') ? kind.kind.toLowerCase() : kind.kind,
     name,
     uid: uid ?? `${short}-${name}`,
     controller: null,

@@ -21,6 +21,8 @@ const left = [
   ['an owner without namespace', 'pv/o; pod/d <- pv/o', []],
   ['the right name and another uid', 'cm/o@new; pod/d <- cm/o', ['pod-d has no owner left (I16)']],
   ['the right uid and another name', 'cm/o; pod/d <- cm/x@cm-o', ['pod-d has no owner left (I16)']],
+  ['an owner by its kind in lower case', 'cm/o; pod/d <- _cm/o', []],
+  ['the kind in lower case', 'pod/d <- _cm/o', ['pod-d has no owner left (I16)']],
   ['a version that is not served', 'pod/d <- rs.v1beta1/o', []],
   ['an owner held by a finalizer of others', 'cm/o [deleting mine]; pod/d <- cm/o', []],
   [

@@ -31,11 +31,16 @@ export interface OracleObject extends Place {
   readonly finalizers: readonly string[]
 }
 
+export interface OracleKind {
+  readonly group: string
+  /** As it is served: a reference may have it in lower case. */
+  readonly kind: string
+  readonly isNamespaced: boolean
+}
+
 export interface OracleServer {
   /** As what a reference's kind is served: `unresolvable` as none, or not in that version; `absent` once it was deleted with all its objects. */
-  kindOf(
-    reference: OracleReference,
-  ): { readonly group: string; readonly isNamespaced: boolean } | 'absent' | 'unresolvable'
+  kindOf(reference: OracleReference): OracleKind | 'absent' | 'unresolvable'
   /** The very object at its coordinates. */
   find(place: Place): OracleObject | undefined
   /** Whether a collector hears of that kind without asking. */
@@ -53,7 +58,7 @@ export function groundOf(
   const owner = server.find({
     uid: reference.uid,
     group: kind.group,
-    kind: reference.kind,
+    kind: kind.kind,
     namespace: kind.isNamespaced ? namespace : '',
     name: reference.name,
   })
@@ -141,10 +146,15 @@ function namesOf({ namespace, references }: OracleObject, owner: OracleObject): 
     ({ apiVersion, kind, name, uid }) =>
       isNear &&
       uid === owner.uid &&
-      kind === owner.kind &&
+      isWritten(kind, owner.kind) &&
       name === owner.name &&
       groupIn(apiVersion) === owner.group,
   )
+}
+
+/** As it is, or in lower case. */
+function isWritten(written: string, kind: string): boolean {
+  return written === kind || written === kind.toLowerCase()
 }
 
 /** One that can never be deleted for want of an owner blocks no owner, unless it is being deleted already. */

@@ -7,7 +7,7 @@
  */
 import { admit } from '../core/admit/admission.ts'
 import type { StateReader } from '../core/graph/graph.ts'
-import { agendaOf, clusterOf, kindOf, nodeOf, policyOf } from '../core/graph/graph.ts'
+import { agendaOf, clusterOf, nodeOf, policyOf } from '../core/graph/graph.ts'
 import { listedBy, memberOf } from '../core/graph/held-plan.ts'
 import type { Timer } from '../core/graph/key.ts'
 import {
@@ -23,7 +23,8 @@ import {
   timeOfDueKey,
   waitKey,
 } from '../core/graph/key.ts'
-import { linksOf } from '../core/graph/link.ts'
+import { isSameEdge, linksOf } from '../core/graph/link.ts'
+import { ownerPlace } from '../core/graph/owner-place.ts'
 import { tableOf } from '../core/graph/table.ts'
 import { decide } from '../core/judge/verdict.ts'
 import { relistsAwaited } from '../core/judge.ts'
@@ -32,7 +33,7 @@ import { EMPTY_SET, isSameSet, withMember } from '../core/model/hash.ts'
 import type { Node, Verdict } from '../core/model/node.ts'
 import type { ClusterId, Coordinates, Uid } from '../core/model/object.ts'
 import { projectionHash } from '../core/model/object.ts'
-import { kindOfReference, placeOf } from '../core/model/reference.ts'
+import { kindOfReference } from '../core/model/reference.ts'
 import type { StateValue } from '../core/model/state.ts'
 
 type Entries = ReadonlyMap<string, StateValue>
@@ -191,10 +192,11 @@ function checkPlaces(graph: StateReader, cluster: ClusterId, node: Node): string
   if (places.length !== object.ownerReferences.length) return ['a place for each reference']
   if (namedAt.length !== places.length) return ['a time for each reference']
   return object.ownerReferences.flatMap((reference, index) => {
-    const group = kindOfReference(reference)
-    const place = placeOf(kindOf(graph, cluster, group), object, reference)?.namespace ?? null
-    const isWaiting = graph.get(waitKey(cluster, group, object.uid)) !== undefined
-    return place === places[index] || isWaiting ? [] : [`reference ${index} leads elsewhere`]
+    const { place = null } = ownerPlace(graph, cluster, object, reference)
+    const isWaiting =
+      graph.get(waitKey(cluster, kindOfReference(reference), object.uid)) !== undefined
+    const isThere = isSameEdge(places[index], place) || isWaiting
+    return isThere ? [] : [`reference ${index} leads elsewhere`]
   })
 }
 

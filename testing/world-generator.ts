@@ -11,11 +11,12 @@ import type { ModelCluster } from './model-cluster.ts'
 import { MONITORED, UNMONITORED } from './model-cluster.ts'
 import { kindNotation } from './notation.ts'
 
-/** How a reference goes wrong, or does not. */
+/** How a reference goes wrong, or (`none`, `lower`: its kind in lower case) does not. */
 const FLAWS = [
   'none',
   'none',
   'none',
+  'lower',
   'departed',
   'uid',
   'kind',
@@ -212,6 +213,8 @@ function referenceTo(owner: ObjectMeta, { flaw, blocking }: ReferenceSpec): Owne
     blockOwnerDeletion: blocking ? true : null,
   }
   switch (flaw) {
+    case 'lower':
+      return { ...reference, kind: owner.kind.toLowerCase() }
     case 'uid':
       return { ...reference, uid: `nobody-${owner.uid}` }
     case 'kind':

@@ -90,7 +90,7 @@ function nodeOf(most: ObjectMeta): Node {
   const indexes = most.ownerReferences.map((_, index) => index)
   return {
     ...{ type: 'Node', object: most, hash: 'h'.repeat(16), phase: 'observed', position: OFFSET },
-    places: most.ownerReferences.map(() => most.namespace),
+    places: most.ownerReferences.map(({ kind }) => ({ kind, namespace: most.namespace })),
     ...{
       namedAt: [],
       orphanedAt: null,

@@ -22,6 +22,7 @@ import type { OwnerAbsent } from '../../core/model/event.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import type {
   Attempt,
+  EdgePlace,
   HeldBy,
   Hold,
   Phase,
@@ -520,7 +521,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     hash: text,
     phase,
     position: offset,
-    places: list(maybe(text)),
+    places: list(maybe(record<EdgePlace>({ kind: text, namespace: text }))),
     namedAt: list(number),
     orphanedAt: maybe(number),
     isFreed: truth,
@@ -552,6 +553,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     leasedAt: number,
     attempt: maybe(attempt),
   },
+  KindName: { kinds: list(text) },
   Kind: {
     phase: word<KindPhase>({ unserved: 1, unmonitored: 1, unsynced: 1, synced: 1 }),
     resource: text,

@@ -68,6 +68,8 @@ const ABSENT: readonly Row[] = [
   ['a typed 404 that names it', reply(404, notFound(THERE)), 'Absent'],
   ['with its group empty', reply(404, notFound({ ...THERE, group: '' })), 'Absent'],
   ['with its uid', reply(404, notFound({ ...THERE, uid: 'uid-1' })), 'Absent'],
+  ['with its kind, not its resource', reply(404, notFound({ ...THERE, kind: 'Pod' })), 'Absent'],
+  ['with its kind in lower case', reply(404, notFound({ ...THERE, kind: 'pod' })), 'Absent'],
   ['with a charset', reply(404, notFound(THERE), 'application/json; charset=utf-8'), 'Absent'],
 ]
 
@@ -76,7 +78,17 @@ const NO_PROOF: readonly Row[] = [
   ['with the name in another case', reply(404, notFound({ ...THERE, name: 'Web-1' })), 'Unknown'],
   ['without a name', reply(404, notFound({ kind: 'pods' })), 'Unknown'],
   ['with another resource', reply(404, notFound({ ...THERE, kind: 'services' })), 'Unknown'],
-  ['with the kind, not the resource', reply(404, notFound({ ...THERE, kind: 'Pod' })), 'Unknown'],
+  ['with the kind in mixed case', reply(404, notFound({ ...THERE, kind: 'pOD' })), 'Unknown'],
+  [
+    'with the kind, and another group',
+    reply(404, notFound({ ...THERE, kind: 'Pod', group: 'metrics.k8s.io' })),
+    'Unknown',
+  ],
+  [
+    'with the kind, and another name',
+    reply(404, notFound({ kind: 'Pod', name: 'web-2' })),
+    'Unknown',
+  ],
   ['without a resource', reply(404, notFound({ name: 'web-1' })), 'Unknown'],
   ['with another group', reply(404, notFound({ ...THERE, group: 'apps' })), 'Unknown'],
   ['with a group that is no text', reply(404, notFound({ ...THERE, group: 0 })), 'Unknown'],
@@ -231,6 +243,23 @@ describe('an answer', () => {
     ok(ROWS.length >= 60)
     const absent = ROWS.filter((row) => row.slice(2).includes('Absent'))
     deepEqual(absent, ABSENT)
+  })
+
+  test('that is a NotFound about something else says what does not fit', () => {
+    const asked = { target: WIDGET, allow: { labels: [], annotations: [] }, now: NOW }
+    const reasonOf = (details?: object): string => {
+      const answer = readGet(reply(404, notFound(details)), asked)
+      return answer.type === 'Unknown' ? answer.reason : answer.type
+    }
+    equal(
+      reasonOf({ name: 'blue', kind: 'gadgets', group: 'example.org' }),
+      'not about what was asked (group "example.org", kind "gadgets"): 404 NotFound: so it is',
+    )
+    equal(
+      reasonOf(),
+      'not about what was asked (name missing, group "", kind missing): 404 NotFound: so it is',
+    )
+    equal(reasonOf({ name: 'blue', kind: 'Widget', group: 'example.com' }), 'Absent')
   })
 
   test('to a dry run says what would be', () => {

@@ -1,8 +1,8 @@
 /**
  * Reads what an API server answered to one call about one object: the table that every verdict of absence and every reap rests on.
  *
- * What must stay true: `Absent` comes only from a Status in JSON with reason NotFound whose details name exactly the object, the resource and
- * the group that were asked; whatever else it is, it proves nothing. A call that may have been carried out is never told as refused.
+ * What must stay true: `Absent` comes only from a Status in JSON with reason NotFound whose details name exactly the object, the group and the resource
+ * that were asked, or its kind instead of the resource; whatever else it is, it proves nothing. A call that may have been carried out is never told as refused.
  *
  * Not here: what another uid in the place means (the caller compares), retries.
  */
@@ -53,7 +53,7 @@ export function readGet(reply: Reply, asked: Asked): GetAnswer {
     return object ? { type: 'Found', object, code: 200 } : noAnswer(reply, body)
   }
   if (isAbsence(reply, body, asked.target)) return { type: 'Absent', code: 404 }
-  return unknown(reply, body, asked.now)
+  return unknown(reply, body, asked)
 }
 
 /** What is not told as the kind that was asked for may be metadata alone, so it is no answer. */
@@ -77,7 +77,7 @@ export function readReap(reply: Reply, asked: ReapAsked): ReapAnswer {
     const isTestFailed = asked.verb === 'PATCH' && causesOf(body).length === 0
     return { type: isTestFailed ? 'Conflict' : 'Refused', code, reason }
   }
-  return unknown(reply, body, asked.now)
+  return unknown(reply, body, asked)
 }
 
 /** The object that was asked is not there, by the same rule. */
@@ -136,17 +136,26 @@ export function causesOf(status: Json): readonly unknown[] {
   return Array.isArray(causes) ? causes : []
 }
 
-type Named = Pick<Target, 'group' | 'resource' | 'name'>
+type Named = Pick<Target, 'group' | 'kind' | 'resource' | 'name'>
 
-function isAbsence({ status }: Pick<Reply, 'status'>, body: unknown, asked: Named): boolean {
-  if (status !== 404 || !isStatus(body) || body['reason'] !== 'NotFound') return false
-  const { details } = body
-  if (!isJson(details)) return false
-  return (
-    details['name'] === asked.name &&
-    details['kind'] === asked.resource &&
-    (details['group'] ?? '') === asked.group
-  )
+function isAbsence(reply: Pick<Reply, 'status'>, body: unknown, asked: Named): boolean {
+  return isTypedNotFound(reply, body) && unfit(body, asked).length === 0
+}
+
+function isTypedNotFound({ status }: Pick<Reply, 'status'>, body: unknown): body is Json {
+  return status === 404 && isStatus(body) && body['reason'] === 'NotFound'
+}
+
+/** What the details of a Status name otherwise than it was asked. */
+function unfit(status: Json, { name, group, resource, kind }: Named): readonly string[] {
+  const details = isJson(status['details']) ? status['details'] : {}
+  // Some aggregated servers name the kind where all others name the resource.
+  const asked = { name: [name], group: [group], kind: [resource, kind, kind.toLowerCase()] }
+  return Object.entries(asked).flatMap(([field, expected]) => {
+    const told = details[field] ?? (field === 'group' ? '' : undefined)
+    if (expected.some((each) => each === told)) return []
+    return `${field} ${told === undefined ? 'missing' : JSON.stringify(told)}`
+  })
 }
 
 function success(reply: Reply, body: unknown, asked: ReapAsked): ReapAnswer {
@@ -208,16 +217,22 @@ function noAnswer(reply: Reply, body: unknown): UnknownAnswer {
   }
 }
 
-function unknown(reply: Reply, body: unknown, now: number): UnknownAnswer {
+function unknown(reply: Reply, body: unknown, { target, now }: Asked): UnknownAnswer {
   const { status: code } = reply
   const transient = code >= 500 || TRANSIENT.includes(code)
   return {
     type: 'Unknown',
     code,
-    reason: reasonOf(reply, body),
+    reason: (doubtOf(reply, body, target) + reasonOf(reply, body)).slice(0, MAX_REASON_LENGTH),
     transient,
     retryAfterMs: transient ? retryAfterMsOf(reply, now) : null,
   }
+}
+
+/** Of a NotFound about something else, before the server's own words, which may be long. */
+function doubtOf(reply: Reply, body: unknown, asked: Target): string {
+  if (!isTypedNotFound(reply, body)) return ''
+  return `not about what was asked (${unfit(body, asked).join(', ')}): `
 }
 
 function isJsonType({ headers }: Pick<Reply, 'headers'>): boolean {

@@ -196,7 +196,7 @@ describe('a cluster lists', () => {
       () => [200, { ...list([]), kind: 'PodList', apiVersion: 'apps/v1' }],
       'UNREADABLE',
     ],
-    ['a list without a version', () => [200, list([], '', '')], 'UNREADABLE'],
+    ['a list without a version', () => [200, list([], '', '')], 'UNVERSIONED'],
     ['a list without items', () => [200, { ...list([]), items: undefined }], 'UNREADABLE'],
     ['an item that is none', () => [200, list([{}])], 'UNREADABLE'],
   ]
@@ -366,6 +366,23 @@ describe('a cluster discovers', () => {
     const { kinds } = await discovered(groups)
     deepEqual([kinds.length, kinds[1]?.ambiguous, kinds[1]?.resource], [2, true, 'as'])
   })
+
+  const create = (name: string) => ({ ...resource(name, 'A'), verbs: ['create'] })
+  const pairs: [string, ReturnType<typeof resource>[], boolean, string][] = [
+    ['that can only be created', [resource('as', 'A'), create('requests')], false, 'as'],
+    ['that can only be created, told first', [create('a1'), resource('as', 'A')], false, 'as'],
+    ['of which each can only be created', [create('as'), create('bs')], true, 'as'],
+    ['of which each can be read', [create('a'), resource('b', 'A'), resource('c', 'A')], true, 'b'],
+  ]
+  for (const [what, resources, isAmbiguous, taken] of pairs) {
+    test(`a kind with a second resource ${what}, as ${isAmbiguous ? '' : 'not '}ambiguous`, async () => {
+      const { kinds } = await discovered(aggregated({ 'example.com': { v1: resources } }))
+      deepEqual(
+        kinds.slice(1).map(({ ambiguous, resource }) => [ambiguous, resource]),
+        [[isAmbiguous, taken]],
+      )
+    })
+  }
 
   test('what another server answers for', async () => {
     const groups = aggregated({ 'example.com': { v1: [resource('as', 'A')] } })

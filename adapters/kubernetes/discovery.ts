@@ -181,6 +181,11 @@ const HIDDEN = ['FORBIDDEN', 'NOT_SERVED'] as const
 
 type Hidden = (typeof HIDDEN)[number]
 
+/** It has no objects that anybody could read, so nobody owns one, whatever else is of its kind: OpenShift's `processedtemplates` beside `templates`. */
+function isRequest({ verbs }: Pick<ServedResource, 'verbs'>): boolean {
+  return !verbs.includes('get') && !verbs.includes('list')
+}
+
 type Building = { -readonly [Key in keyof DiscoveredKind]: DiscoveredKind[Key] }
 
 function kindsOf(
@@ -190,16 +195,20 @@ function kindsOf(
   const kinds = new Map<string, Building>()
   for (const { name, group, version, resources } of served) {
     for (const { kind, ...rest } of resources ?? []) {
-      const known = kinds.get(`${group}/${kind}`)
+      const key = `${group}/${kind}`
+      const known = kinds.get(key)
       const isRemote = isRemoteVersion(name)
+      const about = { group, kind, versions: [version], aggregated: isRemote, ambiguous: false }
+      const first = { ...about, ...rest }
       if (known === undefined) {
-        const first = { group, kind, versions: [version], aggregated: isRemote, ambiguous: false }
-        kinds.set(`${group}/${kind}`, { ...first, ...rest })
+        kinds.set(key, first)
       } else if (known.resource === rest.resource) {
         known.versions = [...known.versions, version]
         known.aggregated ||= isRemote
-      } else {
+      } else if (isRequest(known) === isRequest(rest)) {
         known.ambiguous = true
+      } else if (isRequest(known)) {
+        kinds.set(key, first)
       }
     }
   }

@@ -44,6 +44,7 @@ export interface LeaseContent {
 /** Far above what any cluster sees; more was typed by somebody, and would leave no room in the field. */
 const MAX_EPOCH = 1_000_000_000
 const GROUP = 'coordination.k8s.io'
+const LEASES = { group: GROUP, kind: 'Lease', resource: 'leases' } as const
 
 export class LeaseObject {
   readonly #place: LeasePlace
@@ -58,7 +59,7 @@ export class LeaseObject {
   /** Null: there is none. Throws `ClusterError`, or the signal's reason. */
   async read(signal: AbortSignal): Promise<LeaseState | null> {
     const reply = await this.#call('GET', null, signal)
-    if (isNotFound(reply, { group: GROUP, resource: 'leases', name: this.#place.name })) return null
+    if (isNotFound(reply, { ...LEASES, name: this.#place.name })) return null
     return this.#stateIn(reply, 'GET')
   }
 

@@ -59,7 +59,7 @@ function readPage(body: Json, resource: Resource, allow: AllowList, path: string
   const metadata = isJson(body['metadata']) ? body['metadata'] : {}
   const { resourceVersion, remainingItemCount } = metadata
   if (typeof resourceVersion !== 'string' || resourceVersion === '') {
-    throw unreadable(path, 'the list has no resourceVersion')
+    throw new ClusterError('UNVERSIONED', `The list of GET ${path} has no resourceVersion`)
   }
   const items = body['items'] === null ? [] : body['items']
   if (!Array.isArray(items)) throw unreadable(path, 'the list has no items')

@@ -85,6 +85,11 @@ export function kindsPrefix(cluster: ClusterId): string {
   return `kind/${clusterPart('', cluster)}/`
 }
 
+/** Of the kinds that are written so in lower case. */
+export function kindNameKey(cluster: ClusterId, lower: GroupKind): string {
+  return `kindname/${clusterPart('', cluster)}/${kindPart(lower)}`
+}
+
 const clusterKeyOf = rememberedByUid((cluster) => `cluster/${clusterPart('', cluster)}`)
 
 export function clusterKey(cluster: ClusterId): string {
@@ -180,8 +185,9 @@ export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): st
   return waitsPrefix(cluster, kind) + part(dependent)
 }
 
-export function waitsPrefix(cluster: ClusterId, kind: GroupKind): string {
-  return `waits/${clusterPart('', cluster)}/${kindPart(kind)}/`
+/** In lower case: a reference may name a kind so before anybody knows which one that is. */
+export function waitsPrefix(cluster: ClusterId, { group, kind }: GroupKind): string {
+  return `waits/${clusterPart('', cluster)}/${kindPart({ group, kind: kind.toLowerCase() })}/`
 }
 
 /** Stands for all kinds: what waits for it is looked at when any kind gets in sync. */

@@ -5,17 +5,17 @@
  * its owner's coordinates, so a reference with the right uid and a wrong kind, name or namespace is never mistaken for another's.
  * Nodes are written here only.
  */
-import type { Node } from '../model/node.ts'
+import type { EdgePlace, Node } from '../model/node.ts'
 import { phaseAsOwner } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
-import { isSamePlace } from '../model/object.ts'
-import { kindOfReference, placeOf } from '../model/reference.ts'
+import { groupOf, isSamePlace } from '../model/object.ts'
 import type { Count } from '../model/state.ts'
 import { countOf, kindOf, nodeOf } from './graph.ts'
 import { noteHeld } from './held-plan.ts'
 import { countKey, edgeKey, kindKey, nodeKey } from './key.ts'
 import type { Step } from './outcome.ts'
 import { markDirty } from './outcome.ts'
+import { ownerPlace } from './owner-place.ts'
 
 export interface Link {
   readonly owner: Uid
@@ -27,16 +27,16 @@ export interface Link {
   readonly unserved: boolean
 }
 
-/** For each reference the namespace of its edge, or null: what a node keeps so that its edges can be found again. */
-export function placesOf(
-  step: Step,
-  cluster: ClusterId,
-  object: ObjectMeta,
-): readonly (string | null)[] {
+/** What a node keeps so that its edges can be found again. */
+export function placesOf(step: Step, cluster: ClusterId, object: ObjectMeta): Node['places'] {
   return object.ownerReferences.map((reference) => {
-    const kind = kindOf(step.graph, cluster, kindOfReference(reference))
-    return placeOf(kind, object, reference)?.namespace ?? null
+    const { place } = ownerPlace(step.graph, cluster, object, reference)
+    return place === undefined ? null : { kind: place.kind, namespace: place.namespace }
   })
+}
+
+export function isSameEdge(a: EdgePlace | null | undefined, b: EdgePlace | null): boolean {
+  return a?.kind === b?.kind && a?.namespace === b?.namespace
 }
 
 export function putNode(step: Step, cluster: ClusterId, before: Node | null, after: Node): void {
@@ -104,9 +104,10 @@ export function linksOf(cluster: ClusterId, node: Node | null): Map<string, Link
   const waits = phaseAsOwner(node) === 'waiting'
   const unserved = isUnserved(node)
   node.object.ownerReferences.forEach((reference, index) => {
-    const namespace = node.places[index] ?? null
-    if (namespace === null) return
-    const place = { ...kindOfReference(reference), namespace, name: reference.name }
+    const at = node.places[index] ?? null
+    if (at === null) return
+    const { kind, namespace } = at
+    const place = { group: groupOf(reference.apiVersion), kind, namespace, name: reference.name }
     const key = edgeKey(cluster, reference.uid, place, node.object.uid)
     const asks = reference.blockOwnerDeletion === true && mayBlock
     const blocking = asks || links.get(key)?.blocking === true

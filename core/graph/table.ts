@@ -41,6 +41,7 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   Count: { ...FACT, name: 'count', key: ['cluster', 'owner', 'place'] },
   Owner: { ...FACT, name: 'owner', key: ['cluster', 'uid', 'place'] },
   Kind: { ...FEW, name: 'kind', key: ['cluster', 'kind'], page: 1 },
+  KindName: { ...FEW, name: 'kindname', key: ['cluster', 'kind'] },
   ClusterState: { ...FEW, name: 'cluster', key: ['cluster'] },
   PolicyState: { ...FEW, name: 'policy', key: [] },
   Directives: { ...FEW, name: 'directives', key: [] },

@@ -16,22 +16,17 @@ export function stopWaiting(
   before: ObjectMeta,
   after: ObjectMeta | null,
 ): void {
-  const anyKind = waitKey(cluster, ANY_KIND, before.uid)
-  if (after === null && step.graph.get(anyKind) !== undefined) step.graph.remove(anyKind)
-  const kept = new Set(
-    (after === null ? [] : [after, ...after.ownerReferences.map(kindOfReference)]).map(textOf),
-  )
+  const keysOf = (kinds: readonly GroupKind[]): string[] =>
+    kinds.map((kind) => waitKey(cluster, kind, before.uid))
+  const named = (object: ObjectMeta): string[] =>
+    keysOf([object, ...object.ownerReferences.map(kindOfReference)])
+  const kept = new Set(after === null ? [] : named(after))
   // As an owner it may have waited for a relist of those.
   const blockers = after === null ? (kindOf(step.graph, cluster, before)?.blockers ?? []) : []
-  for (const kind of [before, ...before.ownerReferences.map(kindOfReference), ...blockers]) {
-    if (kept.has(textOf(kind))) continue
-    const key = waitKey(cluster, kind, before.uid)
-    if (step.graph.get(key) !== undefined) step.graph.remove(key)
+  const gone = after === null ? keysOf([ANY_KIND, ...blockers]) : []
+  for (const key of [...gone, ...named(before)]) {
+    if (!kept.has(key) && step.graph.get(key) !== undefined) step.graph.remove(key)
   }
-}
-
-function textOf({ group, kind }: GroupKind): string {
-  return `${group}/${kind}`
 }
 
 export function waitFor(step: Step, cluster: ClusterId, kind: GroupKind, uid: Uid): void {

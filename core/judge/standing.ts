@@ -4,7 +4,8 @@
  * What must stay true: a reference is looked up at its own coordinates, never by uid alone; unknown is never dangling.
  */
 import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
+import { clusterOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
+import { ownerPlace } from '../graph/owner-place.ts'
 import { LATE_MS } from '../model/constant.ts'
 import type { Node, Phase } from '../model/node.ts'
 import { phaseAsOwner } from '../model/node.ts'
@@ -12,7 +13,6 @@ import type { ClusterId, Coordinates, ObjectMeta, OwnerReference, Uid } from '..
 import { isSamePlace, versionOf } from '../model/object.ts'
 import type { Proof } from '../model/proof.ts'
 import type { Standing } from '../model/reference.ts'
-import { kindOfReference, placeOf } from '../model/reference.ts'
 import type { Kind } from '../model/state.ts'
 
 export interface Stand {
@@ -65,9 +65,7 @@ export function standingOf(
   reference: OwnerReference,
   namedAt = 0,
 ): Stand {
-  const group = kindOfReference(reference)
-  const kind = kindOf(graph, cluster, group)
-  const place = placeOf(kind, dependent, reference)
+  const { kind, place } = ownerPlace(graph, cluster, dependent, reference)
   const name = `${reference.kind} "${reference.name}"`
   const stand = (standing: Standing, reason: string, owner?: OwnerAt): Stand => ({
     standing,

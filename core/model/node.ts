@@ -166,6 +166,14 @@ export interface Ruling {
   readonly what: string
 }
 
+/** Of an owner's coordinates what its reference does not say. */
+export interface EdgePlace {
+  /** As it is served: a reference may have it in lower case. */
+  readonly kind: string
+  /** Empty for a cluster-scoped kind. */
+  readonly namespace: string
+}
+
 export interface Node {
   readonly type: 'Node'
   /** Its resourceVersion is that of this content; the newest one known is in `Seen`. */
@@ -175,8 +183,8 @@ export interface Node {
   readonly phase: Phase
   /** Offset of the event that told this content. */
   readonly position: bigint
-  /** For each owner reference the namespace its edge was made for (empty: cluster-scoped), or null where it has no edge. */
-  readonly places: readonly (string | null)[]
+  /** For each owner reference what its edge was made for, or null where it has no edge. */
+  readonly places: readonly (EdgePlace | null)[]
   /** For each owner reference the log time since when it has been there, as far as is known (`namedAtBirth`). */
   readonly namedAt: readonly number[]
   /**

@@ -19,6 +19,7 @@ export type StateValue =
   | Count
   | Owner
   | Kind
+  | KindName
   | ClusterState
   | PolicyState
   | Directives
@@ -132,6 +133,13 @@ export interface Kind {
   readonly scopedAt: number
 }
 
+/** `kindname/<cluster>/<kind in lower case>`. */
+export interface KindName {
+  readonly type: 'KindName'
+  /** Those that were served, ever, and are written otherwise. */
+  readonly kinds: readonly string[]
+}
+
 /** `cluster/<cluster>`. */
 export interface ClusterState {
   readonly type: 'ClusterState'
@@ -205,7 +213,7 @@ export interface ProtectedSubject {
   readonly liftedAt: number | null
 }
 
-/** `waits/<cluster>/<kind>/<dependent's uid>`: judged again when that kind gets in sync or is served. */
+/** `waits/<cluster>/<kind in lower case>/<dependent's uid>`: judged again when that kind gets in sync or is served. */
 export interface Wait {
   readonly type: 'Wait'
 }

@@ -59,7 +59,8 @@ test('leads an edge elsewhere at once when its kind has another scope', () => {
   world.begin()
   const lines = ['policy dry-run parity', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
   for (const line of [...lines, 'scope rs Cluster']) world.step(line)
-  deepEqual(nodeOf(world.folder.graph, 'c', 'pod-a')?.places, [''])
+  const places = nodeOf(world.folder.graph, 'c', 'pod-a')?.places
+  deepEqual(places, [{ kind: 'ReplicaSet', namespace: '' }])
 })
 
 for (const [when, createdAt, evidence] of [

@@ -10,6 +10,7 @@ import { ANY_KIND, clusterKey, kindKey, POLICY_KEY, unreadableKey } from '../gra
 import { isMonitored, isSynced } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import { currentCluster, drop } from '../graph/outcome.ts'
+import { noteKindName } from '../graph/owner-place.ts'
 import { KIND_PATIENCE_MS } from '../model/constant.ts'
 import type {
   Heartbeat,
@@ -94,7 +95,9 @@ export function kindServed(step: Step, event: KindServed): void {
     former.scope !== scope ||
     former.versions.join() !== versions.join()
   // Who waits is among all: with nothing in between, kinds that change together are one walk over all.
-  if (former !== undefined && isOtherGround(former, event)) judgeAll(step, event.cluster)
+  const isOther =
+    former === undefined ? noteKindName(step, event.cluster, event) : isOtherGround(former, event)
+  if (isOther) judgeAll(step, event.cluster)
   else if (isNews) judgeWaiters(step, event.cluster, event)
   if (former !== undefined && former.phase !== 'unmonitored' && phase === 'unmonitored') {
     enqueue(step, { work: 'forget', cluster: event.cluster, kind: groupKind(event) })

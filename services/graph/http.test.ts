@@ -207,6 +207,53 @@ test('whoever protects a namespace that is not there is told so', async (t) => {
   doesNotMatch(await effectOf('shpo'), /; but/)
 })
 
+test('a tree has what names its owner by the kind in lower case, both ways', async (t) => {
+  const server = await serve(t)
+  await appendAll(server.log, eventsOf([...STORY, 'put pod/low <- _rs/late']).slice(-1))
+  await server.caughtUp()
+  const treeOf = async (words: string): Promise<TreeNode> => {
+    const response = await server.get(`/v1/tree?${words}&namespace=ns`)
+    return ((await response.json()) as { answer: TreeNode }).answer
+  }
+  await eventually('it is indexed', async () => {
+    return (await server.get('/v1/tree?kind=pod&name=low&namespace=ns')).ok
+  })
+  const down = await treeOf('kind=replicaset&name=late')
+  ok(down.children.some(({ uid, edge }) => uid === 'pod-low' && edge?.standing === 'solid'))
+  const [owner] = (await treeOf('kind=pod&name=low&owners=true')).children
+  deepEqual([owner?.uid, owner?.kind, owner?.phase], ['rs-late', 'ReplicaSet', 'observed'])
+})
+
+test('a question about a kind that is not watched, or not listed yet, says so with the reason', async (t) => {
+  const server = await serve(t)
+  const detailOf = async (words: string): Promise<string> => {
+    const response = await server.get(`/v1/why?${words}&namespace=ns`)
+    equal(response.status, 404)
+    return ((await response.json()) as { detail: string }).detail
+  }
+  const reason = 'its lists have no resourceVersion'
+  const events = eventsOf([...STORY, 'serve widget unmonitored', 'serve crd']).slice(-2)
+  await appendAll(
+    server.log,
+    events.map((event) =>
+      event.type === 'KindServed' && !event.monitored ? { ...event, reason } : event,
+    ),
+  )
+  await server.caughtUp()
+  equal(
+    await detailOf('kind=widgets&name=x'),
+    `no widgets/x in namespace ns was ever seen: Widget.example.com is not watched in test: ${reason}`,
+  )
+  match(
+    await detailOf('kind=crd&name=x&cluster=test'),
+    /was ever seen in cluster test; --namespace names another$/,
+  )
+  match(
+    await detailOf('kind=customresourcedefinition&name=x'),
+    /CustomResourceDefinition\.apiextensions\.k8s\.io is not listed in test yet; .readyz\?verbose says why$/,
+  )
+})
+
 test('a question that cannot be answered says why', async (t) => {
   const server = await serve(t)
   const nothing = await server.get('/v1/why?kind=pod&name=nope&namespace=ns')

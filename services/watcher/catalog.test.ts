@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DiscoveredKind, Discovery } from '../../ports/cluster.ts'
 import type { CatalogChange } from './catalog.ts'
-import { catalogOf, compareCatalog, unserved } from './catalog.ts'
+import { catalogOf, compareCatalog, EVERYTHING, unserved } from './catalog.ts'
 
 const ALL_VERBS = ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch']
 
@@ -91,8 +91,8 @@ test('kinds are monitored that can be listed, watched and deleted, and are no ev
   )
   deepEqual(shown, [
     '/Pod: ',
-    '/Event: events are not collected',
-    'events.k8s.io/Event: events are not collected',
+    '/Event: it is never collected',
+    'events.k8s.io/Event: it is never collected',
     'mine.io/Event: ',
     '/Binding: it does not offer list, watch, delete',
     'two.io/Thing: several resources have this kind',
@@ -100,7 +100,7 @@ test('kinds are monitored that can be listed, watched and deleted, and are no ev
 })
 
 test('only listed kinds are monitored where a list is given', () => {
-  const listed = ['pods', 'jobs.batch']
+  const listed = { ...EVERYTHING, kinds: ['pods', 'jobs.batch'] }
   const all = answer([pod, job, cron, kind('other.io', 'Pod')])
   const monitored = [...catalogOf(all, listed).values()].filter((each) => each.monitored)
   deepEqual(
@@ -109,6 +109,18 @@ test('only listed kinds are monitored where a list is given', () => {
   )
   equal(catalogOf(all, listed).get('batch/CronJob')?.reason, 'it is not among the kinds listed')
   equal(show(compareCatalog(catalogOf(all), all, listed)), '+CronJob +Pod')
+})
+
+test('kinds to ignore, and those that nobody can watch, are not monitored, listed or not', () => {
+  const all = answer([pod, job, cron])
+  const selection = {
+    kinds: ['pods', 'jobs.batch', 'cronjobs.batch'],
+    ignoreKinds: ['pods'],
+    unwatchable: new Set(['batch/Job']),
+  }
+  const reasons = [...catalogOf(all, selection).values()].map(({ reason }) => reason)
+  deepEqual(reasons, ['it is among the kinds to ignore', 'its lists have no resourceVersion', ''])
+  equal(show(compareCatalog(catalogOf(all), all, selection)), '+Pod +Job')
 })
 
 test('what is listed and not served is told, with what may have been meant', () => {

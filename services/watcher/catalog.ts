@@ -8,6 +8,7 @@
 import type { GroupKind, Scope } from '../../core/model/object.ts'
 import { groupOf } from '../../core/model/object.ts'
 import type { DiscoveredKind, Discovery } from '../../ports/cluster.ts'
+import { IGNORED_KINDS } from './config.ts'
 
 export interface ServedKind extends GroupKind {
   readonly resource: string
@@ -28,6 +29,18 @@ export function kindKey(kind: GroupKind): KindKey {
   return `${kind.group}/${kind.kind}`
 }
 
+/** What of all that a cluster serves is to be watched. */
+export interface Selection {
+  /** What a user wants watched, as `deployments.apps`; null for everything. */
+  readonly kinds: readonly string[] | null
+  /** What a user wants left out. */
+  readonly ignoreKinds: readonly string[]
+  /** What turned out to be impossible to watch. */
+  readonly unwatchable: ReadonlySet<KindKey>
+}
+
+export const EVERYTHING: Selection = { kinds: null, ignoreKinds: [], unwatchable: new Set() }
+
 /** What an earlier watcher knew of a kind. */
 export interface KnownKind extends GroupKind {
   readonly resource: string
@@ -44,11 +57,11 @@ export interface CatalogChange {
 export function compareCatalog(
   known: ReadonlyMap<KindKey, ServedKind | KnownKind>,
   discovery: Discovery,
-  listed: readonly string[] | null = null,
+  selection: Selection = EVERYTHING,
 ): CatalogChange | undefined {
   if (discovery.kinds.length === 0) return undefined
   const failed = new Set(discovery.failed.map(groupOf))
-  const answered = catalogOf(discovery, listed)
+  const answered = catalogOf(discovery, selection)
   const served = [...answered].flatMap(([key, kind]) => {
     const before = known.get(key)
     if (before === undefined) return [kind]
@@ -62,15 +75,14 @@ export function compareCatalog(
   return { served, missing }
 }
 
-/** `listed`: what a user wants watched, as `deployments.apps`; null for everything. */
-export function catalogOf(discovery: Discovery, listed: readonly string[] | null = null): Catalog {
+export function catalogOf(discovery: Discovery, selection: Selection = EVERYTHING): Catalog {
   const catalog = new Map<KindKey, ServedKind>()
   for (const kind of discovery.kinds) {
     const key = kindKey(kind)
     const other = catalog.get(key)
     // Two resources of one kind: one entry, always the same one, whatever the order of the answer.
     const isFirst = other === undefined || kind.resource < other.resource
-    const entry = isFirst ? servedKind(kind, listed) : other
+    const entry = isFirst ? servedKind(kind, selection) : other
     catalog.set(key, other === undefined ? entry : { ...entry, ...AMBIGUOUS })
   }
   return catalog
@@ -98,9 +110,9 @@ export function unserved(discovery: Discovery, listed: readonly string[] | null)
 
 const AMBIGUOUS = { ambiguous: true, monitored: false, reason: 'several resources have this kind' }
 
-function servedKind(kind: DiscoveredKind, listed: readonly string[] | null): ServedKind {
+function servedKind(kind: DiscoveredKind, selection: Selection): ServedKind {
   const { ambiguous } = kind
-  const reason = whyNotMonitored(kind, listed)
+  const reason = whyNotWatched(kind, selection)
   return {
     group: kind.group,
     kind: kind.kind,
@@ -110,19 +122,23 @@ function servedKind(kind: DiscoveredKind, listed: readonly string[] | null): Ser
     monitored: reason === '',
     reason,
     aggregated: kind.aggregated,
-    ...(ambiguous ? AMBIGUOUS : { ambiguous }),
+    ambiguous,
   }
 }
 
 const NEEDED_VERBS = ['list', 'watch', 'delete'] as const
 
-function whyNotMonitored(kind: DiscoveredKind, listed: readonly string[] | null): string {
-  if (listed?.includes(listedName(kind)) === false) return 'it is not among the kinds listed'
-  if (kind.kind === 'Event' && (kind.group === '' || kind.group === 'events.k8s.io')) {
-    return 'events are not collected'
-  }
+/** Empty where it is watched. The one function that decides it, for the watcher and for whoever tells of it. */
+export function whyNotWatched(kind: DiscoveredKind, selection: Selection): string {
+  const { kinds, ignoreKinds, unwatchable } = selection
+  const name = listedName(kind)
+  if (kind.ambiguous) return AMBIGUOUS.reason
+  if (IGNORED_KINDS.includes(name)) return 'it is never collected'
+  if (ignoreKinds.includes(name)) return 'it is among the kinds to ignore'
+  if (kinds?.includes(name) === false) return 'it is not among the kinds listed'
   const lacking = NEEDED_VERBS.filter((verb) => !kind.verbs.includes(verb))
-  return lacking.length === 0 ? '' : `it does not offer ${lacking.join(', ')}`
+  if (lacking.length > 0) return `it does not offer ${lacking.join(', ')}`
+  return unwatchable.has(kindKey(kind)) ? 'its lists have no resourceVersion' : ''
 }
 
 /** As a user lists it. */

@@ -6,6 +6,8 @@
 export interface WatcherConfig {
   /** Kinds to watch, as `deployments.apps`; null: all that the cluster serves. */
   readonly kinds: readonly string[] | null
+  /** Kinds to leave out, the same way, beside `IGNORED_KINDS`. */
+  readonly ignoreKinds: readonly string[]
   /** Objects asked for at once: some 0.5 MB of answer, and some 10 ms of work without a pause. */
   readonly listPageSize: number
   /** Kinds listed at the same time: more would only wait for each other in the server's priority levels. */
@@ -87,12 +89,16 @@ export const LEASE: { readonly namespace: string; readonly name: string } = {
   name: 'kinfold-watcher',
 }
 
+/** Never watched: upstream's default for its ignored resources. */
+export const IGNORED_KINDS: readonly string[] = ['events', 'events.events.k8s.io']
+
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const KIB = 1_024
 
 export const DEFAULT_CONFIG: WatcherConfig = {
   kinds: null,
+  ignoreKinds: [],
   listPageSize: 500,
   concurrentLists: 4,
   listStallMs: MINUTE,

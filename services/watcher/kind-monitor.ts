@@ -35,6 +35,8 @@ export interface KindMonitorDeps extends TellingDeps {
   readonly nextSync: () => SyncId
   /** Time to ask discovery: the kind answers as if it were not served, or another one was defined or is defined no more. */
   readonly lookSoon: () => void
+  /** Its server gives no lists that anybody could watch on from. */
+  readonly unwatchable: () => void
 }
 
 /** `rewound`: the cluster went back in time. */
@@ -46,6 +48,9 @@ const SILENT = new Error('Nothing came for too long.')
 
 /** After so many a list is tried with another served version, in turn. */
 const FAILURES_OF_A_VERSION = 3
+
+/** So many lists in a row without a resourceVersion, and nobody can watch the kind. */
+const UNVERSIONED_LISTS = 3
 
 /** These are said by a server that is there and well. */
 const HARMLESS: ReadonlySet<ClusterErrorCode> = new Set(['FORBIDDEN', 'NOT_SERVED', 'THROTTLED'])
@@ -74,6 +79,8 @@ export class KindMonitor {
   /** The same, or the beginning of what goes on; and whether there was proof since that. */
   #wordMs: number
   #proved = false
+  /** Lists in a row that had no resourceVersion. */
+  #unversioned = 0
   /** Which of the served versions is used. */
   #versionTurn = 0
   #listedMs = Number.NEGATIVE_INFINITY
@@ -299,6 +306,7 @@ export class KindMonitor {
   #finishList(version: ResourceVersion): void {
     this.#lastSync = this.#telling.finishSync(version)
     this.#covering = null
+    this.#unversioned = 0
     this.#isResumed = false
     this.#listedMs = this.#deps.clock.monotonicMs()
     this.#synced = true
@@ -349,12 +357,14 @@ export class KindMonitor {
   }
 
   #failed(error: ClusterError): MonitorInput {
-    const { counters, lookSoon } = this.#deps
+    const { counters, lookSoon, unwatchable } = this.#deps
     counters.failures++
     if (!HARMLESS.has(error.code)) this.#brokenMs = this.#deps.clock.monotonicMs()
     this.#reason = `${error.code}: ${error.message}`
     this.#note('warn', 'a monitor failed', { code: error.code, error: error.message })
     if (error.remedy === 'give-up') lookSoon()
+    this.#unversioned = error.code === 'UNVERSIONED' ? this.#unversioned + 1 : 0
+    if (this.#unversioned === UNVERSIONED_LISTS) unwatchable()
     // A dead conversion webhook breaks the lists of one version only.
     const { phase, trouble } = this.#state
     if (phase === 'listing' && trouble.failures >= FAILURES_OF_A_VERSION) this.#versionTurn++

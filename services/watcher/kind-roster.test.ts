@@ -357,3 +357,55 @@ test('every kind is told as aggregated while API services may not be listed, and
   const since = (await isAggregated()).slice(told.length)
   ok(since.length > 0 && !since.includes(true))
 })
+
+test('a kind whose lists have no resourceVersion is not watched, until its server is mended', async () => {
+  rig = new WatcherRig()
+  let isOdd = true
+  rig.broken = ({ path }) =>
+    isOdd && path.startsWith('/apis/x.io/v1/widgets')
+      ? answered(200, { kind: 'WidgetList', apiVersion: 'x.io/v1', metadata: {}, items: [] })
+      : undefined
+  await rig.create(DEFINITIONS, 'widgets.x.io', definition)
+  rig.start()
+  await rig.until(() => rig.watcher.status().unwatched.some(isWidget), 'it is given up')
+  const { unwatched, kinds } = rig.watcher.status()
+  equal(unwatched.find(isWidget)?.reason, 'its lists have no resourceVersion')
+  equal(kinds.some(isWidget), false)
+  deepEqual(await rig.told('Widget'), ['KindServed', 'KindServed'])
+  // Once an hour its server is asked again, and nobody is told of it.
+  await rig.clock.advance(2 * 3_600_000)
+  deepEqual(await rig.told('Widget'), ['KindServed', 'KindServed'])
+  isOdd = false
+  await rig.clock.advance(2 * 3_600_000)
+  equal(rig.kind('Widget')?.state, 'watching')
+})
+
+test('a kind to ignore is not watched', async () => {
+  await started({ config: { ignoreKinds: ['pods'] } })
+  const { kinds, unwatched } = rig.watcher.status()
+  equal(
+    kinds.some(({ resource }) => resource === 'pods'),
+    false,
+  )
+  equal(
+    unwatched.find(({ resource }) => resource === 'pods')?.reason,
+    'it is among the kinds to ignore',
+  )
+})
+
+test('one list without a resourceVersion is a failure like any other', async () => {
+  rig = new WatcherRig()
+  let left = 2
+  rig.broken = ({ path }) =>
+    path.startsWith('/apis/x.io/v1/widgets?limit') && left-- > 0
+      ? answered(200, { kind: 'WidgetList', apiVersion: 'x.io/v1', metadata: {}, items: [] })
+      : undefined
+  await rig.create(DEFINITIONS, 'widgets.x.io', definition)
+  rig.start()
+  await rig.until(() => rig.kind('Widget')?.state === 'watching', 'it is watched')
+  equal(rig.watcher.status().unwatched.some(isWidget), false)
+})
+
+function isWidget({ kind }: { readonly kind: string }): boolean {
+  return kind === 'Widget'
+}

@@ -8,7 +8,7 @@
  */
 import type { ResourceVersion } from '../../core/model/object.ts'
 import type { Discovery } from '../../ports/cluster.ts'
-import type { KindKey, KnownKind, ServedKind } from './catalog.ts'
+import type { KindKey, KnownKind, Selection, ServedKind } from './catalog.ts'
 import { compareCatalog, kindKey, unserved } from './catalog.ts'
 import { within } from './deadline.ts'
 import { isPassing } from './identity.ts'
@@ -20,7 +20,7 @@ import type { RelistRequest } from './relist-request.ts'
 import { merged, older } from './relist-request.ts'
 import type { Scope } from './scope.ts'
 
-export type RosterDeps = Omit<KindMonitorDeps, 'lookSoon'> & {
+export type RosterDeps = Omit<KindMonitorDeps, 'lookSoon' | 'unwatchable'> & {
   /** Puts on the log that these are known, for whoever watches next. */
   readonly remember: (kinds: readonly KnownKind[]) => Promise<void>
 }
@@ -33,6 +33,8 @@ export class KindRoster {
   readonly #known = new Map<KindKey, ServedKind | KnownKind>()
   readonly #resume = new Map<KindKey, ResourceVersion>()
   readonly #monitors = new Map<KindKey, KindMonitor>()
+  /** Kinds that nobody can watch, and when (monotonic) that was last found. */
+  readonly #unwatchable = new Map<KindKey, number>()
   /** Gone since watermarks were last written. */
   readonly #gone = new Set<KindKey>()
   /** Relists asked of kinds that have no monitor yet. */
@@ -62,6 +64,13 @@ export class KindRoster {
 
   get monitors(): readonly KindMonitor[] {
     return [...this.#monitors.values()]
+  }
+
+  /** Served, and not watched. */
+  get unwatched(): readonly ServedKind[] {
+    return [...this.#known.values()].filter(
+      (kind) => 'versions' in kind && !kind.monitored,
+    ) as ServedKind[]
   }
 
   /** What discovery lacks, or why it fails; empty otherwise. */
@@ -131,8 +140,9 @@ export class KindRoster {
 
   async #look(signal: AbortSignal): Promise<void> {
     const { clock, config } = this.#deps
+    await this.#reconsider(signal)
     const first = await this.#discover(signal)
-    const change = first && compareCatalog(this.#known, first, config.kinds)
+    const change = first && compareCatalog(this.#known, first, this.#selection())
     if (change === undefined) return
     for (const kind of change.served) await this.#dropOther(kind)
     await this.#remember(change.served.filter((kind) => !this.#known.has(kindKey(kind))))
@@ -141,11 +151,36 @@ export class KindRoster {
     if (change.missing.length === 0) return
     await clock.sleep(config.confirmGoneMs, signal)
     const second = await this.#discover(signal)
-    const again = second && compareCatalog(this.#known, second, config.kinds)
+    const again = second && compareCatalog(this.#known, second, this.#selection())
     const missing = new Set(change.missing.map(kindKey))
     const gone = (again?.missing ?? []).filter((kind) => missing.has(kindKey(kind)))
     // The server ends their watches itself, within a second; only one that is behind is waited for.
     await Promise.all(gone.map((kind) => this.#drop(kind, config.discoveryMs)))
+  }
+
+  #selection(): Selection {
+    const { kinds, ignoreKinds } = this.#deps.config
+    return { kinds, ignoreKinds, unwatchable: new Set(this.#unwatchable.keys()) }
+  }
+
+  /** The server of a kind that nobody could watch may have been mended since: it is asked before anybody is told. */
+  async #reconsider(signal: AbortSignal): Promise<void> {
+    const { server, clock, config } = this.#deps
+    for (const [key, foundMs] of this.#unwatchable) {
+      if (clock.monotonicMs() - foundMs < config.antiEntropyMs) continue
+      this.#unwatchable.set(key, clock.monotonicMs())
+      const kind = this.#known.get(key)
+      const version = kind !== undefined && 'versions' in kind ? kind.versions[0] : undefined
+      if (kind === undefined || !('scope' in kind) || version === undefined) continue
+      try {
+        await within(clock, config.discoveryTimeoutMs, signal, (limit) =>
+          server.currentVersion({ ...kind, version }, limit),
+        )
+        this.#unwatchable.delete(key)
+      } catch (error) {
+        if (!isPassing(error)) throw error
+      }
+    }
   }
 
   async #discover(signal: AbortSignal): Promise<Discovery | undefined> {
@@ -233,10 +268,15 @@ export class KindRoster {
 
   #start(key: KindKey, kind: ServedKind): void {
     const lookSoon = (): void => this.#soon.abort()
+    const unwatchable = (): void => {
+      this.#unwatchable.set(key, this.#deps.clock.monotonicMs())
+      lookSoon()
+    }
     const resumeFrom = this.#resume.get(key) ?? null
     // Where it stood is good for one start: a kind that went and came again is listed.
     this.#resume.delete(key)
-    const monitor = new KindMonitor({ ...this.#deps, lookSoon }, kind, resumeFrom)
+    const deps = { ...this.#deps, lookSoon, unwatchable }
+    const monitor = new KindMonitor(deps, kind, resumeFrom)
     this.#monitors.set(key, monitor)
     const asked = this.#askedEarly.get(key)
     if (asked !== undefined) monitor.relist(asked)
@@ -254,6 +294,7 @@ export class KindRoster {
     this.#known.delete(key)
     this.#resume.delete(key)
     this.#askedEarly.delete(key)
+    this.#unwatchable.delete(key)
     this.#gone.add(key)
     observer.note('info', 'a kind is no longer served', { cluster: server.name, group, kind: name })
     await publisher.room()

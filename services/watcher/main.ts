@@ -23,6 +23,8 @@ export interface WatcherMainOptions {
   readonly election: Election | null
   /** To watch, as `deployments.apps`; null: all that it serves. */
   readonly kinds: readonly string[] | null
+  /** To leave out, the same way. */
+  readonly ignoreKinds: readonly string[]
 }
 
 /** Among processes that watch the same cluster for the same log. */
@@ -34,7 +36,7 @@ export interface Election {
 }
 
 export function openWatcher(options: WatcherMainOptions): Watcher {
-  const { cluster, logger, election, kinds, clock, random, ...ports } = options
+  const { cluster, logger, election, kinds, ignoreKinds, clock, random, ...ports } = options
   const lease =
     election === null
       ? new MemoryLease(LEASE.name)
@@ -45,7 +47,7 @@ export function openWatcher(options: WatcherMainOptions): Watcher {
     clock,
     random,
     lease,
-    config: { kinds },
+    config: { kinds, ignoreKinds },
     observe: {
       note: (level, message, fields) =>
         logger.log(level, message, { cluster: cluster.name, ...fields }),

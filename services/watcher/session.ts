@@ -28,7 +28,7 @@ import { Deletions } from './memory.ts'
 import { Publisher } from './publisher.ts'
 import { Scope } from './scope.ts'
 import { Slots } from './slots.ts'
-import type { Counters, KindStatus, WatcherObserver } from './status.ts'
+import type { Counters, KindStatus, UnwatchedKind, WatcherObserver } from './status.ts'
 
 export interface SessionDeps extends LogDeps {
   readonly server: Cluster
@@ -103,6 +103,12 @@ export class Session {
 
   kinds(): readonly KindStatus[] {
     return this.#roster.monitors.map((monitor) => monitor.status())
+  }
+
+  unwatched(): readonly UnwatchedKind[] {
+    return this.#roster.unwatched.map(({ group, kind, resource, reason }) => {
+      return { group, kind, resource, reason }
+    })
   }
 
   /** `abandon`: the lease is lost, so nothing more is to be written. */

@@ -23,7 +23,14 @@ export interface WatcherStatus {
   readonly standbyOf: string | null
   /** All kinds that are monitored; empty until discovery has answered. */
   readonly kinds: readonly KindStatus[]
+  /** Served, and not watched. */
+  readonly unwatched: readonly UnwatchedKind[]
   readonly counters: Readonly<Counters>
+}
+
+export interface UnwatchedKind extends GroupKind {
+  readonly resource: string
+  readonly reason: string
 }
 
 export interface KindStatus extends GroupKind {

@@ -90,6 +90,7 @@ class ClusterWatcher implements Watcher {
       isLeading: this.#isLeading,
       standbyOf: this.#standbyOf,
       kinds: session?.kinds() ?? [],
+      unwatched: session?.unwatched() ?? [],
       counters: { ...this.#counters },
     }
   }

@@ -70,7 +70,9 @@ async function all(query: Query, asked: Selector, cluster?: ClusterId): Promise<
   const isOne = ({ object }: Match): boolean => cluster === undefined || object.cluster === cluster
   if (found.some(isOne)) return found
   const where = asked.cluster === undefined ? '' : ` in cluster ${asked.cluster}`
-  throw new Problem(404, `no ${describe(asked)} was ever seen${where}${await hint(query, asked)}`)
+  const unwatched = await query.unwatched(asked)
+  const why = unwatched.length > 0 ? `: ${unwatched.join('; ')}` : await hint(query, asked)
+  throw new Problem(404, `no ${describe(asked)} was ever seen${where}${why}`)
 }
 
 /** What is nearest to it: the same in another cluster, then another kind of that name. */

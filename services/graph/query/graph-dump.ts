@@ -5,12 +5,13 @@
  * its own, under its own uid (upstream stores it under its dependent's), beside the first object that references it. Of several processes each
  * writes its own clusters, and none is held in memory while they are put together.
  */
-import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
+import { ownerOf } from '../../../core/graph/graph.ts'
 import { nodesPrefix } from '../../../core/graph/key.ts'
+import { ownerPlace } from '../../../core/graph/owner-place.ts'
 import type { Node } from '../../../core/model/node.ts'
 import type { ClusterId, ObjectMeta, OwnerReference, Uid } from '../../../core/model/object.ts'
 import { versionOf } from '../../../core/model/object.ts'
-import { kindOfReference, placeOf } from '../../../core/model/reference.ts'
+import { kindOfReference } from '../../../core/model/reference.ts'
 import type { Clusters, KnownCluster } from './clusters.ts'
 import type { HistoryIndex } from './history-index.ts'
 import type { View } from './view.ts'
@@ -241,11 +242,12 @@ function missingText(
   { object }: Node,
   reference: OwnerReference,
 ): string {
-  const kind = kindOfReference(reference)
-  const place = placeOf(kindOf(reader, cluster, kind), object, reference)
+  const { place } = ownerPlace(reader, cluster, object, reference)
+  const { group, kind } = place ?? kindOfReference(reference)
   const owner = place && ownerOf(reader, cluster, reference.uid, place)
   return vertexText(key, {
-    ...kind,
+    group,
+    kind,
     version: versionOf(reference.apiVersion),
     namespace: place?.namespace ?? object.namespace,
     name: reference.name,

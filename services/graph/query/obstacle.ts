@@ -5,11 +5,11 @@
  */
 import { clusterOf, kindOf, ownerOf } from '../../../core/graph/graph.ts'
 import { kindStatus, watchedAt } from '../../../core/graph/kind-status.ts'
+import { ownerPlace } from '../../../core/graph/owner-place.ts'
 import { CONFIRM_MS } from '../../../core/model/constant.ts'
 import type { Attempt, Node } from '../../../core/model/node.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../core/model/object.ts'
-import { kindOfReference, placeOf } from '../../../core/model/reference.ts'
 import { timeText } from '../../../core/model/time-text.ts'
 import type { HistoryIndex } from './history-index.ts'
 import type { View } from './view.ts'
@@ -137,11 +137,7 @@ function untried(by: ObstacleBy, reason: string): Obstacle {
 /** Of the owners that are being asked for, the lookup that was tried most. */
 function lookupOf({ reader, cluster }: View, node: Node): Attempt | undefined {
   const attempts = node.object.ownerReferences.flatMap((reference) => {
-    const place = placeOf(
-      kindOf(reader, cluster, kindOfReference(reference)),
-      node.object,
-      reference,
-    )
+    const { place } = ownerPlace(reader, cluster, node.object, reference)
     const attempt = (place && ownerOf(reader, cluster, reference.uid, place))?.attempt
     return attempt == null || attempt.state === 'done' ? [] : attempt
   })

@@ -5,7 +5,7 @@
  */
 import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
 import type { Attempt, Node, Verdict } from '../../../core/model/node.ts'
-import type { OwnerReference } from '../../../core/model/object.ts'
+import type { GroupKind, OwnerReference } from '../../../core/model/object.ts'
 import type { History } from '../../../core/model/record.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import type { Owner } from '../../../core/model/state.ts'
@@ -16,6 +16,7 @@ import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
 import type { TreeNode } from './tree.ts'
 import { Tree } from './tree.ts'
+import { unwatchedIn } from './unwatched-kind.ts'
 import type { View } from './view.ts'
 
 export interface Selector {
@@ -62,6 +63,8 @@ export interface Match {
 export interface Query {
   /** Of whatever cluster: where another process has it, as the index knows it. */
   find(selector: Selector): Promise<readonly Match[]>
+  /** In words, which kinds it may mean that are not watched, or not listed yet. */
+  unwatched(selector: Selector): Promise<readonly string[]>
   tree(view: View, root: Named, owners: boolean): Promise<Answer<TreeNode>>
   why(view: View, object: Named): Promise<Answer<Why>>
   /** What to add to the verdict on an object where its deleted owner was created again; else empty. */
@@ -89,6 +92,17 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
         const isAny = uid !== undefined || kind === ''
         return isAny || isKind(kind, object, view) ? { object, clusterName, isThere } : []
       })
+    },
+    async unwatched({ kind, cluster, uid }) {
+      if (uid !== undefined || kind === '') return []
+      const asked = (await clusters.all()).filter(
+        ({ id, name }) => cluster === undefined || cluster === id || cluster === name,
+      )
+      const told = asked.map(async (each) => {
+        const view = clusters.view(each)
+        return view === undefined ? [] : await unwatchedIn(view, (it) => isKind(kind, it, view))
+      })
+      return (await Promise.all(told)).flat()
     },
     async tree(view, root, owners) {
       const { answer, cut } = await new Tree(view).grown(root, owners)
@@ -149,7 +163,7 @@ function ownerText({ position: _, proof, ...owner }: Owner): NonNullable<Why['as
  * `kind`, its plural, either with `.group` or `.version.group`. Of a kind that is not known here the plural is the regular one, and the version any: the
  * process that has the cluster looks again.
  */
-function isKind(word: string, { group, kind }: Named, view: View | undefined): boolean {
+function isKind(word: string, { group, kind }: GroupKind, view: View | undefined): boolean {
   const asked = word.toLowerCase()
   const singular = kind.toLowerCase()
   const known = view && kindOf(view.reader, view.cluster, { group, kind })

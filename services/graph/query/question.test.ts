@@ -147,6 +147,20 @@ test('a plan says what goes, stays, is stuck and is blocked, and writes nothing'
   deepEqual(await asked.contents(), before)
 })
 
+test('what names its owner by the kind in lower case is planned, and counted in the cascade', async (t) => {
+  const asked = await ask(t, [
+    'put rs/a',
+    'put pod/low <- _rs/a',
+    'put pod/both <- _rs/a, job/other',
+  ])
+  await asked.tell(['put job/other'])
+  const plan = await asked.plan('rs-a', 'Background')
+  deepEqual(effects(plan), ['pod-both stays', 'pod-low goes', 'rs-a goes'])
+  await asked.tell(['delete rs/a'])
+  const { answer } = (await asked.cascade('rs-a')) ?? {}
+  equal(answer?.remaining, 2)
+})
+
 test('a plan in the foreground is stuck at what blocks it', async (t) => {
   const asked = await ask(t, FAMILY)
   const plan = await asked.plan('deploy-web', 'Foreground')

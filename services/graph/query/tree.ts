@@ -5,12 +5,13 @@
  *
  * Not here: which object is meant (query.ts), lines and drawings (cli/tree.ts).
  */
-import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
+import { ownerOf } from '../../../core/graph/graph.ts'
+import { ownerPlace } from '../../../core/graph/owner-place.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import type { Node } from '../../../core/model/node.ts'
 import type { OwnerReference, Uid } from '../../../core/model/object.ts'
 import type { Standing } from '../../../core/model/reference.ts'
-import { kindOfReference, placeOf } from '../../../core/model/reference.ts'
+import { kindOfReference } from '../../../core/model/reference.ts'
 import type { Named } from './history-index.ts'
 import type { View } from './view.ts'
 
@@ -136,16 +137,17 @@ export class Tree {
   #ownerNode(node: Node, ref: OwnerReference): TreeNode {
     const { cluster, reader, name } = this.#view
     const edge = edgeOf(this.#view, node, ref)
-    const kind = kindOfReference(ref)
+    const { place } = ownerPlace(reader, cluster, node.object, ref)
+    const { group, kind } = place ?? kindOfReference(ref)
     const owner = this.#view.node(ref.uid)
-    if (owner?.object.name === ref.name && owner.object.kind === ref.kind) {
+    if (owner?.object.name === ref.name && owner.object.kind === kind) {
       return this.#leaf(owner, edge)
     }
-    const place = placeOf(kindOf(reader, cluster, kind), node.object, ref)
     const known = place === undefined ? undefined : ownerOf(reader, cluster, ref.uid, place)
     return {
       cluster: name,
-      ...kind,
+      group,
+      kind,
       namespace: place?.namespace ?? '',
       name: ref.name,
       uid: ref.uid,

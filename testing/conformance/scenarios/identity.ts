@@ -19,6 +19,12 @@ const UNKNOWN_KIND: Reference = {
 }
 const INVALID_NAMESPACE = 'OwnerRefInvalidNamespace'
 
+/** As upstream's RESTMapper has it, too. */
+function inLowerCase(owner: Made): Reference {
+  const reference = referenceTo(owner)
+  return { ...reference, kind: reference.kind.toLowerCase() }
+}
+
 export const IDENTITIES: readonly Scenario[] = [
   {
     rows: 'R1 R2 B42 B43',
@@ -123,6 +129,85 @@ export const IDENTITIES: readonly Scenario[] = [
       await world.gone(owner, good)
       await world.quiet()
       await world.untouched(dependent)
+    },
+  },
+  {
+    rows: 'B74 D12',
+    says: 'takes what names its owner by the kind in lower case, never what names it in mixed case',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const widget = await world.make(WIDGET, 'custom')
+      const low = await world.make(SECRET, 'low', { owners: [inLowerCase(owner)] })
+      const custom = await world.make(SECRET, 'of-custom', { owners: [inLowerCase(widget)] })
+      const mixed = await world.make(SECRET, 'mixed', {
+        owners: [{ ...referenceTo(owner), kind: 'configMap' }],
+      })
+      await world.quiet()
+      await world.untouched(owner, widget, low, custom, mixed)
+      await world.remove(owner)
+      await world.remove(widget)
+      await world.gone(owner, widget, low, custom)
+      await world.quiet()
+      await world.untouched(mixed)
+    },
+  },
+  {
+    rows: 'B74 R4',
+    says: 'takes an object that names an owner that never was by the kind in lower case',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const never = { ...inLowerCase(owner), name: 'never', uid: `never-${world.namespace}` }
+      const taken = await world.make(SECRET, 'taken', { owners: [never] })
+      const kept = await world.make(SECRET, 'kept', { owners: [inLowerCase(owner)] })
+      await world.gone(taken)
+      await world.quiet()
+      await world.untouched(owner, kept)
+    },
+  },
+  {
+    rows: 'B74 B30',
+    says: 'lets a dependent block that names its owner by the kind in lower case',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const reference = { ...inLowerCase(owner), blockOwnerDeletion: true }
+      const options = { owners: [reference], finalizers: ['conformance.test/hold'] }
+      const held = await world.make(SECRET, 'held', options)
+      await world.remove(owner, 'Foreground')
+      await world.sees(held, { deleting: true })
+      await world.quiet()
+      await world.still(owner, { finalizers: [FOREGROUND] })
+      await world.finalize(held, [])
+      await world.gone(held, owner)
+    },
+  },
+  {
+    rows: 'B74 B34',
+    says: 'orphans a dependent that names its owner by the kind in lower case',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const kept = await world.make(SECRET, 'kept', { owners: [inLowerCase(owner)] })
+      await world.remove(owner, 'Orphan')
+      await world.gone(owner)
+      await world.sees(kept, { owners: [], deleting: false })
+    },
+  },
+  {
+    rows: 'B75',
+    says: 'leaves what names an owner by a kind of which no object can be read, as by the list of the right one',
+    better:
+      'upstream asks for it at a path that no object can have, and any NotFound counts as absence',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const unreadable = [
+        { ...referenceTo(owner), kind: 'ConfigMapList' },
+        { ...referenceTo(owner), kind: 'Binding' },
+        { ...referenceTo(owner), apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview' },
+      ]
+      const kept = await world.makeMany(SECRET, 'kept', unreadable.length, (index) => ({
+        owners: unreadable.slice(index, index + 1),
+      }))
+      await world.quiet()
+      await world.untouched(owner, ...kept)
     },
   },
   ...inBothOrders(

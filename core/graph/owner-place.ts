@@ -1,0 +1,73 @@
+/**
+ * Where an owner reference points: which kind it names, as the cluster serves it, and the owner's coordinates.
+ *
+ * What must stay true: a reference's kind is resolved here and nowhere else. A kind is known as it is written or, as upstream's RESTMapper has it too, in
+ * lower case; where several kinds are written alike in lower case, none of them is meant.
+ *
+ * Not here: which status a reference has (judge/standing.ts).
+ */
+import type {
+  ClusterId,
+  Coordinates,
+  GroupKind,
+  ObjectMeta,
+  OwnerReference,
+} from '../model/object.ts'
+import { kindOfReference } from '../model/reference.ts'
+import type { Kind } from '../model/state.ts'
+import type { StateReader } from './graph.ts'
+import { kindOf } from './graph.ts'
+import { kindNameKey } from './key.ts'
+import type { Step } from './outcome.ts'
+
+export interface OwnerPlace {
+  /** As it is served; of one that is not, as it is written. */
+  readonly named: GroupKind
+  /** Undefined when it was never served here. */
+  readonly kind: Kind | undefined
+  /** Undefined when nobody knows the scope of that kind, or a cluster-scoped object names an owner in a namespace. */
+  readonly place: Coordinates | undefined
+}
+
+/** A namespaced owner is in its dependent's namespace. */
+export function ownerPlace(
+  graph: StateReader,
+  cluster: ClusterId,
+  dependent: ObjectMeta,
+  reference: OwnerReference,
+): OwnerPlace {
+  const named = kindNamed(graph, cluster, kindOfReference(reference))
+  const kind = kindOf(graph, cluster, named)
+  if (kind === undefined || isIllegalScope(kind, dependent))
+    return { named, kind, place: undefined }
+  const namespace = kind.scope === 'Namespaced' ? dependent.namespace : ''
+  return { named, kind, place: { ...named, namespace, name: reference.name } }
+}
+
+function kindNamed(graph: StateReader, cluster: ClusterId, written: GroupKind): GroupKind {
+  const isLower = written.kind === written.kind.toLowerCase()
+  if (!isLower || kindOf(graph, cluster, written) !== undefined) return written
+  const [kind, ...others] = kindsWritten(graph, cluster, written)
+  return kind === undefined || others.length > 0 ? written : { group: written.group, kind }
+}
+
+/** An object without a namespace cannot have an owner in one. */
+function isIllegalScope(kind: Kind, dependent: ObjectMeta): boolean {
+  return kind.scope === 'Namespaced' && dependent.scope === 'Cluster'
+}
+
+/** A kind is served for the first time. True where a reference in lower case may have meant another one until now. */
+export function noteKindName(step: Step, cluster: ClusterId, { group, kind }: GroupKind): boolean {
+  const lower = { group, kind: kind.toLowerCase() }
+  const others = kindsWritten(step.graph, cluster, lower)
+  if (kind !== lower.kind) {
+    const kinds = [...others, kind].sort()
+    step.graph.put(kindNameKey(cluster, lower), { type: 'KindName', kinds })
+  }
+  return others.length > 0
+}
+
+function kindsWritten(graph: StateReader, cluster: ClusterId, lower: GroupKind): readonly string[] {
+  const name = graph.get(kindNameKey(cluster, lower))
+  return name?.type === 'KindName' ? name.kinds : []
+}
