@@ -466,7 +466,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'in what order dependents are judged depends on what is stored yet',
     changes: [
       {
-        file: 'core/graph/graph.ts',
+        file: 'services/graph/fold/overlay.ts',
         from: 'return [...keys].sort(byAscii)',
         to: 'void byAscii\n      return [...keys]',
       },

@@ -10,11 +10,11 @@
 import { foldRecord } from '../core/fold.ts'
 import type { PageRequest } from '../core/graph/agenda.ts'
 import type { Graph } from '../core/graph/graph.ts'
-import { graphOver } from '../core/graph/graph.ts'
 import type { Outcome, RelistRequest } from '../core/graph/outcome.ts'
 import type { Command } from '../core/model/command.ts'
 import type { Event } from '../core/model/event.ts'
 import type { StateValue } from '../core/model/state.ts'
+import { graphOver } from '../services/graph/fold/overlay.ts'
 
 /** A point to come back to. */
 export interface Mark {

@@ -7,12 +7,12 @@ import { SortedMap } from '../adapters/memory/sorted-map.ts'
 import { foldRecord } from '../core/fold.ts'
 import type { PageRequest } from '../core/graph/agenda.ts'
 import type { Graph } from '../core/graph/graph.ts'
-import { graphOver } from '../core/graph/graph.ts'
 import type { Outcome } from '../core/graph/outcome.ts'
 import type { Command } from '../core/model/command.ts'
 import type { Event } from '../core/model/event.ts'
 import type { StateValue } from '../core/model/state.ts'
 import { prefixRange } from '../ports/store.ts'
+import { graphOver } from '../services/graph/fold/overlay.ts'
 
 export interface Folder {
   /** What is committed; all of it after `commit`. */

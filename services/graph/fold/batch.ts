@@ -9,7 +9,6 @@
 import { foldRecordFrom } from '../../../core/fold.ts'
 import type { PageRequest } from '../../../core/graph/agenda.ts'
 import type { Graph, StateReader } from '../../../core/graph/graph.ts'
-import { graphOver } from '../../../core/graph/graph.ts'
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome } from '../../../core/graph/outcome.ts'
 import type { Event } from '../../../core/model/event.ts'
@@ -27,6 +26,7 @@ import { chained, digestOf, NO_DIGEST } from './digest.ts'
 import { lineageOf } from './lineage.ts'
 import { withOrder } from './order.ts'
 import { overlaidPage } from './overlaid-page.ts'
+import { graphOver } from './overlay.ts'
 
 export interface BatchOptions {
   readonly store: Store

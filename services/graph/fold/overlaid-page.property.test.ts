@@ -6,10 +6,10 @@ import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { MemoryStore } from '../../../adapters/memory/store.ts'
-import { graphOver } from '../../../core/graph/graph.ts'
 import { coordinatesPart, edgeKey, edgesPrefix } from '../../../core/graph/key.ts'
 import type { Store } from '../../../ports/store.ts'
 import { overlaidPage } from './overlaid-page.ts'
+import { graphOver } from './overlay.ts'
 
 const CLUSTER = 'c'
 const PLACE = { group: 'apps', kind: 'ReplicaSet', namespace: 'ns', name: 'web' }

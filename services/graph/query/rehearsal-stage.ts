@@ -6,13 +6,14 @@
  * Not here: folding over it (rehearsal.ts).
  */
 import type { Graph, StateReader } from '../../../core/graph/graph.ts'
-import { clusterOf, directivesOf, graphOver, policyOf } from '../../../core/graph/graph.ts'
+import { clusterOf, directivesOf, policyOf } from '../../../core/graph/graph.ts'
 import { clusterKey, DIRECTIVES_KEY, POLICY_KEY } from '../../../core/graph/key.ts'
 import { tableOf } from '../../../core/graph/table.ts'
 import { policyFor } from '../../../core/model/policy.ts'
 import type { ClusterState, StateValue } from '../../../core/model/state.ts'
 import type { Store, StoreEntry } from '../../../ports/store.ts'
 import { DecodedValues } from '../fold/decoded-values.ts'
+import { graphOver } from '../fold/overlay.ts'
 import type { View } from './view.ts'
 
 /** Log time goes on by as much: by then no kind is waited for any more. */

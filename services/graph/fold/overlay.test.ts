@@ -2,9 +2,9 @@
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { StateValue } from '../model/state.ts'
-import { graphOver } from './graph.ts'
-import { coordinatesPart, edgeKey, edgesPrefix, nodesPrefix } from './key.ts'
+import { coordinatesPart, edgeKey, edgesPrefix, nodesPrefix } from '../../../core/graph/key.ts'
+import type { StateValue } from '../../../core/model/state.ts'
+import { graphOver } from './overlay.ts'
 
 const EDGE: StateValue = { type: 'Edge' }
 const PLACE = { group: '', kind: 'Pod', namespace: 'ns', name: 'a' }
