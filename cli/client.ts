@@ -196,6 +196,11 @@ async function answerOf(
   )
 }
 
+/** Beside the answer, which says it too where programs read it. */
+export function warnPartial(partial: string): void {
+  if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
+}
+
 /** The lines of a stream, as they come. */
 export async function* linesOf(response: Response): AsyncIterable<string> {
   let rest = ''

@@ -25,6 +25,7 @@ import { appendAll, assign, codec, emptyStore, eventsOf, runTask } from '../../t
 import { addGraphRoutes } from './http.ts'
 import type { DirectiveAnswer } from './orders/directive-http.ts'
 import type { Cascade, CascadeAnswer } from './query/cascade.ts'
+import type { ClusterRef } from './query/cluster-label.ts'
 import { createHistoryIndex } from './query/history-index.ts'
 import type { Plan } from './query/plan.ts'
 import type { Why } from './query/query.ts'
@@ -137,12 +138,14 @@ test('whoever means another process is refused', async (t) => {
   equal((await server.get('/livez', { headers: { 'kinfold-instance': INSTANCE } })).status, 200)
 })
 
-test('a plan of what takes more along than its dependents says so, and has no digest', async (t) => {
+test('an answer about one cluster names it', async (t) => {
   const server = await serve(t)
-  const response = await server.get('/v1/plan?uid=namespace-shop')
-  const { answer, partial } = (await response.json()) as { answer: Plan; partial: string }
-  equal(answer.digest, null)
-  match(partial, /all that is in namespace shop goes with it, and is not counted here/)
+  for (const path of ['tree?uid=pod-a', 'why?uid=pod-a', 'plan?uid=pod-a', 'cascade?uid=rs-old']) {
+    const { cluster } = (await (await server.get(`/v1/${path}`)).json()) as { cluster: ClusterRef }
+    deepEqual(cluster, { name: 'test', id: 'c', scope: 'test' }, path)
+  }
+  const followed = await (await server.get('/v1/cascade?uid=rs-old&follow=true')).text()
+  equal((JSON.parse(followed) as { cluster: ClusterRef }).cluster.name, 'test')
 })
 
 test('a tree goes up to owners, also to those that were never seen', async (t) => {
@@ -173,10 +176,10 @@ test('why tells what else had the name that was asked for', async (t) => {
   const server = await serve(t)
   const othersOf = async (asked: string): Promise<unknown> => {
     const { others } = (await (await server.get(`/v1/why?${asked}`)).json()) as { others: Others }
-    return others.map(({ uid, clusterName, isThere }) => ({ uid, clusterName, isThere }))
+    return others.map(({ uid, cluster, isThere }) => ({ uid, cluster: cluster.name, isThere }))
   }
   deepEqual(await othersOf('kind=configmap&name=twice&namespace=ns'), [
-    { uid: 'cm-twice', clusterName: 'test', isThere: false },
+    { uid: 'cm-twice', cluster: 'test', isThere: false },
   ])
   deepEqual(await othersOf('uid=cm-twice'), [])
   deepEqual(await othersOf('kind=pod&name=a&namespace=ns'), [])

@@ -86,7 +86,7 @@ async function rigFor(t: TestContext): Promise<Rig> {
   let told = events.length
   const lines: string[] = [...STORY]
   return {
-    held: async () => (await heldPlanOf(viewOf(running.task), 'test', 10)).answer,
+    held: async () => (await heldPlanOf(viewOf(running.task), 10)).answer,
     appended,
     order: async (body, headers = {}) =>
       await fetch(`${url}/v1/directives`, {

@@ -51,7 +51,6 @@ export interface WaitingOwner extends CascadeObject {
 }
 
 export interface Cascade {
-  readonly cluster: string
   readonly root: CascadeObject & {
     /** `gone` once it is; `unknown` while its partition is being restored. */
     readonly phase: string
@@ -302,7 +301,6 @@ class Walk {
     }))
     const phase = found ?? (view.partial() === '' ? 'gone' : 'unknown')
     return {
-      cluster: view.name,
       root: { ...nameOf(root), phase },
       since,
       done: kinds.reduce((sum, kind) => sum + kind.done, 0),

@@ -7,6 +7,7 @@ import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import type { Attempt, Node, Verdict } from '../../../core/model/node.ts'
 import type { OwnerReference } from '../../../core/model/object.ts'
+import type { Evidence } from '../../../core/model/proof.ts'
 import type { History } from '../../../core/model/record.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import type { Owner } from '../../../core/model/state.ts'
@@ -36,7 +37,6 @@ export interface Answer<T> {
 
 export interface Why {
   readonly object: Named
-  readonly clusterName: string
   /** Null when it is gone; `unknown` while its partition is being restored. */
   readonly phase: string | null
   readonly references: readonly (OwnerReference & {
@@ -47,8 +47,19 @@ export interface Why {
   readonly attempt: Attempt | null
   /** What is in the way of what the verdict asks for. */
   readonly obstacle: Obstacle | null
-  readonly asOwner: (Omit<Owner, 'position' | 'proof'> & { readonly proof: string | null }) | null
+  /** Of one that is not here: what is known of it as an owner. */
+  readonly asOwner: KnownOwner | null
   readonly history: readonly History[]
+}
+
+export interface KnownOwner extends Pick<Owner, 'state' | 'phase' | 'orphanedAt'> {
+  /** How and when its absence was learnt; null where it was not. */
+  readonly proof: {
+    readonly evidence: Evidence
+    /** Append time of the event that proved it, in milliseconds, and its offset. */
+    readonly at: number
+    readonly position: bigint
+  } | null
 }
 
 /** An object that a selector fits. */
@@ -115,7 +126,6 @@ function standingIn(
   const verdict = node?.verdict ?? null
   return {
     node,
-    clusterName: view.name,
     phase: phaseOf(view, node),
     references:
       node?.object.ownerReferences.map((reference) => {
@@ -125,7 +135,7 @@ function standingIn(
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
     attempt: node?.attempt ?? null,
     obstacle: node === undefined ? null : obstacleOf(view, node),
-    asOwner: owner === undefined ? null : ownerText(owner),
+    asOwner: owner === undefined ? null : knownOwner(owner),
   }
 }
 
@@ -134,12 +144,9 @@ function phaseOf(view: View, node: Node | undefined): string | null {
   return node?.phase ?? (view.partial() === '' ? null : 'unknown')
 }
 
-function ownerText({ position: _, proof, ...owner }: Owner): NonNullable<Why['asOwner']> {
-  const text =
-    proof === null
-      ? null
-      : `${proof.class} at ${proof.position}, ${new Date(proof.at).toISOString()}`
-  return { ...owner, proof: text }
+function knownOwner({ state, phase, orphanedAt, proof }: Owner): KnownOwner {
+  const told = proof && { evidence: proof.class, at: proof.at, position: proof.position }
+  return { state, phase, orphanedAt, proof: told }
 }
 
 /**

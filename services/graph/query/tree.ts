@@ -7,7 +7,7 @@
  */
 import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
-import type { Node } from '../../../core/model/node.ts'
+import type { Node, Verdict } from '../../../core/model/node.ts'
 import type { OwnerReference, Uid } from '../../../core/model/object.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import { kindOfReference, placeOf } from '../../../core/model/reference.ts'
@@ -19,7 +19,6 @@ const TREE_LIMIT = 10_000
 /** Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no end. */
 const TREE_LEVELS = 256
 export interface TreeNode {
-  readonly cluster: string
   readonly group: string
   readonly kind: string
   readonly namespace: string
@@ -33,7 +32,8 @@ export interface TreeNode {
     readonly controller: boolean
     readonly blocking: boolean
   } | null
-  readonly verdict: string
+  /** Null where there is none. */
+  readonly verdict: Pick<Verdict, 'type' | 'because'> | null
   /** Told elsewhere in the tree, with what hangs on it. */
   readonly repeated: boolean
   readonly children: TreeNode[]
@@ -78,12 +78,12 @@ export class Tree {
   #root(root: Named): TreeNode {
     const node = this.#view.node(root.uid)
     if (node !== undefined) return this.#leaf(node, null)
+    const { group, kind, namespace, name, uid } = root
     return {
-      ...root,
-      cluster: this.#view.name,
+      ...{ group, kind, namespace, name, uid },
       phase: this.#view.partial() === '' ? 'gone' : 'unknown',
       edge: null,
-      verdict: '',
+      verdict: null,
       repeated: false,
       children: [],
     }
@@ -92,7 +92,6 @@ export class Tree {
   #leaf({ object, phase, verdict }: Node, edge: TreeNode['edge']): TreeNode {
     const { group, kind, namespace, name, uid } = object
     return {
-      cluster: this.#view.name,
       group,
       kind,
       namespace,
@@ -100,7 +99,7 @@ export class Tree {
       uid,
       phase,
       edge,
-      verdict: verdict === null ? '' : `${verdict.type}: ${verdict.because}`,
+      verdict: verdict && { type: verdict.type, because: verdict.because },
       repeated: false,
       children: [],
     }
@@ -134,7 +133,7 @@ export class Tree {
   }
 
   #ownerNode(node: Node, ref: OwnerReference): TreeNode {
-    const { cluster, reader, name } = this.#view
+    const { cluster, reader } = this.#view
     const edge = edgeOf(this.#view, node, ref)
     const kind = kindOfReference(ref)
     const owner = this.#view.node(ref.uid)
@@ -144,14 +143,13 @@ export class Tree {
     const place = placeOf(kindOf(reader, cluster, kind), node.object, ref)
     const known = place === undefined ? undefined : ownerOf(reader, cluster, ref.uid, place)
     return {
-      cluster: name,
       ...kind,
       namespace: place?.namespace ?? '',
       name: ref.name,
       uid: ref.uid,
       phase: known?.state ?? 'unknown',
       edge,
-      verdict: '',
+      verdict: null,
       repeated: false,
       children: [],
     }
