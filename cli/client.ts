@@ -101,8 +101,14 @@ export function selectorParams(words: readonly string[], flags: ObjectFlags): UR
     return params
   }
   const [kind = '', name = '', more] = second === undefined ? first.split('/') : [first, second]
-  if (kind === '' || name === '' || more !== undefined || words.length > 2) {
-    throw new ExitError(EXIT.input, `${words.join(' ')}: expected KIND/NAME, KIND NAME or uid:UID`)
+  if (words.length > 2 || (second !== undefined && words.some((word) => /[/]|^uid:/.test(word)))) {
+    throw new ExitError(
+      EXIT.input,
+      `${words.join(' ')}: expected one object, as KIND/NAME, KIND NAME or uid:UID`,
+    )
+  }
+  if (kind === '' || name === '' || more !== undefined) {
+    throw new ExitError(EXIT.input, `${first}: expected KIND/NAME, KIND NAME or uid:UID`)
   }
   params.set('kind', longName(kind))
   params.set('name', name)

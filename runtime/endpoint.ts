@@ -15,7 +15,7 @@ import { isReady, verbose } from './health.ts'
 import type { HttpToken } from './http-token.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
 import { isPrincipal, type Principal, setPrincipal } from './principal.ts'
-import { Problem, problem } from './problem.ts'
+import { Problem, problem, refuseUnread } from './problem.ts'
 
 export interface EndpointParts {
   readonly version: string
@@ -113,7 +113,11 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   checkHttp(settings)
   const { address, token, authority, advertise } = settings
   const { host, port } = parseAddress(address)
-  const server = fastify({ logger: false, forceCloseConnections: true, ...LIMITS })
+  const server = fastify({
+    ...{ logger: false, forceCloseConnections: true, ...LIMITS },
+    clientErrorHandler: refuseUnread,
+    frameworkErrors: (error, _request, reply) => problem(reply, error),
+  })
   server.server.maxConnections = MOST_CONNECTIONS
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
   server.setNotFoundHandler(async ({ method, url }, reply) => {

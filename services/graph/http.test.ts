@@ -215,17 +215,17 @@ test('a question that cannot be answered says why', async (t) => {
   equal(nothing.status, 404)
   match(
     ((await nothing.json()) as { detail: string }).detail,
-    /no pod\/nope in namespace ns was ever seen; --namespace names another/,
+    /^no pod\/nope was ever seen in namespace ns; it may be in another namespace$/,
   )
   const elsewhere = await server.get('/v1/why?kind=deployment&name=web&namespace=ns&cluster=x')
   match(
     ((await elsewhere.json()) as { detail: string }).detail,
-    /no deployment\/web in namespace ns was ever seen in cluster x; there is one in test/,
+    /^there is no cluster x; known clusters: test$/,
   )
   const mistyped = await server.get('/v1/why?kind=deplo&name=web&namespace=ns')
   match(
     ((await mistyped.json()) as { detail: string }).detail,
-    /no deplo\/web in namespace ns was ever seen; of that name there is Deployment.apps\/web$/,
+    /^cluster test serves no kind deplo; of that name there is Deployment.apps\/web$/,
   )
   equal((await server.get('/v1/why?kind=pod')).status, 400)
   equal((await server.get('/v1/why?kind=&name=web&namespace=ns')).status, 400)
@@ -234,6 +234,40 @@ test('a question that cannot be answered says why', async (t) => {
     equal(unknown.status, 404)
     equal(((await unknown.json()) as { detail: string }).detail, `there is no ${path}`)
   }
+})
+
+test('an object that is not there is told by what is wrong with the question', async (t) => {
+  const server = await serve(t)
+  const detailOf = async (asked: string): Promise<string> => {
+    const response = await server.get(`/v1/tree?${asked}`)
+    equal(response.status, 404, asked)
+    return ((await response.json()) as { detail: string }).detail
+  }
+  for (const [asked, expected] of [
+    ['kind=foo&name=bar', 'cluster test serves no kind foo'],
+    ['kind=pots&name=bar', 'cluster test serves no kind pots; did you mean pods?'],
+    ['kind=deplo&name=x', 'cluster test serves no kind deplo; did you mean deployments.apps?'],
+    ['kind=namespace&name=nosuch', 'no namespace/nosuch was ever seen'],
+    ['kind=pod&name=x&namespace=', 'no pod/x was ever seen'],
+    ['uid=nobody', 'no object with uid nobody was ever seen'],
+    ['kind=pod&name=a&namespace=ns&cluster=nort', 'there is no cluster nort; known clusters: test'],
+  ] as const) {
+    equal(await detailOf(asked), expected)
+  }
+  await appendAll(server.log, eventsOf([...STORY, 'serve widget unmonitored']).slice(-1))
+  await server.caughtUp()
+  const unwatched = await detailOf('kind=widget&name=w')
+  match(unwatched, /^no widget\/w was ever seen in namespace default: its kind is not watched \(/)
+})
+
+test('what was seen just now is found, and nothing is said to be missing of it', async (t) => {
+  const server = await serve(t)
+  await appendAll(server.log, eventsOf([...STORY, 'put cm/new']).slice(-1))
+  await server.caughtUp()
+  const response = await server.get('/v1/why?kind=configmap&name=new&namespace=ns')
+  equal(response.status, 200)
+  const { answer, partial } = (await response.json()) as { answer: Why; partial: string }
+  deepEqual([answer.history.length > 0, partial], [true, ''])
 })
 
 test('a cascade whose begin is not indexed yet counts nothing that went before, and is not over', async (t) => {
@@ -484,6 +518,26 @@ test('what is too large or too deep is refused, and the server lives on', async 
   equal(await post('keys', 'text/plain'), 400)
   equal(await post('<keys/>', 'application/xml'), 415)
   equal((await server.get('/livez')).status, 200)
+})
+
+test('whatever is refused before a route reads it is refused like all else', async (t) => {
+  const server = await serve(t)
+  const post = (body: string, type: string) =>
+    server.get('/v1/directives', { method: 'POST', headers: { 'content-type': type }, body })
+  for (const [response, status, expected] of [
+    [await server.get(`/v1/tree?uid=${'x'.repeat(20_000)}`), 431, /headers and the address/],
+    [await post('{"verb":', 'application/json'), 400, /^the body is not valid JSON$/],
+    [await post('{"__proto__":{}}', 'application/json'), 400, /^the body is not valid JSON$/],
+    [await post('', 'application/json'), 400, /^the body is empty/],
+    [await post(`{"why":"${'k'.repeat(300_000)}"}`, 'application/json'), 413, /is too large$/],
+    [await post('<keys/>', 'application/xml'), 415, /^the body must be JSON/],
+    [await server.get('/v1/%zz'), 400, /no(t a)? valid/],
+  ] as const) {
+    match(response.headers.get('content-type') ?? '', /^application\/problem\+json/)
+    const body = (await response.json()) as { status: number; detail: string }
+    deepEqual([response.status, body.status], [status, status])
+    match(body.detail, expected)
+  }
 })
 
 const open = { isShown: () => true }

@@ -195,7 +195,10 @@ test('one cluster is named by its name or its id', async (t) => {
   equal((await rig.control(pauseKey('c')))?.cluster, 'c')
   const response = await rig.order({ verb: 'pause', cluster: 'tset' })
   equal(response.status, 404)
-  match(await response.text(), /no cluster tset is known, or several; known are test \(c\)/)
+  match(
+    await response.text(),
+    /there is no cluster tset, or several have that name; known clusters: test \(c\)/,
+  )
 })
 
 test('what is protected by name is told to the reapers first, and is taken back last', async (t) => {

@@ -138,12 +138,15 @@ async function clusterIdOf(
   const [only, second] = known
   if (cluster === '') {
     if (only !== undefined && second === undefined) return only.id
-    throw new Problem(400, `${verb} is about one cluster: say which with --cluster`)
+    throw new Problem(400, `${verb} is about one cluster: name it`)
   }
   const [found, other] = known.filter(({ id, name }) => id === cluster || name === cluster)
   if (found !== undefined && other === undefined) return found.id
   const names = known.map(({ id, name }) => `${name} (${id})`).join(', ') || 'none yet'
-  throw new Problem(404, `no cluster ${cluster} is known, or several; known are ${names}`)
+  throw new Problem(
+    404,
+    `there is no cluster ${cluster}, or several have that name; known clusters: ${names}`,
+  )
 }
 
 function checkRoom({ clusters }: DirectiveParts, { verb }: Order): void {

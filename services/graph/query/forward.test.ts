@@ -167,7 +167,10 @@ test('a name that several clusters have is told with them, and what else has it 
     deepEqual(others, [])
     const mistyped = await refusal(process, '/v1/why?kind=deplo&name=web&namespace=ns&cluster=d')
     equal(mistyped.status, 404)
-    match(mistyped.detail, /was ever seen in cluster d; of that name there is Deployment.apps\/web/)
+    match(
+      mistyped.detail,
+      /^cluster north serves no kind deplo; of that name there is Deployment.apps\/web/,
+    )
   }
 })
 

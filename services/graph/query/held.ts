@@ -17,10 +17,8 @@ import { isSameSet } from '../../../core/model/hash.ts'
 import type { HeldBy, Node } from '../../../core/model/node.ts'
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
-import { Problem } from '../../../runtime/problem.ts'
 import type { BlockedCount } from '../fold/tally.ts'
-import { type ClusterRef, clusterRefs, labelOf } from './cluster-label.ts'
-import type { KnownCluster } from './clusters.ts'
+import type { ClusterRef } from './cluster-label.ts'
 import type { Answer } from './query.ts'
 import type { View } from './view.ts'
 
@@ -277,20 +275,6 @@ export function firstApprovalIn({ reader, cluster }: View): ApprovalSoFar | null
   const isOver = first === undefined || first.until <= (clusterOf(reader, cluster)?.now ?? 0)
   if (isOver || !isSameSet(first.set, planOf(reader, cluster))) return null
   return { who: first.who, why: first.why, until: first.until }
-}
-
-/** Of that name or id, or all. */
-export function namedClusters(
-  all: readonly KnownCluster[],
-  asked: string | undefined,
-): readonly (KnownCluster & ClusterRef)[] {
-  const refOf = clusterRefs(all)
-  const found = all.filter(({ id, name }) => asked === undefined || id === asked || name === asked)
-  if (found.length > 0 || asked === undefined) {
-    return found.map((known) => ({ ...known, ...refOf(known.id) }))
-  }
-  const known = all.map(({ id }) => labelOf(refOf(id))).join(', ')
-  throw new Problem(404, `there is no cluster ${asked}; known clusters: ${known || 'none'}`)
 }
 
 async function* heldObjects(view: View): AsyncIterable<HeldObject> {

@@ -13,6 +13,7 @@ import type { Standing } from '../../../core/model/reference.ts'
 import type { Owner } from '../../../core/model/state.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
+import { isKind } from './kind-name.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
 import type { TreeNode } from './tree.ts'
@@ -71,6 +72,8 @@ export interface Match {
 }
 
 export interface Query {
+  /** Waits a moment for what was seen just now. */
+  caughtUp(): Promise<void>
   /** Of whatever cluster: where another process has it, as the index knows it. */
   find(selector: Selector): Promise<readonly Match[]>
   tree(view: View, root: Named, owners: boolean): Promise<Answer<TreeNode>>
@@ -79,6 +82,7 @@ export interface Query {
 
 export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
   return {
+    caughtUp: async () => void (await index.caughtUp()),
     async find({ kind, name, namespace, cluster, uid }) {
       const found =
         uid === undefined
@@ -96,7 +100,8 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
         const view = of && clusters.view(of)
         const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
         const isAny = uid !== undefined || kind === ''
-        return isAny || isKind(kind, object, view) ? { object, clusterName, isThere } : []
+        const its = view && kindOf(view.reader, view.cluster, object)
+        return isAny || isKind(kind, object, its) ? { object, clusterName, isThere } : []
       })
     },
     async tree(view, root, owners) {
@@ -104,8 +109,8 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
       return { answer, partial: [view.partial(), cut].filter((text) => text !== '').join('; ') }
     },
     async why(view, object) {
+      const lag = await index.caughtUp()
       const history = verdictsFirst(await index.history(object.cluster, object.uid))
-      const lag = await index.lagEntries()
       const behind = lag === 0n ? '' : `${lag} entries of history are not indexed yet`
       const partial = [view.partial(), behind].filter((text) => text !== '').join('; ')
       const { node, obstacle, ...rest } = standingIn(view, object)
@@ -147,29 +152,6 @@ function phaseOf(view: View, node: Node | undefined): string | null {
 function knownOwner({ state, phase, orphanedAt, proof }: Owner): KnownOwner {
   const told = proof && { evidence: proof.class, at: proof.at, position: proof.position }
   return { state, phase, orphanedAt, proof: told }
-}
-
-/**
- * `kind`, its plural, either with `.group` or `.version.group`. Of a kind that is not known here the plural is the regular one, and the version any: the
- * process that has the cluster looks again.
- */
-function isKind(word: string, { group, kind }: Named, view: View | undefined): boolean {
-  const asked = word.toLowerCase()
-  const singular = kind.toLowerCase()
-  const known = view && kindOf(view.reader, view.cluster, { group, kind })
-  const names = [singular, known?.resource ?? pluralOf(singular)]
-  const name = names.find((each) => asked === each || asked.startsWith(`${each}.`))
-  if (name === undefined) return false
-  const rest = asked.slice(name.length)
-  if (rest === '' || rest === `.${group}`) return true
-  if (known === undefined) return /^\.v\d\w*\./.test(rest) && rest.endsWith(`.${group}`)
-  return known.versions.some((version) => rest === `.${version}.${group}`)
-}
-
-/** As kubectl guesses it. */
-function pluralOf(singular: string): string {
-  if (/s$/.test(singular)) return `${singular}es`
-  return /y$/.test(singular) ? singular.replace(/y$/, 'ies') : `${singular}s`
 }
 
 /** Of one record: what was decided, before what was asked for because of it. All else stays in its order. */

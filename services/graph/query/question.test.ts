@@ -26,9 +26,9 @@ import {
   heldIn,
   heldOfAll,
   heldPlanOf,
-  namedClusters,
 } from './held.ts'
 import { createHistoryIndex, type Named } from './history-index.ts'
+import { namedClusters } from './not-found.ts'
 import { createPlanner, type Plan } from './plan.ts'
 import type { Answer } from './query.ts'
 import type { View } from './view.ts'

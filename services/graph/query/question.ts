@@ -18,8 +18,9 @@ import type { Forwarding } from './forward.ts'
 import { closedOf } from './forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
-import { heldIn, heldOfAll, heldPlanOf, namedClusters, type OwnHeld } from './held.ts'
+import { heldIn, heldOfAll, heldPlanOf, type OwnHeld } from './held.ts'
 import type { Named } from './history-index.ts'
+import { namedClusters } from './not-found.ts'
 import type { Planner } from './plan.ts'
 import type { Match, Query } from './query.ts'
 import type { View } from './view.ts'
@@ -100,14 +101,15 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   addPlans(server, parts, about)
 }
 
-function aboutOne({ query, access, forwarding, clusters }: QuestionParts): About {
+function aboutOne(parts: QuestionParts): About {
+  const { access, forwarding, clusters } = parts
   return async (request, reply, answer) => {
     const asked = selector(askedOf(request))
     try {
-      const cluster = clusterMarked(request) ?? (await clusterOf(query, asked))
+      const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
       return await forwarding.answered(request, reply, cluster, async (view) => {
         const ref = clusterRefs(await clusters.all())(view.cluster)
-        const told = await answer(view, await choose(query, asked, view.cluster), ref)
+        const told = await answer(view, await choose(parts, asked, view.cluster), ref)
         return told === reply ? reply : json({ ...told, cluster: ref })
       })
     } catch (error) {
@@ -171,7 +173,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
       if (made !== undefined) return made
       throw new Problem(
         409,
-        `${kind}/${name} is gone already; "kinfold cascade" says how what hung on it stands`,
+        `${kind}/${name} is deleted already; "kinfold cascade" shows what remains of its dependents`,
       )
     })
   })
@@ -210,7 +212,7 @@ export function addGraphDump(
 function notGoing({ kind, name }: Named): never {
   throw new Problem(
     409,
-    `${kind}/${name} is not being deleted; "kinfold plan delete" says what would go with it`,
+    `${kind}/${name} is not being deleted; "kinfold plan delete" shows what would be deleted with it`,
   )
 }
 
