@@ -36,7 +36,7 @@ const held: HeldAnswer = {
       count: 2,
       since: 0,
       until: 600_000,
-      because: 'Deployment "web" is gone',
+      because: 'Deployment "web" no longer exists',
     },
   ],
 }
@@ -53,7 +53,7 @@ const plan: HeldPlan = {
       by: 'approval',
       evidence: 'bulk',
       what: 'delete',
-      because: 'ReplicaSet "web" is gone',
+      because: 'ReplicaSet "web" no longer exists',
       since: 0,
       until: null,
     },
@@ -73,7 +73,7 @@ test('what is held, as a table', () => {
     `The breaker of cluster north has been open since 1970-01-01T00:00:00Z: a burst. To close it: kinfold close-breaker --cluster north --why …
 The breaker of namespace shop in cluster north has been open since 1970-01-01T00:00:00Z: a flood. To close it: kinfold close-breaker --cluster north --why …
 CLUSTER   HELD-BY   EVIDENCE   NAMESPACE   KIND              COUNT   SINCE                  NOT-BEFORE             EXAMPLE
-north     hold      missing    shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" is gone
+north     hold      missing    shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" no longer exists
 `,
   )
   equal(heldText(told(none), 'table'), 'Nothing is held.\n')
@@ -121,7 +121,7 @@ test('what waits for approval, with the digest that an approval names', () => {
     `Waiting for approval in cluster north: 3 objects
 
 NAMESPACE   OBJECT   ACTION   SINCE                  REASON
-shop        Pod/p    delete   1970-01-01T00:00:00Z   ReplicaSet "web" is gone
+shop        Pod/p    delete   1970-01-01T00:00:00Z   ReplicaSet "web" no longer exists
 2 more not listed (raise --limit).
 
 Digest: sha256:abc

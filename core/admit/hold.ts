@@ -110,7 +110,7 @@ function hindranceOf(
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
     const since = counted === evidence ? '' : ' from before enforce'
-    const because = `evidence ${evidence}${since} is held until ${timeText(until)}`
+    const because = `held until ${timeText(until)} (evidence ${evidence}${since})`
     return { by: 'hold', because, until }
   }
   if (price === null || mayBegin(graph, cluster, node, price, going.time)) return null
@@ -154,7 +154,7 @@ function mayBegin(
 function budgetText(graph: StateReader, price: Price): string {
   const limit = limitOf(policyOf(graph).policy.budgets, price.class)
   const things = price.class === 'deleted' ? 'deletions' : 'objects'
-  return `the budget for evidence ${price.class} (${limit} ${things} in ten minutes) lets it go in its turn`
+  return `the budget for evidence ${price.class} (${limit} ${things} in ten minutes) releases it in its turn`
 }
 
 /**

@@ -90,7 +90,7 @@ export function standingOf(
       // It is looked at once more, and that may be in the other resource.
       return kind.ambiguous
         ? ofUnknown(kind, stand, name)
-        : stand('dangling', `${name} is gone`, owner)
+        : stand('dangling', `${name} no longer exists`, owner)
     case 'waiting':
       return stand('waiting', `${name} is being deleted in the foreground`, owner)
     case 'observed':

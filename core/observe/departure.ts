@@ -42,7 +42,7 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
   const heldSince =
     isOurs && node.verdict?.evidence === 'deleted' ? (node.hold?.since ?? null) : null
   const proof = { ...proofOf(step, state, cluster, object, 'deleted'), ageMs, isOurs, heldSince }
-  depart(step, state, cluster, object, proof, 'its deletion was seen')
+  depart(step, state, cluster, object, proof, 'its deletion was observed')
 }
 
 /** An object is gone: its node goes, and what is remembered is that it was here. */

@@ -168,7 +168,7 @@ test('why tells of what is gone: the events, the verdict, the command', async (t
   )
   match(
     answer.history.find(({ change }) => change === 'command')?.text ?? '',
-    /DeleteObject \(enforce\): ReplicaSet "old" is gone/,
+    /DeleteObject \(enforce\): ReplicaSet "old" no longer exists/,
   )
 })
 

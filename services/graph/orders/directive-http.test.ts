@@ -129,14 +129,14 @@ test('a pause is told to the reapers first, a resume last, and both are folded w
   await rig.tell(['delete rs/web'])
   match(
     rig.verdict('pod-a'),
-    /paused by local:ann \(disk is full\); "kinfold resume --why …" lets it go/,
+    /paused by local:ann \(disk is full\); "kinfold resume --why …" releases it/,
   )
 
   rig.appended.length = 0
   equal((await rig.order({ verb: 'resume', claimed: 'ann', why: 'it is not' })).status, 200)
   deepEqual(rig.appended, ['events', 'control'])
   equal((await rig.control(pauseKey('')))?.verb, 'resume')
-  match(rig.verdict('pod-a'), /^ReplicaSet "web" is gone$/)
+  match(rig.verdict('pod-a'), /^ReplicaSet "web" no longer exists$/)
 })
 
 test('a resume says what stays paused by another order', async (t) => {
@@ -212,7 +212,7 @@ test('what is protected by name is told to the reapers first, and is taken back 
   await rig.tell(['delete rs/web'])
   match(
     rig.verdict('pod-a'),
-    /protected by local:ann; "kinfold unprotect namespace\/ns" lets it go/,
+    /protected by local:ann; "kinfold unprotect namespace\/ns" releases it/,
   )
   rig.appended.length = 0
   equal((await rig.order({ verb: 'unprotect', subject })).status, 200)

@@ -253,7 +253,7 @@ function isLeaving({ phase, object }: Node): boolean {
 
 /** Why it neither goes nor lets go of its owner; empty when it is only waiting for that one. */
 function blockedBecause({ phase, object, verdict }: Node): string {
-  if (phase === 'suspect') return 'what is known of it is in doubt until its kind is listed again'
+  if (phase === 'suspect') return 'it is untrusted until its kind is listed again'
   if (object.deletedAt !== null) {
     const others = foreignFinalizers(object.finalizers)
     if (others.length > 0) return `it is being deleted and has finalizers ${others.join(', ')}`

@@ -260,7 +260,10 @@ test('a plan is the same under every policy, and says what the present one would
 test('a plan says that its cluster is paused', async (t) => {
   const asked = await ask(t, [...FAMILY, 'pause'])
   const plan = await asked.plan('deploy-web', 'Background')
-  match(plan.holds.join(), /^paused by ann .*; "kinfold resume --cluster test --why …" lets it go$/)
+  match(
+    plan.holds.join(),
+    /^paused by ann .*; "kinfold resume --cluster test --why …" releases it$/,
+  )
 })
 
 test('a plan says that the breaker of its cluster is open, until a person closes it', async (t) => {
@@ -342,7 +345,7 @@ test('what is protected is in no plan to go, and keeps an owner waiting that say
   )
   match(
     answer.blocked[0]?.reason ?? '',
-    /protected by annotation kinfold.dev\/protected; it goes once/,
+    /protected by annotation kinfold.dev\/protected; it is released once/,
   )
   deepEqual(
     answer.waiting.map(({ name, blocking }) => [name, blocking]),
@@ -507,7 +510,7 @@ test('what a dry run was accepted of is held by the mode, until that is another'
   const { answer } = await asked.held()
   deepEqual(
     answer.counts.map(({ by, evidence, count, because }) => [by, evidence, count, because]),
-    [['mode', 'deleted', 1, 'ReplicaSet "web" is gone']],
+    [['mode', 'deleted', 1, 'ReplicaSet "web" no longer exists']],
   )
   await asked.tell(['policy enforce parity'])
   equal((await asked.held()).answer.total, 0)
