@@ -10,7 +10,7 @@ import { ask, selectorParams, serverOf, warnPartial, withObject } from './client
 import { outputOf, structured, type ToldOfOne } from './output.ts'
 import { table, time } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { evidenceText, phaseText, verdictText } from './word.ts'
+import { attemptText, evidenceText, phaseText, verdictText } from './word.ts'
 
 const OUTPUTS = ['text', 'json', 'yaml'] as const
 
@@ -44,17 +44,19 @@ export function tell({ answer: why, cluster, others }: ToldWhy): string {
   }
   if (verdict !== null) {
     const evidence =
-      verdict.evidence === null ? '' : ` Evidence: ${evidenceText(verdict.evidence)}.`
+      verdict.evidence === null
+        ? ''
+        : ` Evidence: ${verdict.evidence} (${evidenceText(verdict.evidence)}).`
     const events = `Based on events ${verdict.basis.join(', ')}.`
     out.push(`Verdict: ${verdictText(verdict.type)}. ${verdict.because}.${evidence} ${events}`)
   }
   if (attempt !== null) {
     const reason = attempt.reason === '' ? '' : `: ${attempt.reason}`
     out.push(
-      `Command ${attempt.command}: ${attempt.verb}, ${attempt.state}, attempt ${attempt.count}${reason}`,
+      `Command ${attempt.command}: ${attempt.verb}, attempt ${attempt.count}: ${attemptText(attempt.state)}${reason}`,
     )
   }
-  if (obstacle !== null) out.push(obstacleText(obstacle))
+  if (obstacle !== null) out.push(obstacleText(obstacle, verdict?.because))
   const head = `${out.map(lineOf).join('\n')}\n`
   return [head, historyTable(history), othersText(others)].filter((each) => each !== '').join('\n')
 }
@@ -99,11 +101,15 @@ function othersText(others: Others): string {
   return `Other objects of this name:\n${lines.join('\n')}\n`
 }
 
-function obstacleText({ by, reason, since, count, until }: NonNullable<Why['obstacle']>): string {
+/** Its reason is that of the verdict, often: then it is not told twice. */
+function obstacleText(
+  { by, reason, since, count, until }: NonNullable<Why['obstacle']>,
+  because: string | undefined,
+): string {
   const facts = [
     since === null ? '' : `since ${time(since)}`,
     count === null ? '' : `tried ${count} ${count === 1 ? 'time' : 'times'}`,
     until === null ? 'tried again when something changes' : `next try at ${time(until)}`,
   ].filter((fact) => fact !== '')
-  return `Blocked (${by}): ${reason}; ${facts.join(', ')}.`
+  return `Blocked (${by})${reason === because ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
 }

@@ -1,5 +1,5 @@
 /** What the words of records are called in a terminal. What must stay true: a word that is not known here is printed as it is. */
-import type { VerdictType } from '../core/model/node.ts'
+import type { Attempt, VerdictType } from '../core/model/node.ts'
 import type { Evidence } from '../core/model/proof.ts'
 
 const VERDICTS: Readonly<Record<VerdictType, string>> = {
@@ -27,9 +27,8 @@ const EVIDENCE: Readonly<Record<Evidence, string>> = {
   bulk: 'a bulk deletion',
 }
 
-/** With the word that policies and tables have. */
 export function evidenceText(evidence: Evidence): string {
-  return `${evidence}: ${EVIDENCE[evidence] ?? ''}`
+  return EVIDENCE[evidence] ?? evidence
 }
 
 const PHASES: Readonly<Record<string, string>> = {
@@ -56,6 +55,18 @@ const SHORT_PHASES: Readonly<Record<string, string>> = {
   absent: 'deleted',
   gone: 'deleted',
   found: 'exists, not watched',
+}
+
+const ATTEMPTS: Readonly<Record<Attempt['state'], string>> = {
+  issued: 'sent',
+  backoff: 'failed, and tried again later',
+  'would-go': 'accepted by a dry run',
+  confirming: 'done, and not confirmed by the watch yet',
+  done: 'done',
+}
+
+export function attemptText(state: Attempt['state']): string {
+  return ATTEMPTS[state] ?? state
 }
 
 /** In a line with others. */
