@@ -22,7 +22,7 @@ class AwayLog extends MemoryLog {
   }
 }
 
-test('who asks ends a pause in which nothing came, and has all that the log held then', async () => {
+test('who asks ends a pause in which nothing came, and has all that the log held then', async (t) => {
   const clock = systemClock()
   let pauses = 0
   /** Longer pauses end for a reason only. */
@@ -37,6 +37,10 @@ test('who asks ends a pause in which nothing came, and has all that the log held
   const index = createHistoryIndex(log, codec, patient, emptyStore())
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
+  t.after(async () => {
+    stop.abort()
+    await indexing
+  })
   while (pauses === 0) await setImmediate()
   await appendAll(log, eventsOf(['put cm/a']))
   {
@@ -46,8 +50,6 @@ test('who asks ends a pause in which nothing came, and has all that the log held
   ok((await index.lagEntries()) > 0n)
   equal(await index.caughtUp(), 0n)
   ok((await index.named('ns', 'a')).length === 1)
-  stop.abort()
-  await indexing
 })
 
 test('who asks waits no longer than a moment for a log that cannot be read', async () => {
