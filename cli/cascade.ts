@@ -1,20 +1,19 @@
-/** `kinfold cascade`: how what hangs on an owner that goes, or went, stands; with `-w` until nothing is left. */
+/** `kinfold cascade`: progress of a deletion, which dependents are deleted, which remain and what blocks them; with `-w` until none is left. */
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { Cascade } from '../services/graph/query/cascade.ts'
+import type { Cascade, Progress } from '../services/graph/query/cascade.ts'
+import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, linesOf, selectorParams, serverOf, withObject } from './client.ts'
-import { outputOf } from './output.ts'
+import { ask, linesOf, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
+import { outputOf, structured, structuredPart, type ToldOfOne } from './output.ts'
 import { table, time } from './table.ts'
 import { lineOf } from './terminal.ts'
+import { shortPhaseText } from './word.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
 
-interface Told {
-  readonly answer: Cascade
-  readonly partial: string
+interface ToldCascade extends ToldOfOne<Cascade> {
   readonly isFinal: boolean
 }
 
@@ -25,9 +24,7 @@ interface CascadeFlags extends ObjectFlags {
 
 export function addCascade(program: Command): void {
   withObject(program.command('cascade'))
-    .description(
-      'how the deletion of what hangs on an owner stands: done, remaining, blocked by whom',
-    )
+    .description('progress of a deletion: dependents deleted, remaining, and what blocks them')
     .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
     .option('-w, --watch', 'a line whenever something changes, until nothing is left')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
@@ -37,9 +34,9 @@ export function addCascade(program: Command): void {
       if (flags.watch) params.set('follow', 'true')
       const response = await ask(serverOf(flags), `/v1/cascade?${params}`)
       if (flags.watch) return await watch(response, output)
-      const { answer, partial } = (await response.json()) as Told
-      warn(partial)
-      process.stdout.write(render(answer, output))
+      const told = (await response.json()) as ToldCascade
+      warnPartial(told.partial)
+      process.stdout.write(render(told, output))
     })
 }
 
@@ -47,12 +44,13 @@ async function watch(response: Response, output: Output): Promise<void> {
   let former = ''
   let lacking = ''
   for await (const line of linesOf(response)) {
-    const { answer, partial, isFinal } = JSON.parse(line) as Told
+    const told = JSON.parse(line) as ToldCascade
+    const { partial, isFinal } = told
     // How much it lacks changes with every line; what it lacks is told once.
     const lacks = partial.replaceAll(/\d+/g, '')
-    if (lacks !== lacking || isFinal) warn(partial)
+    if (lacks !== lacking || isFinal) warnPartial(partial)
     lacking = lacks
-    const text = output === 'table' ? `${oneLine(answer)}\n` : renderLine(answer, output)
+    const text = output === 'table' ? `${oneLine(told)}\n` : structuredPart('Cascade', told, output)
     if (text !== former) process.stdout.write(text)
     former = text
     if (isFinal) return
@@ -60,52 +58,41 @@ async function watch(response: Response, output: Output): Promise<void> {
   throw new ExitError(EXIT.failure, 'kinfold ended before the cascade did; ask again')
 }
 
-/** Beside the answer, which programs read. */
-function warn(partial: string): void {
-  if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
+export function render(told: ToldOfOne<Cascade>, output: Output): string {
+  return output === 'table' ? text(told) : structured('Cascade', told, output)
 }
 
-function renderLine(cascade: Cascade, output: 'json' | 'yaml'): string {
-  return output === 'json'
-    ? `${JSON.stringify(envelope(cascade))}\n`
-    : `---\n${render(cascade, output)}`
+const PROGRESS: Readonly<Record<Progress, string>> = {
+  reaping: 'being deleted',
+  blocked: 'blocked',
+  waiting: 'waiting for dependents',
+  queued: 'queued',
+  unknown: 'unknown',
 }
 
-function envelope(cascade: Cascade): object {
-  return { apiVersion: 'kinfold/v1', kind: 'Cascade', ...cascade }
-}
-
-export function render(cascade: Cascade, output: Output): string {
-  switch (output) {
-    case 'json':
-      return `${JSON.stringify(envelope(cascade), null, 2)}\n`
-    case 'yaml':
-      return stringify(envelope(cascade))
-    case 'table':
-      return text(cascade)
-  }
-}
-
-export function oneLine({ root, done, remaining, progress, blocked, waiting }: Cascade): string {
+export function oneLine({ answer, cluster }: ToldOfOne<Cascade>): string {
+  const { root, done, remaining, progress, blocked, waiting } = answer
   const parts = Object.entries(progress).filter(([, count]) => count > 0)
-  const detail = parts.map(([what, count]) => `${count} ${what}`).join(', ')
+  const detail = parts.map(([what, count]) => `${count} ${PROGRESS[what as Progress]}`).join(', ')
   const held = blocked[0] ?? waiting[0]
   const why = blocked[0]?.reason ?? waiting[0]?.because
   const first = held === undefined ? '' : `; ${held.kind}/${held.name}: ${why}`
   const left = detail === '' ? '' : ` (${detail})`
+  const at = root.namespace === '' ? '' : ` -n ${root.namespace}`
+  const name = `${root.kind}/${root.name}${at}, cluster ${labelOf(cluster)}`
   return lineOf(
-    `${root.kind}/${root.name} ${root.phase}: ${done} done, ${remaining} remaining${left}${first}`,
+    `${name}: ${shortPhaseText(root.phase)}. Dependents: ${done} done, ${remaining} remaining${left}${first}`,
   )
 }
 
-function text(cascade: Cascade): string {
-  const { cluster, blocked, waiting, kinds } = cascade
-  const sections = [`${oneLine(cascade)}\n`]
+function text(told: ToldOfOne<Cascade>): string {
+  const { blocked, waiting, kinds } = told.answer
+  const sections = [`${oneLine(told)}\n`]
   if (kinds.length > 0) {
     const rows = kinds.map(({ group, kind, done, remaining }) => {
-      return [cluster, group === '' ? kind : `${kind}.${group}`, String(done), String(remaining)]
+      return [group === '' ? kind : `${kind}.${group}`, String(done), String(remaining)]
     })
-    sections.push(table(['CLUSTER', 'KIND', 'DONE', 'REMAINING'], rows))
+    sections.push(table(['KIND', 'DONE', 'REMAINING'], rows))
   }
   if (blocked.length > 0) {
     const rows = blocked.map(({ namespace, kind, name, by, reason, since, count, until }) => [
@@ -122,9 +109,10 @@ function text(cascade: Cascade): string {
   }
   if (waiting.length > 0) {
     const rows = waiting.map(({ namespace, kind, name, phase, dependents, blocking, because }) => {
-      return [namespace, `${kind}/${name}`, phase, String(dependents), String(blocking), because]
+      const count = [String(dependents), String(blocking)]
+      return [namespace, `${kind}/${name}`, shortPhaseText(phase), ...count, because]
     })
-    const head = ['NAMESPACE', 'OBJECT', 'PHASE', 'DEPENDENTS', 'BLOCKING', 'WAITS-FOR']
+    const head = ['NAMESPACE', 'OBJECT', 'STATE', 'DEPENDENTS', 'BLOCKING', 'REASON']
     sections.push(table(head, rows))
   }
   return sections.join('\n')

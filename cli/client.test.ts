@@ -105,3 +105,16 @@ for (const [status, ofQuestion, ofOrder] of [
     await rejects(order(at, '/v1/directives', {}), { exitCode: ofOrder })
   })
 }
+
+test('two objects are not joined to one', () => {
+  for (const words of [
+    ['deploy/web', 'pod/x'],
+    ['deploy', 'web', 'more'],
+    ['uid:1', 'uid:2'],
+  ]) {
+    throws(() => selectorParams(words, { namespace: 'shop' }), {
+      message: /: expected one object, as KIND\/NAME, KIND NAME or uid:UID$/,
+    })
+  }
+  equal(selectorParams(['deploy', 'web'], { namespace: 'shop' }).get('kind'), 'deployment')
+})

@@ -101,8 +101,14 @@ export function selectorParams(words: readonly string[], flags: ObjectFlags): UR
     return params
   }
   const [kind = '', name = '', more] = second === undefined ? first.split('/') : [first, second]
-  if (kind === '' || name === '' || more !== undefined || words.length > 2) {
-    throw new ExitError(EXIT.input, `${words.join(' ')}: expected KIND/NAME, KIND NAME or uid:UID`)
+  if (words.length > 2 || (second !== undefined && words.some((word) => /[/]|^uid:/.test(word)))) {
+    throw new ExitError(
+      EXIT.input,
+      `${words.join(' ')}: expected one object, as KIND/NAME, KIND NAME or uid:UID`,
+    )
+  }
+  if (kind === '' || name === '' || more !== undefined) {
+    throw new ExitError(EXIT.input, `${first}: expected KIND/NAME, KIND NAME or uid:UID`)
   }
   params.set('kind', longName(kind))
   params.set('name', name)
@@ -194,6 +200,11 @@ async function answerOf(
     exitCodeOf(response.status),
     body.detail ?? `${url} answered ${response.status}`,
   )
+}
+
+/** Beside the answer, which says it too where programs read it. */
+export function warnPartial(partial: string): void {
+  if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
 }
 
 /** The lines of a stream, as they come. */

@@ -49,7 +49,10 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
   test('nothing is deleted while it is paused, and all of it once it is resumed', async () => {
     const paused = await order('pause', '--why', 'a test')
     equal(paused.code, 0, paused.stderr)
-    match(paused.stdout, /^pause by local:\S+: no reaper begins a call from 2 s after this on/)
+    match(
+      paused.stdout,
+      /^Paused all clusters \(.+\), by local:\S+\. No new deletes or updates from 2 s from now\./,
+    )
     const { owner, dependents: secrets } = await makeFamily(plane, 'paused', 20, SECRET)
     const before = await deletes()
     await remove(plane, owner)
@@ -101,7 +104,7 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
   const wrong: readonly (readonly [string, readonly string[], number, RegExp])[] = [
     ['a resume without a reason', ['resume'], 2, /required option '--why <text>'/],
     ['nonsense to protect', ['protect', 'everything'], 2, /everything is none of namespace\/NAME/],
-    ['an unknown cluster', ['pause', '--cluster', 'moon'], 2, /no cluster moon is known/],
+    ['an unknown cluster', ['pause', '--cluster', 'moon'], 2, /there is no cluster moon/],
     [
       'an approval of what is not held',
       ['approve', 'ab'.repeat(32), '--why', 'x'],

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { DirectiveAnswer } from '../services/graph/orders/directive-http.ts'
 import { type ClientFlags, order, serverOf, withServer } from './client.ts'
 import { bad } from './setting.ts'
+import { lineOf } from './terminal.ts'
 
 interface DirectiveFlags extends ClientFlags {
   readonly cluster?: string
@@ -18,39 +19,42 @@ export function addDirectives(program: Command): void {
       '--cluster <c>',
       `name or id of the one cluster that it is about (default: ${otherwise})`,
     )
-  about('pause', 'stop everything at once: no reaper begins a call from 2 s later on')
-    .option(WHY, 'reason, for whoever looks later')
+  about(
+    'pause',
+    'stop all deletes and updates at once (from 2 s from now), in all clusters or in one',
+  )
+    .option(WHY, 'reason, which is recorded')
     .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'pause' }))
   about('resume', 'end a pause; what it held is judged again')
-    .requiredOption(WHY, 'reason, for whoever looks later')
+    .requiredOption(WHY, 'reason, which is recorded')
     .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'resume' }))
   const subject = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE]'
-  about('protect', 'delete nothing of this any more, whoever owned it')
+  about('protect', 'never delete these objects, whatever becomes of their owners')
     .argument('<subject>', subject)
-    .option(WHY, 'reason, for whoever looks later')
+    .option(WHY, 'reason, which is recorded')
     .action(
       async (what: string, flags: DirectiveFlags) =>
-        await give(flags, { verb: 'protect', subject: what }),
+        await give(flags, { verb: 'protect', subject: subjectOf(what) }),
     )
-  about('unprotect', 'end a protection by name; in guarded it counts for ten minutes more')
+  about('unprotect', 'end a protection; with preset guarded it lasts ten minutes more')
     .argument('<subject>', subject)
-    .option(WHY, 'reason, for whoever looks later')
+    .option(WHY, 'reason, which is recorded')
     .action(
       async (what: string, flags: DirectiveFlags) =>
-        await give(flags, { verb: 'unprotect', subject: what }),
+        await give(flags, { verb: 'unprotect', subject: subjectOf(what) }),
     )
   for (const verb of ['approve', 'reject'] as const) {
     const description =
       verb === 'approve'
-        ? 'let go what is held for approval, exactly as it was shown'
+        ? 'release what is held for approval, exactly as it was shown'
         : 'keep what is held for approval, exactly as it was shown'
     about(verb, description, 'the only one')
       .argument('<digest>', 'of what is held, as it was shown')
-      .requiredOption(WHY, 'reason, for whoever looks later')
+      .requiredOption(WHY, 'reason, which is recorded')
       .action(async (digest: string, flags: DirectiveFlags) => await give(flags, { verb, digest }))
   }
-  about('close-breaker', 'let things go again after the breaker opened')
-    .requiredOption(WHY, 'reason, for whoever looks later')
+  about('close-breaker', 'allow deletes again after a breaker opened')
+    .requiredOption(WHY, 'reason, which is recorded')
     .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'close-breaker' }))
 }
 
@@ -66,8 +70,23 @@ async function give(flags: DirectiveFlags, given: Given): Promise<void> {
   if (cluster === '') throw bad('--cluster takes a name or id')
   const body = { ...given, cluster: cluster ?? '', why: why ?? '', claimed: userName() }
   const response = await order(serverOf(flags), '/v1/directives', body)
-  const { verb, who, effective } = (await response.json()) as DirectiveAnswer
-  process.stdout.write(`${verb} by ${who}: ${effective}\n`)
+  const { verb, about: what, who, effective } = (await response.json()) as DirectiveAnswer
+  process.stdout.write(lineOf(`${DONE[verb] ?? verb} ${what}, by ${who}. ${effective}`) + '\n')
+}
+
+const DONE: Readonly<Record<string, string>> = {
+  pause: 'Paused',
+  resume: 'Resumed',
+  protect: 'Protected',
+  unprotect: 'Unprotected',
+  approve: 'Approved',
+  reject: 'Rejected',
+  'close-breaker': 'Closed',
+}
+
+/** As kubectl has it. */
+function subjectOf(words: string): string {
+  return words.replace(/^(ns|namespaces)\//, 'namespace/')
 }
 
 function userName(): string {

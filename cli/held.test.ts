@@ -3,9 +3,13 @@ import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { HeldAnswer, HeldPlan } from '../services/graph/query/held.ts'
 import { heldText, planText } from './held.ts'
+import type { ToldOfOne } from './output.ts'
 import { lineOf } from './terminal.ts'
 
+const north = { name: 'north', id: 'c-0', scope: 'north' }
+
 const none: HeldAnswer = {
+  mode: 'enforce',
   pauses: [],
   protections: [],
   breakers: [],
@@ -17,13 +21,13 @@ const none: HeldAnswer = {
 const held: HeldAnswer = {
   ...none,
   breakers: [
-    { cluster: 'north', scope: 'north', namespace: '', since: 0, because: 'a burst' },
-    { cluster: 'north', scope: 'north', namespace: 'shop', since: 0, because: 'a flood' },
+    { cluster: north, namespace: '', since: 0, because: 'a burst' },
+    { cluster: north, namespace: 'shop', since: 0, because: 'a flood' },
   ],
   total: 2,
   counts: [
     {
-      cluster: 'north',
+      cluster: north,
       by: 'hold',
       evidence: 'missing',
       group: 'apps',
@@ -32,13 +36,12 @@ const held: HeldAnswer = {
       count: 2,
       since: 0,
       until: 600_000,
-      because: 'Deployment "web" is gone',
+      because: 'Deployment "web" no longer exists',
     },
   ],
 }
 
 const plan: HeldPlan = {
-  cluster: 'north',
   total: 3,
   objects: [
     {
@@ -50,7 +53,7 @@ const plan: HeldPlan = {
       by: 'approval',
       evidence: 'bulk',
       what: 'delete',
-      because: 'ReplicaSet "web" is gone',
+      because: 'ReplicaSet "web" no longer exists',
       since: 0,
       until: null,
     },
@@ -60,26 +63,31 @@ const plan: HeldPlan = {
   first: null,
 }
 
-test('what is held, as a table and as JSON', () => {
+function told<T>(answer: T): ToldOfOne<T> {
+  return { answer, partial: '', cluster: north }
+}
+
+test('what is held, as a table', () => {
   equal(
-    heldText(held, 'table'),
-    `The breaker of north is open since 1970-01-01T00:00:00Z: a burst. "kinfold close-breaker --cluster north --why …" closes it.
-The breaker of namespace shop in north is open since 1970-01-01T00:00:00Z: a flood. "kinfold close-breaker --cluster north --why …" closes it.
-CLUSTER   BY     EVIDENCE   NAMESPACE   KIND              COUNT   SINCE                  FIRST                  ONE
-north     hold   missing    shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" is gone
+    heldText(told(held), 'table'),
+    `The breaker of cluster north has been open since 1970-01-01T00:00:00Z: a burst. To close it: kinfold close-breaker --cluster north --why …
+The breaker of namespace shop in cluster north has been open since 1970-01-01T00:00:00Z: a flood. To close it: kinfold close-breaker --cluster north --why …
+CLUSTER   HELD-BY   EVIDENCE   NAMESPACE   KIND              COUNT   SINCE                  NOT-BEFORE             EXAMPLE
+north     hold      missing    shop        ReplicaSet.apps   2       1970-01-01T00:00:00Z   1970-01-01T00:10:00Z   Deployment "web" no longer exists
 `,
   )
-  equal((JSON.parse(heldText(held, 'json')) as { kind: string }).kind, 'Held')
-  equal(heldText(none, 'table'), 'Nothing is held.\n')
+  equal(heldText(told(none), 'table'), 'Nothing is held.\n')
+  const observing = heldText(told({ ...none, mode: 'observe' }), 'table')
+  equal(observing, 'In mode observe Kinfold deletes nothing, so no object is listed as held.\n')
 })
 
 test('what is not carried out is told though nothing holds it', () => {
   const example = 'Pod/p: it would go, but this reaper makes dry runs only (--mode)'
   const counted = { objects: 2, since: 0, tries: 3, nextTry: 60_000, example }
-  const refused = [{ cluster: 'north', ...counted }]
+  const refused = [{ cluster: north, ...counted }]
   equal(
-    heldText({ ...none, refused }, 'table'),
-    `Asked of north and not carried out: 2 objects, first 1970-01-01T00:00:00Z, tried up to 3 times, next try 1970-01-01T00:01:00Z; ${example}
+    heldText(told({ ...none, refused }), 'table'),
+    `Refused in cluster north: 2 objects, first 1970-01-01T00:00:00Z, tried up to 3 times, next try 1970-01-01T00:01:00Z; ${example}
 Nothing else is held.
 `,
   )
@@ -87,21 +95,21 @@ Nothing else is held.
 
 test('what people ordered and still stands, with who, why and what ends it', () => {
   const pauses = [
-    { cluster: '', scope: '', who: 'ann', why: 'release' },
-    { cluster: 'north', scope: 'north', who: 'bob', why: '' },
-    { cluster: 'south (c-1)', scope: 'c-1', who: 'bob', why: '' },
+    { cluster: null, who: 'ann', why: 'release' },
+    { cluster: north, who: 'bob', why: '' },
+    { cluster: { name: 'south', id: 'c-1', scope: 'c-1' }, who: 'bob', why: '' },
   ]
   const protections = [
-    { cluster: '', scope: '', subject: 'namespace/shop', who: 'ann', why: 'audit' },
-    { cluster: 'north', scope: 'north', subject: 'kind/Job.batch', who: 'bob\u001b[2J', why: '' },
+    { cluster: null, subject: 'namespace/shop', who: 'ann', why: 'audit' },
+    { cluster: north, subject: 'kind/Job.batch', who: 'bob\u001b[2J', why: '' },
   ]
   equal(
-    heldText({ ...none, pauses, protections }, 'table'),
-    `Everything is paused by ann (release). "kinfold resume --why …" ends it.
-north is paused by bob. "kinfold resume --cluster north --why …" ends it.
-south (c-1) is paused by bob. "kinfold resume --cluster c-1 --why …" ends it.
-namespace/shop is protected everywhere by ann (audit). "kinfold unprotect namespace/shop" ends it.
-kind/Job.batch is protected in north by ${lineOf('bob\u001b[2J')}. "kinfold unprotect kind/Job.batch --cluster north" ends it.
+    heldText(told({ ...none, pauses, protections }), 'table'),
+    `All clusters are paused by ann (release). To resume: kinfold resume --why …
+Cluster north is paused by bob. To resume: kinfold resume --cluster north --why …
+Cluster south (c-1) is paused by bob. To resume: kinfold resume --cluster c-1 --why …
+namespace/shop is protected in all clusters by ann (audit). To end it: kinfold unprotect namespace/shop
+kind/Job.batch is protected in cluster north by ${lineOf('bob\u001b[2J')}. To end it: kinfold unprotect kind/Job.batch --cluster north
 Nothing is held.
 `,
   )
@@ -109,22 +117,29 @@ Nothing is held.
 
 test('what waits for approval, with the digest that an approval names', () => {
   equal(
-    planText(plan, 'table'),
-    `Waiting for approval in north: 3
+    planText(told(plan), 'table'),
+    `Waiting for approval in cluster north: 3 objects
 
-NAMESPACE   OBJECT   WHAT     SINCE                  WHY
-shop        Pod/p    delete   1970-01-01T00:00:00Z   ReplicaSet "web" is gone
-2 more are not listed (--limit)
+NAMESPACE   OBJECT   ACTION   SINCE                  REASON
+shop        Pod/p    delete   1970-01-01T00:00:00Z   ReplicaSet "web" no longer exists
+2 more not listed (raise --limit).
 
 Digest: sha256:abc
+To release them: kinfold approve sha256:abc --cluster north --why …
 `,
   )
-  match(planText({ ...plan, approvals: 2 }, 'table'), /abc\nTwo people have to approve it\.\n$/)
+  match(
+    planText(told({ ...plan, approvals: 2 }), 'table'),
+    / …\nTwo people have to approve it\.\n$/,
+  )
   const first = { who: 'user:ann', why: 'moved', until: 0 }
   match(
-    planText({ ...plan, approvals: 2, first }, 'table'),
-    /abc\nApproved by user:ann \(moved\), until 1970-01-01T00:00:00Z; a second person has to, too\.\n$/,
+    planText(told({ ...plan, approvals: 2, first }), 'table'),
+    / …\nApproved by user:ann \(moved\), valid until 1970-01-01T00:00:00Z; a second person has to approve it, too\.\n$/,
   )
-  match(planText({ ...plan, digest: null }, 'table'), /No digest: this plan is not whole/)
-  equal(planText({ ...plan, total: 0 }, 'table'), 'Nothing waits for approval in north.\n')
+  match(planText(told({ ...plan, digest: null }), 'table'), /No digest: this plan is incomplete/)
+  equal(
+    planText(told({ ...plan, total: 0 }), 'table'),
+    'Nothing waits for approval in cluster north.\n',
+  )
 })

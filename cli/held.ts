@@ -1,6 +1,6 @@
-/** `kinfold held`: what would go and may not, by what holds it; `kinfold plan held`: what an approval would let go, with its digest. */
+/** `kinfold held`: what is held, and by what; `kinfold plan held`: what an approval would release, with its digest. */
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
+import { type ClusterRef, labelOf } from '../services/graph/query/cluster-label.ts'
 import type {
   HeldAnswer,
   HeldPlan,
@@ -9,11 +9,12 @@ import type {
   StandingProtection,
 } from '../services/graph/query/held.ts'
 import type { ClientFlags } from './client.ts'
-import { ask, serverOf, withServer } from './client.ts'
-import { outputOf } from './output.ts'
+import { ask, serverOf, warnPartial, withServer } from './client.ts'
+import { outputOf, structured, type Told, type ToldOfOne } from './output.ts'
 import { blockedText } from './readiness.ts'
 import { table, time } from './table.ts'
 import { lineOf } from './terminal.ts'
+import { countOf } from './word.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
@@ -26,22 +27,24 @@ interface HeldFlags extends ClientFlags {
 
 export function addHeld(program: Command): void {
   withHeld(program.command('held'))
-    .description('what would go and may not: by what holds it, since when, and what lets it go')
+    .description('what would be deleted and is held: by what, since when, and what releases it')
     .action(async (flags: HeldFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const answer = await asked<HeldAnswer>('/v1/held', flags)
-      process.stdout.write(heldText(answer, output))
+      const told = await asked<Told<HeldAnswer>>('/v1/held', flags)
+      process.stdout.write(heldText(told, output))
     })
 }
 
 export function addPlanHeld(plan: Command): void {
   withHeld(plan.command('held'))
-    .description('what waits for approval, all that "kinfold approve" with its digest would let go')
+    .description(
+      'what waits for approval: all that "kinfold approve" with its digest would release',
+    )
     .option('--limit <n>', 'objects that are listed; all are counted', '100')
     .action(async (flags: HeldFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const answer = await asked<HeldPlan>('/v1/plan/held', flags)
-      process.stdout.write(planText(answer, output))
+      const told = await asked<ToldOfOne<HeldPlan>>('/v1/plan/held', flags)
+      process.stdout.write(planText(told, output))
     })
 }
 
@@ -51,75 +54,96 @@ function withHeld(command: Command): Command {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
 }
 
-async function asked<T>(path: string, flags: HeldFlags): Promise<T> {
+async function asked<T extends Told<object>>(path: string, flags: HeldFlags): Promise<T> {
   const params = new URLSearchParams()
   if (flags.cluster !== undefined) params.set('cluster', flags.cluster)
   if (flags.limit !== undefined) params.set('limit', flags.limit)
   const response = await ask(serverOf(flags), `${path}?${params}`)
-  const { answer, partial } = (await response.json()) as { answer: T; partial: string }
-  if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
-  return answer
+  const told = (await response.json()) as T
+  warnPartial(told.partial)
+  return told
 }
 
-export function heldText(answer: HeldAnswer, output: Output): string {
-  if (output !== 'table') return structured('Held', answer, output)
-  const breakers = answer.breakers.map(({ cluster, scope, namespace, since, because }) => {
+export function heldText(told: Told<HeldAnswer>, output: Output): string {
+  if (output !== 'table') return structured('Held', told, output)
+  const { answer } = told
+  const breakers = answer.breakers.map(({ cluster, namespace, since, because }) => {
     const whose = namespace === '' ? '' : `namespace ${lineOf(namespace)} in `
-    const name = whose + lineOf(cluster)
-    const why = lineOf(because)
-    return `The breaker of ${name} is open since ${time(since)}: ${why}. "kinfold close-breaker${scopeOf(scope)} --why …" closes it.\n`
+    return `The breaker of ${whose}${clusterText(cluster)} has been open since ${time(since)}: ${lineOf(because)}. To close it: kinfold close-breaker${flagOf(cluster)} --why …\n`
   })
   const orders = [...answer.pauses.map(pauseText), ...answer.protections.map(protectionText)]
   const refused = answer.refused.map(refusedText)
   const above = [...orders, ...breakers, ...refused].join('')
-  if (answer.total === 0) return `${above}Nothing${refused.length > 0 ? ' else' : ''} is held.\n`
+  if (answer.total === 0) return above + nothingText(answer)
   const rows = answer.counts.map((each) => {
     const { cluster, by, evidence, namespace, group, kind, count, since, until, because } = each
     const type = group === '' ? kind : `${kind}.${group}`
-    return [cluster, by, evidence, namespace, type, `${count}`, time(since), time(until), because]
+    const when = [time(since), time(until)]
+    return [labelOf(cluster), by, evidence, namespace, type, `${count}`, ...when, because]
   })
-  const head = ['CLUSTER', 'BY', 'EVIDENCE', 'NAMESPACE', 'KIND', 'COUNT', 'SINCE', 'FIRST', 'ONE']
-  return above + table(head, rows)
+  return above + table(HELD_HEAD, rows)
+}
+
+const HELD_HEAD = [
+  ...['CLUSTER', 'HELD-BY', 'EVIDENCE', 'NAMESPACE', 'KIND', 'COUNT', 'SINCE', 'NOT-BEFORE'],
+  'EXAMPLE',
+]
+
+function nothingText({ mode, refused }: HeldAnswer): string {
+  if (mode === 'observe') {
+    return 'In mode observe Kinfold deletes nothing, so no object is listed as held.\n'
+  }
+  return `Nothing${refused.length > 0 ? ' else' : ''} is held.\n`
 }
 
 function refusedText({ cluster, ...count }: RefusedCount): string {
-  return `Asked of ${lineOf(cluster)} and not carried out: ${lineOf(blockedText(count))}\n`
+  return `Refused in ${clusterText(cluster)}: ${lineOf(blockedText(count))}\n`
 }
 
-function pauseText({ cluster, scope, ...by }: StandingOrder): string {
-  const what = cluster === '' ? 'Everything' : lineOf(cluster)
-  return `${what} is paused by ${byWhom(by)}. "kinfold resume${scopeOf(scope)} --why …" ends it.\n`
+function pauseText({ cluster, ...by }: StandingOrder): string {
+  const what = cluster === null ? 'All clusters are' : `${clusterText(cluster, 'Cluster')} is`
+  return `${what} paused by ${byWhom(by)}. To resume: kinfold resume${flagOf(cluster)} --why …\n`
 }
 
-function protectionText({ cluster, scope, subject, ...by }: StandingProtection): string {
+function protectionText({ cluster, subject, ...by }: StandingProtection): string {
   const what = lineOf(subject)
-  const where = cluster === '' ? 'everywhere' : `in ${lineOf(cluster)}`
-  return `${what} is protected ${where} by ${byWhom(by)}. "kinfold unprotect ${what}${scopeOf(scope)}" ends it.\n`
+  const where = cluster === null ? 'all clusters' : clusterText(cluster)
+  return `${what} is protected in ${where} by ${byWhom(by)}. To end it: kinfold unprotect ${what}${flagOf(cluster)}\n`
+}
+
+function clusterText(cluster: ClusterRef, word: string = 'cluster'): string {
+  return `${word} ${lineOf(labelOf(cluster))}`
 }
 
 function byWhom({ who, why }: Pick<StandingOrder, 'who' | 'why'>): string {
   return why === '' ? lineOf(who) : `${lineOf(who)} (${lineOf(why)})`
 }
 
-function scopeOf(scope: string): string {
-  return scope === '' ? '' : ` --cluster ${lineOf(scope)}`
+/** As a command takes it. */
+function flagOf(cluster: ClusterRef | null): string {
+  return cluster === null ? '' : ` --cluster ${lineOf(cluster.scope)}`
 }
 
-export function planText(plan: HeldPlan, output: Output): string {
-  if (output !== 'table') return structured('HeldPlan', plan, output)
-  const { cluster, total, objects, digest } = plan
-  if (total === 0) return `Nothing waits for approval in ${lineOf(cluster)}.\n`
+export function planText(told: ToldOfOne<HeldPlan>, output: Output): string {
+  if (output !== 'table') return structured('HeldPlan', told, output)
+  const { total, objects, digest } = told.answer
+  const where = clusterText(told.cluster)
+  if (total === 0) return `Nothing waits for approval in ${where}.\n`
   const rows = objects.map(({ namespace, kind, name, what, since, because }) => {
     return [namespace, `${kind}/${name}`, what, time(since), because]
   })
   const left = total - objects.length
+  const listed =
+    rows.length === 0 ? '' : table(['NAMESPACE', 'OBJECT', 'ACTION', 'SINCE', 'REASON'], rows)
   return [
-    `Waiting for approval in ${lineOf(cluster)}: ${total}\n\n`,
-    table(['NAMESPACE', 'OBJECT', 'WHAT', 'SINCE', 'WHY'], rows),
-    left > 0 ? `${left} more are not listed (--limit)\n` : '',
+    `Waiting for approval in ${where}: ${countOf(total, 'object')}\n\n`,
+    listed,
+    left > 0 ? `${left} more not listed (raise --limit).\n` : '',
     '\n',
-    digest === null ? 'No digest: this plan is not whole.\n' : `Digest: sha256:${digest}\n`,
-    approvalsText(plan),
+    digest === null
+      ? 'No digest: this plan is incomplete.\n'
+      : `Digest: sha256:${digest}\nTo release them: kinfold approve sha256:${digest}${flagOf(told.cluster)} --why …\n`,
+    approvalsText(told.answer),
   ].join('')
 }
 
@@ -127,10 +151,5 @@ function approvalsText({ approvals, first }: HeldPlan): string {
   if (approvals < 2) return ''
   if (first === null) return 'Two people have to approve it.\n'
   const { who, why, until } = first
-  return `Approved by ${lineOf(who)} (${lineOf(why)}), until ${time(until)}; a second person has to, too.\n`
-}
-
-function structured(kind: string, answer: object, output: 'json' | 'yaml'): string {
-  const whole = { apiVersion: 'kinfold/v1', kind, ...answer }
-  return output === 'json' ? `${JSON.stringify(whole, null, 2)}\n` : stringify(whole)
+  return `Approved by ${lineOf(who)} (${lineOf(why)}), valid until ${time(until)}; a second person has to approve it, too.\n`
 }

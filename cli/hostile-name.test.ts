@@ -102,7 +102,7 @@ test('whatever a server answers is a row for each object, escaped, and as JSON t
   const server = createServer((request, response) => {
     const isRefused = request.url?.startsWith('/v1/why')
     response.writeHead(isRefused ? 404 : 200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(isRefused ? { detail: name } : report))
+    response.end(JSON.stringify(isRefused ? { detail: name } : { answer: report, partial: '' }))
   }).listen(0, '127.0.0.1')
   t.after(() => server.close())
   await new Promise((resolve) => server.once('listening', resolve))
@@ -116,7 +116,14 @@ test('whatever a server answers is a row for each object, escaped, and as JSON t
   ok(!table.stdout.split('\n').some((line) => line.startsWith('ConfigMap/forged')))
   const json = await runKinfold(['shadow', '--server', url, '-o', 'json'])
   ok(!RAW.test(json.stdout))
-  deepEqual(JSON.parse(json.stdout), report)
+  const { cases } = JSON.parse(json.stdout) as { cases: readonly object[] }
+  deepEqual(cases, [
+    {
+      ...{ agreement: 'theirs', cluster: { name: 'c', id: 'c' }, group: '', kind: 'Secret' },
+      ...{ namespace: object.namespace, name, uid: 'u', because: name, evidence: null },
+      at: '1970-01-01T00:00:00.000Z',
+    },
+  ])
   const refused = await runKinfold(['why', 'cm/a', '--server', url])
   equal(refused.code, 2)
   ok(!RAW.test(refused.stderr), JSON.stringify(refused.stderr))

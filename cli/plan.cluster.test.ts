@@ -52,12 +52,17 @@ suite('kinfold plan and cascade, on a real API server,', { skip: skip ?? false }
       const words = ['cascade', `uid:${family[0]!.uid}`, '-w', '--data', kinfold.data]
       const { stdout, stderr, code } = await runKinfold(words)
       equal(code, 0, stderr)
-      match(stdout.trimEnd().split('\n').at(-1) ?? '', / gone: \d+ done, 0 remaining$/)
+      match(
+        stdout.trimEnd().split('\n').at(-1) ?? '',
+        /: deleted\. Dependents: \d+ done, 0 remaining$/,
+      )
 
-      const planned = plan.objects.filter(({ effect }) => effect === 'goes').map(({ name }) => name)
+      const planned = plan.objects
+        .filter(({ effect }) => effect === 'deleted')
+        .map(({ name }) => name)
       deepEqual((await missingOf(plane, family)).sort(), planned.sort())
       for (const each of plan.objects) {
-        if (each.effect === 'goes') continue
+        if (each.effect === 'deleted') continue
         const made = family.find(({ uid }) => uid === each.uid)!
         const left = (await ownersOf(plane, made)) ?? []
         const names = each.owners.map((owner) => owner.slice(owner.indexOf('/') + 1))

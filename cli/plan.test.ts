@@ -1,5 +1,5 @@
 /** A plan and a cascade in each of their forms, and what is said beside readiness. */
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cascade } from '../services/graph/query/cascade.ts'
 import type { Plan } from '../services/graph/query/plan.ts'
@@ -8,14 +8,13 @@ import { render } from './plan.ts'
 import { blockedOf } from './readiness.ts'
 
 const root = {
-  cluster: 'north',
   group: 'apps',
   kind: 'Deployment',
   namespace: 'shop',
   name: 'web',
   uid: 'u-web',
   resourceVersion: '7',
-  effect: 'goes',
+  effect: 'deleted',
   because: 'it is deleted',
   owners: [],
   finalizers: [],
@@ -24,7 +23,7 @@ const root = {
 const plan: Plan = {
   root,
   cascade: 'Background',
-  counts: [{ cluster: 'north', group: 'apps', kind: 'Deployment', effect: 'goes', count: 1 }],
+  counts: [{ group: 'apps', kind: 'Deployment', effect: 'deleted', count: 3 }],
   total: 3,
   objects: [
     {
@@ -32,43 +31,42 @@ const plan: Plan = {
       kind: 'Pod',
       group: '',
       name: 'p',
-      effect: 'stays',
+      effect: 'kept',
       because: 'no',
       owners: ['Job/j'],
     },
     root,
   ],
-  holds: ['2 that rest on evidence not-found would wait for 1h'],
+  holds: ['2 objects would be held for 1h (evidence not-found)'],
   digest: 'abc',
 }
 
+const cluster = { name: 'north', id: 'c-1', scope: 'north' }
+const told = { answer: plan, partial: '', cluster }
+
 test('a plan as a table', () => {
   equal(
-    render(plan, 'table'),
-    `Deleting Deployment/web with --cascade=background:
+    render(told, 'table'),
+    `Plan: delete Deployment/web -n shop in cluster north with --cascade=background
+3 objects:
 
-CLUSTER   KIND              EFFECT   COUNT
-north     Deployment.apps   goes     1
+KIND              EFFECT    COUNT
+Deployment.apps   deleted   3
 
-CLUSTER   NAMESPACE   OBJECT           EFFECT   WHY
-north     shop        Pod/p            stays    no; left: Job/j
-north     shop        Deployment/web   goes     it is deleted
-1 more are not listed (--limit)
+NAMESPACE   OBJECT           EFFECT    REASON
+shop        Pod/p            kept      no; left: Job/j
+shop        Deployment/web   deleted   it is deleted
+1 more not listed (raise --limit).
 
-But 2 that rest on evidence not-found would wait for 1h.
-Digest: sha256:abc
+Note: 2 objects would be held for 1h (evidence not-found).
 `,
   )
-  match(render({ ...plan, digest: null }, 'table'), /No digest: this plan is not whole/)
-})
-
-test('a plan as JSON and YAML, in an envelope', () => {
-  equal((JSON.parse(render(plan, 'json')) as { kind: string }).kind, 'Plan')
-  match(render(plan, 'yaml'), /^apiVersion: kinfold\/v1\nkind: Plan\n/)
+  const cut = { ...plan, total: null, digest: null }
+  match(render({ ...told, answer: cut }, 'table'), /\nAt least 3 objects:\n/)
+  doesNotMatch(render({ ...told, answer: { ...plan, objects: [] } }, 'table'), /NAMESPACE/)
 })
 
 const cascade: Cascade = {
-  cluster: 'north',
   root: {
     group: 'apps',
     kind: 'Deployment',
@@ -94,14 +92,15 @@ const cascade: Cascade = {
 
 test('a cascade as a line, and as tables', () => {
   const line =
-    'Deployment/web gone: 4 done, 2 remaining (1 reaping, 1 blocked); Pod/p: 403 from a webhook'
-  equal(oneLine(cascade), line)
+    'Deployment/web -n shop, cluster north: deleted. Dependents: 4 done, 2 remaining (1 being deleted, 1 blocked); Pod/p: 403 from a webhook'
+  const toldOf = { answer: cascade, partial: '', cluster }
+  equal(oneLine(toldOf), line)
   equal(
-    renderCascade(cascade, 'table'),
+    renderCascade(toldOf, 'table'),
     `${line}
 
-CLUSTER   KIND   DONE   REMAINING
-north     Pod    4      2
+KIND   DONE   REMAINING
+Pod    4      2
 
 NAMESPACE   OBJECT   BLOCKED-BY   SINCE                  TRIES   NEXT-TRY               REASON
 shop        Pod/p    refused      1970-01-01T00:00:00Z   3       1970-01-01T00:01:00Z   403 from a webhook

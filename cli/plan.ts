@@ -1,14 +1,15 @@
-/** `kinfold plan delete`: what would go with an object, before it does. */
+/** `kinfold plan delete`: what would be deleted with an object, before it is. */
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Plan } from '../services/graph/query/plan.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, selectorParams, serverOf, withObject } from './client.ts'
+import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
 import { addPlanHeld } from './held.ts'
-import { outputOf } from './output.ts'
+import { outputOf, structured, type ToldOfOne } from './output.ts'
 import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
+import { countOf } from './word.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
@@ -25,7 +26,9 @@ export function addPlan(program: Command): void {
   const plan = program.command('plan').description('what would happen, before it does')
   addPlanHeld(plan)
   withObject(plan.command('delete'))
-    .description('all that would go with an object, what would stay, and what would be in the way')
+    .description(
+      'what would be deleted with an object, what would be kept, and what would block it',
+    )
     .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
     .option('--cascade <policy>', CASCADES.join(', '), 'background')
     .option('--limit <n>', 'objects that are listed; all are counted', '100')
@@ -42,45 +45,38 @@ export function addPlan(program: Command): void {
       params.set('cascade', flags.cascade)
       params.set('limit', flags.limit)
       const response = await ask(serverOf(flags), `/v1/plan?${params}`)
-      const { answer, partial } = (await response.json()) as { answer: Plan; partial: string }
-      if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
-      process.stdout.write(render(answer, output))
+      const told = (await response.json()) as ToldOfOne<Plan>
+      warnPartial(told.partial)
+      process.stdout.write(render(told, output))
     })
 }
 
-export function render(plan: Plan, output: Output): string {
-  const whole = { apiVersion: 'kinfold/v1', kind: 'Plan', ...plan }
-  switch (output) {
-    case 'json':
-      return `${JSON.stringify(whole, null, 2)}\n`
-    case 'yaml':
-      return stringify(whole)
-    case 'table':
-      return text(plan)
-  }
+export function render(told: ToldOfOne<Plan>, output: Output): string {
+  return output === 'table' ? text(told) : structured('Plan', told, output)
 }
 
-function text(plan: Plan): string {
-  const { root, counts, objects, total, holds, digest } = plan
-  const cascade = plan.cascade.toLowerCase()
-  const counted = counts.map(({ cluster, group, kind, effect, count }) => {
+function text({ answer: plan, cluster }: ToldOfOne<Plan>): string {
+  const { root, counts, objects, holds } = plan
+  const counted = counts.map(({ group, kind, effect, count }) => {
     const type = group === '' ? kind : `${kind}.${group}`
-    return [cluster, type, effect, String(count)]
+    return [type, effect, String(count)]
   })
-  const listed = objects.map(({ cluster, namespace, kind, name, effect, because, owners }) => {
+  const listed = objects.map(({ namespace, kind, name, effect, because, owners }) => {
     const left = owners.length > 0 && effect !== 'blocked' ? `; left: ${owners.join(', ')}` : ''
-    return [cluster, namespace, `${kind}/${name}`, effect, because + left]
+    return [namespace, `${kind}/${name}`, effect, because + left]
   })
-  const more =
-    total > objects.length ? [`${total - objects.length} more are not listed (--limit)`] : []
+  const known = counts.reduce((sum, { count }) => sum + count, 0)
+  const more = known - objects.length
+  const at = root.namespace === '' ? '' : ` -n ${root.namespace}`
+  const total =
+    plan.total === null ? `At least ${countOf(known, 'object')}` : countOf(known, 'object')
   return [
-    `Deleting ${lineOf(`${root.kind}/${root.name}`)} with --cascade=${cascade}:\n\n`,
-    table(['CLUSTER', 'KIND', 'EFFECT', 'COUNT'], counted),
-    '\n',
-    table(['CLUSTER', 'NAMESPACE', 'OBJECT', 'EFFECT', 'WHY'], listed),
-    ...more.map((line) => `${line}\n`),
-    '\n',
-    ...holds.map((hold) => `But ${lineOf(hold)}.\n`),
-    digest === null ? 'No digest: this plan is not whole.\n' : `Digest: sha256:${digest}\n`,
+    `Plan: delete ${lineOf(`${root.kind}/${root.name}${at}`)} in cluster ${lineOf(labelOf(cluster))} with --cascade=${plan.cascade.toLowerCase()}\n`,
+    `${total}:\n\n`,
+    table(['KIND', 'EFFECT', 'COUNT'], counted),
+    listed.length === 0 ? '' : `\n${table(['NAMESPACE', 'OBJECT', 'EFFECT', 'REASON'], listed)}`,
+    more > 0 ? `${more} more not listed (raise --limit).\n` : '',
+    holds.length === 0 ? '' : '\n',
+    ...holds.map((hold) => `Note: ${lineOf(hold)}.\n`),
   ].join('')
 }

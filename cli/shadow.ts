@@ -1,28 +1,32 @@
 /** `kinfold shadow`: what another collector of the same cluster deletes, beside what Kinfold would. Exit code 1 when they differ. */
 import type { Command } from 'commander'
-import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import { EXIT } from '../runtime/lifecycle.ts'
 import type { ShadowCase, ShadowReport } from '../services/graph/audit/shadow-report.ts'
 import type { ClientFlags } from './client.ts'
-import { ask, serverOf, withServer } from './client.ts'
+import { ask, serverOf, warnPartial, withServer } from './client.ts'
+import { outputOf, structured, type Told } from './output.ts'
 import { table, time } from './table.ts'
+
+const OUTPUTS = ['table', 'json', 'yaml'] as const
 
 export function addShadow(program: Command): void {
   withServer(program.command('shadow'))
     .description(
-      'in mode observe: where another collector and Kinfold agree, and where not and why',
+      'in mode observe: where another collector and Kinfold agree, and where they differ and why',
     )
-    .option('-o, --output <format>', 'table or json', 'table')
-    .option('--unclear', 'also what went beside a living owner, whoever deleted it')
+    .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
+    .option('--unclear', 'also objects deleted while their owner existed, by whomever')
     .action(async (flags: ClientFlags & { output: string; unclear?: boolean }) => {
-      const { output, unclear = false } = flags
-      if (output !== 'table' && output !== 'json') {
-        throw new ExitError(EXIT.input, `-o ${output} is none of table, json`)
-      }
+      const output = outputOf(flags.output, OUTPUTS)
       const response = await ask(serverOf(flags), '/v1/shadow')
-      const report = (await response.json()) as ShadowReport
-      const text =
-        output === 'json' ? `${JSON.stringify(report, null, 2)}\n` : show(report, unclear)
-      process.stdout.write(text)
+      const told = (await response.json()) as Told<ShadowReport>
+      warnPartial(told.partial)
+      const report = told.answer
+      process.stdout.write(
+        output === 'table'
+          ? show(report, flags.unclear === true)
+          : structured('Shadow', told, output),
+      )
       const differs = report.clusters.some(({ theirs, ours }) => theirs + ours > 0)
       process.exitCode = differs ? EXIT.findings : EXIT.ok
     })
@@ -30,8 +34,8 @@ export function addShadow(program: Command): void {
 
 export function show(report: ShadowReport, withUnclear: boolean): string {
   const { since, mode, patienceMs, clusters, cases } = report
-  const now = mode === 'observe' ? '' : `; nothing is now, in mode ${mode ?? 'unknown'}`
-  if (since === null) return `Nothing is compared${now || ' yet'}: start with --mode observe.\n`
+  const now = mode === 'observe' ? '' : `; nothing is compared now, in mode ${mode ?? 'unknown'}`
+  if (since === null) return 'Nothing has been compared yet: start with --mode observe.\n'
   const head = ['CLUSTER', 'AGREED', 'THEIRS', 'OURS', 'UNCLEAR', 'PENDING', 'MEDIAN LAG', 'P99']
   const rows = clusters.map((each) => [
     each.clusterName,

@@ -6,7 +6,6 @@ import { render } from './tree.ts'
 
 function node(kind: string, name: string, ...children: TreeNode[]): TreeNode {
   return {
-    cluster: 'north',
     group: '',
     kind,
     namespace: 'shop',
@@ -14,27 +13,33 @@ function node(kind: string, name: string, ...children: TreeNode[]): TreeNode {
     uid: `${kind}-${name}`,
     phase: 'observed',
     edge: { standing: 'solid', controller: true, blocking: true },
-    verdict: 'keep: its owner exists',
+    verdict: { type: 'keep', because: 'its owner exists' },
     repeated: false,
     children,
   }
 }
 
-const root = node('Deployment', 'web', node('ReplicaSet', 'a', node('Pod', '1')), {
+const cluster = { name: 'north', id: 'c-1', scope: 'north' }
+
+const tree = node('Deployment', 'web', node('ReplicaSet', 'a', node('Pod', '1')), {
   ...node('Pod', 'x"y'),
   phase: 'deleting',
-  verdict: 'reap: gone',
+  verdict: { type: 'reap', because: 'its owner no longer exists' },
 })
 
-test('as a tree', () => {
+const root = { answer: tree, partial: '', cluster }
+
+test('as a tree, with the cluster in its first line', () => {
   equal(
     render(root, 'tree', false),
-    `Deployment/web -n shop
+    `Deployment/web -n shop  (cluster north)
 ├─ ReplicaSet/a -n shop
 │  └─ Pod/1 -n shop
-└─ Pod/x"y -n shop  (deleting; reap: gone)
+└─ Pod/x"y -n shop  (being deleted; delete: its owner no longer exists)
 `,
   )
+  const shared = { ...root, cluster: { ...cluster, scope: 'c-1' } }
+  match(render(shared, 'tree', false), /^Deployment\/web -n shop {2}\(cluster north \(c-1\)\)\n/)
 })
 
 test('as DOT, from dependent to owner, with quotes escaped', () => {
@@ -50,11 +55,14 @@ test('as Mermaid, from owner to dependent', () => {
 
 test('as JSON and YAML, in an envelope', () => {
   equal((JSON.parse(render(root, 'json', false)) as { kind: string }).kind, 'Tree')
-  match(render(root, 'yaml', false), /^apiVersion: kinfold\/v1\nkind: Tree\n/)
+  match(
+    render(root, 'yaml', false),
+    /^apiVersion: kinfold\/v1\nkind: Tree\ncluster:\n {2}name: north\n {2}id: c-1\npartial: ""\nroot:\n/,
+  )
 })
 
 test('a chain of two thousand is no problem', () => {
   let chain = node('Pod', '0')
   for (let i = 1; i < 2_000; i++) chain = node('Pod', String(i), chain)
-  equal(render(chain, 'tree', false).split('\n').length, 2_001)
+  equal(render({ ...root, answer: chain }, 'tree', false).split('\n').length, 2_001)
 })

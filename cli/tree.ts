@@ -1,11 +1,12 @@
-/** `kinfold tree`: what hangs on an object, or what it hangs on. */
+/** `kinfold tree`: the dependents of an object, or its owners. */
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
-import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { TreeNode } from '../services/graph/query/tree.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, selectorParams, serverOf, withObject } from './client.ts'
+import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
+import { outputOf, structured, type ToldOfOne } from './output.ts'
 import { lineOf } from './terminal.ts'
+import { shortPhaseText, verdictText } from './word.ts'
 
 const OUTPUTS = ['tree', 'json', 'yaml', 'dot', 'mermaid'] as const
 type Output = (typeof OUTPUTS)[number]
@@ -17,46 +18,40 @@ export function addTree(program: Command): void {
     .option('--owners', 'upwards: its owners, and theirs')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
     .action(async (words: string[], flags: ObjectFlags & { owners?: boolean; output: string }) => {
-      const output = OUTPUTS.find((each) => each === flags.output)
-      if (output === undefined) {
-        throw new ExitError(EXIT.input, `-o ${flags.output} is none of ${OUTPUTS.join(', ')}`)
-      }
+      const output = outputOf(flags.output, OUTPUTS)
       const params = selectorParams(words, flags)
       if (flags.owners) params.set('owners', 'true')
       const response = await ask(serverOf(flags), `/v1/tree?${params}`)
-      const { answer, partial } = (await response.json()) as { answer: TreeNode; partial: string }
-      if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
-      process.stdout.write(render(answer, output, flags.owners === true))
+      const told = (await response.json()) as ToldOfOne<TreeNode>
+      warnPartial(told.partial)
+      process.stdout.write(render(told, output, flags.owners === true))
     })
 }
 
-export function render(root: TreeNode, output: Output, owners: boolean): string {
+export function render(told: ToldOfOne<TreeNode>, output: Output, owners: boolean): string {
   switch (output) {
     case 'json':
-      return `${JSON.stringify(envelope(root), null, 2)}\n`
     case 'yaml':
-      return stringify(envelope(root))
+      return structured('Tree', told, output)
     case 'tree':
-      return `${lines(root).join('\n')}\n`
+      return `${lines(told).join('\n')}\n`
     case 'dot':
-      return dot(root, owners)
+      return dot(told.answer, owners)
     case 'mermaid':
-      return mermaid(root, owners)
+      return mermaid(told.answer, owners)
   }
 }
 
-function envelope(root: TreeNode): unknown {
-  return { apiVersion: 'kinfold/v1', kind: 'Tree', root }
-}
-
 /** Iterative: a chain may be ten thousand deep. */
-function lines(root: TreeNode): string[] {
+function lines({ answer: root, cluster }: ToldOfOne<TreeNode>): string[] {
   const out: string[] = []
   const stack: { node: TreeNode; prefix: string; head: string }[] = [
     { node: root, prefix: '', head: '' },
   ]
   for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-    out.push(at.head + lineOf(label(at.node)))
+    out.push(
+      at.head + lineOf(label(at.node, at.node === root ? [`cluster ${labelOf(cluster)}`] : [])),
+    )
     const last = at.node.children.length - 1
     for (let i = last; i >= 0; i--) {
       const node = at.node.children[i]
@@ -68,13 +63,17 @@ function lines(root: TreeNode): string[] {
   return out
 }
 
-function label(node: TreeNode): string {
-  const at = node.namespace === '' ? '' : ` -n ${node.namespace}`
+function label(node: TreeNode, first: readonly string[]): string {
+  const { namespace, phase, edge, repeated, verdict } = node
+  const at = namespace === '' ? '' : ` -n ${namespace}`
   const notes = [
-    node.phase === 'observed' ? '' : node.phase,
-    node.edge === null || node.edge.standing === 'solid' ? '' : node.edge.standing,
-    node.repeated ? 'told above' : '',
-    node.verdict.startsWith('keep') ? '' : node.verdict,
+    ...first,
+    phase === 'observed' ? '' : shortPhaseText(phase),
+    edge === null || edge.standing === 'solid' ? '' : edge.standing,
+    repeated ? 'listed above' : '',
+    verdict === null || verdict.type === 'keep'
+      ? ''
+      : `${verdictText(verdict.type)}: ${verdict.because}`,
   ].filter((note) => note !== '')
   return `${node.kind}/${node.name}${at}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`
 }

@@ -1,83 +1,115 @@
-/** `kinfold why`: how an object stands and how it came to that, also after it is gone. */
+/** `kinfold why`: the state of an object and its history, also after it was deleted. */
 import type { Command } from 'commander'
+import type { Verdict } from '../core/model/node.ts'
+import type { History } from '../core/model/record.ts'
+import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Why } from '../services/graph/query/query.ts'
 import type { Others } from '../services/graph/query/question.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, selectorParams, serverOf, withObject } from './client.ts'
-import { outputOf } from './output.ts'
-import { time } from './table.ts'
+import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
+import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { table, time } from './table.ts'
 import { lineOf } from './terminal.ts'
+import { attemptText, evidenceText, phaseText, verdictText } from './word.ts'
+
+const OUTPUTS = ['text', 'json', 'yaml'] as const
+
+interface ToldWhy extends ToldOfOne<Why> {
+  readonly others: Others
+}
 
 export function addWhy(program: Command): void {
   withObject(program.command('why'))
-    .description('why an object is there, goes or went: events, verdict, evidence, command, result')
+    .description('why an object exists, is being deleted or was deleted: its state and history')
     .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
-    .option('-o, --output <format>', 'text or json', 'text')
+    .option('-o, --output <format>', OUTPUTS.join(', '), 'text')
     .action(async (words: string[], flags: ObjectFlags & { output: string }) => {
-      const output = outputOf(flags.output, ['text', 'json'])
+      const output = outputOf(flags.output, OUTPUTS)
       const response = await ask(serverOf(flags), `/v1/why?${selectorParams(words, flags)}`)
-      const body = (await response.json()) as { answer: Why; partial: string; others: Others }
-      if (body.partial !== '')
-        process.stderr.write(`warning: this may be incomplete: ${body.partial}\n`)
-      const text =
-        output === 'json'
-          ? `${JSON.stringify({ ...body.answer, others: body.others }, null, 2)}\n`
-          : tell(body.answer) + tellOthers(body.others)
-      process.stdout.write(text)
+      const told = (await response.json()) as ToldWhy
+      warnPartial(told.partial)
+      process.stdout.write(output === 'text' ? tell(told) : structured('Why', told, output))
     })
 }
 
-export function tell(why: Why): string {
-  const { object, phase, verdict, attempt } = why
-  const at = object.namespace === '' ? '' : ` in namespace ${object.namespace}`
-  const out = [`${object.kind}/${object.name}${at}, cluster ${why.clusterName}, uid ${object.uid}`]
-  out.push(phase === null ? 'It is gone.' : `It is ${phase}.`)
-  for (const reference of why.references) {
-    out.push(
-      `  owner ${reference.kind}/${reference.name} (${reference.uid}): ${reference.standing}, ${reference.reason}`,
-    )
+export function tell({ answer: why, cluster, others }: ToldWhy): string {
+  const { object, verdict, attempt, obstacle, references, history } = why
+  const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
+  const out = [
+    `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}`,
+    stateText(why),
+  ]
+  for (const { kind, name, uid, standing, reason } of references) {
+    out.push(`  owner ${kind}/${name} (uid ${uid}): ${standing}: ${reason}`)
   }
   if (verdict !== null) {
-    const evidence = verdict.evidence === null ? '' : `, evidence ${verdict.evidence}`
-    out.push(
-      `Verdict: ${verdict.type}${evidence}: ${verdict.because} (events ${verdict.basis.join(', ')})`,
-    )
+    const evidence =
+      verdict.evidence === null
+        ? ''
+        : ` Evidence: ${verdict.evidence} (${evidenceText(verdict.evidence)}).`
+    const events = `Based on events ${verdict.basis.join(', ')}.`
+    out.push(`Verdict: ${verdictText(verdict.type)}. ${verdict.because}.${evidence} ${events}`)
   }
   if (attempt !== null) {
     const reason = attempt.reason === '' ? '' : `: ${attempt.reason}`
     out.push(
-      `Command ${attempt.command}: ${attempt.verb} ${attempt.state}, attempt ${attempt.count}${reason}`,
+      `Command ${attempt.command}: ${attempt.verb}, attempt ${attempt.count}: ${attemptText(attempt.state)}${reason}`,
     )
   }
-  if (why.obstacle !== null) out.push(obstacleText(why.obstacle))
-  if (why.asOwner?.proof != null)
-    out.push(`As an owner it is ${why.asOwner.state}: ${why.asOwner.proof}`)
-  if (why.history.length > 0) out.push('', 'WHEN                      POSITION      WHAT')
-  for (const entry of why.history) {
-    const when = new Date(Number(entry.at)).toISOString().padEnd(25)
-    const position = `${entry.partition}-${entry.position}`.padEnd(13)
-    const evidence = entry.evidence === null ? '' : ` [${entry.evidence}]`
-    const command = entry.command === null ? '' : ` {${entry.command}}`
-    out.push(`${when} ${position} ${entry.change}: ${entry.text}${evidence}${command}`)
-  }
-  return `${out.map(lineOf).join('\n')}\n`
+  if (obstacle !== null) out.push(obstacleText(obstacle, verdict?.because))
+  const head = `${out.map(lineOf).join('\n')}\n`
+  return [head, historyTable(history), othersText(others)].filter((each) => each !== '').join('\n')
+}
+
+/** One sentence. */
+function stateText({ phase, asOwner, history }: Why): string {
+  if (phase !== null) return phaseText(phase)
+  const { at, evidence } =
+    asOwner?.proof ?? history.findLast(({ change }) => change === 'gone') ?? {}
+  if (at === undefined) return 'No longer exists.'
+  const how = evidence == null ? '' : ` (${evidenceText(evidence)})`
+  return `Deleted ${time(Number(at))}${how}.`
+}
+
+function historyTable(history: readonly History[]): string {
+  if (history.length === 0) return ''
+  const rows = history.map(({ at, partition, position, change, text, evidence, command }) => {
+    const beside = `${evidence === null ? '' : ` [${evidence}]`}${command === null ? '' : ` {${command}}`}`
+    return [
+      new Date(Number(at)).toISOString(),
+      `${partition}-${position}`,
+      change === 'gone' ? 'deleted' : change,
+      `${change === 'verdict' ? inWords(text) : text}${beside}`,
+    ]
+  })
+  return table(['TIME', 'POSITION', 'CHANGE', 'DETAILS'], rows)
+}
+
+/** A verdict is recorded as `TYPE: because`. */
+function inWords(text: string): string {
+  const [, type, because] = /^(\w+): (.*)$/s.exec(text) ?? []
+  return type === undefined ? text : `${verdictText(type as Verdict['type'])}: ${because}`
 }
 
 /** Whoever asked by name may have meant another. */
-function tellOthers(others: Others): string {
+function othersText(others: Others): string {
   if (others.length === 0) return ''
-  const lines = others.map(({ clusterName, uid, isThere, at }) => {
-    const what = isThere ? 'is there' : `gone, last heard of ${time(at)}`
-    return lineOf(`  cluster ${clusterName}, ${what}: kinfold why uid:${uid}`)
+  const lines = others.map(({ cluster, uid, isThere, at }) => {
+    const what = isThere ? 'exists' : `deleted, last event ${time(at)}`
+    return lineOf(`  cluster ${labelOf(cluster)}, ${what}: kinfold why uid:${uid}`)
   })
-  return `\nOf the same name:\n${lines.join('\n')}\n`
+  return `Other objects of this name:\n${lines.join('\n')}\n`
 }
 
-function obstacleText({ by, reason, since, count, until }: NonNullable<Why['obstacle']>): string {
+/** Its reason is that of the verdict, often: then it is not told twice. */
+function obstacleText(
+  { by, reason, since, count, until }: NonNullable<Why['obstacle']>,
+  because: string | undefined,
+): string {
   const facts = [
     since === null ? '' : `since ${time(since)}`,
     count === null ? '' : `tried ${count} ${count === 1 ? 'time' : 'times'}`,
-    until === null ? 'not tried again before something changes' : `next try at ${time(until)}`,
+    until === null ? 'tried again when something changes' : `next try at ${time(until)}`,
   ].filter((fact) => fact !== '')
-  return `Blocked (${by}): ${reason}; ${facts.join(', ')}`
+  return `Blocked (${by})${reason === because ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
 }

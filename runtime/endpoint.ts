@@ -20,7 +20,7 @@ import type { HttpToken } from './http-token.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
 import { isPrincipal, type Principal, principalOf, setPrincipal } from './principal.ts'
-import { Problem, problem } from './problem.ts'
+import { Problem, problem, refuseUnread } from './problem.ts'
 import { Refusals } from './refusals.ts'
 import { MOST_STREAMS, StreamLimit } from './stream-limit.ts'
 
@@ -146,7 +146,11 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   checkHttp(settings)
   const { address, token, authority, advertise } = settings
   const { host, port } = parseAddress(address)
-  const server = fastify({ logger: false, forceCloseConnections: true, ...LIMITS })
+  const server = fastify({
+    ...{ logger: false, forceCloseConnections: true, ...LIMITS },
+    clientErrorHandler: refuseUnread,
+    frameworkErrors: (error, _request, reply) => problem(reply, error),
+  })
   const clock = parts.clock ?? systemClock()
   const connections = new Connections(server.server, clock)
   const refusals = new Refusals(clock, parts.logger)

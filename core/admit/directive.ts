@@ -103,5 +103,5 @@ export function pausedBecause(graph: StateReader, cluster: ClusterId): string {
   const why = pause.why === '' ? '' : ` (${pause.why})`
   const scope =
     pause.cluster === '' ? '' : ` --cluster ${clusterOf(graph, cluster)?.name ?? cluster}`
-  return `paused by ${pause.who}${why}; "kinfold resume${scope} --why …" lets it go`
+  return `paused by ${pause.who}${why}; "kinfold resume${scope} --why …" releases it`
 }

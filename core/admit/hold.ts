@@ -109,7 +109,8 @@ function hindranceOf(
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
   const before = counted === evidence ? '' : `evidence ${evidence} from before enforce`
   if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
-    const because = `${before || `evidence ${evidence}`} is held until ${timeText(until)}`
+    const why = before || `evidence ${evidence}`
+    const because = `held until ${timeText(until)} (${why})`
     return { by: 'hold', because, until }
   }
   // Objects are called one after the other, so that all have asked before the first one goes, and a burst is noticed.
@@ -134,7 +135,7 @@ function countedAs(graph: StateReader, { evidence, stands }: Going): Evidence {
 function budgetText(graph: StateReader, price: Price): string {
   const limit = limitOf(policyOf(graph).policy.budgets, price.class)
   const things = price.class === 'deleted' ? 'deletions' : 'objects'
-  return `the budget for evidence ${price.class} (${limit} ${things} in ten minutes) lets it go in its turn`
+  return `the budget for evidence ${price.class} (${limit} ${things} in ten minutes) releases it in its turn`
 }
 
 /**

@@ -148,7 +148,7 @@ for (const [what, ...policies] of [
   test(`I9: what a policy protected that ${what} is spared for ten minutes more`, () => {
     const [kept, ...later] = policies
     deepEqual(afterwards(kept, ...later), [
-      '> DeleteObject pod/a Background deleted: ReplicaSet "web" is gone',
+      '> DeleteObject pod/a Background deleted: ReplicaSet "web" no longer exists',
     ])
   })
 }
@@ -174,7 +174,7 @@ for (const how of ['a policy', 'an order'] as const) {
     const retold = world.tell(world.put('pod/a <- rs/web'))
     deepEqual([...now, ...retold, ...world.tell(world.beat(580))], [], 'it is kept still')
     const later = [...world.tell(world.beat(30)), ...world.tell(world.beat(30))]
-    deepEqual(later, ['> DeleteObject pod/a Background deleted: ReplicaSet "web" is gone'])
+    deepEqual(later, ['> DeleteObject pod/a Background deleted: ReplicaSet "web" no longer exists'])
   })
 }
 

@@ -31,6 +31,6 @@ export function protectedBecause(
   if (now !== '') return { because: now, until: null }
   const until = sparedUntil(graph, cluster, node, evidence)
   if (until === null) return null
-  const because = `${PREFIX}what was taken back in the last ten minutes; it goes when they are over`
+  const because = `${PREFIX}what was taken back in the last ten minutes; it is released when they are over`
   return { because, until }
 }

@@ -59,7 +59,7 @@ export function markOn(object: ObjectMeta, { policy, subjects }: Guarding): stri
   const mark = markOf(object, policy.othersMarks)
   if (mark !== undefined) {
     const whose = mark.name === 'Kinfold' ? '' : ` of ${mark.name}`
-    return `${PREFIX}${mark.on} ${mark.key}${whose}; it goes once that is taken off`
+    return `${PREFIX}${mark.on} ${mark.key}${whose}; it is released once that is removed`
   }
   const label = policy.labels.find((each) => has(labels, readKeyValue(each)))
   if (label !== undefined) return `${PREFIX}label ${label}, as the policy says`
@@ -96,5 +96,5 @@ export function protectedPlace(
 
 function bySubject({ subject, who, why }: GuardedSubject): string {
   const reason = why === '' ? '' : ` (${why})`
-  return `${PREFIX}${who}${reason}; "kinfold unprotect ${subject}" lets it go`
+  return `${PREFIX}${who}${reason}; "kinfold unprotect ${subject}" releases it`
 }

@@ -38,9 +38,10 @@ export function completionOf(
   const unfit = hasSpoken ? catchingUp(graph, cluster) : unfitness(graph, cluster, object)
   if (unfit !== undefined) return { type: 'wait', ...unfit }
   if (phase === 'orphaning') {
-    return { type: 'finish', because: 'no dependent names it', finalizer: FINALIZER_ORPHAN }
+    return { type: 'finish', because: 'no dependent references it', finalizer: FINALIZER_ORPHAN }
   }
-  const because = left.blocking === 0 ? 'no dependent blocks it' : 'what blocks it waits for it'
+  const because =
+    left.blocking === 0 ? 'no dependent blocks it' : 'the dependents that block it wait for it'
   return { type: 'finish', because, finalizer: FINALIZER_FOREGROUND }
 }
 

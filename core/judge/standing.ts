@@ -105,7 +105,7 @@ export function standingOf(
       // It is looked at once more, and that may be in the other resource.
       if (kind.ambiguous) return ofUnknown(kind, stand, name)
       const isLate = proof !== null && cameLate(graph, proof, namedAt)
-      const how = isLate ? 'was deleted before this object referenced it' : 'is gone'
+      const how = isLate ? 'was deleted before this object referenced it' : 'no longer exists'
       return { ...stand('dangling', `${name} ${how}`, owner), isLate }
     }
     case 'waiting':

@@ -66,7 +66,7 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judg
   // What was not known when it was let go is dropped like what was: else what is left would hang on who told first.
   if (before.length > 0 && (isBlocked || before.length === stands.length)) {
     const evidence = evidenceOf(graph, cluster, node, before)
-    const because = `${reasonsOf(before)}, maybe before another owner let it go`
+    const because = `${reasonsOf(before)}, maybe before another owner orphaned it`
     return conclude('drop', because, evidence, dropping(stands, before))
   }
   if (isBlocked) return conclude('blocked', of('unresolvable'), null, { type: 'none' })

@@ -38,7 +38,7 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
     return
   }
   const proof = deletionOf(step, state, cluster, object, node, { ageMs, command: null })
-  depart(step, state, cluster, object, proof, 'its deletion was seen')
+  depart(step, state, cluster, object, proof, 'its deletion was observed')
 }
 
 /** Proof of a deletion. Ours where we asked for it; then what it takes along may have been held for that already. */

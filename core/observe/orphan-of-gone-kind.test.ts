@@ -57,7 +57,7 @@ suite('when a kind is served again', () => {
       match(why(world, 'widget/a'), /^= observed, drop orphaning: /)
       equal(why(world, 'pv/x').startsWith('= orphaning, wait'), true)
       steps(world, 'put widget/a', 'beat 60')
-      match(why(world, 'pv/x'), /^= orphaning, finish orphaning: no dependent names it/)
+      match(why(world, 'pv/x'), /^= orphaning, finish orphaning: no dependent references it/)
       deepEqual(deletesOf(world), [])
     })
   }

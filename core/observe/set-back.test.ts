@@ -47,7 +47,9 @@ test('what a relist that began later holds at an older version is as it is liste
   const before = letGo(those)
   const commands = setBack(those, before).flatMap(those.tell)
   those.world.folder.commit()
-  deepEqual(commands, ['DeleteObject pod/d Background deleted recheck: ReplicaSet "a" is gone'])
+  deepEqual(commands, [
+    'DeleteObject pod/d Background deleted recheck: ReplicaSet "a" no longer exists',
+  ])
   deepEqual(check(those.world.folder.state), [])
 })
 

@@ -179,8 +179,8 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   // What a look told, a look takes back; and where nobody watches and looks can be made, nobody else would.
   if (wasSeenToGo && isWatchedOrGone) {
     // Seen deleted, and there: the cluster may have gone back in time. A relist tells.
-    askRelist(step, cluster, place, `${place.name} was found after its deletion was seen`)
-    return drop(step, 'its deletion was seen')
+    askRelist(step, cluster, place, `${place.name} was found after its deletion was observed`)
+    return drop(step, 'its deletion was observed')
   }
   // A look that was on its way for long may tell of before: the next one says whether it lives.
   const markSeen = wasSeenToGo ? former.orphanedAt : null

@@ -26,6 +26,7 @@ import { appendAll, assign, codec, emptyStore, eventsOf, runTask } from '../../t
 import { addGraphRoutes } from './http.ts'
 import type { DirectiveAnswer } from './orders/directive-http.ts'
 import type { Cascade, CascadeAnswer } from './query/cascade.ts'
+import type { ClusterRef } from './query/cluster-label.ts'
 import { createHistoryIndex } from './query/history-index.ts'
 import type { Plan } from './query/plan.ts'
 import type { Why } from './query/query.ts'
@@ -138,12 +139,14 @@ test('whoever means another process is refused', async (t) => {
   equal((await server.get('/livez', { headers: { 'kinfold-instance': INSTANCE } })).status, 200)
 })
 
-test('a plan of what takes more along than its dependents says so, and has no digest', async (t) => {
+test('an answer about one cluster names it', async (t) => {
   const server = await serve(t)
-  const response = await server.get('/v1/plan?uid=namespace-shop')
-  const { answer, partial } = (await response.json()) as { answer: Plan; partial: string }
-  equal(answer.digest, null)
-  match(partial, /all that is in namespace shop goes with it, and is not counted here/)
+  for (const path of ['tree?uid=pod-a', 'why?uid=pod-a', 'plan?uid=pod-a', 'cascade?uid=rs-old']) {
+    const { cluster } = (await (await server.get(`/v1/${path}`)).json()) as { cluster: ClusterRef }
+    deepEqual(cluster, { name: 'test', id: 'c', scope: 'test' }, path)
+  }
+  const followed = await (await server.get('/v1/cascade?uid=rs-old&follow=true')).text()
+  equal((JSON.parse(followed) as { cluster: ClusterRef }).cluster.name, 'test')
 })
 
 test('a tree goes up to owners, also to those that were never seen', async (t) => {
@@ -166,7 +169,7 @@ test('why tells of what is gone: the events, the verdict, the command', async (t
   )
   match(
     answer.history.find(({ change }) => change === 'command')?.text ?? '',
-    /DeleteObject \(enforce\): ReplicaSet "old" is gone/,
+    /DeleteObject \(enforce\): ReplicaSet "old" no longer exists/,
   )
 })
 
@@ -174,10 +177,10 @@ test('why tells what else had the name that was asked for', async (t) => {
   const server = await serve(t)
   const othersOf = async (asked: string): Promise<unknown> => {
     const { others } = (await (await server.get(`/v1/why?${asked}`)).json()) as { others: Others }
-    return others.map(({ uid, clusterName, isThere }) => ({ uid, clusterName, isThere }))
+    return others.map(({ uid, cluster, isThere }) => ({ uid, cluster: cluster.name, isThere }))
   }
   deepEqual(await othersOf('kind=configmap&name=twice&namespace=ns'), [
-    { uid: 'cm-twice', clusterName: 'test', isThere: false },
+    { uid: 'cm-twice', cluster: 'test', isThere: false },
   ])
   deepEqual(await othersOf('uid=cm-twice'), [])
   deepEqual(await othersOf('kind=pod&name=a&namespace=ns'), [])
@@ -200,11 +203,11 @@ test('whoever protects a namespace that is not there is told so', async (t) => {
     })
     return ((await response.json()) as DirectiveAnswer).effective
   }
-  match(await effectOf('shpo'), /; but no namespace shpo is known there now/)
-  doesNotMatch(await effectOf('shop'), /; but/)
+  match(await effectOf('shpo'), / But no namespace shpo is known there now/)
+  doesNotMatch(await effectOf('shop'), / But /)
   await appendAll(server.log, eventsOf(['unserve namespace']))
   await server.caughtUp()
-  doesNotMatch(await effectOf('shpo'), /; but/)
+  doesNotMatch(await effectOf('shpo'), / But /)
 })
 
 test('a tree has what names its owner by the kind in lower case, both ways', async (t) => {
@@ -242,15 +245,15 @@ test('a question about a kind that is not watched, or not listed yet, says so wi
   await server.caughtUp()
   equal(
     await detailOf('kind=widgets&name=x'),
-    `no widgets/x in namespace ns was ever seen: Widget.example.com is not watched in test: ${reason}`,
+    `no widgets/x in namespace ns was ever seen: Widget.example.com is not watched: ${reason}`,
   )
   match(
     await detailOf('kind=crd&name=x&cluster=test'),
-    /was ever seen in cluster test; --namespace names another$/,
+    /was ever seen in cluster test: CustomResourceDefinition\.apiextensions\.k8s\.io is not listed yet/,
   )
   match(
     await detailOf('kind=customresourcedefinition&name=x'),
-    /CustomResourceDefinition\.apiextensions\.k8s\.io is not listed in test yet; .readyz\?verbose says why$/,
+    /CustomResourceDefinition\.apiextensions\.k8s\.io is not listed yet; .readyz\?verbose says why$/,
   )
 })
 
@@ -260,17 +263,17 @@ test('a question that cannot be answered says why', async (t) => {
   equal(nothing.status, 404)
   match(
     ((await nothing.json()) as { detail: string }).detail,
-    /no pod\/nope in namespace ns was ever seen; --namespace names another/,
+    /^no pod\/nope was ever seen in namespace ns; it may be in another namespace$/,
   )
   const elsewhere = await server.get('/v1/why?kind=deployment&name=web&namespace=ns&cluster=x')
   match(
     ((await elsewhere.json()) as { detail: string }).detail,
-    /no deployment\/web in namespace ns was ever seen in cluster x; there is one in test/,
+    /^there is no cluster x; known clusters: test$/,
   )
   const mistyped = await server.get('/v1/why?kind=deplo&name=web&namespace=ns')
   match(
     ((await mistyped.json()) as { detail: string }).detail,
-    /no deplo\/web in namespace ns was ever seen; of that name there is Deployment.apps\/web$/,
+    /^cluster test serves no kind deplo; of that name there is Deployment.apps\/web$/,
   )
   equal((await server.get('/v1/why?kind=pod')).status, 400)
   equal((await server.get('/v1/why?kind=&name=web&namespace=ns')).status, 400)
@@ -279,6 +282,40 @@ test('a question that cannot be answered says why', async (t) => {
     equal(unknown.status, 404)
     equal(((await unknown.json()) as { detail: string }).detail, `there is no ${path}`)
   }
+})
+
+test('an object that is not there is told by what is wrong with the question', async (t) => {
+  const server = await serve(t)
+  const detailOf = async (asked: string): Promise<string> => {
+    const response = await server.get(`/v1/tree?${asked}`)
+    equal(response.status, 404, asked)
+    return ((await response.json()) as { detail: string }).detail
+  }
+  for (const [asked, expected] of [
+    ['kind=foo&name=bar', 'cluster test serves no kind foo'],
+    ['kind=pots&name=bar', 'cluster test serves no kind pots; did you mean pods?'],
+    ['kind=deplo&name=x', 'cluster test serves no kind deplo; did you mean deployments.apps?'],
+    ['kind=namespace&name=nosuch', 'no namespace/nosuch was ever seen'],
+    ['kind=pod&name=x&namespace=', 'no pod/x was ever seen'],
+    ['uid=nobody', 'no object with uid nobody was ever seen'],
+    ['kind=pod&name=a&namespace=ns&cluster=nort', 'there is no cluster nort; known clusters: test'],
+  ] as const) {
+    equal(await detailOf(asked), expected)
+  }
+  await appendAll(server.log, eventsOf([...STORY, 'serve widget unmonitored']).slice(-1))
+  await server.caughtUp()
+  const unwatched = await detailOf('kind=widget&name=w')
+  match(unwatched, /^no widget\/w was ever seen in namespace default: its kind is not watched \(/)
+})
+
+test('what was seen just now is found, and nothing is said to be missing of it', async (t) => {
+  const server = await serve(t)
+  await appendAll(server.log, eventsOf([...STORY, 'put cm/new']).slice(-1))
+  await server.caughtUp()
+  const response = await server.get('/v1/why?kind=configmap&name=new&namespace=ns')
+  equal(response.status, 200)
+  const { answer, partial } = (await response.json()) as { answer: Why; partial: string }
+  deepEqual([answer.history.length > 0, partial], [true, ''])
 })
 
 test('a cascade whose begin is not indexed yet counts nothing that went before, and is not over', async (t) => {
@@ -543,6 +580,26 @@ test('what is too large or too deep is refused, and the server lives on', async 
   equal(await post('keys', 'text/plain'), 415)
   equal(await post('<keys/>', 'application/xml'), 415)
   equal((await server.get('/livez')).status, 200)
+})
+
+test('whatever is refused before a route reads it is refused like all else', async (t) => {
+  const server = await serve(t)
+  const post = (body: string, type: string) =>
+    server.get('/v1/directives', { method: 'POST', headers: { 'content-type': type }, body })
+  for (const [response, status, expected] of [
+    [await server.get(`/v1/tree?uid=${'x'.repeat(20_000)}`), 431, /headers and the address/],
+    [await post('{"verb":', 'application/json'), 400, /^the body is not valid JSON$/],
+    [await post('{"__proto__":{}}', 'application/json'), 400, /^the body is not valid JSON$/],
+    [await post('', 'application/json'), 400, /^the body is empty/],
+    [await post(`{"why":"${'k'.repeat(300_000)}"}`, 'application/json'), 413, /is too large$/],
+    [await post('<keys/>', 'application/xml'), 415, /^the body must be JSON/],
+    [await server.get('/v1/%zz'), 400, /no(t a)? valid/],
+  ] as const) {
+    match(response.headers.get('content-type') ?? '', /^application\/problem\+json/)
+    const body = (await response.json()) as { status: number; detail: string }
+    deepEqual([response.status, body.status], [status, status])
+    match(body.detail, expected)
+  }
 })
 
 const open = { isShown: () => true, failure: () => '' }

@@ -47,7 +47,7 @@ async function mayAsk(request: FastifyRequest, access: Access): Promise<void> {
 
 /** Where another collector and this one agree, and where not. */
 export function addShadow(server: FastifyInstance, shadow: Pick<Shadow, 'report'>): void {
-  server.get('/v1/shadow', async () => await shadow.report())
+  server.get('/v1/shadow', async () => ({ answer: await shadow.report(), partial: '' }))
 }
 
 /** `lineage` and `history` as lines of JSON, from `from` on; with `follow=true` for ever. */

@@ -139,7 +139,7 @@ for (const [what, command, reason] of faulty) {
 test('says of an object that it stays for what protects it', () => {
   const subject = { subject: 'namespace/ns', who: 'ann', why: '' }
   const guarding = { ...FINE.guarding, subjects: [subject] }
-  const reason = 'protected by ann; "kinfold unprotect namespace/ns" lets it go'
+  const reason = 'protected by ann; "kinfold unprotect namespace/ns" releases it'
   deepEqual(judge(deleteObject(), { ...FINE, guarding }, BOUNDS), {
     ...{ type: 'Blocked', reason, isSpared: true },
   })

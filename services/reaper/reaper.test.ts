@@ -73,7 +73,7 @@ const hindrances: readonly (readonly [string, (world: World) => Promise<void>, s
   [
     'in a namespace that people protect',
     (world) => world.protect('namespace/default'),
-    'blocked protected by test; "kinfold unprotect namespace/default" lets it go',
+    'blocked protected by test; "kinfold unprotect namespace/default" releases it',
   ],
   [
     'in a namespace that the policy protects',
@@ -88,7 +88,7 @@ const hindrances: readonly (readonly [string, (world: World) => Promise<void>, s
   [
     'of a kind that people protect',
     (world) => world.protect('kind/ConfigMap'),
-    'blocked protected by test; "kinfold unprotect kind/ConfigMap" lets it go',
+    'blocked protected by test; "kinfold unprotect kind/ConfigMap" releases it',
   ],
   [
     'with protection that cannot be read',
@@ -461,7 +461,7 @@ test('deletes nothing that got a mark since it was judged, and tells of the mark
   await running.stop()
   deepEqual([...outcomes(results)].sort(), [
     'done',
-    'stale protected by annotation kinfold.dev/protected; it goes once that is taken off',
+    'stale protected by annotation kinfold.dev/protected; it is released once that is removed',
   ])
   equal(world.exists('pod-0'), true)
   const stale = results.find(({ outcome }) => outcome === 'stale')
@@ -482,7 +482,7 @@ test('reads each object first while people protect a label', async () => {
   await running.stop()
   deepEqual([...results].sort(), [
     'done',
-    'stale protected by test; "kinfold unprotect label/tier=gold" lets it go',
+    'stale protected by test; "kinfold unprotect label/tier=gold" releases it',
   ])
   deepEqual(world.calls(), { DELETE: 1, GET: 2 })
   deepEqual(running.reaper.status().protectedRefusals, [{ cluster: world.id, count: 1 }])

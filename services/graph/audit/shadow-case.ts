@@ -43,7 +43,7 @@ function goneText(owners: Lineage['owners']): string {
     .slice(0, NAMED)
     .map(
       ({ kind, name, standing }) =>
-        `${kind} "${name}" ${standing === 'waiting' ? 'waits' : 'is gone'}`,
+        `${kind} "${name}" ${standing === 'waiting' ? 'waits' : 'no longer exists'}`,
     )
   const left = owners.length - names.length
   return names.join(', ') + (left > 0 ? ` and ${left} more` : '')

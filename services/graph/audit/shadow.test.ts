@@ -133,7 +133,7 @@ test('what Kinfold would not have taken is told with the reason', async (t) => {
   equal(cases.length, 3)
   match(cases[0] ?? '', /^theirs Pod\/old owner ReplicaSet "web": it cannot be looked up/)
   match(cases[1] ?? '', /^theirs Pod\/kept owner ReplicaSet "free": it asked to orphan/)
-  match(cases[2] ?? '', /^theirs Pod\/mass held: ReplicaSet "r0" is gone/)
+  match(cases[2] ?? '', /^theirs Pod\/mass held: ReplicaSet "r0" no longer exists/)
   deepEqual(await countsOf(it), { ...NONE, theirs: 3 })
 })
 
@@ -152,7 +152,7 @@ test('what the other one leaves is told once its time is over, and counts as lat
   await it.tell('policy observe parity', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web')
   it.wait(PATIENCE_MS)
   deepEqual(await countsOf(it), { ...NONE, ours: 1 })
-  deepEqual(await casesOf(it), ['ours Pod/a ReplicaSet "web" is gone; it is still there'])
+  deepEqual(await casesOf(it), ['ours Pod/a ReplicaSet "web" no longer exists; it is still there'])
   await it.tell('delete pod/a')
   deepEqual(await countsOf(it), { ...NONE, agreed: 1 })
 })
@@ -163,7 +163,7 @@ test('what would have gone and is given another owner is told', async (t) => {
   await it.tell('delete rs/web', 'put pod/a <- rs/new')
   deepEqual(await countsOf(it), { ...NONE, ours: 1 })
   const [told = ''] = await casesOf(it)
-  match(told, /^ours Pod\/a ReplicaSet "web" is gone; kept after all: keep: /)
+  match(told, /^ours Pod\/a ReplicaSet "web" no longer exists; kept after all: keep: /)
 })
 
 test("what goes beside a living owner is nobody's, unless the owner proves to have gone before", async (t) => {

@@ -22,7 +22,7 @@ export interface AsideParts {
   readonly query: Query
 }
 
-/** To be put behind what follows from the order; empty where all is as one expects. */
+/** Sentences behind what follows from the order, each with a space before it; empty where all is as one expects. */
 export async function asideOf(
   { clusters, query }: AsideParts,
   order: Order,
@@ -31,13 +31,13 @@ export async function asideOf(
   switch (order.verb) {
     case 'resume':
       return await takenBack(clusters, cluster, pausesOf, {
-        none: 'no such pause was known',
-        others: 'paused by orders of their own are still',
+        none: 'No such pause was known.',
+        others: 'Still paused by separate orders',
       })
     case 'unprotect':
       return await takenBack(clusters, cluster, protectionsOf(order.subject), {
-        none: 'no such protection was known',
-        others: 'protected by orders of their own it still is in',
+        none: 'No such protection was known.',
+        others: 'Still protected by separate orders',
       })
     case 'close-breaker':
       return await closed(clusters, cluster)
@@ -81,7 +81,8 @@ async function takenBack(
   const left = [...all].filter((each) => each !== cluster)
   const names = new Map((await clusters.all()).map(({ id, name }) => [id, name]))
   const text = left.map((each) => (each === '' ? 'all clusters' : (names.get(each) ?? each)))
-  return `${all.has(cluster) ? '' : `; ${none}`}${left.length === 0 ? '' : `; ${others}: ${text.join(', ')}`}`
+  const apart = left.length === 0 ? '' : ` ${others}: ${text.join(', ')}.`
+  return `${all.has(cluster) ? '' : ` ${none}`}${apart}`
 }
 
 /** Of that cluster, or of all; undefined when another process has one of them, so that nothing can be said of what is nowhere. */
@@ -109,7 +110,7 @@ async function unknownSubject(
     views.flatMap((view) => kindOf(view.reader, view.cluster, kind)?.phase ?? [])
   if (subject.type === 'kind') {
     if (phasesOf(subject).length > 0) return ''
-    return `; but no kind ${subject.kind}${subject.group === '' ? '' : `.${subject.group}`} is known there now: is it written as in manifests?`
+    return ` But no kind ${subject.kind}${subject.group === '' ? '' : `.${subject.group}`} is known there now: is it spelled as in manifests?`
   }
   // Where namespaces are not watched, nothing is known of any.
   const phases = new Set(phasesOf(NAMESPACE))
@@ -117,7 +118,7 @@ async function unknownSubject(
   const place = { kind: 'Namespace', name: subject.name, namespace: '', uid: undefined }
   const found = await query.find({ ...place, cluster: cluster === '' ? undefined : cluster })
   if (found.some(({ isThere }) => isThere)) return ''
-  return `; but no namespace ${subject.name} is known there now: is it written right?`
+  return ` But no namespace ${subject.name} is known there now: check the spelling.`
 }
 
 const NAMESPACE: GroupKind = { group: '', kind: 'Namespace' }
@@ -126,5 +127,5 @@ async function closed(clusters: Clusters, cluster: ClusterId): Promise<string> {
   const views = await viewsOf(clusters, cluster)
   if (views === undefined) return ''
   for (const view of views) for await (const _ of openBreakersOf(view)) return ''
-  return '; no breaker was known to be open'
+  return ' No breaker was known to be open.'
 }

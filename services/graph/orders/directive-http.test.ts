@@ -86,7 +86,7 @@ async function rigFor(t: TestContext): Promise<Rig> {
   let told = events.length
   const lines: string[] = [...STORY]
   return {
-    held: async () => (await heldPlanOf(viewOf(running.task), 'test', 10, questions.query)).answer,
+    held: async () => (await heldPlanOf(viewOf(running.task), 10, questions.query)).answer,
     appended,
     order: async (body, headers = {}) =>
       await fetch(`${url}/v1/directives`, {
@@ -119,21 +119,24 @@ test('a pause is told to the reapers first, a resume last, and both are folded w
   const response = await rig.order({ verb: 'pause', claimed: 'ann', why: 'disk is full' })
   equal(response.status, 200)
   const { effective, ...answer } = (await response.json()) as DirectiveAnswer
-  deepEqual(answer, { verb: 'pause', cluster: '', who: 'local:ann', partitions: 1, folded: 1 })
-  match(effective, /no reaper begins a call from 2 s after this on; folded by 1 of 1 partitions/)
+  deepEqual(answer, {
+    ...{ verb: 'pause', cluster: '', about: 'all clusters (test)', who: 'local:ann' },
+    ...{ partitions: 1, folded: 1 },
+  })
+  equal(effective, 'No new deletes or updates from 2 s from now. Confirmed by 1 of 1 partition.')
   deepEqual(rig.appended, ['orders pause', 'orders order', 'events directive'])
   equal((await rig.control(pauseKey('')))?.verb, 'pause')
   await rig.tell(['delete rs/web'])
   match(
     rig.verdict('pod-a'),
-    /paused by local:ann \(disk is full\); "kinfold resume --why …" lets it go/,
+    /paused by local:ann \(disk is full\); "kinfold resume --why …" releases it/,
   )
 
   rig.appended.length = 0
   equal((await rig.order({ verb: 'resume', claimed: 'ann', why: 'it is not' })).status, 200)
   deepEqual(rig.appended, ['orders order', 'events directive', 'orders pause'])
   equal((await rig.control(pauseKey('')))?.verb, 'resume')
-  match(rig.verdict('pod-a'), /^ReplicaSet "web" is gone$/)
+  match(rig.verdict('pod-a'), /^ReplicaSet "web" no longer exists$/)
 })
 
 test('a resume says what stays paused by another order', async (t) => {
@@ -142,27 +145,27 @@ test('a resume says what stays paused by another order', async (t) => {
   const all = (await (
     await rig.order({ verb: 'resume', why: 'it is over' })
   ).json()) as DirectiveAnswer
-  match(all.effective, /; paused by orders of their own are still: test$/)
+  match(all.effective, / Still paused by separate orders: test\.$/)
   const one = { verb: 'resume', cluster: 'test', why: 'it is over' }
   const { effective } = (await (await rig.order(one)).json()) as DirectiveAnswer
-  match(effective, /partitions so far$/)
+  match(effective, /1 partition\.$/)
 })
 
 test('who takes back what does not stand is told so, and what stands by another order', async (t) => {
   const rig = await rigFor(t)
   const effectOf = async (body: object): Promise<string> =>
     ((await (await rig.order({ why: 'it is over', ...body })).json()) as DirectiveAnswer).effective
-  match(await effectOf({ verb: 'resume' }), /partitions so far; no such pause was known$/)
-  match(await effectOf({ verb: 'close-breaker' }), /; no breaker was known to be open$/)
+  match(await effectOf({ verb: 'resume' }), /1 partition\. No such pause was known\.$/)
+  match(await effectOf({ verb: 'close-breaker' }), / No breaker was known to be open\.$/)
   const subject = 'namespace/ns'
-  match(await effectOf({ verb: 'unprotect', subject }), /; no such protection was known$/)
+  match(await effectOf({ verb: 'unprotect', subject }), / No such protection was known\.$/)
   equal((await rig.order({ verb: 'protect', subject, cluster: 'test' })).status, 200)
   match(
     await effectOf({ verb: 'unprotect', subject }),
-    /; no such protection was known; protected by orders of their own it still is in: test$/,
+    / No such protection was known\. Still protected by separate orders: test\.$/,
   )
-  match(await effectOf({ verb: 'unprotect', subject, cluster: 'test' }), /partitions so far$/)
-  match(await effectOf({ verb: 'unprotect', subject, cluster: 'test' }), /; no such protection/)
+  match(await effectOf({ verb: 'unprotect', subject, cluster: 'test' }), /1 partition\.$/)
+  match(await effectOf({ verb: 'unprotect', subject, cluster: 'test' }), / No such protection/)
 })
 
 test('who closes an open breaker is told nothing beside', async (t) => {
@@ -170,7 +173,7 @@ test('who closes an open breaker is told nothing beside', async (t) => {
   await rig.tell(BREAKER_STORY)
   const order = { verb: 'close-breaker', cluster: 'test', why: 'it was me' }
   const { effective } = (await (await rig.order(order)).json()) as DirectiveAnswer
-  match(effective, /partitions so far$/)
+  match(effective, /1 partition\.$/)
 })
 
 test('orders are given one after the other, so that reapers and fold end alike', async (t) => {
@@ -195,7 +198,10 @@ test('one cluster is named by its name or its id', async (t) => {
   equal((await rig.control(pauseKey('c')))?.cluster, 'c')
   const response = await rig.order({ verb: 'pause', cluster: 'tset' })
   equal(response.status, 404)
-  match(await response.text(), /no cluster tset is known, or several; known are test \(c\)/)
+  match(
+    await response.text(),
+    /there is no cluster tset, or several have that name; known clusters: test \(c\)/,
+  )
 })
 
 test('what is protected by name is told to the reapers first, and is taken back last', async (t) => {
@@ -206,7 +212,7 @@ test('what is protected by name is told to the reapers first, and is taken back 
   await rig.tell(['delete rs/web'])
   match(
     rig.verdict('pod-a'),
-    /protected by local:ann; "kinfold unprotect namespace\/ns" lets it go/,
+    /protected by local:ann; "kinfold unprotect namespace\/ns" releases it/,
   )
   rig.appended.length = 0
   equal((await rig.order({ verb: 'unprotect', subject })).status, 200)
@@ -252,10 +258,7 @@ test('whoever protects a kind that is not known there is told so', async (t) => 
     const response = await rig.order({ verb: 'protect', subject })
     return ((await response.json()) as DirectiveAnswer).effective
   }
-  match(
-    await effectOf('kind/Widget.example.com'),
-    /; but no kind Widget.example.com is known there/,
-  )
+  match(await effectOf('kind/Widget.example.com'), / But no kind Widget.example.com is known there/)
   doesNotMatch(await effectOf('kind/ReplicaSet.apps'), /is known/)
   doesNotMatch(await effectOf('namespace/ns'), /is known/)
 })
@@ -325,6 +328,6 @@ test('two people approve where that is the policy, and a cluster says of both wh
   match(why, /user:ann has approved it already/)
   const [two, effect] = await approve({ [USER]: 'bob' })
   equal(two, 200)
-  match(effect, /what it lets go is judged again now/)
+  match(effect, /What it releases is judged again now/)
   match(rig.verdict('pod-a'), /approved by user:ann and user:bob/)
 })

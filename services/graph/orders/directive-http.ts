@@ -21,6 +21,8 @@ import { principalOf, whoIs } from '../../../runtime/principal.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { giveOrder } from '../fold/order.ts'
 import type { Access } from '../query/access.ts'
+import { clusterRefs, labelOf } from '../query/cluster-label.ts'
+import type { KnownCluster } from '../query/clusters.ts'
 import type { Forwarding } from '../query/forward.ts'
 import { approvalSetOf, firstApprovalIn } from '../query/held.ts'
 import type { View } from '../query/view.ts'
@@ -39,6 +41,8 @@ export interface DirectiveParts extends AsideParts {
 export interface DirectiveAnswer {
   readonly verb: string
   readonly cluster: string
+  /** In words: what was paused, protected and so on. */
+  readonly about: string
   readonly who: string
   /** For people. */
   readonly effective: string
@@ -121,6 +125,7 @@ async function give(
   return {
     verb,
     cluster,
+    about: aboutOf(order, cluster, await parts.clusters.all()),
     who,
     effective: `${isFirst ? FIRST_OF_TWO : effectOf(order, folded, offsets.length)}${aside}`,
     partitions: offsets.length,
@@ -139,12 +144,15 @@ async function clusterIdOf(
   const [only, second] = known
   if (cluster === '') {
     if (only !== undefined && second === undefined) return only.id
-    throw new Problem(400, `${verb} is about one cluster: say which with --cluster`)
+    throw new Problem(400, `${verb} is about one cluster: name it`)
   }
   const [found, other] = known.filter(({ id, name }) => id === cluster || name === cluster)
   if (found !== undefined && other === undefined) return found.id
   const names = known.map(({ id, name }) => `${name} (${id})`).join(', ') || 'none yet'
-  throw new Problem(404, `no cluster ${cluster} is known, or several; known are ${names}`)
+  throw new Problem(
+    404,
+    `there is no cluster ${cluster}, or several have that name; known clusters: ${names}`,
+  )
 }
 
 function checkRoom({ clusters }: DirectiveParts, { verb }: Order): void {
@@ -167,18 +175,18 @@ function heldFor(view: View, { verb, digest }: Order): SetHash {
   if (held.set.count === 0) {
     throw new Problem(
       409,
-      'nothing is held for approval there just now: "kinfold held" shows what is, and why',
+      'nothing is held for approval there just now: "kinfold held" shows what is held, and why',
     )
   }
   if (held.digest === digest) return held.set
   throw new Problem(
     409,
-    `another set is held for approval by now (sha256:${held.digest}): look at it again with "kinfold plan held", then ${verb} that one`,
+    `another set is held for approval by now (sha256:${held.digest}): read it with "kinfold plan held", then ${verb} that one`,
   )
 }
 
 const FIRST_OF_TWO =
-  'this is the first of two approvals: nothing goes until somebody else approves the same within an hour'
+  'This is the first of two approvals: nothing is deleted until a second person approves the same within an hour.'
 
 /** Whether another person still has to approve what this one does. */
 function isFirstOfTwo(
@@ -260,20 +268,48 @@ async function foldedBy(
   }
 }
 
-function effectOf({ verb }: Order, folded: number, partitions: number): string {
-  const fold = `folded by ${folded} of ${partitions} partitions so far`
+/** Clusters that an answer names where it is about all. */
+const MOST_NAMED = 8
+
+function aboutOf(
+  { verb, subject }: Order,
+  cluster: ClusterId,
+  known: readonly KnownCluster[],
+): string {
+  const refOf = clusterRefs(known)
+  const names = known.slice(0, MOST_NAMED).map(({ id }) => labelOf(refOf(id)))
+  const more = known.length > names.length ? [`${known.length - names.length} more`] : []
+  const all = names.length === 0 ? '' : ` (${[...names, ...more].join(', ')})`
+  const where = cluster === '' ? `all clusters${all}` : `cluster ${labelOf(refOf(cluster))}`
   switch (verb) {
     case 'pause':
-      return `no reaper begins a call from 2 s after this on; ${fold}`
+    case 'resume':
+      return where
     case 'protect':
-      return `no reaper deletes it from 2 s after this on; ${fold}`
+    case 'unprotect':
+      return `${subject} in ${where}`
     case 'approve':
-      return `what it lets go is judged again now, and goes once its owners were looked at again; ${fold}`
     case 'reject':
-      return `it is kept; ${fold}`
+      return `what is held for approval in ${where}`
+    case 'close-breaker':
+      return `the breakers of ${where}`
+  }
+}
+
+function effectOf({ verb }: Order, folded: number, partitions: number): string {
+  const fold = `Confirmed by ${folded} of ${partitions} ${partitions === 1 ? 'partition' : 'partitions'}.`
+  switch (verb) {
+    case 'pause':
+      return `No new deletes or updates from 2 s from now. ${fold}`
+    case 'protect':
+      return `No new deletes of it from 2 s from now. ${fold}`
+    case 'approve':
+      return `What it releases is judged again now, and deleted once its owners are verified. ${fold}`
+    case 'reject':
+      return `It is kept. ${fold}`
     case 'resume':
     case 'unprotect':
     case 'close-breaker':
-      return `what it lets go is judged again now; ${fold}`
+      return `What it releases is judged again now. ${fold}`
   }
 }

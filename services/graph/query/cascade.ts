@@ -51,7 +51,6 @@ export interface WaitingOwner extends CascadeObject {
 }
 
 export interface Cascade {
-  readonly cluster: string
   readonly root: CascadeObject & {
     /** `gone` once it is; `unknown` while its partition is being restored. */
     readonly phase: string
@@ -94,17 +93,14 @@ export function createCascades(
   clock: Clock,
   limit: number = CASCADE_LIMIT,
 ): Cascades {
-  async function cascade(view: View, root: Named): Promise<CascadeAnswer | undefined> {
+  async function cascade(view: View, root: Named, lag: bigint): Promise<CascadeAnswer | undefined> {
     if (!isGoing(view, root)) return undefined
-    // In this order: what is not indexed now may be in a moment, and then it is known when it began.
-    const lagged = await index.lagEntries()
     const since = await beginOf(index, root)
-    const isUnindexed = since === null && lagged > 0n
+    const isUnindexed = since === null && lag > 0n
     const from = isUnindexed ? Number.POSITIVE_INFINITY : since
     const walk = new Walk({ view, index, limit, since: from })
     const phase = walk.root(root.uid)
     await walk.all(root.uid)
-    const lag = await index.lagEntries()
     const doubts = [
       view.partial(),
       isUnindexed
@@ -121,7 +117,9 @@ export function createCascades(
   }
 
   return {
-    cascade,
+    async cascade(view, root) {
+      return isGoing(view, root) ? await cascade(view, root, await index.caughtUp()) : undefined
+    },
     async begins(view, root, signal) {
       const until = clock.monotonicMs() + BEGIN_MS
       while (!isGoing(view, root) && clock.monotonicMs() < until && !signal.aborted) {
@@ -133,11 +131,12 @@ export function createCascades(
       let told = ''
       let standing = ''
       while (!signal.aborted) {
-        const began = clock.monotonicMs()
         const now = await standOf(view, index)
+        const lag = now === standing ? 0n : await index.caughtUp()
+        const began = clock.monotonicMs()
         if (now !== standing) {
           standing = now
-          const answer = await cascade(view, root)
+          const answer = await cascade(view, root, lag)
           if (answer === undefined) return
           const text = JSON.stringify(answer)
           if (text !== told) yield answer
@@ -302,7 +301,6 @@ class Walk {
     }))
     const phase = found ?? (view.partial() === '' ? 'gone' : 'unknown')
     return {
-      cluster: view.name,
       root: { ...nameOf(root), phase },
       since,
       done: kinds.reduce((sum, kind) => sum + kind.done, 0),

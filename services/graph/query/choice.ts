@@ -3,17 +3,25 @@
  *
  * What must stay true: what is there comes before what was there last; what could be meant twice is refused with both.
  *
- * Not here: finding by name (query.ts), who may see it (access.ts).
+ * Not here: finding by name (query.ts), what is said where nothing is found (not-found.ts), who may see it (access.ts).
  */
 import type { FastifyRequest } from 'fastify'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
+import type { Clusters } from './clusters.ts'
 import type { Named } from './history-index.ts'
+import { notFound } from './not-found.ts'
 import type { Match, Query, Selector } from './query.ts'
 
 export interface Chosen {
   readonly object: Named
   readonly others: readonly Match[]
+}
+
+/** What a choice is made from. */
+export interface Asking {
+  readonly query: Query
+  readonly clusters: Clusters
 }
 
 type Asked = Record<string, string | undefined>
@@ -35,16 +43,20 @@ export function selector(asked: Record<string, string | undefined>): Selector {
 }
 
 /** The cluster that the question is about. Where but one has the name, it knows best which object of it is meant. */
-export async function clusterOf(query: Query, asked: Selector): Promise<ClusterId> {
-  const found = await query.find({ ...asked, kind: '' })
+export async function clusterOf(asking: Asking, asked: Selector): Promise<ClusterId> {
+  const found = await asking.query.find({ ...asked, kind: '' })
   const [only, ...others] = new Set(found.map(({ object }) => object.cluster))
   if (only !== undefined && others.length === 0) return only
-  return (await choose(query, asked)).object.cluster
+  return (await choose(asking, asked)).object.cluster
 }
 
 /** What is there now, if anything is, else what was there last; and what else has that name or had it once: in another cluster, or before it was made anew. */
-export async function choose(query: Query, asked: Selector, cluster?: ClusterId): Promise<Chosen> {
-  const everywhere = await all(query, asked, cluster)
+export async function choose(
+  asking: Asking,
+  asked: Selector,
+  cluster?: ClusterId,
+): Promise<Chosen> {
+  const everywhere = await all(asking, asked, cluster)
   const found = everywhere.filter(
     ({ object }) => cluster === undefined || object.cluster === cluster,
   )
@@ -60,45 +72,27 @@ export async function choose(query: Query, asked: Selector, cluster?: ClusterId)
   })
   throw new Problem(
     409,
-    `${describe(asked)} is ambiguous (${clusters.join(', ')}): say which with --cluster, or kind.group/name`,
+    `${describe(asked)} is ambiguous (${clusters.join(', ')}): name the cluster, or the kind as KIND.GROUP`,
   )
 }
 
 /** At least one of the cluster, if it is given. */
-async function all(query: Query, asked: Selector, cluster?: ClusterId): Promise<readonly Match[]> {
-  const found = await query.find(asked)
+async function all(
+  { query, clusters }: Asking,
+  asked: Selector,
+  cluster?: ClusterId,
+): Promise<readonly Match[]> {
   const isOne = ({ object }: Match): boolean => cluster === undefined || object.cluster === cluster
+  const found = await query.find(asked)
   if (found.some(isOne)) return found
-  const where = asked.cluster === undefined ? '' : ` in cluster ${asked.cluster}`
-  const unwatched = await query.unwatched(asked)
-  const why = unwatched.length > 0 ? `: ${unwatched.join('; ')}` : await hint(query, asked)
-  throw new Problem(404, `no ${describe(asked)} was ever seen${where}${why}`)
-}
-
-/** What is nearest to it: the same in another cluster, then another kind of that name. */
-async function hint(query: Query, asked: Selector): Promise<string> {
-  const elsewhere = await query.find({ ...asked, cluster: undefined })
-  if (elsewhere.length > 0) return `; there is one in ${listed(elsewhere, clusterNameOf)}`
-  if (asked.uid !== undefined) return ''
-  const alike = await query.find({ ...asked, kind: '' })
-  if (alike.length > 0) return `; of that name there is ${listed(alike, kindOf)}`
-  return '; --namespace names another'
-}
-
-function listed(matches: readonly Match[], word: (match: Match) => string): string {
-  return [...new Set(matches.map(word))].join(', ')
-}
-
-function clusterNameOf({ clusterName }: Match): string {
-  return clusterName
-}
-
-function kindOf({ object: { group, kind, name } }: Match): string {
-  return `${group === '' ? kind : `${kind}.${group}`}/${name}`
+  // What was seen just now is in the index in a moment.
+  await query.caughtUp()
+  const later = await query.find(asked)
+  if (later.some(isOne)) return later
+  throw await notFound(query, clusters, asked)
 }
 
 function describe({ kind, name, namespace, uid }: Selector): string {
-  return uid === undefined
-    ? `${kind}/${name} in namespace ${namespace || 'none'}`
-    : `object with uid ${uid}`
+  if (uid !== undefined) return `object with uid ${uid}`
+  return `${kind}/${name}${namespace === '' ? '' : ` in namespace ${namespace}`}`
 }

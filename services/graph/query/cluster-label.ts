@@ -1,12 +1,33 @@
 /** What clusters are called before people. What must stay true: two that have one name are told apart, since one may have taken the other's place. */
 import type { ClusterId } from '../../../core/model/object.ts'
 
-/** Its name; with its id where another of these has that name, too. Of one that is not among them its id. */
-export function clusterLabels(names: ReadonlyMap<ClusterId, string>): (id: ClusterId) => string {
+/** A cluster in an answer. */
+export interface ClusterRef {
+  readonly name: string
+  readonly id: ClusterId
+  /** What `--cluster` takes: the name, or the id where another cluster has that name. */
+  readonly scope: string
+}
+
+/** Of one that is not among them the name is its id. */
+export function clusterRefs(
+  known: readonly { readonly id: ClusterId; readonly name: string }[],
+): (id: ClusterId) => ClusterRef {
+  const names = new Map(known.map(({ id, name }) => [id, name]))
   const sharing = Map.groupBy(names.values(), (name) => name)
   return (id) => {
-    const name = names.get(id)
-    if (name === undefined) return id
-    return (sharing.get(name)?.length ?? 0) > 1 ? `${name} (${id})` : name
+    const name = names.get(id) ?? id
+    return { name, id, scope: (sharing.get(name)?.length ?? 0) > 1 ? id : name }
   }
+}
+
+/** Its name; with its id where another cluster has that name, too. */
+export function labelOf({ name, id, scope }: ClusterRef): string {
+  return scope === name ? name : `${name} (${id})`
+}
+
+/** The same of clusters that are known by name. */
+export function clusterLabels(names: ReadonlyMap<ClusterId, string>): (id: ClusterId) => string {
+  const refOf = clusterRefs([...names].map(([id, name]) => ({ id, name })))
+  return (id) => labelOf(refOf(id))
 }

@@ -44,7 +44,8 @@ test(`a chain ${DEPTH} deep overflows no stack, in whatever is asked of it`, asy
     equal(depthOf(answer), LEVELS + 1)
     match(partial, /cut after 256 levels/)
     for (const output of ['tree', 'json', 'yaml', 'dot', 'mermaid'] as const) {
-      ok(render(answer, output, owners).split('\n').length > LEVELS)
+      const told = { answer, partial, cluster: { name: 'test', id: 'c', scope: 'test' } }
+      ok(render(told, output, owners).split('\n').length > LEVELS)
     }
   }
   equal((await query.why(view, last)).answer.verdict?.type, 'keep')

@@ -167,7 +167,10 @@ test('a name that several clusters have is told with them, and what else has it 
     deepEqual(others, [])
     const mistyped = await refusal(process, '/v1/why?kind=deplo&name=web&namespace=ns&cluster=d')
     equal(mistyped.status, 404)
-    match(mistyped.detail, /was ever seen in cluster d; of that name there is Deployment.apps\/web/)
+    match(
+      mistyped.detail,
+      /^cluster north serves no kind deplo; of that name there is Deployment.apps\/web/,
+    )
   }
 })
 
@@ -419,7 +422,7 @@ test('an order that rests on how a cluster stands is carried out where it is; a 
   await group.caughtUp()
   const { pauses } = JSON.parse(await textOf(asked, '/v1/held')).answer as HeldAnswer
   deepEqual(
-    pauses.map(({ cluster }) => cluster),
+    pauses.map(({ cluster }) => cluster?.name),
     ['north'],
   )
 })
@@ -457,18 +460,18 @@ test('what is held and what is refused is told of all clusters, by any process',
     const { total, counts: groups, refused } = answer as HeldAnswer
     equal(partial, '')
     ok(total > 0)
-    deepEqual([...new Set(groups.map(({ cluster }) => cluster))], ['north'])
+    deepEqual([...new Set(groups.map(({ cluster }) => cluster.name))], ['north'])
     deepEqual(
-      refused.map(({ cluster, objects }) => [cluster, objects]),
+      refused.map(({ cluster, objects }) => [cluster.name, objects]),
       [
         ['test', 1],
         ['north', 1],
       ],
     )
-    const plan = JSON.parse(await textOf(process, '/v1/plan/held?cluster=north')).answer
-    notEqual(plan.digest, null)
-    equal(plan.cluster, 'north')
+    const plan = JSON.parse(await textOf(process, '/v1/plan/held?cluster=north'))
+    notEqual(plan.answer.digest, null)
+    deepEqual(plan.cluster, { name: 'north', id: 'd', scope: 'north' })
     const unnamed = await refusal(process, '/v1/plan/held')
-    match(unnamed.detail, /say which cluster with --cluster: test, north, south/)
+    match(unnamed.detail, /several clusters are known, say which one: test, north, south/)
   }
 })

@@ -16,12 +16,14 @@ import type { SetHash } from '../../../core/model/hash.ts'
 import { isSameSet } from '../../../core/model/hash.ts'
 import type { HeldBy, Node } from '../../../core/model/node.ts'
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
-import { Problem } from '../../../runtime/problem.ts'
+import type { Mode } from '../../../core/model/policy.ts'
 import type { BlockedCount } from '../fold/tally.ts'
-import { clusterLabels } from './cluster-label.ts'
-import type { KnownCluster } from './clusters.ts'
+import type { ClusterRef } from './cluster-label.ts'
 import type { Answer, Query } from './query.ts'
 import type { View } from './view.ts'
+
+/** Rows are made by cluster id, and told by a reference. */
+type Told<T> = Omit<T, 'cluster'> & { readonly cluster: ClusterId }
 
 /** Groups that are counted apart, and how often a plan is made again when what is held changed meanwhile. */
 const MOST_GROUPS = 5_000
@@ -43,7 +45,7 @@ export interface HeldObject {
 }
 
 export interface HeldCount {
-  readonly cluster: string
+  readonly cluster: ClusterRef
   readonly by: HeldBy
   readonly evidence: string
   readonly group: string
@@ -59,9 +61,7 @@ export interface HeldCount {
 }
 
 export interface OpenBreaker {
-  readonly cluster: string
-  /** As `--cluster` takes it: its name, or its id where another has that name. */
-  readonly scope: string
+  readonly cluster: ClusterRef
   /** Empty for the cluster's own. */
   readonly namespace: string
   readonly since: number
@@ -70,10 +70,8 @@ export interface OpenBreaker {
 
 /** What somebody ordered that still stands. */
 export interface StandingOrder {
-  /** Empty for all. */
-  readonly cluster: string
-  /** As `--cluster` takes it: its name, or its id where another has that name. */
-  readonly scope: string
+  /** Null for all. */
+  readonly cluster: ClusterRef | null
   readonly who: string
   readonly why: string
 }
@@ -84,10 +82,12 @@ export interface StandingProtection extends StandingOrder {
 
 /** By the cluster, or by reapers: they may make dry runs only. */
 export interface RefusedCount extends BlockedCount {
-  readonly cluster: string
+  readonly cluster: ClusterRef
 }
 
 export interface HeldAnswer {
+  /** Of the policy; null where this process has no partition. */
+  readonly mode: Mode | null
   /** While one stands nothing goes where it is for. */
   readonly pauses: readonly StandingOrder[]
   /** By name; what the policy protects stands in the config. */
@@ -101,7 +101,6 @@ export interface HeldAnswer {
 }
 
 export interface HeldPlan {
-  readonly cluster: string
   readonly total: number
   /** As many as were asked for. */
   readonly objects: readonly HeldObject[]
@@ -127,10 +126,12 @@ export interface ApprovalSet {
 }
 
 /** Of the clusters of one process, by id; orders also of the others. */
-export interface OwnHeld extends Omit<HeldAnswer, 'pauses' | 'protections' | 'breakers'> {
-  readonly pauses: readonly Omit<StandingOrder, 'scope'>[]
-  readonly protections: readonly Omit<StandingProtection, 'scope'>[]
-  readonly breakers: readonly Omit<OpenBreaker, 'scope'>[]
+export interface OwnHeld extends Pick<HeldAnswer, 'mode' | 'total'> {
+  readonly pauses: readonly Told<StandingOrder>[]
+  readonly protections: readonly Told<StandingProtection>[]
+  readonly breakers: readonly Told<OpenBreaker>[]
+  readonly refused: readonly Told<RefusedCount>[]
+  readonly counts: readonly Told<HeldCount>[]
   readonly partial: string
 }
 
@@ -142,11 +143,11 @@ export async function heldIn(
   readers: readonly StateReader[],
   query: Namesakes,
 ): Promise<OwnHeld> {
-  const counts = new Map<string, HeldCount>()
+  const counts = new Map<string, Told<HeldCount>>()
   let isCut = false
   let total = 0
   const breakers: OwnHeld['breakers'][number][] = []
-  const refused: RefusedCount[] = []
+  const refused: Told<RefusedCount>[] = []
   const doubts = new Set<string>()
   for (const view of views) {
     const { cluster } = view
@@ -165,7 +166,17 @@ export async function heldIn(
   }
   if (isCut) doubts.add(`more than ${MOST_GROUPS} groups: some are not listed`)
   const partial = [...doubts].filter((text) => text !== '').join('; ')
-  return { ...ordersOf(readers), breakers, refused, total, counts: [...counts.values()], partial }
+  const [reader] = readers
+  const mode = reader === undefined ? null : policyOf(reader).policy.mode
+  return {
+    mode,
+    ...ordersOf(readers),
+    breakers,
+    refused,
+    total,
+    counts: [...counts.values()],
+    partial,
+  }
 }
 
 /** The cluster's own, and those of its namespaces. */
@@ -184,27 +195,26 @@ export async function* openBreakersOf(
 
 const UNCOUNTED = 'what is not carried out is still being counted'
 
-/** Of what each process holds: one answer, about these clusters, by the names that people know. */
+/** Of what each process holds: one answer, about these clusters. */
 export function heldOfAll(
   all: readonly OwnHeld[],
-  named: readonly NamedCluster[],
+  named: readonly ClusterRef[],
 ): Answer<HeldAnswer> {
-  const names = new Map([ALL, ...named].map((each) => [each.id, each]))
-  const labelled = <T extends { readonly cluster: ClusterId }>(each: T): T[] => {
-    const name = names.get(each.cluster)
-    return name === undefined ? [] : [{ ...each, cluster: name.cluster }]
+  const refs = new Map(named.map(({ name, id, scope }) => [id, { name, id, scope }]))
+  const told = <T extends { readonly cluster: ClusterId }>(each: T) => {
+    const cluster = refs.get(each.cluster)
+    return cluster === undefined ? [] : [{ ...each, cluster }]
   }
-  const scoped = <T extends { readonly cluster: ClusterId }>(each: T) => {
-    const scope = names.get(each.cluster)?.scope ?? ''
-    return labelled(each).map((labelled) => ({ ...labelled, scope }))
-  }
+  const ordered = <T extends { readonly cluster: ClusterId }>(each: T) =>
+    each.cluster === '' ? [{ ...each, cluster: null }] : told(each)
   const answer: HeldAnswer = {
-    pauses: distinct(all.flatMap(({ pauses }) => pauses)).flatMap(scoped),
-    protections: distinct(all.flatMap(({ protections }) => protections)).flatMap(scoped),
-    breakers: all.flatMap(({ breakers }) => breakers.flatMap(scoped)),
-    refused: all.flatMap(({ refused }) => refused.flatMap(labelled)),
+    mode: all.find(({ mode }) => mode !== null)?.mode ?? null,
+    pauses: distinct(all.flatMap(({ pauses }) => pauses)).flatMap(ordered),
+    protections: distinct(all.flatMap(({ protections }) => protections)).flatMap(ordered),
+    breakers: all.flatMap(({ breakers }) => breakers.flatMap(told)),
+    refused: all.flatMap(({ refused }) => refused.flatMap(told)),
     total: all.reduce((sum, { total }) => sum + total, 0),
-    counts: all.flatMap(({ counts }) => counts.flatMap(labelled)).sort(byCount),
+    counts: all.flatMap(({ counts }) => counts.flatMap(told)).sort(byCount),
   }
   const doubts = new Set(all.map(({ partial }) => partial))
   return { answer, partial: [...doubts].filter((text) => text !== '').join('; ') }
@@ -233,10 +243,9 @@ function ordersOf(readers: readonly StateReader[]): Pick<OwnHeld, 'pauses' | 'pr
   }
 }
 
-/** What an approval would let go, of the cluster that is called so. */
+/** What an approval would release. */
 export async function heldPlanOf(
   view: View,
-  cluster: string,
   limit: number,
   query: Namesakes,
 ): Promise<Answer<HeldPlan>> {
@@ -253,7 +262,6 @@ export async function heldPlanOf(
     const doubt = isTorn ? 'what is held changed while it was listed: ask again' : ''
     const partial = [view.partial(), doubt].filter((text) => text !== '').join('; ')
     const answer: HeldPlan = {
-      cluster,
       total: set.count,
       objects: objects.sort(byName),
       digest: partial === '' ? digest : null,
@@ -277,33 +285,6 @@ export function firstApprovalIn({ reader, cluster }: View): ApprovalSoFar | null
   const isOver = first === undefined || first.until <= (clusterOf(reader, cluster)?.now ?? 0)
   if (isOver || !isSameSet(first.set, planOf(reader, cluster))) return null
   return { who: first.who, why: first.why, until: first.until }
-}
-
-export interface NamedCluster {
-  readonly id: ClusterId
-  /** For people. */
-  readonly cluster: string
-  readonly scope: string
-}
-
-/** What is ordered for all. */
-const ALL: NamedCluster = { id: '', cluster: '', scope: '' }
-
-/** Of that name or id, or all, as people call them. */
-export function namedClusters(
-  all: readonly KnownCluster[],
-  asked: string | undefined,
-): readonly (KnownCluster & NamedCluster)[] {
-  const labelOf = clusterLabels(new Map(all.map(({ id, name }) => [id, name])))
-  const found = all
-    .filter(({ id, name }) => asked === undefined || id === asked || name === asked)
-    .map((known) => {
-      const cluster = labelOf(known.id)
-      return { ...known, cluster, scope: cluster === known.name ? known.name : known.id }
-    })
-  if (found.length > 0 || asked === undefined) return found
-  const known = all.map(({ id }) => labelOf(id)).join(', ')
-  throw new Problem(404, `no cluster ${asked} was ever seen; there is ${known || 'none'}`)
 }
 
 async function* heldObjects(view: View): AsyncIterable<HeldObject> {
@@ -334,7 +315,11 @@ function heldOf(node: Node | undefined): HeldObject[] {
 }
 
 /** False when there are too many groups for one more. */
-function count(counts: Map<string, HeldCount>, cluster: string, object: HeldObject): boolean {
+function count(
+  counts: Map<string, Told<HeldCount>>,
+  cluster: ClusterId,
+  object: HeldObject,
+): boolean {
   const { by, evidence, group, kind, namespace, since, until, because } = object
   const key = groupKey(cluster, object)
   const former = counts.get(key)
@@ -372,7 +357,7 @@ function byName(a: HeldObject, b: HeldObject): number {
 }
 
 function orderOf({ cluster, by, evidence, kind, namespace }: HeldCount): readonly string[] {
-  return [cluster, by, evidence, kind, namespace]
+  return [cluster.name, cluster.id, by, evidence, kind, namespace]
 }
 
 function compare(a: readonly string[], b: readonly string[]): number {

@@ -1,8 +1,9 @@
 /** The index rests on the log and nothing rests on the index: what keeps it from reading must not end the process that folds. */
-import { ok } from 'node:assert/strict'
+import { equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
+import type { Clock } from '../../../ports/clock.ts'
 import { LogError } from '../../../ports/log.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../../testing/task-rig.ts'
@@ -20,6 +21,45 @@ class AwayLog extends MemoryLog {
     throw new LogError('UNAVAILABLE', 'the brokers cannot be reached')
   }
 }
+
+test('who asks ends a pause in which nothing came, and has all that the log held then', async (t) => {
+  const clock = systemClock()
+  let pauses = 0
+  /** Longer pauses end for a reason only. */
+  const patient: Clock = {
+    ...clock,
+    sleep: async (ms, signal) => {
+      if (ms > 200) pauses += 1
+      await clock.sleep(ms > 200 ? 2 ** 31 : ms, signal)
+    },
+  }
+  const log = new MemoryLog({ partitions: 1, clock })
+  const index = createHistoryIndex(log, codec, patient, emptyStore())
+  const stop = new AbortController()
+  const indexing = index.run(stop.signal)
+  t.after(async () => {
+    stop.abort()
+    await indexing
+  })
+  while (pauses === 0) await setImmediate()
+  await appendAll(log, eventsOf(['put cm/a']))
+  {
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+  }
+  ok((await index.lagEntries()) > 0n)
+  equal(await index.caughtUp(), 0n)
+  ok((await index.named('ns', 'a')).length === 1)
+})
+
+test('who asks waits no longer than a moment for a log that cannot be read', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const index = createHistoryIndex(log, codec, systemClock(), emptyStore())
+  await appendAll(log, eventsOf(['put cm/a']))
+  await using running = runTask(log, emptyStore())
+  await running.caughtUp()
+  ok((await index.caughtUp()) > 0n)
+})
 
 test('a log that is away is waited for, from the start and later', async () => {
   const clock = systemClock()

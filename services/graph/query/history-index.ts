@@ -23,6 +23,9 @@ const IDLE_PAUSE_MS = 1_000
 /** It must never compete with the fold: while more than so many entries come in a pause it stands back, until so many wait. */
 const BURST_ENTRIES = 200n
 const MOST_WAITING = 200_000n
+/** How long a question waits for what the log holds already, and how often it looks. */
+const CATCH_UP_MS = 1_000
+const CATCH_UP_LOOK_MS = 10
 /** History entries of one object that an answer holds at most, the newest. */
 const HISTORY_LIMIT = 10_000
 
@@ -62,6 +65,8 @@ export interface HistoryIndex {
   history(cluster: ClusterId, uid: Uid): Promise<readonly History[]>
   /** Entries of the log it has not read yet. */
   lagEntries(): Promise<bigint>
+  /** Waits a moment for all that the log holds now; answers with how many entries of that it has not read yet. */
+  caughtUp(): Promise<bigint>
 }
 
 export function createHistoryIndex(
@@ -151,24 +156,32 @@ export function createHistoryIndex(
     return isNew
   }
 
-  async function endOfAll(): Promise<bigint> {
-    let sum = 0n
-    for (const topic of topics) {
-      for (let p = 0; p < log.partitions(topic); p++) sum += (await log.bounds(topic, p)).end
+  /** Of what lies before these ends. */
+  function leftOf(ends: readonly (readonly [Topic, number, bigint])[]): bigint {
+    let left = 0n
+    for (const [topic, partition, end] of ends) {
+      const at = positionOf(topic, partition)
+      if (end > at) left += end - at
     }
-    return sum
+    return left
+  }
+
+  async function endsOfAll(): Promise<[Topic, number, bigint][]> {
+    const ends: [Topic, number, bigint][] = []
+    for (const topic of topics) {
+      for (let p = 0; p < log.partitions(topic); p++) {
+        ends.push([topic, p, (await log.bounds(topic, p)).end])
+      }
+    }
+    return ends
+  }
+
+  async function endOfAll(): Promise<bigint> {
+    return (await endsOfAll()).reduce((sum, [, , end]) => sum + end, 0n)
   }
 
   async function lagEntries(): Promise<bigint> {
-    let lag = 0n
-    for (const topic of topics) {
-      for (let p = 0; p < log.partitions(topic); p++) {
-        const { end } = await log.bounds(topic, p)
-        const at = positionOf(topic, p)
-        if (end > at) lag += end - at
-      }
-    }
-    return lag
+    return leftOf(await endsOfAll())
   }
 
   /** Of all keys with this prefix, a page at a time. */
@@ -181,6 +194,9 @@ export function createHistoryIndex(
       range = { ...range, gte: `${last}\0` }
     }
   }
+
+  /** Ends a pause that is longer than others, because nothing had come. */
+  let wake: AbortController | undefined
 
   function clusterName(cluster: ClusterId): string | undefined {
     const bytes = store.get(clusterNameKey(cluster))
@@ -208,7 +224,9 @@ export function createHistoryIndex(
           if (isOutdated(error)) await store.wipe()
           else if (!isAway(error)) throw error
         }
-        await clock.sleep(pauseMs, signal)
+        wake = new AbortController()
+        const isIdle = pauseMs > PAUSE_MS
+        await clock.sleep(pauseMs, isIdle ? AbortSignal.any([signal, wake.signal]) : signal)
       }
     },
     async named(namespace, name) {
@@ -234,6 +252,15 @@ export function createHistoryIndex(
       return page.map(([, value]) => codec.decode(value) as History)
     },
     lagEntries,
+    async caughtUp() {
+      const ends = await endsOfAll()
+      const until = clock.monotonicMs() + CATCH_UP_MS
+      while (leftOf(ends) > 0n && clock.monotonicMs() < until) {
+        wake?.abort()
+        await clock.sleep(CATCH_UP_LOOK_MS)
+      }
+      return leftOf(ends)
+    },
   }
 }
 

@@ -44,8 +44,7 @@ export interface Obstacle {
 export function obstacleOf(view: View, node: Node): Obstacle | null {
   const { phase, verdict, attempt, object } = node
   if (phase === 'suspect') {
-    const because =
-      verdict?.because ?? 'what is known of it is in doubt until its kind is listed again'
+    const because = verdict?.because ?? 'it is untrusted until its kind is listed again'
     return untried('doubt', because)
   }
   const unconfirmed = unconfirmedOf(view, node)
@@ -56,7 +55,7 @@ export function obstacleOf(view: View, node: Node): Obstacle | null {
   if (attempt?.state === 'would-go') {
     return {
       ...tried('dry-run', attempt),
-      reason: 'mode dry-run only asks the server',
+      reason: 'mode dry-run only has the server check it',
       until: null,
     }
   }

@@ -17,6 +17,11 @@ import type { Fate, PlannedObject } from './planned-object.ts'
 import { becauseOf, effectOf } from './planned-object.ts'
 import type { Issued, Rehearsal } from './rehearsal.ts'
 
+/** Of a definition: it is taken off when no object of its kind is left. */
+const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io'
+/** Owners that a reason names. */
+const MOST_OWNERS = 5
+
 /** One plan being made. */
 export class PlanRun {
   readonly #rehearsal: Rehearsal
@@ -29,23 +34,54 @@ export class PlanRun {
     this.#limit = limit
   }
 
-  async make(root: ObjectMeta, cascade: PropagationPolicy): Promise<void> {
+  /** `along`: what the API server deletes with it by itself. */
+  async make(
+    root: ObjectMeta,
+    cascade: PropagationPolicy,
+    along: readonly Uid[] = [],
+  ): Promise<void> {
     const node = this.#rehearsal.node(root.uid)
     if (node === undefined) return
     const fate = this.#fateOf(node.object)
-    if (fate !== undefined) this.#delete(fate, node.object, cascade, 'it is deleted')
-    const carryOut = this.#carryOut.bind(this)
-    const isEnough = (): boolean => this.isCut
-    while (await this.#rehearsal.settle(carryOut, isEnough)) {
-      // What is on its way already goes without being told again, and so may what hangs on it.
-      const going = await this.#lookAtDependents()
-      for (const { object } of going) this.#leave(object)
-      if (going.length === 0) break
-    }
+    if (fate === undefined) return
+    if (along.length === 0) this.#delete(fate, node.object, cascade, 'it is deleted')
+    else await this.#deleteWith(fate, cascade, along)
+    await this.#settle()
     // What lost a reference is judged by those it has left.
     for (const { object, isDropped } of this.#fates.values()) {
       const left = isDropped ? this.#rehearsal.node(object.uid) : undefined
       if (left !== undefined) this.#noteBlocked(left)
+    }
+  }
+
+  /** It is there until all that is deleted with it is removed. */
+  async #deleteWith(fate: Fate, cascade: PropagationPolicy, along: readonly Uid[]): Promise<void> {
+    const { object } = fate
+    for (const uid of along) {
+      const member = this.#rehearsal.node(uid)?.object
+      const its = member && this.#fateOf(member)
+      if (its !== undefined) {
+        this.#delete(its, its.object, 'Background', `deleted with ${object.kind}/${object.name}`)
+      }
+    }
+    await this.#settle()
+    const left = along.filter((uid) => this.#rehearsal.node(uid) !== undefined).length
+    const finalizers = object.finalizers.filter((each) => each !== CLEANUP)
+    if (left === 0) return this.#delete(fate, { ...object, finalizers }, cascade, 'it is deleted')
+    fate.isDeleted = true
+    fate.because = 'it is deleted'
+    fate.blockedBecause = `${left} ${left === 1 ? 'object' : 'objects'} deleted with it`
+    this.#rehearsal.tell(object, { ...object, finalizers, deletedAt: object.deletedAt ?? 1 })
+  }
+
+  async #settle(): Promise<void> {
+    const carryOut = this.#carryOut.bind(this)
+    const isEnough = (): boolean => this.isCut
+    while (await this.#rehearsal.settle(carryOut, isEnough)) {
+      // What is on its way already is removed without being asked again, and so may its dependents be.
+      const going = await this.#lookAtDependents()
+      for (const { object } of going) this.#leave(object)
+      if (going.length === 0) break
     }
   }
 
@@ -91,14 +127,22 @@ export class PlanRun {
     if (verdict?.evidence != null) fate.evidence.add(verdict.evidence)
     switch (command.type) {
       case 'DeleteObject':
-        return this.#delete(fate, object, command.propagationPolicy, command.because)
+        // Its deletion may have been told already, and only wait to be folded.
+        if (fate.isDeleted) return
+        return this.#delete(
+          fate,
+          object,
+          command.propagationPolicy,
+          `owned by ${ownersText(object.ownerReferences)}`,
+        )
       case 'OrphanDependent': {
         const ownerReferences = object.ownerReferences.filter((_, i) => !command.drop.includes(i))
         fate.isDropped = true
         // What dangles or waits is claimed to; what is dropped beside it is orphaned.
         const others = command.owners.filter(({ claim }) => claim !== 'orphaning')
         fate.isOrphaned ||= others.length < command.drop.length
-        fate.because = command.because
+        const dropped = object.ownerReferences.filter((_, i) => command.drop.includes(i))
+        fate.because = `its reference to ${ownersText(dropped)} is removed`
         return this.#rehearsal.tell(object, { ...object, ownerReferences })
       }
       case 'RemoveFinalizer': {
@@ -165,23 +209,22 @@ export class PlanRun {
     return counts
   }
 
-  /** How each stands at the end, those of the cluster that is called so. */
-  async objects(cluster: string, turns: Turns): Promise<PlannedObject[]> {
+  /** The state of each at the end. */
+  async objects(turns: Turns): Promise<PlannedObject[]> {
     const planned: PlannedObject[] = []
     for (const fate of this.#fates.values()) {
-      planned.push(this.#planned(cluster, fate))
+      planned.push(this.#planned(fate))
       await turns.take()
     }
     return planned
   }
 
-  #planned(cluster: string, fate: Fate): PlannedObject {
+  #planned(fate: Fate): PlannedObject {
     const { object } = fate
     const { group, kind, namespace, name, uid, resourceVersion } = object
     const now = this.#rehearsal.node(uid)?.object
     const effect = effectOf(fate, now)
     return {
-      cluster,
       group,
       kind,
       namespace,
@@ -196,6 +239,13 @@ export class PlanRun {
   }
 }
 
+/** In a plan everything exists still: a reason names the owners, and not what became of them. */
+function ownersText(references: ObjectMeta['ownerReferences']): string {
+  const named = references.slice(0, MOST_OWNERS).map(({ kind, name }) => `${kind}/${name}`)
+  const more = references.length - named.length
+  return named.join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
+
 /** It goes by itself: nothing but a grace period, or our own DELETE's confirmation, is left to wait for. */
 function isLeaving({ phase, object }: Node): boolean {
   return phase === 'reaped' || (object.deletedAt !== null && object.finalizers.length === 0)
@@ -203,7 +253,7 @@ function isLeaving({ phase, object }: Node): boolean {
 
 /** Why it neither goes nor lets go of its owner; empty when it is only waiting for that one. */
 function blockedBecause({ phase, object, verdict }: Node): string {
-  if (phase === 'suspect') return 'what is known of it is in doubt until its kind is listed again'
+  if (phase === 'suspect') return 'it is untrusted until its kind is listed again'
   if (object.deletedAt !== null) {
     const others = foreignFinalizers(object.finalizers)
     if (others.length > 0) return `it is being deleted and has finalizers ${others.join(', ')}`

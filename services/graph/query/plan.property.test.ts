@@ -102,7 +102,7 @@ function changes(
 ): string[] {
   return [...before.values()].flatMap((object) => {
     const now = after.get(object.uid)
-    if (now === undefined) return [`${object.uid} goes`]
+    if (now === undefined) return [`${object.uid} deleted`]
     if (object.uid === root) return [`${root} stuck`]
     if (now.finalizers.join() !== object.finalizers.join() || now.deletedAt !== object.deletedAt) {
       return [`${object.uid} stuck`]
@@ -114,7 +114,7 @@ function changes(
 function planned({ objects }: Plan): string[] {
   return objects.flatMap(({ uid, effect }) => {
     if (effect === 'blocked') return []
-    return [`${uid} ${effect === 'goes' || effect === 'stuck' ? effect : 'drops'}`]
+    return [`${uid} ${effect === 'deleted' || effect === 'stuck' ? effect : 'drops'}`]
   })
 }
 

@@ -1,5 +1,5 @@
 /**
- * What would happen if an object were deleted: the whole closure, by a rehearsal in which every command takes effect as the API server would have it.
+ * What would happen if an object were deleted: all of its dependents, by a rehearsal in which every command takes effect as the API server would have it.
  *
  * What must stay true: nothing is written; what cannot be foreseen (an owner to be looked up, somebody else's finalizer) is named as a blocker and
  * never assumed; a plan that was cut, or made while the graph changed, says so and has no digest.
@@ -10,9 +10,8 @@ import { brokenBecause } from '../../../core/admit/breaker.ts'
 import { pausedBecause } from '../../../core/admit/directive.ts'
 import { clusterOf, policyOf } from '../../../core/graph/graph.ts'
 import { InvariantError, invariant } from '../../../core/model/invariant.ts'
-import type { GroupKind, PropagationPolicy, Uid } from '../../../core/model/object.ts'
+import type { PropagationPolicy, Uid } from '../../../core/model/object.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
-import { isDefinition } from '../../../core/observe/cause.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import type { Turns } from '../turns.ts'
 import { PlanRun } from './plan-run.ts'
@@ -20,6 +19,7 @@ import type { Effect, PlannedObject } from './planned-object.ts'
 import { digestOf, sorted } from './planned-object.ts'
 import { Rehearsal } from './rehearsal.ts'
 import { spanText } from './span-text.ts'
+import { takenAlong } from './taken-along.ts'
 import type { View } from './view.ts'
 
 /** Objects that a plan holds at most, some 3 KB each; then it is cut. */
@@ -30,7 +30,6 @@ const MOST_NAMED = 5
 const ATTEMPTS = 3
 
 export interface PlanCount {
-  readonly cluster: string
   readonly group: string
   readonly kind: string
   readonly effect: Effect
@@ -41,7 +40,8 @@ export interface Plan {
   readonly root: PlannedObject
   readonly cascade: PropagationPolicy
   readonly counts: readonly PlanCount[]
-  readonly total: number
+  /** Null where it cannot be known. */
+  readonly total: number | null
   /** By kind, namespace and name, blocked ones first; as many as were asked for. */
   readonly objects: readonly PlannedObject[]
   /** In words: what the present policy would not let happen. */
@@ -72,11 +72,12 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
           )
         }
         if (node === undefined) return undefined
+        const along = await takenAlong(view, node.object, planLimit)
         const rehearsal = new Rehearsal(view)
         const run = new PlanRun(rehearsal, planLimit)
         let isTorn = false
         try {
-          await run.make(node.object, cascade)
+          await run.make(node.object, cascade, along?.uids)
         } catch (error) {
           // Read while it changed, the graph may contradict itself; otherwise it is as impossible as ever.
           const isExplained = view.partial() !== '' || (await rehearsal.hasChanged())
@@ -85,7 +86,7 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
         }
         isTorn ||= await rehearsal.hasChanged()
         if (isTorn && attempt < ATTEMPTS) continue
-        const more = takenBesides(node.object)
+        const more = along?.lacking ?? ''
         const doubts = [
           more,
           view.partial(),
@@ -94,7 +95,7 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
           unsynced(view),
         ].filter((text) => text !== '')
         const isWhole = !run.isCut && !isTorn && more === '' && view.partial() === ''
-        const planned = await run.objects(view.name, view.turns)
+        const planned = await run.objects(view.turns)
         const namespaces = new Set(planned.map(({ namespace }) => namespace))
         const holds = holdsOf(view, namespaces, run.evidence())
         const answer = await answerOf(planned, view.turns, root, cascade, limit, isWhole, holds)
@@ -123,7 +124,7 @@ async function answerOf(
     root: first,
     cascade,
     counts: sorted([...counts.values()].flatMap(countOfAll)),
-    total: planned.length,
+    total: isWhole ? planned.length : null,
     objects,
     holds,
     digest: isWhole ? await digestOf(planned, turns) : null,
@@ -133,8 +134,8 @@ async function answerOf(
 function countOfAll(all: readonly PlannedObject[]): PlanCount[] {
   const [first] = all
   if (first === undefined) return []
-  const { cluster, group, kind, effect } = first
-  return [{ cluster, group, kind, effect, count: all.length }]
+  const { group, kind, effect } = first
+  return [{ group, kind, effect, count: all.length }]
 }
 
 /** What is not seen yet is in no plan. */
@@ -152,9 +153,9 @@ function holdsOf(
   const { mode, holds: waits } = policyOf(reader).policy
   const holds: string[] = []
   if (mode === 'observe')
-    holds.push('mode observe only records: nothing that Kinfold does would happen')
+    holds.push('Kinfold is in mode observe and will not delete these dependents')
   if (mode === 'dry-run') {
-    holds.push('mode dry-run only asks the server: nothing that Kinfold does would happen')
+    holds.push('Kinfold is in mode dry-run and will not delete these dependents')
   }
   const paused = pausedBecause(reader, cluster)
   const broken = new Set<string>()
@@ -171,20 +172,11 @@ function holdsOf(
   for (const each of ['deleted', 'missing', 'not-found'] as const) {
     const count = evidence.get(each) ?? 0
     if (times[each] > 0 && count > 0) {
-      holds.push(`${count} that rest on evidence ${each} would wait for ${spanText(times[each])}`)
+      const objects = count === 1 ? 'object' : 'objects'
+      holds.push(
+        `${count} ${objects} would be held for ${spanText(times[each])} (evidence ${each})`,
+      )
     }
   }
   return holds
-}
-
-/** What its cluster itself takes along, whoever owns it; empty for all other kinds. */
-function takenBesides(object: GroupKind & { readonly name: string }): string {
-  const { group, kind, name } = object
-  if (kind === 'Namespace' && group === '') {
-    return `all that is in namespace ${name} goes with it, and is not counted here`
-  }
-  if (isDefinition(object)) {
-    return `all objects of the kind that ${name} defines go with it, and are not counted here`
-  }
-  return ''
 }

@@ -9,10 +9,9 @@ import { foreignFinalizers } from './obstacle.ts'
  * - `goes`: removed. - `stuck`: deleted, and there until somebody else takes finalizers off. - `stays`: loses a reference and has another owner.
  * - `orphaned`: loses a reference, as was asked. - `blocked`: nobody can say, so it stays; or it keeps an owner waiting.
  */
-export type Effect = 'goes' | 'stuck' | 'stays' | 'orphaned' | 'blocked'
+export type Effect = 'deleted' | 'stuck' | 'kept' | 'orphaned' | 'blocked'
 
 export interface PlannedObject {
-  readonly cluster: string
   readonly group: string
   readonly kind: string
   readonly namespace: string
@@ -42,29 +41,29 @@ export interface Fate {
 }
 
 export function effectOf(fate: Fate, now: ObjectMeta | undefined): Effect {
-  if (now === undefined) return 'goes'
+  if (now === undefined) return 'deleted'
   if (fate.isDeleted) return 'stuck'
   if (!fate.isDropped) return 'blocked'
-  return fate.isOrphaned ? 'orphaned' : 'stays'
+  return fate.isOrphaned ? 'orphaned' : 'kept'
 }
 
 export function becauseOf(effect: Effect, fate: Fate, now: ObjectMeta | undefined): string {
   const others = foreignFinalizers(now?.finalizers ?? [])
   switch (effect) {
-    case 'goes':
+    case 'deleted':
       return fate.because
     case 'stuck': {
       const until = others.length > 0 ? `finalizers ${others.join(', ')}` : fate.blockedBecause
       return `${fate.because}; it waits for ${until || 'its dependents'}`
     }
-    case 'stays':
+    case 'kept':
     case 'orphaned':
     case 'blocked':
       return [fate.because, fate.blockedBecause].filter((text) => text !== '').join('; ')
   }
 }
 
-const EFFECT_ORDER: readonly Effect[] = ['blocked', 'stuck', 'stays', 'orphaned', 'goes']
+const EFFECT_ORDER: readonly Effect[] = ['blocked', 'stuck', 'kept', 'orphaned', 'deleted']
 
 type Ordered = Pick<PlannedObject, 'effect' | 'kind' | 'group'> & Partial<PlannedObject>
 

@@ -5,18 +5,19 @@
  */
 import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
 import type { Attempt, Node, Verdict } from '../../../core/model/node.ts'
-import type { GroupKind, OwnerReference } from '../../../core/model/object.ts'
+import type { OwnerReference } from '../../../core/model/object.ts'
+import type { Evidence } from '../../../core/model/proof.ts'
 import type { History } from '../../../core/model/record.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import type { Owner } from '../../../core/model/state.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
+import { isKind } from './kind-name.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
 import type { TreeNode } from './tree.ts'
 import { Tree } from './tree.ts'
-import { unwatchedIn } from './unwatched-kind.ts'
 import type { View } from './view.ts'
 
 export interface Selector {
@@ -37,7 +38,6 @@ export interface Answer<T> {
 
 export interface Why {
   readonly object: Named
-  readonly clusterName: string
   /** Null when it is gone; `unknown` while its partition is being restored. */
   readonly phase: string | null
   readonly references: readonly (OwnerReference & {
@@ -48,8 +48,19 @@ export interface Why {
   readonly attempt: Attempt | null
   /** What is in the way of what the verdict asks for. */
   readonly obstacle: Obstacle | null
-  readonly asOwner: (Omit<Owner, 'position' | 'proof'> & { readonly proof: string | null }) | null
+  /** Of one that is not here: what is known of it as an owner. */
+  readonly asOwner: KnownOwner | null
   readonly history: readonly History[]
+}
+
+export interface KnownOwner extends Pick<Owner, 'state' | 'phase' | 'orphanedAt'> {
+  /** How and when its absence was learnt; null where it was not. */
+  readonly proof: {
+    readonly evidence: Evidence
+    /** Append time of the event that proved it, in milliseconds, and its offset. */
+    readonly at: number
+    readonly position: bigint
+  } | null
 }
 
 /** An object that a selector fits. */
@@ -61,10 +72,10 @@ export interface Match {
 }
 
 export interface Query {
+  /** Waits a moment for what was seen just now. */
+  caughtUp(): Promise<void>
   /** Of whatever cluster: where another process has it, as the index knows it. */
   find(selector: Selector): Promise<readonly Match[]>
-  /** In words, which kinds it may mean that are not watched, or not listed yet. */
-  unwatched(selector: Selector): Promise<readonly string[]>
   tree(view: View, root: Named, owners: boolean): Promise<Answer<TreeNode>>
   why(view: View, object: Named): Promise<Answer<Why>>
   /** What to add to the verdict on an object where its deleted owner was created again; else empty. */
@@ -73,6 +84,7 @@ export interface Query {
 
 export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
   return {
+    caughtUp: async () => void (await index.caughtUp()),
     async find({ kind, name, namespace, cluster, uid }) {
       const found =
         uid === undefined
@@ -90,27 +102,17 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
         const view = of && clusters.view(of)
         const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
         const isAny = uid !== undefined || kind === ''
-        return isAny || isKind(kind, object, view) ? { object, clusterName, isThere } : []
+        const its = view && kindOf(view.reader, view.cluster, object)
+        return isAny || isKind(kind, object, its) ? { object, clusterName, isThere } : []
       })
-    },
-    async unwatched({ kind, cluster, uid }) {
-      if (uid !== undefined || kind === '') return []
-      const asked = (await clusters.all()).filter(
-        ({ id, name }) => cluster === undefined || cluster === id || cluster === name,
-      )
-      const told = asked.map(async (each) => {
-        const view = clusters.view(each)
-        return view === undefined ? [] : await unwatchedIn(view, (it) => isKind(kind, it, view))
-      })
-      return (await Promise.all(told)).flat()
     },
     async tree(view, root, owners) {
       const { answer, cut } = await new Tree(view).grown(root, owners)
       return { answer, partial: [view.partial(), cut].filter((text) => text !== '').join('; ') }
     },
     async why(view, object) {
+      const lag = await index.caughtUp()
       const history = verdictsFirst(await index.history(object.cluster, object.uid))
-      const lag = await index.lagEntries()
       const behind = lag === 0n ? '' : `${lag} entries of history are not indexed yet`
       const partial = [view.partial(), behind].filter((text) => text !== '').join('; ')
       const { node, obstacle: own, ...rest } = standingIn(view, object)
@@ -137,12 +139,11 @@ function standingIn(
   const verdict = node?.verdict ?? null
   return {
     node,
-    clusterName: view.name,
     phase: phaseOf(view, node),
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
     attempt: node?.attempt ?? null,
     obstacle: node === undefined ? null : obstacleOf(view, node),
-    asOwner: owner === undefined ? null : ownerText(owner),
+    asOwner: owner === undefined ? null : knownOwner(owner),
   }
 }
 
@@ -151,35 +152,9 @@ function phaseOf(view: View, node: Node | undefined): string | null {
   return node?.phase ?? (view.partial() === '' ? null : 'unknown')
 }
 
-function ownerText({ position: _, proof, ...owner }: Owner): NonNullable<Why['asOwner']> {
-  const text =
-    proof === null
-      ? null
-      : `${proof.class} at ${proof.position}, ${new Date(proof.at).toISOString()}`
-  return { ...owner, proof: text }
-}
-
-/**
- * `kind`, its plural, either with `.group` or `.version.group`. Of a kind that is not known here the plural is the regular one, and the version any: the
- * process that has the cluster looks again.
- */
-function isKind(word: string, { group, kind }: GroupKind, view: View | undefined): boolean {
-  const asked = word.toLowerCase()
-  const singular = kind.toLowerCase()
-  const known = view && kindOf(view.reader, view.cluster, { group, kind })
-  const names = [singular, known?.resource ?? pluralOf(singular)]
-  const name = names.find((each) => asked === each || asked.startsWith(`${each}.`))
-  if (name === undefined) return false
-  const rest = asked.slice(name.length)
-  if (rest === '' || rest === `.${group}`) return true
-  if (known === undefined) return /^\.v\d\w*\./.test(rest) && rest.endsWith(`.${group}`)
-  return known.versions.some((version) => rest === `.${version}.${group}`)
-}
-
-/** As kubectl guesses it. */
-function pluralOf(singular: string): string {
-  if (/s$/.test(singular)) return `${singular}es`
-  return /y$/.test(singular) ? singular.replace(/y$/, 'ies') : `${singular}s`
+function knownOwner({ state, phase, orphanedAt, proof }: Owner): KnownOwner {
+  const told = proof && { evidence: proof.class, at: proof.at, position: proof.position }
+  return { state, phase, orphanedAt, proof: told }
 }
 
 /** Of one record: what was decided, before what was asked for because of it. All else stays in its order. */

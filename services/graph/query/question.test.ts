@@ -16,6 +16,7 @@ import {
 } from '../../../testing/task-rig.ts'
 import { createQuestions } from '../questions.ts'
 import type { Cascade, CascadeAnswer } from './cascade.ts'
+import { labelOf } from './cluster-label.ts'
 import { quote } from './graph-dump.ts'
 import {
   type ApprovalSet,
@@ -25,15 +26,16 @@ import {
   heldIn,
   heldOfAll,
   heldPlanOf,
-  namedClusters,
 } from './held.ts'
-import { createHistoryIndex } from './history-index.ts'
+import { createHistoryIndex, type Named } from './history-index.ts'
+import { namedClusters } from './not-found.ts'
 import { createPlanner, type Plan } from './plan.ts'
 import type { Answer, Why } from './query.ts'
 import type { View } from './view.ts'
 
 interface Asked {
   readonly view: View
+  named(uid: string): Named
   plan(uid: string, cascade: Plan['cascade'], limit?: number): Promise<Plan>
   cascade(uid: string): Promise<CascadeAnswer | undefined>
   follow(uid: string): AsyncIterable<CascadeAnswer>
@@ -93,6 +95,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
   const view = viewOf(task)
   return {
     view,
+    named,
     tell,
     plan: async (uid, cascade, limit = 100) => {
       const made = await asked.planner.plan(view, uid, cascade, limit)
@@ -108,7 +111,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
       const views = known.map(({ id }) => viewOf(task, id))
       return heldOfAll([await heldIn(views, asked.clusters.readers(), asked.query)], known)
     },
-    heldPlan: async (limit) => await heldPlanOf(view, 'test', limit, asked.query),
+    heldPlan: async (limit) => await heldPlanOf(view, limit, asked.query),
     sets: () => approvalSetOf(view),
     contents: async () => await contentOf(task.store),
   }
@@ -136,10 +139,10 @@ test('a plan says what goes, stays, is stuck and is blocked, and writes nothing'
   deepEqual(effects(plan), [
     'pod-lost blocked',
     'pod-held stuck',
-    'pod-shared stays',
-    'deploy-web goes',
-    'pod-p goes',
-    'rs-a goes',
+    'pod-shared kept',
+    'deploy-web deleted',
+    'pod-p deleted',
+    'rs-a deleted',
   ])
   deepEqual(plan.objects[2]?.owners, ['Job/other'])
   match(plan.objects[1]?.because ?? '', /waits for finalizers example.com\/hold/)
@@ -171,7 +174,7 @@ test('a plan in the foreground is stuck at what blocks it', async (t) => {
 test('a plan that orphans goes no deeper', async (t) => {
   const asked = await ask(t, FAMILY)
   const plan = await asked.plan('deploy-web', 'Orphan')
-  deepEqual(effects(plan), ['rs-a orphaned', 'deploy-web goes'])
+  deepEqual(effects(plan), ['rs-a orphaned', 'deploy-web deleted'])
 })
 
 test('equal plans have equal digests, and others do not', async (t) => {
@@ -189,7 +192,77 @@ test('a plan that is cut says so and has no digest', async (t) => {
   deepEqual([listed.total, listed.objects.length], [51, 10])
   const cut = await createPlanner(20).plan(asked.view, 'rs-a', 'Background', 10)
   equal(cut?.partial, 'cut after 20 objects: there are more')
-  equal(cut?.answer.digest, null)
+  deepEqual([cut?.answer.digest, cut?.answer.total], [null, null])
+})
+
+const SHOP = [
+  'serve namespace',
+  'put namespace/shop',
+  'put deploy/web in shop',
+  'put rs/a in shop <- deploy/web',
+  'put pod/p in shop <- rs/a',
+  'put cm/c in shop',
+  'put cm/elsewhere',
+  'put node/n <- namespace/shop',
+]
+
+/** What is not watched, or not listed yet, may be in it. */
+const ALL_KINDS = ['pod', 'cm', 'rs', 'deploy', 'job', 'namespace', 'node'] as const
+const LISTED = ALL_KINDS.map((kind) => `relist ${kind}`)
+
+test('a plan of a namespace counts all objects in it, and their dependents elsewhere', async (t) => {
+  const asked = await ask(t, [...SHOP, ...LISTED])
+  const plan = await asked.plan('namespace-shop', 'Background')
+  deepEqual(effects(plan), [
+    'cm-c deleted',
+    'deploy-web deleted',
+    'namespace-shop deleted',
+    'node-n deleted',
+    'pod-p deleted',
+    'rs-a deleted',
+  ])
+  deepEqual([plan.total, plan.objects[0]?.because], [6, 'deleted with Namespace/shop'])
+  notEqual(plan.digest, null)
+})
+
+test('a plan of a namespace is stuck at an object that has a finalizer', async (t) => {
+  const asked = await ask(t, [...SHOP, 'put cm/c in shop [example.com/hold]', ...LISTED])
+  const plan = await asked.plan('namespace-shop', 'Background')
+  const stuck = plan.objects.filter(({ effect }) => effect === 'stuck')
+  deepEqual(
+    stuck.map(({ uid }) => uid),
+    ['cm-c', 'namespace-shop'],
+  )
+  equal(stuck[1]?.because, 'it is deleted; it waits for 1 object deleted with it')
+})
+
+test('a plan of a namespace has no total where kinds are not listed yet, or it is cut', async (t) => {
+  const asked = await ask(t, ['serve widget', ...SHOP, ...LISTED])
+  const made = await createPlanner().plan(asked.view, 'namespace-shop', 'Background', 10)
+  deepEqual([made?.answer.total, made?.answer.digest], [null, null])
+  match(
+    made?.partial ?? '',
+    /objects in namespace shop of kinds .* not counted: widgets.example.com/,
+  )
+  const unwatched = await ask(t, [...SHOP, ...LISTED, 'serve widget unmonitored'])
+  const other = await createPlanner().plan(unwatched.view, 'namespace-shop', 'Background', 10)
+  deepEqual([other?.answer.total, other?.answer.digest], [null, null])
+  const cut = await createPlanner(3).plan(asked.view, 'namespace-shop', 'Background', 10)
+  equal(cut?.answer.total, null)
+  match(cut?.partial ?? '', /cut after 3 objects: there are more/)
+})
+
+test('a plan of a definition counts all objects of its kind', async (t) => {
+  const cleanup = 'customresourcecleanup.apiextensions.k8s.io'
+  const story = [
+    ...['serve crd', 'serve widget', `put crd/widgets.example.com [${cleanup}]`],
+    ...['put widget/w', 'put pod/p <- widget/w', 'put pod/other'],
+  ]
+  const asked = await ask(t, [...story, 'relist crd', 'relist widget', 'relist pod'])
+  const { uid } = asked.named('crd-widgets.example.com')
+  const plan = await asked.plan(uid, 'Background')
+  deepEqual(effects(plan), ['crd-widgets.example.com deleted', 'pod-p deleted', 'widget-w deleted'])
+  equal(plan.objects[1]?.because, 'owned by Widget/w')
 })
 
 test('a plan is the same under every policy, and says what the present one would hold', async (t) => {
@@ -200,14 +273,17 @@ test('a plan is the same under every policy, and says what the present one would
     await asked.tell([`policy ${mode} guarded`])
     const plan = await asked.plan('deploy-web', 'Background')
     equal(plan.digest, acting.digest)
-    match(plan.holds.join(), new RegExp(`^mode ${mode} only`))
+    match(plan.holds.join(), new RegExp(`^Kinfold is in mode ${mode} and will not delete`))
   }
 })
 
 test('a plan says that its cluster is paused', async (t) => {
   const asked = await ask(t, [...FAMILY, 'pause'])
   const plan = await asked.plan('deploy-web', 'Background')
-  match(plan.holds.join(), /^paused by ann .*; "kinfold resume --cluster test --why …" lets it go$/)
+  match(
+    plan.holds.join(),
+    /^paused by ann .*; "kinfold resume --cluster test --why …" releases it$/,
+  )
 })
 
 test('a plan says that the breaker of its cluster is open, until a person closes it', async (t) => {
@@ -231,8 +307,8 @@ test('a plan counts what would have to wait', async (t) => {
   ]
   const asked = await ask(t, story)
   const plan = await asked.plan('rs-a', 'Background')
-  deepEqual(effects(plan), ['pod-p goes', 'rs-a goes'])
-  deepEqual(plan.holds, ['1 that rest on evidence not-found would wait for 1h'])
+  deepEqual(effects(plan), ['pod-p deleted', 'rs-a deleted'])
+  deepEqual(plan.holds, ['1 object would be held for 1h (evidence not-found)'])
 })
 
 function standing({ done, remaining, progress, isOver }: Cascade): unknown {
@@ -278,7 +354,7 @@ test('what is protected is in no plan to go, and keeps an owner waiting that say
     'put pod/kept <- deploy/web! [annotation:kinfold.dev/protected=yes]',
   ])
   const plan = await asked.plan('deploy-web', 'Foreground')
-  deepEqual(effects(plan), ['pod-kept blocked', 'deploy-web stuck', 'rs-a goes'])
+  deepEqual(effects(plan), ['pod-kept blocked', 'deploy-web stuck', 'rs-a deleted'])
   match(plan.objects[0]?.because ?? '', /protected by annotation kinfold.dev\/protected/)
 
   await asked.tell(['put deploy/web [deleting foreground]', 'settle rs/a absent', 'delete rs/a'])
@@ -289,7 +365,7 @@ test('what is protected is in no plan to go, and keeps an owner waiting that say
   )
   match(
     answer.blocked[0]?.reason ?? '',
-    /protected by annotation kinfold.dev\/protected; it goes once/,
+    /protected by annotation kinfold.dev\/protected; it is released once/,
   )
   deepEqual(
     answer.waiting.map(({ name, blocking }) => [name, blocking]),
@@ -412,7 +488,7 @@ test('what is held is told by what holds it, and has a digest where it waits for
   deepEqual([digest, set.count], [plan.answer.digest, 5])
   await asked.tell(['put pod/b in b <- rs/api [h.io/x]'])
   notEqual(asked.sets().digest, digest)
-  await rejects(asked.held('nowhere'), /no cluster nowhere was ever seen; there is test/)
+  await rejects(asked.held('nowhere'), /there is no cluster nowhere; known clusters: test$/)
 })
 
 test('of two clusters with one name each is told with its id, also where it says what ends an order', async (t) => {
@@ -422,13 +498,13 @@ test('of two clusters with one name each is told with its id, also where it says
   ]
   const asked = await ask(t, ['put rs/a', 'put pod/p <- rs/a', ...other])
   const { answer } = await asked.held('test')
-  const called = { cluster: 'test (d)', scope: 'd' }
+  const called = { name: 'test', id: 'd', scope: 'd' }
   deepEqual(
-    [...answer.pauses, ...answer.breakers].map(({ cluster, scope }) => ({ cluster, scope })),
+    [...answer.pauses, ...answer.breakers].map(({ cluster }) => cluster),
     [called, called],
   )
   deepEqual(
-    answer.counts.map(({ cluster, by }) => [cluster, by]),
+    answer.counts.map(({ cluster, by }) => [labelOf(cluster), by]),
     [
       ['test (d)', 'breaker'],
       ['test (d)', 'pause'],
@@ -438,7 +514,7 @@ test('of two clusters with one name each is told with its id, also where it says
     answer.breakers.map(({ namespace }) => namespace),
     ['ns'],
   )
-  await rejects(asked.held('x'), /there is test \(c\), test \(d\)/)
+  await rejects(asked.held('x'), /known clusters: test \(c\), test \(d\)/)
 })
 
 test('what waits for its time says which, and for its budget too', async (t) => {
@@ -477,7 +553,7 @@ test('what a dry run was accepted of is held by the mode, until that is another'
   const { answer } = await asked.held()
   deepEqual(
     answer.counts.map(({ by, evidence, count, because }) => [by, evidence, count, because]),
-    [['mode', 'deleted', 1, 'ReplicaSet "web" is gone']],
+    [['mode', 'deleted', 1, 'ReplicaSet "web" no longer exists']],
   )
   await asked.tell(['policy enforce parity'])
   equal((await asked.held()).answer.total, 0)
@@ -487,11 +563,11 @@ test('orders that stand are told with who gave them', async (t) => {
   const orders = ['pause all', 'pause', 'protect kind/Pod all', 'protect namespace/a']
   const asked = await ask(t, [...RESTORED, ...orders])
   const ann = { who: 'ann', why: 'test' }
-  const everywhere = { cluster: '', scope: '', subject: 'kind/Pod', ...ann }
-  const here = { cluster: 'test', scope: 'test' }
+  const everywhere = { cluster: null, subject: 'kind/Pod', ...ann }
+  const here = { cluster: { name: 'test', id: 'c', scope: 'test' } }
   const { answer } = await asked.held('test')
   deepEqual(answer.pauses, [
-    { cluster: '', scope: '', ...ann },
+    { cluster: null, ...ann },
     { ...here, ...ann },
   ])
   deepEqual(answer.protections, [everywhere, { ...here, subject: 'namespace/a', ...ann }])

@@ -12,13 +12,15 @@ import { Problem } from '../../../runtime/problem.ts'
 import type { Access } from './access.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
 import { askedOf, type Chosen, choose, clusterOf, selector } from './choice.ts'
+import { type ClusterRef, clusterRefs, labelOf } from './cluster-label.ts'
 import type { Clusters } from './clusters.ts'
 import type { Forwarding } from './forward.ts'
 import { closedOf } from './forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
-import { heldIn, heldOfAll, heldPlanOf, namedClusters, type OwnHeld } from './held.ts'
+import { heldIn, heldOfAll, heldPlanOf, type OwnHeld } from './held.ts'
 import type { Named } from './history-index.ts'
+import { namedClusters } from './not-found.ts'
 import type { Planner } from './plan.ts'
 import type { Match, Query } from './query.ts'
 import type { View } from './view.ts'
@@ -41,8 +43,7 @@ const PLAN_LISTED_MOST = 20_000
 
 /** What else has the name that was asked for, or had it, the latest first. */
 export type Others = readonly {
-  readonly cluster: string
-  readonly clusterName: string
+  readonly cluster: ClusterRef
   readonly uid: string
   readonly isThere: boolean
   /** Append time of the last event about it, in milliseconds. */
@@ -59,15 +60,15 @@ function byTime({ object: a }: Match, { object: b }: Match): number {
   return b.at - a.at || (a.uid < b.uid ? -1 : 1)
 }
 
-/** Answers with the one object that is meant, from the store that has its cluster. */
-type About = <T>(
+/** Answers about the one object that is meant, from the store that has its cluster, and names that cluster. A reply that was sent is passed on. */
+type About = (
   request: FastifyRequest,
   reply: FastifyReply,
-  answer: (view: View, chosen: Chosen) => Promise<T>,
-) => Promise<T | FastifyReply>
+  answer: (view: View, chosen: Chosen, cluster: ClusterRef) => Promise<object | FastifyReply>,
+) => Promise<unknown>
 
 export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
-  const { query, access } = parts
+  const { query, access, clusters } = parts
   const about = aboutOne(parts)
   /** Of the latest, those that who asks may get. */
   const shownOthers = async (request: FastifyRequest, { others }: Chosen): Promise<Others> => {
@@ -76,8 +77,9 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       latest.map(({ object }) => access.object(request, object).then(yes, no)),
     )
     const shown = latest.filter((_, index) => may[index])
-    return shown.map(({ object: { cluster, uid, at }, clusterName, isThere }) => {
-      return { cluster, clusterName, uid, isThere, at }
+    const refOf = clusterRefs(await clusters.all())
+    return shown.map(({ object: { cluster, uid, at }, isThere }) => {
+      return { cluster: refOf(cluster), uid, isThere, at }
     })
   }
   server.get('/v1/tree', async (request, reply) => {
@@ -85,27 +87,30 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     return await about(request, reply, async (view, { object: root }) => {
       await access.object(request, root)
       const { answer, ...rest } = await query.tree(view, root, isUp)
-      return json({ answer: await access.shown(request, root.cluster, answer), ...rest })
+      return { answer: await access.shown(request, root.cluster, answer), ...rest }
     })
   })
   server.get('/v1/why', async (request, reply) => {
     return await about(request, reply, async (view, chosen) => {
       await access.object(request, chosen.object)
       const answer = await query.why(view, chosen.object)
-      return json({ ...answer, others: await shownOthers(request, chosen) })
+      return { ...answer, others: await shownOthers(request, chosen) }
     })
   })
   addCascade(server, parts, about)
   addPlans(server, parts, about)
 }
 
-function aboutOne({ query, access, forwarding }: QuestionParts): About {
+function aboutOne(parts: QuestionParts): About {
+  const { access, forwarding, clusters } = parts
   return async (request, reply, answer) => {
     const asked = selector(askedOf(request))
     try {
-      const cluster = clusterMarked(request) ?? (await clusterOf(query, asked))
+      const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
       return await forwarding.answered(request, reply, cluster, async (view) => {
-        return await answer(view, await choose(query, asked, view.cluster))
+        const ref = clusterRefs(await clusters.all())(view.cluster)
+        const told = await answer(view, await choose(parts, asked, view.cluster), ref)
+        return told === reply ? reply : json({ ...told, cluster: ref })
       })
     } catch (error) {
       // Who may not see the graph learns nothing of what is there, or not.
@@ -120,10 +125,9 @@ function addCascade(server: FastifyInstance, { cascades }: QuestionParts, about:
     (query as Record<string, unknown>)['follow'] === 'true'
   server.get('/v1/cascade', { config: { isStream } }, async (request, reply) => {
     const isFollowed = askedOf(request)['follow'] === 'true'
-    return await about(request, reply, async (view, { object: root }) => {
-      if (isFollowed) return await follow(reply, cascades, view, root)
-      const answer = await cascades.cascade(view, root)
-      return answer === undefined ? notGoing(root) : json(answer)
+    return await about(request, reply, async (view, { object: root }, cluster) => {
+      if (isFollowed) return await follow(reply, cascades, view, root, cluster)
+      return (await cascades.cascade(view, root)) ?? notGoing(root)
     })
   })
 }
@@ -154,11 +158,12 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const [only, second] = namedClusters(await clusters.all(), clusterMarked(request) ?? named)
     if (only === undefined) throw new Problem(404, 'no cluster was ever seen')
     if (second !== undefined) {
-      const names = namedClusters(await clusters.all(), named).map(({ cluster }) => cluster)
-      throw new Problem(400, `say which cluster with --cluster: ${names.join(', ')}`)
+      const names = namedClusters(await clusters.all(), named).map(labelOf)
+      throw new Problem(400, `several clusters are known, say which one: ${names.join(', ')}`)
     }
+    const cluster = clusterRefs(await clusters.all())(only.id)
     return await forwarding.answered(request, reply, only.id, async (view) =>
-      json(await oneAtATime(() => heldPlanOf(view, only.cluster, limit, query))),
+      json({ ...(await oneAtATime(() => heldPlanOf(view, limit, query))), cluster }),
     )
   })
   server.get('/v1/plan', async (request, reply) => {
@@ -167,10 +172,10 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const limit = limitOf(asked['limit'])
     return await about(request, reply, async (view, { object: { uid, kind, name } }) => {
       const made = await oneAtATime(() => planner.plan(view, uid, cascade, limit))
-      if (made !== undefined) return json(made)
+      if (made !== undefined) return made
       throw new Problem(
         409,
-        `${kind}/${name} is gone already; "kinfold cascade" says how what hung on it stands`,
+        `${kind}/${name} is deleted already; "kinfold cascade" shows what remains of its dependents`,
       )
     })
   })
@@ -209,7 +214,7 @@ export function addGraphDump(
 function notGoing({ kind, name }: Named): never {
   throw new Problem(
     409,
-    `${kind}/${name} is not being deleted; "kinfold plan delete" says what would go with it`,
+    `${kind}/${name} is not being deleted; "kinfold plan delete" shows what would be deleted with it`,
   )
 }
 
@@ -219,11 +224,12 @@ async function follow(
   cascades: Cascades,
   view: View,
   root: Named,
+  cluster: ClusterRef,
 ): Promise<FastifyReply> {
   const closed = closedOf(reply)
   if (!(await cascades.begins(view, root, closed))) notGoing(root)
   const lines = async function* (answers: AsyncIterable<CascadeAnswer>): AsyncIterable<string> {
-    for await (const answer of answers) yield `${JSON.stringify(answer, plain)}\n`
+    for await (const told of answers) yield `${JSON.stringify({ ...told, cluster }, plain)}\n`
   }
   const stream = Readable.from(lines(cascades.follow(view, root, closed)))
   return reply.type('application/x-ndjson').send(stream)

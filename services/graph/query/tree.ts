@@ -8,7 +8,7 @@
 import { ownerOf } from '../../../core/graph/graph.ts'
 import { ownerPlace } from '../../../core/graph/owner-place.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
-import type { Node } from '../../../core/model/node.ts'
+import type { Node, Verdict } from '../../../core/model/node.ts'
 import type { OwnerReference, Uid } from '../../../core/model/object.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import { kindOfReference } from '../../../core/model/reference.ts'
@@ -20,7 +20,6 @@ const TREE_LIMIT = 10_000
 /** Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no end. */
 const TREE_LEVELS = 256
 export interface TreeNode {
-  readonly cluster: string
   readonly group: string
   readonly kind: string
   readonly namespace: string
@@ -34,7 +33,8 @@ export interface TreeNode {
     readonly controller: boolean
     readonly blocking: boolean
   } | null
-  readonly verdict: string
+  /** Null where there is none. */
+  readonly verdict: Pick<Verdict, 'type' | 'because'> | null
   /** Told elsewhere in the tree, with what hangs on it. */
   readonly repeated: boolean
   readonly children: TreeNode[]
@@ -79,12 +79,12 @@ export class Tree {
   #root(root: Named): TreeNode {
     const node = this.#view.node(root.uid)
     if (node !== undefined) return this.#leaf(node, null)
+    const { group, kind, namespace, name, uid } = root
     return {
-      ...root,
-      cluster: this.#view.name,
+      ...{ group, kind, namespace, name, uid },
       phase: this.#view.partial() === '' ? 'gone' : 'unknown',
       edge: null,
-      verdict: '',
+      verdict: null,
       repeated: false,
       children: [],
     }
@@ -93,7 +93,6 @@ export class Tree {
   #leaf({ object, phase, verdict }: Node, edge: TreeNode['edge']): TreeNode {
     const { group, kind, namespace, name, uid } = object
     return {
-      cluster: this.#view.name,
       group,
       kind,
       namespace,
@@ -101,7 +100,7 @@ export class Tree {
       uid,
       phase,
       edge,
-      verdict: verdict === null ? '' : `${verdict.type}: ${verdict.because}`,
+      verdict: verdict && { type: verdict.type, because: verdict.because },
       repeated: false,
       children: [],
     }
@@ -135,7 +134,7 @@ export class Tree {
   }
 
   #ownerNode(node: Node, ref: OwnerReference): TreeNode {
-    const { cluster, reader, name } = this.#view
+    const { cluster, reader } = this.#view
     const edge = edgeOf(this.#view, node, ref)
     const { place } = ownerPlace(reader, cluster, node.object, ref)
     const { group, kind } = place ?? kindOfReference(ref)
@@ -145,7 +144,6 @@ export class Tree {
     }
     const known = place === undefined ? undefined : ownerOf(reader, cluster, ref.uid, place)
     return {
-      cluster: name,
       group,
       kind,
       namespace: place?.namespace ?? '',
@@ -153,7 +151,7 @@ export class Tree {
       uid: ref.uid,
       phase: known?.state ?? 'unknown',
       edge,
-      verdict: '',
+      verdict: null,
       repeated: false,
       children: [],
     }

@@ -1,0 +1,89 @@
+/** The state of an object and its history, as people read it. */
+import { equal, match } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { History } from '../core/model/record.ts'
+import type { Why } from '../services/graph/query/query.ts'
+import { tell } from './why.ts'
+
+const AT = Date.UTC(2026, 10, 26, 10, 25, 18)
+const cluster = { name: 'north', id: 'c-1', scope: 'north' }
+const pod = { group: '', kind: 'Pod', namespace: 'shop', name: 'p', uid: 'u', cluster: 'c-1' }
+
+const why: Why = {
+  object: { ...pod, at: AT },
+  phase: 'observed',
+  references: [
+    {
+      ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'r' },
+      ...{ controller: true, blockOwnerDeletion: true },
+      ...{ standing: 'dangling', reason: 'ReplicaSet "web" no longer exists' },
+    },
+  ],
+  verdict: {
+    ...{ type: 'held', evidence: 'deleted', basis: ['7', '9', '2'] },
+    because: 'ReplicaSet "web" no longer exists; held until 10:25:48Z (evidence deleted)',
+  },
+  attempt: null,
+  obstacle: { by: 'held', reason: 'waits', since: AT, count: null, until: null },
+  asOwner: null,
+  history: [],
+}
+
+function told(part: Partial<Why>): string {
+  return tell({ answer: { ...why, ...part }, partial: '', cluster, others: [] })
+}
+
+test('what exists is told with its cluster, its owners, the verdict and what blocks it', () => {
+  equal(
+    told({}),
+    `Pod/p -n shop, cluster north, uid u
+Exists.
+  owner ReplicaSet/web (uid r): dangling: ReplicaSet "web" no longer exists
+Verdict: held. ReplicaSet "web" no longer exists; held until 10:25:48Z (evidence deleted). Evidence: deleted (the deletion was observed). Based on events 7, 9, 2.
+Blocked (held): waits; since 2026-11-26T10:25:18Z, tried again when something changes.
+`,
+  )
+})
+
+test('of two clusters that have one name the first line has the id', () => {
+  const shared = { ...cluster, scope: 'c-1' }
+  const text = tell({ answer: why, partial: '', cluster: shared, others: [] })
+  match(text, /^Pod\/p -n shop, cluster north \(c-1\), uid u\n/)
+})
+
+test('a reason that the verdict has is not told twice', () => {
+  const reason = why.verdict?.because ?? ''
+  const obstacle = { by: 'held', reason, since: AT, count: null, until: AT } as const
+  const [last] = told({ obstacle }).trimEnd().split('\n').slice(-1)
+  equal(last, 'Blocked (held) since 2026-11-26T10:25:18Z, next try at 2026-11-26T10:25:18Z.')
+})
+
+const GONE = { phase: null, references: [], verdict: null, obstacle: null }
+const entry = { ...pod, type: 'History', partition: 0, basis: [], at: AT, phase: null } as const
+const history: readonly History[] = [
+  {
+    ...{ ...entry, change: 'verdict', position: 7n, command: null, evidence: 'deleted' },
+    text: 'reap: ReplicaSet "web" no longer exists',
+  },
+  { ...entry, change: 'gone', position: 9n, command: null, evidence: 'deleted', text: 'seen' },
+]
+
+test('what was deleted says when and how that is known, and its history in words', () => {
+  equal(
+    told({ ...GONE, history }),
+    `Pod/p -n shop, cluster north, uid u
+Deleted 2026-11-26T10:25:18Z (the deletion was observed).
+
+TIME                       POSITION   CHANGE    DETAILS
+2026-11-26T10:25:18.000Z   0-7        verdict   delete: ReplicaSet "web" no longer exists [deleted]
+2026-11-26T10:25:18.000Z   0-9        deleted   seen [deleted]
+`,
+  )
+  const proof = { evidence: 'missing', at: AT, position: 9n } as const
+  const asOwner = { state: 'absent', phase: null, orphanedAt: null, proof } as const
+  match(
+    told({ ...GONE, asOwner }),
+    /\nDeleted 2026-11-26T10:25:18Z \(missing from a complete list\)\.\n/,
+  )
+  match(told(GONE), /\nNo longer exists\.\n/)
+})

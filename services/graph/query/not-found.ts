@@ -1,0 +1,101 @@
+/**
+ * Says why no object is what a question asks for: there is no such cluster, no such kind, or none of that name, and what is nearest to it.
+ *
+ * What must stay true: it is said to those only who may see the whole graph (question.ts); the words are those of the question, over HTTP as in a terminal.
+ */
+import { Problem } from '../../../runtime/problem.ts'
+import { type ClusterRef, clusterRefs, labelOf } from './cluster-label.ts'
+import type { Clusters, KnownCluster } from './clusters.ts'
+import { alike, isKind, type KnownKind, kindsIn } from './kind-name.ts'
+import type { Match, Query, Selector } from './query.ts'
+
+export async function notFound(
+  query: Query,
+  clusters: Clusters,
+  asked: Selector,
+): Promise<Problem> {
+  const named = namedClusters(await clusters.all(), asked.cluster)
+  const elsewhere = await query.find({ ...asked, cluster: undefined })
+  const hint =
+    elsewhere.length > 0
+      ? `; there is one in ${listed(elsewhere, ({ clusterName }) => `cluster ${clusterName}`)}`
+      : ''
+  if (asked.uid !== undefined) {
+    return new Problem(404, `no object with uid ${asked.uid} was ever seen${inOf(asked)}${hint}`)
+  }
+  const sameName = await query.find({ ...asked, kind: '' })
+  const other =
+    sameName.length > 0 ? `; of that name there is ${listed(sameName, kindAndName)}` : hint
+  const kinds = await kindsOf(clusters, named)
+  const meant = kinds?.filter((kind) => isKind(asked.kind, kind, kind))
+  if (kinds !== undefined && meant?.length === 0) {
+    const [only, second] = named
+    const who =
+      only !== undefined && second === undefined
+        ? `cluster ${labelOf(only)} serves`
+        : 'the clusters serve'
+    const near = alike(asked.kind, kinds)
+    const maybe = other || (near.length > 0 ? `; did you mean ${near.join(' or ')}?` : '')
+    return new Problem(404, `${who} no kind ${asked.kind}${maybe}`)
+  }
+  const isInNamespace = asked.namespace !== '' && meant?.every(isClusterScoped) !== true
+  const where = `${isInNamespace ? ` in namespace ${asked.namespace}` : ''}${inOf(asked)}`
+  const why = unwatched(meant) || other || (isInNamespace ? '; it may be in another namespace' : '')
+  return new Problem(404, `no ${asked.kind}/${asked.name} was ever seen${where}${why}`)
+}
+
+/** Of that name or id, or all. */
+export function namedClusters(
+  all: readonly KnownCluster[],
+  asked: string | undefined,
+): readonly (KnownCluster & ClusterRef)[] {
+  const refOf = clusterRefs(all)
+  const found = all.filter(({ id, name }) => asked === undefined || id === asked || name === asked)
+  if (found.length > 0 || asked === undefined) {
+    return found.map((known) => ({ ...known, ...refOf(known.id) }))
+  }
+  const known = all.map(({ id }) => labelOf(refOf(id))).join(', ')
+  throw new Problem(404, `there is no cluster ${asked}; known clusters: ${known || 'none'}`)
+}
+
+/** Undefined when another process has one of them: nobody can say here what it serves. */
+async function kindsOf(
+  clusters: Clusters,
+  named: readonly KnownCluster[],
+): Promise<readonly KnownKind[] | undefined> {
+  const kinds: KnownKind[] = []
+  for (const each of named) {
+    const view = clusters.view(each)
+    if (view === undefined || view.partial() !== '') return undefined
+    kinds.push(...(await kindsIn(view)))
+  }
+  return kinds.length === 0 ? undefined : kinds
+}
+
+function isClusterScoped({ scope }: KnownKind): boolean {
+  return scope === 'Cluster'
+}
+
+/** Where nobody watches the kind, none of its objects is ever seen; where it is not listed yet, not yet. */
+function unwatched(meant: readonly KnownKind[] = []): string {
+  const reasons = meant.map(({ group, kind, phase, reason }) => {
+    const name = group === '' ? kind : `${kind}.${group}`
+    if (phase === 'unsynced') return `${name} is not listed yet; /readyz?verbose says why`
+    return phase === 'unmonitored'
+      ? `${name} is not watched: ${reason || 'no reason is known'}`
+      : ''
+  })
+  return reasons.length === 0 || reasons.includes('') ? '' : `: ${[...new Set(reasons)].join('; ')}`
+}
+
+function inOf({ cluster }: Selector): string {
+  return cluster === undefined ? '' : ` in cluster ${cluster}`
+}
+
+function listed(matches: readonly Match[], word: (match: Match) => string): string {
+  return [...new Set(matches.map(word))].join(', ')
+}
+
+function kindAndName({ object: { group, kind, name } }: Match): string {
+  return `${group === '' ? kind : `${kind}.${group}`}/${name}`
+}
