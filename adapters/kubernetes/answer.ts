@@ -143,7 +143,10 @@ function isAbsence(reply: Pick<Reply, 'status'>, body: unknown, asked: Named): b
 }
 
 function isTypedNotFound({ status }: Pick<Reply, 'status'>, body: unknown): body is Json {
-  return status === 404 && isStatus(body) && body['reason'] === 'NotFound'
+  if (status !== 404 || !isStatus(body) || body['reason'] !== 'NotFound') return false
+  // One that contradicts itself was damaged on its way, or put together by nobody who knows.
+  const { code = 404 } = body
+  return code === 404
 }
 
 /** What the details of a Status name otherwise than it was asked. */
