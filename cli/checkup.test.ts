@@ -81,7 +81,7 @@ test('a kind that is listed and not watched is amiss', async () => {
     { resource: 'odds', group: 'x.io' },
   ]
   deepEqual(ofUnwatched(await findings({ kinds })), {
-    ok: false,
+    state: 'failed',
     text: `${HEAD}odds.x.io: its lists have no resourceVersion`,
   })
 })

@@ -67,7 +67,10 @@ suite('restored data', { skip: skip ?? false }, () => {
       equal(told.evidence, 'not-found', each.name)
       match(told.reason, /^ConfigMap "db" was deleted before this object referenced it; an object/)
       match(told.reason, new RegExp(`exists, with another uid \\(${again.uid}\\)$`))
-      const by = each.kind === CONFIG_MAP ? /not-found is held until/ : /protected by its kind/
+      const by =
+        each.kind === CONFIG_MAP
+          ? /held until \S+ \(evidence not-found\)$/
+          : /protected by its kind/
       match(told.because, by)
     }
 

@@ -39,7 +39,9 @@ export class FaultyProxy implements AsyncDisposable {
   /** Share of requests that get a fault, which of them, and for which paths. */
   rate = 0
   faults: readonly [Fault, ...Fault[]] = FAULTS
+  /** Of addresses, and of methods. */
   only: RegExp = /./
+  methods: RegExp = /./
   /** How often each was done to which method; `GET` includes lists and watches. */
   readonly done: Map<`${string} ${Fault}`, number> = new Map()
   #options: ProxyOptions
@@ -91,7 +93,8 @@ export class FaultyProxy implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { chance } = this.#options
     const body = await buffer(request)
-    const isSpared = !this.only.test(request.url ?? '') || chance.next() >= this.rate
+    const isMeant = this.only.test(request.url ?? '') && this.methods.test(request.method ?? '')
+    const isSpared = !isMeant || chance.next() >= this.rate
     if (isSpared) return await this.#forward(request, body, response, pass)
     const fault = chance.pick(this.faults)
     const key = `${request.method ?? ''} ${fault}` as const

@@ -124,13 +124,9 @@ export function standingOf(
  * A backup tool restores an object with the reference that it had, whose owner was deleted long ago: nobody who deleted that one had this object in mind. Both times are in log
  * time, so it does not matter which was reported first (decision 0030).
  */
-function cameLate(
-  graph: StateReader,
-  { class: cause, at, ageMs }: Proof,
-  namedAt: number,
-): boolean {
+function cameLate(graph: StateReader, { class: cause, at }: Proof, namedAt: number): boolean {
   const isMeant = cause === 'deleted' || cause === 'missing'
-  return isMeant && policyOf(graph).policy.preset === 'guarded' && namedAt > at - ageMs + LATE_MS
+  return isMeant && policyOf(graph).policy.preset === 'guarded' && namedAt > at + LATE_MS
 }
 
 /** Nothing is known at these coordinates: can anything be learnt? */

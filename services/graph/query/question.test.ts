@@ -158,7 +158,7 @@ test('what names its owner by the kind in lower case is planned, and counted in 
   ])
   await asked.tell(['put job/other'])
   const plan = await asked.plan('rs-a', 'Background')
-  deepEqual(effects(plan), ['pod-both stays', 'pod-low goes', 'rs-a goes'])
+  deepEqual(effects(plan), ['pod-both kept', 'pod-low deleted', 'rs-a deleted'])
   await asked.tell(['delete rs/a'])
   const { answer } = (await asked.cascade('rs-a')) ?? {}
   equal(answer?.remaining, 2)
@@ -529,7 +529,7 @@ const EXISTS = 'an object of that name exists, with another uid (rs-2)'
 test('an owner that was created again is told of, in why, held and the plan', async (t) => {
   const family = ['policy enforce guarded', 'put rs/web', 'put pod/p <- rs/web']
   const asked = await ask(t, [...family, 'delete rs/web', 'put rs/web@rs-1', 'delete rs/web@rs-1'])
-  const gone = 'ReplicaSet "web" is gone'
+  const gone = 'ReplicaSet "web" no longer exists'
   const told = async (): Promise<readonly (string | undefined)[]> => [
     (await asked.why('pod-p')).references[0]?.reason,
     (await asked.held()).answer.counts[0]?.because,
@@ -540,7 +540,7 @@ test('an owner that was created again is told of, in why, held and the plan', as
   await asked.tell(['put rs/web@rs-2', 'put rs/web in b', 'put job/web'])
   const [after, heldAfter] = await told()
   equal(after, `${gone}; ${EXISTS}`)
-  match(heldAfter ?? '', /^ReplicaSet "web" is gone; evidence deleted is held until .*; an object/)
+  match(heldAfter ?? '', /^ReplicaSet "web" no longer exists; held until .*; an object/)
   ok(heldAfter?.endsWith(EXISTS))
   await asked.tell(['rollback', 'relist rs', 'relist pod', 'relist job'])
   const [planned] = (await asked.heldPlan(10)).answer.objects
