@@ -93,6 +93,8 @@ function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid):
   if (node === undefined) return
   // An owner that waits for its dependents, and for more than their going.
   if (attempt == null) return markDirty(step, cluster, uid)
+  if (attempt.state === 'confirming' && state.now >= attempt.until)
+    return unconfirmedDue(step, state, cluster, node)
   // What was approved is approved no longer, whatever is under way.
   const { ruling = null } = node.hold ?? {}
   if (ruling !== null && ruling.until <= state.now) return markDirty(step, cluster, uid)

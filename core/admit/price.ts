@@ -44,8 +44,9 @@ export function priceOf(
   return { class: 'deleted', namespace: place.namespace, root: { uid, place } }
 }
 
-/** None for what we deleted ourselves: that was paid for. */
-function rootsOf({ standing, proof, place, reference: { uid } }: Stand) {
-  if (standing !== 'dangling' || proof === null || place === null || proof.isOurs) return []
+/** None for what we deleted ourselves: that was paid for, but not for what came late. */
+function rootsOf({ standing, proof, place, isLate, reference: { uid } }: Stand) {
+  if (standing !== 'dangling' || proof === null || place === null) return []
+  if (proof.isOurs && !isLate) return []
   return [{ at: proof.at, uid, place }]
 }

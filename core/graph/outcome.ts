@@ -127,11 +127,9 @@ export function currentCluster(
 ): ClusterState | undefined {
   const state = clusterOf(step.graph, event.cluster)
   if (state !== undefined && event.epoch >= state.epoch) return state
-  drop(
-    step,
-    state === undefined ? 'its watcher has not started' : 'from a watcher that was succeeded',
-  )
-  return undefined
+  const why =
+    state === undefined ? 'its watcher has not started' : 'from a watcher that was succeeded'
+  return void drop(step, why)
 }
 
 /** The id of the command that is issued next: the place in the log that decided it. */

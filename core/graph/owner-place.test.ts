@@ -44,7 +44,7 @@ for (const kind of ['ReplicaSet', 'replicaset']) {
     equal(verdictOf(world), `keep: ${kind} "web" exists`)
     equal(dependentsOf(world, 'ReplicaSet'), 1)
     const [command] = world.step('delete rs/web')
-    equal(command, `> DeleteObject pod/a Background deleted: ${kind} "web" is gone`)
+    equal(command, `> DeleteObject pod/a Background deleted: ${kind} "web" no longer exists`)
   })
 }
 
@@ -105,5 +105,8 @@ test('records that were lost hold it up until the kind that is meant is relisted
   for (const line of ['put rs/web', 'put pod/a <- _rs/web', 'unreadable c/ns']) world.step(line)
   deepEqual([...world.step('delete rs/web'), ...world.step('relist pod')], [])
   const [command] = world.step('relist rs')
-  equal(command, '> DeleteObject pod/a Background deleted recheck: replicaset "web" is gone')
+  equal(
+    command,
+    '> DeleteObject pod/a Background deleted recheck: replicaset "web" no longer exists',
+  )
 })

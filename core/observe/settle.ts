@@ -177,7 +177,7 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const isWatchedOrGone = kindOf(step.graph, cluster, place)?.phase !== 'unmonitored'
   const wasSeenToGo = former?.proof != null && former.proof.command === null
   // What a look told, a look takes back; and where nobody watches and looks can be made, nobody else would.
-  if (wasSeenToGo && isWatchedOrGone) {
+  if (wasSeenToGo && isWatchedOrGone && node === undefined) {
     // Seen deleted, and there: the cluster may have gone back in time. A relist tells.
     askRelist(step, cluster, place, `${place.name} was found after its deletion was observed`)
     return drop(step, 'its deletion was observed')

@@ -77,7 +77,13 @@ export function sight(
     clusterEpoch: state.clusterEpoch,
   })
   const isListed = sync !== null
-  if (node === undefined || !isHere) return appeared(step, cluster, object, owner, isListed)
+  if (node === undefined || !isHere) {
+    // Since when one that was forgotten has had its references is forgotten, too.
+    const isForgotten = node !== undefined || wasHere(owner)
+    const now = step.at.timestamp
+    const earliest = isForgotten ? now : isListed ? 0 : now - KIND_SILENT_MS
+    return appeared(step, cluster, object, owner, namedAtBirth(object, earliest, now))
+  }
   const how = { isNewer: compared !== 0, wasCurrent: isOfEpoch && !isSetBack, isListed, isOurs }
   changed(step, cluster, node, object, how)
 }
@@ -117,10 +123,9 @@ function appeared(
   cluster: ClusterId,
   object: ObjectMeta,
   owner: Owner | undefined,
-  isListed: boolean,
+  namedAt: number,
 ): void {
   const places = placesOf(step, cluster, object)
-  const namedAt = namedAtBirth(object, isListed, step.at.timestamp)
   putNode(step, cluster, null, {
     type: 'Node',
     object,
@@ -214,12 +219,17 @@ function changed(
   markDirty(step, cluster, object.uid)
 }
 
+/** A node of its own, before it was forgotten or missed: a look finds what never was one. */
+function wasHere(owner: Owner | undefined): boolean {
+  if (owner?.proof == null) return owner !== undefined && owner.position >= 0n
+  return owner.proof.class !== 'not-found'
+}
+
 /**
  * Since when a new object has had its references, at the latest. Its server's clock says in which second it was created, ours when it was seen: not later than that, and of
  * what a watch reports not longer before than a watch may be silent. What a list holds may be of any age (decision 0030).
  */
-function namedAtBirth({ createdAt }: ObjectMeta, isListed: boolean, now: number): number {
-  const earliest = isListed ? 0 : now - KIND_SILENT_MS
+function namedAtBirth({ createdAt }: ObjectMeta, earliest: number, now: number): number {
   return Math.min(now, Math.max((createdAt ?? now) + 999, earliest))
 }
 

@@ -54,6 +54,8 @@ export const DECODED_VALUES = 4_000
 /** How long an order is waited for that `orders` does not show yet, and how often it is asked for: brokers may show an older end for a moment after an election. */
 export const ORDER_WAIT_MS = 10_000
 export const ORDER_POLL_MS = 100
+/** After one that never came, for how long no other is waited for. */
+export const ORDER_REST_MS = 60_000
 /** How often `orders` is compared with what the fold holds back; what it lost of that is unknown to reapers that start meanwhile. */
 export const CONTROL_CHECK_MS = 30_000
 /** How often it is looked whether the fold has come as far as that asks for. */

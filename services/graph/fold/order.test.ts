@@ -123,6 +123,44 @@ test('orders of several processes come into force in any sequence, and all of th
   })
 })
 
+test('the first orders of a partition come into force in any sequence', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const given: Uint8Array[] = []
+  const late: Pick<MemoryLog, 'append' | 'bounds'> = {
+    bounds: (topic, partition) => log.bounds(topic, partition),
+    append: async (topic, partition, records) => {
+      if (topic !== 'events') return await log.append(topic, partition, records)
+      given.unshift(...records.map(({ value }) => value ?? new Uint8Array()))
+      return 0n
+    },
+  }
+  await giveOrder(late, codec, POLICY, [0])
+  await giveOrder(late, codec, PAUSE, [0])
+  for (const value of given) await log.append('events', 0, [{ key: 'c', value }])
+  const store = emptyStore()
+  await using running = runTask(log, store)
+  await running.caughtUp()
+  const reader = readerOf(store, codec)
+  deepEqual(
+    [policyOf(reader).policy.preset, directivesOf(reader).pauses.map(({ who }) => who)],
+    ['guarded', ['ann']],
+  )
+})
+
+test('an order that a broker gives no entry for is asked for again', async () => {
+  await folded(async ({ log, state }) => {
+    await state()
+    const read = log.read.bind(log)
+    let empty = 2
+    log.read = async (topic, partition, from, ...rest) => {
+      if (topic === 'orders' && empty-- > 0) return { entries: [], next: from }
+      return await read(topic, partition, from, ...rest)
+    }
+    await giveOrder(log, codec, RESUME, [0, 1])
+    deepEqual(await state(), [[], 'guarded', []])
+  })
+})
+
 test('an order that the brokers do not show yet is waited for', async () => {
   await folded(async ({ log, state }) => {
     await state()
@@ -144,8 +182,11 @@ test('an order that never comes is waited for no longer than is said', async () 
   const { monotonicMs, ...rest } = systemClock()
   const fast = { ...rest, monotonicMs: () => monotonicMs() * 1_000 }
   const digest = '00'.repeat(32)
-  const value = codec.encode({ type: 'OrderGiven', offset: 7n, digest })
-  await log.append('events', 0, [{ key: 'c', value }])
+  // One of them is waited for.
+  for (const offset of [7n, 8n, 9n]) {
+    const value = codec.encode({ type: 'OrderGiven', offset, digest })
+    await log.append('events', 0, [{ key: 'c', value }])
+  }
   await giveOrder(log, codec, PAUSE, [0])
   const store = emptyStore()
   await using running = runTask(log, store, undefined, 0, fast)

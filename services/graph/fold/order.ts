@@ -79,7 +79,9 @@ export async function orderOf(
   if (offset < start) return refused(NO_SUCH)
   const { entries } = await log.read('orders', 0, offset, { limit: 1, waitMs: 0 })
   const [entry] = entries
-  if (entry?.offset !== offset || entry.value === null || digestOf(entry.value) !== digest)
+  // A leader that has just begun may show it a moment later.
+  if (entry === undefined) return { ...refused(NO_SUCH), isLater: true }
+  if (entry.offset !== offset || entry.value === null || digestOf(entry.value) !== digest)
     return refused(NO_SUCH)
   if (!isFor(entry.key, partition)) return refused('that order was given to other partitions')
   const record = codec.decode(entry.value)
@@ -93,7 +95,7 @@ const NO_SUCH = 'orders has no such order at that offset'
 const KEPT_ORDERS = 32
 
 function mayComeIntoForce(inForce: readonly bigint[], offset: bigint): boolean {
-  const [oldest = offset] = inForce
+  const [oldest = offset] = inForce.length < KEPT_ORDERS ? [] : inForce
   return offset >= oldest && !inForce.includes(offset)
 }
 

@@ -26,6 +26,7 @@ import {
   END_EVERY_MS,
   NEAR,
   ORDER_POLL_MS,
+  ORDER_REST_MS,
   ORDER_WAIT_MS,
   type Pace,
   READ_LIMIT,
@@ -76,6 +77,8 @@ export class Task {
   #lookAt = Number.NEGATIVE_INFINITY
   #commits = 0
   #sinceDigest = 0
+  /** After one that never came: no order is waited for before. */
+  #waitNoOrderMs = Number.NEGATIVE_INFINITY
   /** No page is read before. */
   #readAtMs = Number.NEGATIVE_INFINITY
   readonly #pace: Pace
@@ -256,11 +259,18 @@ export class Task {
 
   async #awaited(batch: Batch, given: OrderGiven, signal: AbortSignal): Promise<Order | Refused> {
     const { log, codec, clock } = this.#options
-    const untilMs = clock.monotonicMs() + ORDER_WAIT_MS
+    const now = clock.monotonicMs()
+    // Whoever may write events names orders that never come: only so often is one waited for.
+    const isWaiting = now >= this.#waitNoOrderMs
+    const untilMs = isWaiting ? now + ORDER_WAIT_MS : now
     for (;;) {
       const order = await orderOf(log, codec, given, batch.position)
       const mayCome = order.type === 'Refused' && order.isLater
-      if (!mayCome || clock.monotonicMs() >= untilMs) return order
+      if (!mayCome) return order
+      if (clock.monotonicMs() >= untilMs) {
+        if (isWaiting) this.#waitNoOrderMs = clock.monotonicMs() + ORDER_REST_MS
+        return order
+      }
       await clock.sleep(ORDER_POLL_MS, signal)
       signal.throwIfAborted()
     }
