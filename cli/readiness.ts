@@ -66,7 +66,7 @@ export function checksOfData(data: string): Check[] {
 /** None while the file is good: it was, at the start. */
 export function checksOfToken(token: Pick<HttpToken, 'failure'> | undefined): Check[] {
   const failure = token?.failure() ?? ''
-  return failure === '' ? [] : [warned('http-token', `nobody is let in by it: ${failure}`)]
+  return failure === '' ? [] : [warned('http-token', `none of its tokens is accepted: ${failure}`)]
 }
 
 /** Where the lock is not looked for since there can be none. */

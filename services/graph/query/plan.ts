@@ -66,10 +66,7 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
       for (let attempt = 1; ; attempt++) {
         const node = view.node(root)
         if (node === undefined && view.partial() !== '') {
-          throw new Problem(
-            503,
-            `nobody can say whether it is there; ask again later: ${view.partial()}`,
-          )
+          throw new Problem(503, `whether it exists is unknown; ask again later: ${view.partial()}`)
         }
         if (node === undefined) return undefined
         const along = await takenAlong(view, node.object, planLimit)
