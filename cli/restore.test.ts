@@ -203,7 +203,7 @@ suite('kinfold restore, over a playground,', () => {
     switch (command) {
       case 'kubectl -n shop delete deployment web':
         await deleteAndCollect('web')
-        return 'deployment.apps "web" deleted\n'
+        return 'deployment.apps "web" deleted from shop namespace\n'
       case 'kubectl apply -f web.yaml':
         await apply('web')
         return 'deployment.apps/web created\n'
