@@ -35,7 +35,7 @@ const held: HeldAnswer = {
       namespace: 'shop',
       count: 2,
       since: 0,
-      until: 600_000,
+      until: 599_001,
       because: 'Deployment "web" no longer exists',
     },
   ],

@@ -7,7 +7,7 @@ import type { Others } from '../services/graph/query/question.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
 import { outputOf, structured, type ToldOfOne } from './output.ts'
-import { table, time } from './table.ts'
+import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { attemptText, evidenceText, phaseText, recordedText, verdictText } from './word.ts'
 
@@ -102,7 +102,7 @@ function obstacleText(
   const facts = [
     since === null ? '' : `since ${time(since)}`,
     count === null ? '' : `tried ${count} ${count === 1 ? 'time' : 'times'}`,
-    until === null ? 'tried again when something changes' : `next try at ${time(until)}`,
+    until === null ? 'tried again when something changes' : `next try at ${timeAhead(until)}`,
   ].filter((fact) => fact !== '')
   return `Blocked (${by})${reason === because ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
 }
