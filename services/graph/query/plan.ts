@@ -94,7 +94,7 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
         const isWhole = !run.isCut && !isTorn && more === '' && view.partial() === ''
         const planned = await run.objects(view.turns)
         const namespaces = new Set(planned.map(({ namespace }) => namespace))
-        const holds = holdsOf(view, namespaces, run.evidence())
+        const holds = holdsOf(view, namespaces, run.evidence(along?.uids))
         const answer = await answerOf(planned, view.turns, root, cascade, limit, isWhole, holds)
         return { answer, partial: doubts.join('; ') }
       }
