@@ -183,7 +183,11 @@ suite('rights on Kafka', { skip }, () => {
       equal(code, 0, stderr)
       match(stdout, /1 to create, 0 there already, 0 refused/)
       if (user === 'restorer') equal(stderr, '')
-      else match(stderr, /^warning: this may be incomplete: what became of the deletes is not known: .*lacks a right/)
+      else
+        match(
+          stderr,
+          /^warning: this may be incomplete: what became of the deletes is not known: .*lacks a right/,
+        )
     }
   })
 
