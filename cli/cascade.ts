@@ -6,7 +6,7 @@ import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, linesOf, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
 import { outputOf, structured, structuredPart, type ToldOfOne } from './output.ts'
-import { table, time } from './table.ts'
+import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { shortPhaseText } from './word.ts'
 
@@ -101,7 +101,7 @@ function text(told: ToldOfOne<Cascade>): string {
       by,
       time(since),
       count === null ? '-' : String(count),
-      time(until),
+      timeAhead(until),
       reason,
     ])
     const head = ['NAMESPACE', 'OBJECT', 'BLOCKED-BY', 'SINCE', 'TRIES', 'NEXT-TRY', 'REASON']

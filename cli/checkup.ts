@@ -161,7 +161,7 @@ async function checkPermissions(
   }
   const missing = findings.filter(({ state }) => state !== 'ok')
   if (service !== 'watcher' && !(await cluster.mayI('create', EVENTS, limit()))) {
-    const text = `${cluster.name}: events: may not create; grant it in a ClusterRole, or nobody is warned of references that nothing can come of`
+    const text = `${cluster.name}: events: may not create; grant it in a ClusterRole, else users get no warning of references that cannot be resolved`
     missing.push({ state: 'failed', text })
   }
   const fine = findings.length - findings.filter(({ state }) => state !== 'ok').length
@@ -188,7 +188,7 @@ async function checkLock(cluster: Cluster): Promise<Finding> {
   const lock = `${cluster.name}: lock`
   const answer = await cluster.probeLock(limit())
   if (answer.type === 'Locked') return { state: 'ok', text: `${lock}: in force` }
-  const text = `${lock}: not in force for this account: ${answer.reason}; kinfold rbac prints it`
+  const text = `${lock}: not in force for this account: ${answer.reason}`
   return { state: 'warning', text }
 }
 

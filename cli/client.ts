@@ -182,7 +182,7 @@ async function answerOf(
     response = await fetch(`${url}${path}`, { ...init, headers, signal: late.signal })
   } catch {
     if (late.signal.aborted) {
-      const hint = init.method === 'POST' ? '; it may do so all the same once it goes on' : ''
+      const hint = init.method === 'POST' ? '; it may still carry out the order later' : ''
       const waited = `within ${withinMs / 1_000} s`
       throw new ExitError(EXIT.failure, `kinfold at ${url} does not answer ${waited}${hint}`)
     }

@@ -31,7 +31,7 @@ test('a missing lock, a data directory that others may write to, an open kubecon
   equal(fine.code, 0, fine.stdout + fine.stderr)
   match(fine.stdout, /^\[!\] north: lock: not in force for this account: /m)
   doesNotMatch(fine.stdout, /^\[\+\] .*(not in force|chmod)/m)
-  match(fine.stdout, /^\d+ findings: 0 failed, 1 warnings\n$/m)
+  match(fine.stdout, /^\d+ checks: 0 failed, 1 warning\n$/m)
 
   chmodSync(data, 0o777)
   chmodSync(kubeconfig, 0o644)
@@ -41,7 +41,7 @@ test('a missing lock, a data directory that others may write to, an open kubecon
   match(open.stdout, /^\[!\] other users may write to .*data \(mode 0777\): run "chmod go-w /m)
   match(open.stdout, /^\[!\] the kubeconfig .*\(mode 0644\); run "chmod 600 /m)
   match(open.stdout, /^\[!\] .*data: the clock: it is 3\d{3} s behind the time of the log/m)
-  match(open.stdout, /^\d+ findings: 0 failed, 4 warnings\n$/m)
+  match(open.stdout, /^\d+ checks: 0 failed, 4 warnings\n$/m)
 })
 
 test('a token file that other users may read has failed: Kinfold does not start with it', async (t) => {

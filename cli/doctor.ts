@@ -7,6 +7,7 @@ import { type ListedKind, nameOf } from './kind-name.ts'
 import { listedKinds } from './listed-kind.ts'
 import type { RightsOf } from './role-manifest.ts'
 import { flagOf } from './setting.ts'
+import { countOf } from './word.ts'
 
 interface DoctorFlags {
   readonly kubeconfig?: string
@@ -77,7 +78,7 @@ export function addDoctor(program: Command): void {
       const [warnings, failures] = [count('warning'), count('failed')]
       for (const { state, text } of findings) process.stdout.write(`${MARKS[state]} ${text}\n`)
       process.stdout.write(
-        `${findings.length} findings: ${failures} failed, ${warnings} warnings\n`,
+        `${countOf(findings.length, 'check')}: ${failures} failed, ${countOf(warnings, 'warning')}\n`,
       )
       process.exitCode = failures === 0 ? EXIT.ok : EXIT.findings
     })

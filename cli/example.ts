@@ -21,7 +21,7 @@ export const EXAMPLES: Readonly<
   ],
   cascade: [
     ['cascade deploy/web -n shop', 'what is left, what blocks it'],
-    ['cascade ns/shop -w', 'follow until nothing is left'],
+    ['cascade deploy/web -n shop -w', 'follow until nothing is left'],
   ],
   'plan delete': [
     ['plan delete deploy/web -n shop', 'what its deletion would delete'],
@@ -36,13 +36,13 @@ export const EXAMPLES: Readonly<
   pause: [['pause --why "restore of shop"', 'no deletes until resume, in all clusters']],
   resume: [['resume --why "shop is back"', 'the end of that pause']],
   protect: [
-    ['protect namespace/vault', 'never deleted, whoever owned it'],
+    ['protect namespace/vault', 'everything in a namespace'],
     ['protect kind/Widget.example.com', 'all objects of a kind'],
     ['protect label/tier=gold', 'all that have this label'],
   ],
   shadow: [
     ['shadow', 'differences from another collector'],
-    ['shadow --unclear', 'and what cannot be told'],
+    ['shadow --unclear', 'also what is unclear'],
   ],
   'lineage tail': [['lineage tail', 'owners and state of each object, as they change']],
   rbac: [['rbac --kinds pods,replicasets.apps --service up', 'the least rights for two kinds']],

@@ -58,7 +58,7 @@ export function approvalsOf(approvals: Setting, httpAuth: Setting): number {
   const count = whole(approvals, 1, 2) ?? 1
   if (count === 1 || httpAuth.value !== undefined) return count
   throw bad(
-    `${approvals.from}: 2 takes httpAuth (--http-auth): else nobody proves that two people approve`,
+    `${approvals.from}: 2 takes httpAuth (--http-auth): else it is not proven that two people approve`,
   )
 }
 

@@ -35,7 +35,7 @@ const held: HeldAnswer = {
       namespace: 'shop',
       count: 2,
       since: 0,
-      until: 600_000,
+      until: 599_001,
       because: 'Deployment "web" no longer exists',
     },
   ],
@@ -82,7 +82,7 @@ north     hold      missing    shop        ReplicaSet.apps   2       1970-01-01T
 })
 
 test('what is not carried out is told though nothing holds it', () => {
-  const example = 'Pod/p: it would go, but this reaper makes dry runs only (--mode)'
+  const example = 'Pod/p: it would be carried out, but this reaper makes dry runs only (--mode)'
   const counted = { objects: 2, since: 0, tries: 3, nextTry: 60_000, example }
   const refused = [{ cluster: north, ...counted }]
   equal(

@@ -12,7 +12,7 @@ import type { ClientFlags } from './client.ts'
 import { ask, serverOf, warnPartial, withServer } from './client.ts'
 import { outputOf, structured, type Told, type ToldOfOne } from './output.ts'
 import { blockedText } from './readiness.ts'
-import { table, time } from './table.ts'
+import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { countOf } from './word.ts'
 
@@ -78,7 +78,7 @@ export function heldText(told: Told<HeldAnswer>, output: Output): string {
   const rows = answer.counts.map((each) => {
     const { cluster, by, evidence, namespace, group, kind, count, since, until, because } = each
     const type = group === '' ? kind : `${kind}.${group}`
-    const when = [time(since), time(until)]
+    const when = [time(since), timeAhead(until)]
     return [labelOf(cluster), by, evidence, namespace, type, `${count}`, ...when, because]
   })
   return above + table(HELD_HEAD, rows)

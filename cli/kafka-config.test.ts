@@ -32,17 +32,17 @@ const refused: readonly [string, KafkaFlags, RegExp][] = [
   [
     'a password in clear beyond this machine',
     { ...REMOTE, ...PASSWORD, sasl: 'plain', insecure: true },
-    /the password for kafka:9093 would go over the network in clear: use TLS/,
+    /the password for kafka:9093 would be sent over the network in clear: use TLS/,
   ],
   [
     'a token in clear beyond this machine',
     { ...REMOTE, sasl: 'oauthbearer', saslTokenFile: file, insecure: true },
-    /the token for kafka:9093 would go over the network in clear: use TLS/,
+    /the token for kafka:9093 would be sent over the network in clear: use TLS/,
   ],
   [
     'a login without a mechanism',
     { ...ONE_MACHINE, ...PASSWORD },
-    /--sasl-username: nobody logs in without --sasl; say with which mechanism/,
+    /--sasl-username: it needs --sasl with a mechanism/,
   ],
   [
     'certificates where TLS is off',
@@ -100,7 +100,7 @@ const refused: readonly [string, KafkaFlags, RegExp][] = [
       schemaRegistry: 'http://registry:8081',
       schemaRegistryCredentialsFile: file,
     },
-    /--schema-registry: the credentials would go over the network in clear: use https/,
+    /--schema-registry: the credentials would be sent over the network in clear: use https/,
   ],
 ]
 

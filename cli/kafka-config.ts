@@ -164,7 +164,7 @@ function saslOf(pick: Pick): KafkaSasl | undefined {
     const files = (['saslUsername', 'saslPasswordFile', 'saslTokenFile'] as const).map(pick)
     const given = files.find(({ value }) => value !== undefined)
     if (given === undefined) return undefined
-    throw bad(`${given.from}: nobody logs in without --sasl; say with which mechanism`)
+    throw bad(`${given.from}: it needs --sasl with a mechanism`)
   }
   if (mechanism === 'oauthbearer') {
     const setting = pick('saslTokenFile')
@@ -194,7 +194,7 @@ function registryOf(pick: Pick): Registry | undefined {
   }
   const credentials = secretOf(pick('schemaRegistryCredentialsFile'))?.trim()
   if (credentials !== undefined && parsed.protocol === 'http:' && !isLoopback(parsed.host)) {
-    throw bad(`${setting.from}: the credentials would go over the network in clear: use https`)
+    throw bad(`${setting.from}: the credentials would be sent over the network in clear: use https`)
   }
   return { url, credentials }
 }

@@ -8,6 +8,7 @@ import type { ClientFlags } from './client.ts'
 import { ask, linesOf, serverOf, withServer } from './client.ts'
 import { outputOf } from './output.ts'
 import { lineOf } from './terminal.ts'
+import { recordedText, shortPhaseText } from './word.ts'
 
 const OUTPUTS = ['text', 'json'] as const
 
@@ -29,7 +30,7 @@ export function addLineage(program: Command): void {
   const lineage = program.command('lineage').description('the public stream of who owns what')
   withServer(lineage.command('tail'))
     .description(
-      'what is kept of the stream, whose last record of an object is how it stands, then every change as it comes',
+      'the records that are kept, of which the last one of an object is its present state, then every change',
     )
     .option(
       '--from <where>',
@@ -57,6 +58,7 @@ function show(text: string): string {
   const position = `${partition}-${offset}`.padEnd(12)
   if (value === null) return `${position} ${key} forgotten`
   const at = value.namespace === '' ? '' : ` -n ${value.namespace}`
-  const why = value.why === '' ? '' : `  ${value.why}`
-  return `${position} ${value.clusterName} ${value.kind}/${value.name}${at} ${value.phase}${why}`
+  const state = shortPhaseText(value.phase)
+  const why = value.why === '' ? '' : `: ${recordedText(value.why)}`
+  return `${position} ${value.clusterName} ${value.kind}/${value.name}${at}  ${state}${why}`
 }

@@ -123,7 +123,9 @@ suite('the second lock', { skip: skip ?? false }, () => {
     held = await cascade('before', 'Background')
     await eventually('what hangs on the root would go', async () => {
       const reason = (await kinfold.why(held[0] as Made))?.attempt?.reason ?? ''
-      return reason.startsWith('it would go, but the lock is required, and it let') || reason
+      return (
+        reason.startsWith('it would be carried out, but the lock is required, and it let') || reason
+      )
     })
     const { code, stdout } = await runKinfold(['why', `uid:${held[0]?.uid}`, '--data', data])
     equal(code, 0)

@@ -60,5 +60,5 @@ function noteOf(aheadMs: number): string {
   const seconds = Math.round(Math.abs(aheadMs) / 1_000)
   return aheadMs > 0
     ? `it is ${seconds} s ahead of the time of the log, which follows it at the next start: holds last as long as they were meant to`
-    : `it is ${seconds} s behind the time of the log, which goes on from where it was`
+    : `it is ${seconds} s behind the time of the log, which does not go back`
 }

@@ -133,7 +133,7 @@ test('a data directory that others may write to is a warning, and ours is no lin
 test('a token file that has become useless is a warning', () => {
   deepEqual([...checksOfToken(undefined), ...checksOfToken({ failure: () => '' })], [])
   deepEqual(checksOfToken({ failure: () => 'why' }), [
-    { name: 'http-token', state: 'warning', reason: 'nobody is let in by it: why' },
+    { name: 'http-token', state: 'warning', reason: 'none of its tokens is accepted: why' },
   ])
 })
 

@@ -10,7 +10,7 @@ import type { KindStatus } from '../services/watcher/status.ts'
 import { brokenWatch } from '../services/watcher/status.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { nameOf } from './kind-name.ts'
-import { time } from './table.ts'
+import { time, timeAhead } from './table.ts'
 
 /** It was listed and may not be watched, or not any more. Other failures pass, or the kind gets out of sync. */
 const REFUSED = /^(FORBIDDEN|UNAUTHORIZED): /
@@ -43,7 +43,7 @@ export function blockedText({ objects, since, tries, nextTry, example }: Blocked
   const tried = [
     since === null ? '' : `first ${time(since)}`,
     tries === 0 ? '' : `tried up to ${tries} times`,
-    nextTry === null ? '' : `next try ${time(nextTry)}`,
+    nextTry === null ? '' : `next try ${timeAhead(nextTry)}`,
   ]
   const all = `${objects} ${objects === 1 ? 'object' : 'objects'}`
   const facts = [all, ...tried.filter((fact) => fact !== '')].join(', ')
@@ -66,7 +66,7 @@ export function checksOfData(data: string): Check[] {
 /** None while the file is good: it was, at the start. */
 export function checksOfToken(token: Pick<HttpToken, 'failure'> | undefined): Check[] {
   const failure = token?.failure() ?? ''
-  return failure === '' ? [] : [warned('http-token', `nobody is let in by it: ${failure}`)]
+  return failure === '' ? [] : [warned('http-token', `none of its tokens is accepted: ${failure}`)]
 }
 
 /** Where the lock is not looked for since there can be none. */

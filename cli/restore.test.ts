@@ -14,6 +14,7 @@ import { Controllers } from '../playground/controllers.ts'
 import { type Playground, startPlayground } from '../playground/playground.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { eventually } from '../testing/eventually.ts'
+import { stepsInOrder } from '../testing/examples/shape.ts'
 import { type Ran, runKinfold } from '../testing/kinfold-command.ts'
 import { ACTING, KinfoldProcess } from '../testing/kinfold-process.ts'
 import { logDirectoryIn } from './log-directory.ts'
@@ -203,7 +204,7 @@ suite('kinfold restore, over a playground,', () => {
     switch (command) {
       case 'kubectl -n shop delete deployment web':
         await deleteAndCollect('web')
-        return 'deployment.apps "web" deleted\n'
+        return 'deployment.apps "web" deleted from shop namespace\n'
       case 'kubectl apply -f web.yaml':
         await apply('web')
         return 'deployment.apps/web created\n'
@@ -212,7 +213,7 @@ suite('kinfold restore, over a playground,', () => {
         equal(program, 'kinfold')
         const { code, stdout, stderr } = await runKinfold(args, environment())
         deepEqual([code, stderr], [stdout.includes('\n  refuse ') ? 1 : 0, ''], command)
-        return inOrder(
+        return stepsInOrder(
           VARYING.reduce((so, [varying, mask]) => so.replaceAll(varying, mask), stdout),
         )
       }
@@ -306,14 +307,4 @@ function ownersOf({ metadata }: Stored): readonly string[] {
 function commandsIn(document: string): readonly string[] {
   const block = EXAMPLE.exec(document)?.[1] ?? ''
   return [...block.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command)
-}
-
-/** Steps are in the order in which the objects were deleted, owners first: that differs from run to run. */
-function inOrder(text: string): string {
-  return text.replaceAll(/(^ {2}.*\n)+/gm, (steps) =>
-    steps
-      .split(/(?<=\n)/)
-      .toSorted()
-      .join(''),
-  )
 }

@@ -15,7 +15,7 @@ export function addShadow(program: Command): void {
       'in mode observe: where another collector and Kinfold agree, and where they differ and why',
     )
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
-    .option('--unclear', 'also objects deleted while their owner existed, by whomever')
+    .option('--unclear', 'also objects deleted while their owner existed, by users or controllers')
     .action(async (flags: ClientFlags & { output: string; unclear?: boolean }) => {
       const output = outputOf(flags.output, OUTPUTS)
       const response = await ask(serverOf(flags), '/v1/shadow')

@@ -1,4 +1,5 @@
-/** How answers are told in a terminal: tables and times. What must stay true: one row a line. */
+/** What answers look like in a terminal: tables and times. What must stay true: one row a line. */
+import { timeText } from '../core/model/time-text.ts'
 import { lineOf } from './terminal.ts'
 
 /** Rows under a head, as kubectl prints them: no borders, columns as wide as their widest. */
@@ -18,4 +19,9 @@ export function table(head: readonly string[], told: readonly (readonly string[]
 /** To the second, in UTC; `-` when it is not known. */
 export function time(ms: number | null): string {
   return ms === null ? '-' : `${new Date(ms).toISOString().slice(0, 19)}Z`
+}
+
+/** Of what has not happened yet: rounded up, as in the reasons that name it. */
+export function timeAhead(ms: number | null): string {
+  return ms === null ? '-' : timeText(ms)
 }

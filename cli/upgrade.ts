@@ -35,7 +35,7 @@ async function upgrade(data: string, signal: AbortSignal): Promise<string> {
   if (!existsSync(log) && existsSync(unfinished)) {
     // The old log bears its other name already, and the new one is whole.
     renameSync(unfinished, log)
-    return `${data}: what was begun before is finished; ${HINT}`
+    return `${data}: the upgrade that was begun before is complete; ${HINT}`
   }
   if (!existsSync(log)) throw new ExitError(EXIT.input, `${data}: there is no log to upgrade`)
   // Held until the new log bears the name; the lock goes with its file, whatever the folder is called by then.
@@ -63,7 +63,7 @@ async function upgrade(data: string, signal: AbortSignal): Promise<string> {
 }
 
 const HINT =
-  'all clusters are paused: start Kinfold, look at what it would do, then let it go with "kinfold resume --why …"'
+  'all clusters are paused: start Kinfold, see with "kinfold held" what it would delete, then run "kinfold resume --why …"'
 
 async function versionIn(directory: string): Promise<FoundVersion> {
   await using log = await openSqliteLog({ directory, clock: systemClock(), readOnly: true })

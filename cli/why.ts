@@ -1,6 +1,5 @@
 /** `kinfold why`: the state of an object and its history, also after it was deleted. */
 import type { Command } from 'commander'
-import type { Verdict } from '../core/model/node.ts'
 import type { History } from '../core/model/record.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Why } from '../services/graph/query/query.ts'
@@ -8,9 +7,9 @@ import type { Others } from '../services/graph/query/question.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
 import { outputOf, structured, type ToldOfOne } from './output.ts'
-import { table, time } from './table.ts'
+import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { attemptText, evidenceText, phaseText, verdictText } from './word.ts'
+import { attemptText, evidenceText, phaseText, recordedText, verdictText } from './word.ts'
 
 const OUTPUTS = ['text', 'json', 'yaml'] as const
 
@@ -79,16 +78,10 @@ function historyTable(history: readonly History[]): string {
       new Date(Number(at)).toISOString(),
       `${partition}-${position}`,
       change === 'gone' ? 'deleted' : change,
-      `${change === 'verdict' ? inWords(text) : text}${beside}`,
+      `${change === 'verdict' ? recordedText(text) : text}${beside}`,
     ]
   })
   return table(['TIME', 'POSITION', 'CHANGE', 'DETAILS'], rows)
-}
-
-/** A verdict is recorded as `TYPE: because`. */
-function inWords(text: string): string {
-  const [, type, because] = /^(\w+): (.*)$/s.exec(text) ?? []
-  return type === undefined ? text : `${verdictText(type as Verdict['type'])}: ${because}`
 }
 
 /** Whoever asked by name may have meant another. */
@@ -109,7 +102,7 @@ function obstacleText(
   const facts = [
     since === null ? '' : `since ${time(since)}`,
     count === null ? '' : `tried ${count} ${count === 1 ? 'time' : 'times'}`,
-    until === null ? 'tried again when something changes' : `next try at ${time(until)}`,
+    until === null ? 'tried again when something changes' : `next try at ${timeAhead(until)}`,
   ].filter((fact) => fact !== '')
   return `Blocked (${by})${reason === because ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
 }

@@ -18,6 +18,12 @@ export function verdictText(type: VerdictType): string {
   return VERDICTS[type] ?? type
 }
 
+/** A verdict is recorded as `TYPE: because`. */
+export function recordedText(text: string): string {
+  const [, type, because] = /^(\w+): (.*)$/s.exec(text) ?? []
+  return type === undefined ? text : `${verdictText(type as VerdictType)}: ${because}`
+}
+
 const EVIDENCE: Readonly<Record<Evidence, string>> = {
   orphaning: 'only a reference or a finalizer is removed',
   deleted: 'the deletion was observed',

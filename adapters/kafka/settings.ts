@@ -45,10 +45,10 @@ export function refusalOf({ brokers, tls, sasl, insecure }: KafkaSettings): stri
   const remote = brokers.find((broker) => !isLoopback(broker))
   if (remote === undefined) return undefined
   if (sasl?.mechanism === 'plain') {
-    return `the password for ${remote} would go over the network in clear: use TLS, or a SCRAM mechanism`
+    return `the password for ${remote} would be sent over the network in clear: use TLS, or a SCRAM mechanism`
   }
   if (sasl?.mechanism === 'oauthbearer') {
-    return `the token for ${remote} would go over the network in clear: use TLS`
+    return `the token for ${remote} would be sent over the network in clear: use TLS`
   }
   if (sasl === undefined && insecure !== true) {
     return `${remote} would be spoken to without TLS and login, where anybody in the network may read and write: use --tls or --sasl, or say --insecure`

@@ -245,10 +245,10 @@ test('a question about a kind that is not watched, or not listed yet, says so wi
   await server.caughtUp()
   equal(
     await detailOf('kind=widgets&name=x'),
-    `no widgets/x in namespace ns was ever seen: Widget.example.com is not watched: ${reason}`,
+    `no widgets/x was ever seen in namespace ns: Widget.example.com is not watched: ${reason}`,
   )
   match(
-    await detailOf('kind=crd&name=x&cluster=test'),
+    await detailOf('kind=customresourcedefinition&name=x&cluster=test'),
     /was ever seen in cluster test: CustomResourceDefinition\.apiextensions\.k8s\.io is not listed yet/,
   )
   match(
@@ -305,7 +305,10 @@ test('an object that is not there is told by what is wrong with the question', a
   await appendAll(server.log, eventsOf([...STORY, 'serve widget unmonitored']).slice(-1))
   await server.caughtUp()
   const unwatched = await detailOf('kind=widget&name=w')
-  match(unwatched, /^no widget\/w was ever seen in namespace default: its kind is not watched \(/)
+  match(
+    unwatched,
+    /^no widget\/w was ever seen in namespace default: Widget\.example\.com is not watched: /,
+  )
 })
 
 test('what was seen just now is found, and nothing is said to be missing of it', async (t) => {

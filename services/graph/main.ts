@@ -87,7 +87,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
         partition,
         former: `${former.mode} ${former.preset}`,
         policy: `${policy.mode} ${policy.preset}`,
-        hint: 'where several graph processes run, start each with the same: whoever takes a partition judges by its own',
+        hint: 'where several graph processes run, start each with the same: a process judges its partitions by its own policy',
       }),
     observe: {
       takenOver: (why) => logger.log('warn', 'a task is taken over again', { reason: why }),

@@ -108,7 +108,7 @@ test('asks for nothing in a dry run', async () => {
   const world = await World.open()
   const pod = await world.dependent('pod')
   const { shown, calls } = await reapOne(world, world.deleteOf(pod), { mode: 'dry-run' })
-  equal(shown, 'blocked: it would go, but this reaper makes dry runs only (--mode)')
+  equal(shown, 'blocked: it would be carried out, but this reaper makes dry runs only (--mode)')
   deepEqual(calls, { DELETE: 1 })
   deepEqual(await archived(world), [])
 })

@@ -79,7 +79,7 @@ test('asks for a dry run while the lock is wanting, settles as blocked, and acts
   deepEqual([await world.results(), world.calls()], [[], {}], 'it waits for the first try')
   isAwaited = false
   const [held] = await world.settled(1)
-  equal(show(held), 'blocked 200 it would go, but the lock is required, and it is gone')
+  equal(show(held), 'blocked 200 it would be carried out, but the lock is required, and it is gone')
   deepEqual([world.exists('pod'), world.calls()], [true, { DELETE: 1 }])
   wanting = undefined
   await world.command(world.deleteOf(pod))
@@ -164,7 +164,11 @@ test('changes nothing in a dry run', async () => {
   // Where an effect was asked for and only this reaper may not, it is to be asked for again.
   for (const [own, here, told] of [
     ['dry-run', 'enforce', 'would-go 200'],
-    ['enforce', 'dry-run', 'blocked 200 it would go, but this reaper makes dry runs only (--mode)'],
+    [
+      'enforce',
+      'dry-run',
+      'blocked 200 it would be carried out, but this reaper makes dry runs only (--mode)',
+    ],
   ] as const) {
     const world = await World.open()
     const pod = await world.dependent('pod', ['orphan'])
@@ -451,7 +455,12 @@ test('looks at a waiting owner again when the answer to the first look came late
 for (const [ms, times, outcome, gets] of [
   [5_000, 1, 'done 200', 1],
   [5_001, 1, 'done 200', 2],
-  [5_001, 4, 'blocked null the cluster answers too late how the owners stand', 4],
+  [
+    5_001,
+    4,
+    'blocked null the cluster answers too late: what it reports of the owners is outdated',
+    4,
+  ],
 ] as const) {
   test(`looks ${gets} times at an owner that is gone when ${times} answers take ${ms} ms`, async () => {
     const world = await World.open()

@@ -138,7 +138,7 @@ async function gate(command: Command, life: Life): Promise<Pass> {
       return { type: 'Blocked', reason: proof.reason, isSpared: false }
     if (proof.type === 'Proven') return judge(command, site.facts(command, moments), site.config)
   }
-  const reason = 'the cluster answers too late how the owners stand'
+  const reason = 'the cluster answers too late: what it reports of the owners is outdated'
   return { type: 'Blocked', reason, isSpared: false }
 }
 
@@ -323,7 +323,7 @@ const WOULD_WARN: ReapAnswer = { type: 'WouldGo', code: 200 }
 /** Where an effect was asked for it is asked for again: it has to wait, and is not done with. */
 function wouldGo(step: Settle, { insteadBecause }: Extract<Pass, { type: 'Go' }>): Settle {
   if (insteadBecause === undefined) return step
-  return { ...step, outcome: 'blocked', reason: `it would go, but ${insteadBecause}` }
+  return { ...step, outcome: 'blocked', reason: `it would be carried out, but ${insteadBecause}` }
 }
 
 /** The fold learns what was seen, and holds it by itself. */

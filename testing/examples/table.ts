@@ -8,7 +8,7 @@
 
 /** Commands that are not run, by their text, and what they would need. The first row that matches counts. */
 export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
-  [/^npm ci/, 'installs this checkout anew; the playground is started by the run itself'],
+  [/^npm (ci|start)/, 'installs this checkout anew; the playground is started by the run itself'],
   [
     /^docker |http-token|127\.0\.0\.1:8001/,
     'Docker; scripts/compose.test.ts and cli/compose.kafka.test.ts run its commands',
@@ -86,12 +86,13 @@ uid=$(kubectl get widget w -o jsonpath={.metadata.uid}) &&
 kubectl patch cm of-widget --type merge -p '{"metadata":{"ownerReferences":[{"apiVersion":"example.com/v1","kind":"Widget","name":"w","uid":"'$uid'"}]}}'`
 
 export const SETTINGS: Readonly<Record<string, Setting>> = {
+  'README.md': { before: ['kinfold why cm/web-settings -n shop --cluster south | grep keep'] },
   'docs/archive.md': {
     flags: ['--archive'],
     before: [
       'openssl rand -hex 32 > key',
-      'kubectl -n shop delete deployment web',
-      '! kubectl -n shop get cm web-settings',
+      "kubectl -n shop get deployment web -o yaml | sed '/uid:\\|resourceVersion:\\|creationTimestamp:/d' > web.yaml",
+      'kinfold why cm/web-theme -n shop --cluster north | grep keep',
     ],
   },
   // A bulk deletion to approve: owners that were deleted with their kind.

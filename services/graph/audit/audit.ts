@@ -163,7 +163,7 @@ class Audit {
     const base = (await snapshots(log, codec, partition)).find(({ position }) => position >= start)
     if (base === undefined) {
       throw new Error(
-        `partition ${partition}: the events before ${start} are gone and no snapshot is left to begin from`,
+        `partition ${partition}: the events before ${start} are removed and no snapshot is left to begin from`,
       )
     }
     let position: Position | undefined

@@ -78,7 +78,7 @@ export function departureOf(lineage: Lineage, would: Would | undefined): Departu
     return { agreement, because, living: [] }
   }
   if (would?.isHeld) return { agreement: 'theirs', because: would.because, living: [] }
-  return { agreement: 'agreed', because: would?.because ?? 'its owners were gone', living: [] }
+  return { agreement: 'agreed', because: would?.because ?? 'its owners were deleted', living: [] }
 }
 
 function isOver(standing: Standing): boolean {
@@ -86,7 +86,7 @@ function isOver(standing: Standing): boolean {
 }
 
 const DOUBTS: Readonly<Partial<Record<Standing, string>>> = {
-  orphaned: 'it asked to orphan, so only the reference would have gone',
-  unresolvable: 'it cannot be looked up, so nothing would have gone for it',
-  unverified: 'never seen, and in mode observe nobody asks whether it is there',
+  orphaned: 'it asked to orphan, so only the reference would have been removed',
+  unresolvable: 'it cannot be looked up, so nothing would have been deleted for it',
+  unverified: 'never observed, and mode observe does not verify owners',
 }

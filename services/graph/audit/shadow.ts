@@ -128,7 +128,7 @@ export function createShadow({ log, codec, clock, store, mode, now }: ShadowDeps
     // Nobody knows what becomes of one whose kind is not watched any more.
     if (before.isHeld || lineage.phase === 'suspect' || !isNew(lineage)) return changes
     const { isHeld: _, ...told } = before
-    const because = `${told.because}; kept after all: ${lineage.why || 'it names no owner'}`
+    const because = `${told.because}; kept after all: ${lineage.why || 'it has no owner'}`
     return [...changes, counting(lineage, { ...told, because })]
   }
 

@@ -31,7 +31,7 @@ export interface Generation {
   readonly clusters: readonly ClusterId[]
 }
 
-const WHY = 'the log was begun anew by "kinfold upgrade": look at what it would do, then resume'
+const WHY = 'a new log was begun by "kinfold upgrade": see "kinfold held", then resume'
 /** Of the archive, read and written at once: 4 MiB at most. */
 const PAGE = 8
 

@@ -281,7 +281,7 @@ const refused: readonly (readonly [string, object, RegExp])[] = [
   ['nonsense to protect', { verb: 'protect', subject: 'a' }, /a is none of namespace/],
   ['a resource', { verb: 'protect', subject: 'kind/pods' }, /pods is no kind: kinds are written/],
   ['a kind without its group', { verb: 'protect', subject: 'kind/ReplicaSet' }, /ReplicaSet.apps/],
-  ['a rejection without a reason', { verb: 'reject', digest: DIGEST }, /reject keeps things/],
+  ['a rejection without a reason', { verb: 'reject', digest: DIGEST }, /reject keeps objects/],
   ['no digest', { verb: 'approve', why: 'x' }, /approve takes a digest, the one that/],
   ['a digest of a pause', { verb: 'pause', digest: DIGEST }, /digest belongs to approve/],
   ['half a digest', { verb: 'approve', digest: 'abc', why: 'x' }, /64 hexadecimal digits/],

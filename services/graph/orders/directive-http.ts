@@ -203,7 +203,7 @@ function isFirstOfTwo(
   }
   const first = firstApprovalIn(view)
   if (first?.who === who) {
-    throw new Problem(409, `${who} has approved it already: somebody else has to, too`)
+    throw new Problem(409, `${who} has approved it already: another person has to, too`)
   }
   return first === null
 }

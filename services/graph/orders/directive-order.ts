@@ -89,8 +89,8 @@ function check({ verb, subject, digest, why }: Order): void {
     throw new Problem(400, 'digest must be the 64 hexadecimal digits that the plan shows')
   }
   if (why === '' && NEEDS_WHY.has(verb)) {
-    const does = verb === 'reject' ? 'keeps things' : 'lets things go'
-    throw new Problem(400, `say why: ${verb} ${does}, and whoever looks later wants to know`)
+    const does = verb === 'reject' ? 'keeps objects' : 'permits deletes'
+    throw new Problem(400, `say why: ${verb} ${does}, and the reason is kept on record`)
   }
 }
 

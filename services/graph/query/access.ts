@@ -109,7 +109,7 @@ export function createAccess({ clusters, authority, isReadingReviewed }: AccessP
 function denied(): Problem {
   return new Problem(
     403,
-    `this takes the right to get the object in its cluster or, as all that tells of several does, to get graphs.${GROUP}`,
+    `this takes the right to get the object in its cluster or, for questions about many objects, to get graphs.${GROUP}`,
   )
 }
 

@@ -104,7 +104,7 @@ export function createCascades(
     const doubts = [
       view.partial(),
       isUnindexed
-        ? 'its deletion is not indexed yet, so what went long before it cannot be told from what went with it, and is not counted'
+        ? 'its deletion is not indexed yet, so what was deleted long before cannot be distinguished from what was deleted with it, and is not counted'
         : '',
       lag === 0n ? '' : `${lag} entries of history are not indexed yet, so more may be done`,
       walk.isCut ? `cut after ${limit} objects: there are more` : '',

@@ -8,6 +8,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
+import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { Clusters } from './clusters.ts'
 import type { Named } from './history-index.ts'
 import { notFound } from './not-found.ts'
@@ -66,14 +67,7 @@ export async function choose(
   if (second === undefined) {
     return { object: first.object, others: everywhere.filter((each) => each !== first) }
   }
-  // One cluster that took another's place may have its name, too.
-  const clusters = there.map(({ clusterName, object: { cluster, kind, group } }) => {
-    return `${clusterName} (${cluster}) ${group === '' ? kind : `${kind}.${group}`}`
-  })
-  throw new Problem(
-    409,
-    `${describe(asked)} is ambiguous (${clusters.join(', ')}): name the cluster, or the kind as KIND.GROUP`,
-  )
+  throw await ambiguous(asking, asked, there)
 }
 
 /** At least one of the cluster, if it is given. */
@@ -90,6 +84,24 @@ async function all(
   const later = await query.find(asked)
   if (later.some(isOne)) return later
   throw await notFound(query, clusters, asked)
+}
+
+async function ambiguous(
+  { clusters }: Asking,
+  asked: Selector,
+  there: readonly Match[],
+): Promise<Problem> {
+  // One cluster that took another's place may have its name, too.
+  const refOf = clusterRefs(await clusters.all())
+  const label = (cluster: ClusterId): string => labelOf(refOf(cluster))
+  const inClusters = new Set(there.map(({ object }) => label(object.cluster)))
+  const which = there.map(({ object: { cluster, kind, group } }) => {
+    return `${label(cluster)} ${group === '' ? kind : `${kind}.${group}`}`
+  })
+  const remedy = inClusters.size > 1 ? 'add --cluster' : 'name the kind as KIND.GROUP'
+  const isInNamespace = there.some(({ object }) => object.namespace !== '')
+  const what = describe(isInNamespace ? asked : { ...asked, namespace: '' })
+  return new Problem(409, `${what} is ambiguous (${which.toSorted().join(', ')}): ${remedy}`)
 }
 
 function describe({ kind, name, namespace, uid }: Selector): string {

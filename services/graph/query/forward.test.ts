@@ -162,7 +162,7 @@ test('a name that several clusters have is told with them, and what else has it 
     const path = '/v1/why?kind=deployments&name=web&namespace=ns'
     const { status, detail } = await refusal(process, path)
     equal(status, 409)
-    match(detail, /ambiguous \(test \(c\) Deployment.apps, north \(d\) Deployment.apps\)/)
+    match(detail, /ambiguous \(north Deployment.apps, test Deployment.apps\): add --cluster$/)
     const { others } = JSON.parse(await textOf(process, `${path}&cluster=d`))
     deepEqual(others, [])
     const mistyped = await refusal(process, '/v1/why?kind=deplo&name=web&namespace=ns&cluster=d')
@@ -472,6 +472,9 @@ test('what is held and what is refused is told of all clusters, by any process',
     notEqual(plan.answer.digest, null)
     deepEqual(plan.cluster, { name: 'north', id: 'd', scope: 'north' })
     const unnamed = await refusal(process, '/v1/plan/held')
-    match(unnamed.detail, /several clusters are known, say which one: test, north, south/)
+    match(
+      unnamed.detail,
+      /several clusters are known, add --cluster with one of them: north, south, test$/,
+    )
   }
 })

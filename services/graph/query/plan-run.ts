@@ -201,9 +201,12 @@ export class PlanRun {
     if (fate !== undefined) fate.blockedBecause = because
   }
 
-  evidence(): Map<Evidence, number> {
+  /** Of how many objects what absence is the ground. No hold delays those that the API server deletes `along`. */
+  evidence(along: readonly Uid[] = []): Map<Evidence, number> {
     const counts = new Map<Evidence, number>()
-    for (const { evidence } of this.#fates.values()) {
+    const notHeld = new Set(along)
+    for (const [uid, { evidence }] of this.#fates) {
+      if (notHeld.has(uid)) continue
       for (const each of evidence) counts.set(each, (counts.get(each) ?? 0) + 1)
     }
     return counts

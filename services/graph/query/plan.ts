@@ -66,10 +66,7 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
       for (let attempt = 1; ; attempt++) {
         const node = view.node(root)
         if (node === undefined && view.partial() !== '') {
-          throw new Problem(
-            503,
-            `nobody can say whether it is there; ask again later: ${view.partial()}`,
-          )
+          throw new Problem(503, `whether it exists is unknown; ask again later: ${view.partial()}`)
         }
         if (node === undefined) return undefined
         const along = await takenAlong(view, node.object, planLimit)
@@ -97,7 +94,7 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
         const isWhole = !run.isCut && !isTorn && more === '' && view.partial() === ''
         const planned = await run.objects(view.turns)
         const namespaces = new Set(planned.map(({ namespace }) => namespace))
-        const holds = holdsOf(view, namespaces, run.evidence())
+        const holds = holdsOf(view, namespaces, run.evidence(along?.uids))
         const answer = await answerOf(planned, view.turns, root, cascade, limit, isWhole, holds)
         return { answer, partial: doubts.join('; ') }
       }

@@ -225,6 +225,12 @@ test('a plan of a namespace counts all objects in it, and their dependents elsew
   notEqual(plan.digest, null)
 })
 
+test('a plan of a namespace counts as held only what the API server does not delete with it', async (t) => {
+  const asked = await ask(t, [...SHOP, ...LISTED, 'policy enforce guarded'])
+  const plan = await asked.plan('namespace-shop', 'Background')
+  deepEqual(plan.holds, ['1 object would be held for 30s (evidence deleted)'])
+})
+
 test('a plan of a namespace is stuck at an object that has a finalizer', async (t) => {
   const asked = await ask(t, [...SHOP, 'put cm/c in shop [example.com/hold]', ...LISTED])
   const plan = await asked.plan('namespace-shop', 'Background')

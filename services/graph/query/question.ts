@@ -159,7 +159,10 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     if (only === undefined) throw new Problem(404, 'no cluster was ever seen')
     if (second !== undefined) {
       const names = namedClusters(await clusters.all(), named).map(labelOf)
-      throw new Problem(400, `several clusters are known, say which one: ${names.join(', ')}`)
+      throw new Problem(
+        400,
+        `several clusters are known, add --cluster with one of them: ${names.toSorted().join(', ')}`,
+      )
     }
     const cluster = clusterRefs(await clusters.all())(only.id)
     return await forwarding.answered(request, reply, only.id, async (view) =>

@@ -58,7 +58,7 @@ export class Tree {
       const level = (levels.get(at) ?? 0) + 1
       for (const child of await this.#next(at.uid, owners)) {
         if (level > TREE_LEVELS) {
-          cut = `cut after ${TREE_LEVELS} levels; ask for what stands there`
+          cut = `cut after ${TREE_LEVELS} levels; ask for an object of that level`
           break
         }
         if (told.size >= TREE_LIMIT) {
