@@ -89,9 +89,10 @@ export function takenIn(
 
 function kindOf(
   server: ApiServer,
-  { apiVersion, kind }: Pick<Reference, 'apiVersion' | 'kind'>,
+  { apiVersion, kind: written }: Pick<Reference, 'apiVersion' | 'kind'>,
 ): ReturnType<OracleServer['kindOf']> {
   const [asked = '', version] = apiVersion.split('/')
+  const kind = servedAs(written, apiVersion)
   if (asked !== WIDGETS || kind !== 'Widget') {
     const [group, , scope] = KINDS[`${apiVersion}/${kind}`] ?? []
     return group === undefined
@@ -105,6 +106,15 @@ function kindOf(
   const isServed = definition.versions?.some((each) => each.name === version && each.served)
   if (isServed === false) return 'unresolvable'
   return { group: WIDGETS, kind, isNamespaced: definition.scope === 'Namespaced' }
+}
+
+/** A kind may be written in lower case, all of it. */
+function servedAs(written: string, apiVersion: string): string {
+  const group = oracle.groupIn(apiVersion)
+  const kinds = Object.entries(KINDS).flatMap(([called, [of]]) =>
+    of === group ? called.slice(called.lastIndexOf('/') + 1) : [],
+  )
+  return kinds.find((kind) => kind.toLowerCase() === written) ?? written
 }
 
 /** Whatever version names it: it is the same object. */
@@ -166,7 +176,8 @@ function isOrphaned(
   reference: Reference,
 ): boolean {
   const owner = orphaned.get(reference.uid)
-  if (owner === undefined || owner.kind !== reference.kind) return false
+  if (owner === undefined || owner.kind !== servedAs(reference.kind, reference.apiVersion))
+    return false
   const { name, namespace } = owner.metadata
   return (
     name === reference.name &&
