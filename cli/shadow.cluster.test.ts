@@ -105,7 +105,7 @@ suite('kinfold beside another collector', { skip: skip ?? false }, () => {
     const table = await runKinfold(['shadow', '--data', kinfold.data, '--unclear'])
     equal(table.code, 0, table.stderr)
     match(table.stdout, /CLUSTER +AGREED +THEIRS +OURS/)
-    match(table.stdout, /unclear .* Secret\/unseen +owner ConfigMap "never": never seen/)
+    match(table.stdout, /unclear .* Secret\/unseen +owner ConfigMap "never": never observed/)
     const { agreed, theirs, ours } = await counts()
     equal(theirs + ours, 0, table.stdout)
     await eventually('the metric says so', async () => {
