@@ -397,7 +397,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'what an old watcher tells late is folded',
     changes: [
       {
-        file: 'core/observe/sighting.ts',
+        file: 'core/graph/outcome.ts',
         from: 'if (state !== undefined && event.epoch >= state.epoch) return state',
         to: 'if (state !== undefined) return state',
       },

@@ -5,6 +5,7 @@
  * with an empty log and empty disks, as that sentence says. What `control` loses is said again without a person.
  */
 
+import { POSITION_KEY } from '../core/graph/key.ts'
 import { EMPTY_SET } from '../core/model/hash.ts'
 import { type Protection, policyFor } from '../core/model/policy.ts'
 import type { Codec } from '../ports/codec.ts'
@@ -307,8 +308,11 @@ function loseEnd(
     if (topic === 'control' || topic === 'orders') world.hasLostWords = true
     if (topic === 'orders') {
       // Folded again, they are missing.
-      world.hasLostOrders ||= lost.some(({ key }) => key.startsWith(ORDER_PREFIX))
+      const orders = lost.filter(({ key }) => key.startsWith(ORDER_PREFIX))
+      world.hasLostOrders ||= orders.length > 0
       forgetWord(world)
+      // What no partition has followed yet nobody knows of any more: whoever gave it gives it again.
+      if (orders.some(({ offset }) => !isFollowed(world, offset))) sayAgain(world)
       world.time.at(world.time.monotonicMs() + MINUTE, () => void letGo(world))
     } else if (topic !== 'control') expectDamage(world)
   })
@@ -356,6 +360,30 @@ function expectDamage(world: World): void {
   world.excuses.add(excuse)
 }
 
+/** By all partitions, as of their last commits. */
+function isFollowed(world: World, offset: bigint): boolean {
+  return Array.from({ length: world.broker.partitions }, (_, partition) => {
+    const bytes = world.contentOf(partition).get(POSITION_KEY)
+    const state = bytes === undefined ? undefined : world.codec.decode(bytes)
+    return state?.type === 'Position' && state.orders.includes(offset)
+  }).every((isIn) => isIn)
+}
+
+/** From now on it counts. */
+function sayAgain(world: World): void {
+  const nowMs = world.time.monotonicMs()
+  for (const cluster of world.pausedMs.keys()) {
+    world.pausedMs.set(cluster, nowMs)
+    void direct(world, 'pause', cluster, '')
+  }
+  for (const key of world.protectedMs.keys()) {
+    world.protectedMs.set(key, nowMs)
+    const [name, namespace] = key.split('/')
+    const site = world.sites.find((each) => each.name === name)
+    void direct(world, 'protect', site?.id ?? '', `namespace/${namespace}`)
+  }
+}
+
 /** With an empty log and empty disks. What was paused and protected is said again before anything runs, since nobody else knows of it any more. */
 function beginAnew(world: World): void {
   const starts = world.slots.map((slot) => slot.holdDown())
@@ -363,12 +391,7 @@ function beginAnew(world: World): void {
   world.isLogHurt = false
   world.begunAnewMs = world.time.now()
   for (const { disk } of world.slots) disk.lose()
-  for (const cluster of world.pausedMs.keys()) void direct(world, 'pause', cluster, '')
-  for (const key of world.protectedMs.keys()) {
-    const [name, namespace] = key.split('/')
-    const site = world.sites.find((each) => each.name === name)
-    void direct(world, 'protect', site?.id ?? '', `namespace/${namespace}`)
-  }
+  sayAgain(world)
   world.time.at(world.time.monotonicMs() + MINUTE, () => {
     for (const start of starts) start()
   })
