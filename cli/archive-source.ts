@@ -5,14 +5,13 @@
  */
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { openKafkaLog } from '../adapters/kafka/log.ts'
-import { openUndiciExchange } from '../adapters/kubernetes/exchange.ts'
 import { openRestorer } from '../adapters/kubernetes/restorer.ts'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Log } from '../ports/log.ts'
 import type { Restorer } from '../ports/restorer.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { loadedContexts } from './clusters.ts'
+import { exchangeTo, loadedContexts } from './clusters.ts'
 import { configFile, defaultDataDirectory } from './config.ts'
 import { type KafkaFlags, kafkaConfig } from './kafka-config.ts'
 import { logDirectoryIn } from './log-directory.ts'
@@ -54,5 +53,5 @@ export function openRestoredCluster(
   if (context === undefined || another !== undefined) {
     throw bad('a restore is of one cluster: name its context with --context')
   }
-  return openRestorer({ name: context.name, exchange: openUndiciExchange(context) })
+  return openRestorer({ name: context.name, exchange: exchangeTo('restore', context) })
 }

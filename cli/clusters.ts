@@ -7,13 +7,15 @@ import type { Cluster } from '../ports/cluster.ts'
 import type { Exchange } from '../ports/exchange.ts'
 import type { Review } from '../ports/review.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import { VERSION } from './version.ts'
 
-/** Closed by the caller. */
+/** Closed by the caller. `service`: what the cluster's audit log calls who asks. */
 export function openClusters(
+  service: string,
   kubeconfig: string | undefined,
   contexts: readonly string[],
 ): Cluster[] {
-  return loadedContexts(kubeconfig, contexts).map(clusterOf)
+  return loadedContexts(kubeconfig, contexts).map((context) => clusterOf(service, context))
 }
 
 export interface WatchedCluster {
@@ -28,8 +30,8 @@ export function openWatchedClusters(
   contexts: readonly string[],
 ): WatchedCluster[] {
   return loadedContexts(kubeconfig, contexts).map((context) => ({
-    cluster: clusterOf(context),
-    exchange: openUndiciExchange(context),
+    cluster: clusterOf('watcher', context),
+    exchange: exchangeTo('watcher', context),
   }))
 }
 
@@ -44,7 +46,7 @@ export function openReviews(
   contexts: readonly string[],
 ): ReviewingCluster[] {
   return loadedContexts(kubeconfig, contexts).map((context) => {
-    const exchange = openUndiciExchange(context)
+    const exchange = exchangeTo('login', context)
     const cluster = openCluster({ name: context.name, exchange })
     return { cluster, review: kubernetesReview(exchange, cluster) }
   })
@@ -52,8 +54,12 @@ export function openReviews(
 
 type Context = ReturnType<typeof loadContexts>[number]
 
-function clusterOf(context: Context): Cluster {
-  return openCluster({ name: context.name, exchange: openUndiciExchange(context) })
+function clusterOf(service: string, context: Context): Cluster {
+  return openCluster({ name: context.name, exchange: exchangeTo(service, context) })
+}
+
+export function exchangeTo(service: string, context: Context): Exchange {
+  return openUndiciExchange(context, { userAgent: `kinfold/${VERSION} (${service})` })
 }
 
 /** What a mistake in it is: a sentence and exit code 2. */

@@ -61,7 +61,7 @@ export function addDoctor(program: Command): void {
       }
       const { checkCluster, checkData, checkSecrets } = await import('./checkup.ts')
       const { openClusters } = await import('./clusters.ts')
-      const clusters = openClusters(kubeconfig, flags.context ?? file?.contexts ?? [])
+      const clusters = openClusters('doctor', kubeconfig, flags.context ?? file?.contexts ?? [])
       const findings = [
         ...checkSecrets({ kubeconfig, httpToken: file?.httpTokenFile }),
         ...(await checkData(data)),

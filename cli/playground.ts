@@ -113,7 +113,7 @@ async function collectIn(
   const config = { ...upConfig({ logLevel: QUIET, ...flags, lock: 'off' }), noLock: NO_LOCK }
   await using opened = new AsyncDisposableStack()
   const contexts = servers.map(({ name }) => name)
-  const connected = openClusters(kubeconfig, contexts)
+  const connected = openClusters('playground', kubeconfig, contexts)
   for (const cluster of connected) opened.use(cluster)
   const logger = createLogger('kinfold', config.logLevel, config.logFormat)
   await runEmbedded(config, connected, logger, signal, (url) => {

@@ -130,7 +130,7 @@ async function listingServed(
 ): Promise<Listing> {
   const { openClusters } = await import('./clusters.ts')
   const contexts = flags.context === undefined ? [] : [flags.context]
-  const [cluster] = openClusters(flags.kubeconfig, contexts)
+  const [cluster] = openClusters('rbac', flags.kubeconfig, contexts)
   if (cluster === undefined) throw bad('--from-cluster: the kubeconfig names no context')
   try {
     const { kinds, failed } = await discovered(cluster)

@@ -29,7 +29,7 @@ export function addReaper(program: Command): void {
 
 async function open(parts: ServiceParts): Promise<Service> {
   const { config, log, codec, clock, random, logger, meter } = parts
-  const clusters = openClusters(config.kubeconfig, config.contexts)
+  const clusters = openClusters('reaper', config.kubeconfig, config.contexts)
   const connected: ConnectedCluster[] = []
   const identities = watchIdentities(connected, clock, logger)
   const placement = parts.placement(0, config.mode)

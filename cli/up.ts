@@ -50,7 +50,7 @@ export function addUp(program: Command): void {
         const message = 'the section kafka is not for up, whose log is in its data directory'
         logger.log('warn', message, { config: flags.config, hint })
       }
-      const clusters = openClusters(config.kubeconfig, config.contexts)
+      const clusters = openClusters('up', config.kubeconfig, config.contexts)
       try {
         await runEmbedded(config, clusters, logger, stopSignal())
       } finally {

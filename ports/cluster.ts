@@ -135,6 +135,7 @@ export interface DeleteOptions {
   readonly resourceVersion: ResourceVersion
   readonly propagationPolicy: PropagationPolicy
   readonly dryRun: boolean
+  readonly auditId?: string
 }
 
 /** RFC 6902, the kinds of operations we send. `path` is a JSON pointer. */
@@ -174,8 +175,11 @@ export interface Cluster extends AsyncDisposable {
     from: ResourceVersion,
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent[]>
-  /** `of`: where something rests on the answer, the cluster that it has to be from; of any other it is `Unknown`. */
-  get(target: Target, signal: AbortSignal, of?: ClusterId): Promise<GetAnswer>
+  /**
+   * `of`: where something rests on the answer, the cluster that it has to be from; of any other it is `Unknown`. `auditId`, here and below: what the cluster's audit
+   * log calls the request.
+   */
+  get(target: Target, signal: AbortSignal, of?: ClusterId, auditId?: string): Promise<GetAnswer>
   /** The object with its body: for the archive alone, nothing else needs it. */
   read(target: Target, signal: AbortSignal, of?: ClusterId): Promise<ReadAnswer>
   delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer>
@@ -184,8 +188,14 @@ export interface Cluster extends AsyncDisposable {
     operations: readonly PatchOperation[],
     dryRun: boolean,
     signal: AbortSignal,
+    auditId?: string,
   ): Promise<ReapAnswer>
-  warn(target: Target, warning: WarningEvent, signal: AbortSignal): Promise<ReapAnswer>
+  warn(
+    target: Target,
+    warning: WarningEvent,
+    signal: AbortSignal,
+    auditId?: string,
+  ): Promise<ReapAnswer>
   /** Whether our account may do this, by SelfSubjectAccessReview. */
   mayI(verb: string, what: Resource | NamedResource, signal: AbortSignal): Promise<boolean>
   /** Tries the second lock by calls that it has to refuse, and that have no effect where there is none. */

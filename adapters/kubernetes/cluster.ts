@@ -157,10 +157,15 @@ class HttpCluster implements Cluster {
     return watchEvents(this.#reading, resource, from, this.#watchSeconds ?? varied, signal)
   }
 
-  async get(target: Target, signal: AbortSignal, of?: ClusterId): Promise<GetAnswer> {
+  async get(
+    target: Target,
+    signal: AbortSignal,
+    of?: ClusterId,
+    auditId?: string,
+  ): Promise<GetAnswer> {
     const path = objectPath(target)
     if (path === null) return nowhere(target)
-    const reply = await this.#call('GET', path, null, signal)
+    const reply = await this.#call('GET', path, null, signal, { auditId })
     if ('type' in reply) return reply
     return (await this.#strangerTo(of, reply, signal)) ?? readGet(reply, this.#asked(target))
   }
@@ -168,13 +173,13 @@ class HttpCluster implements Cluster {
   async read(target: Target, signal: AbortSignal, of?: ClusterId): Promise<ReadAnswer> {
     const path = objectPath(target)
     if (path === null) return nowhere(target)
-    const reply = await this.#call('GET', path, null, signal, PLAIN)
+    const reply = await this.#call('GET', path, null, signal, { accept: PLAIN })
     if ('type' in reply) return reply
     return (await this.#strangerTo(of, reply, signal)) ?? readWhole(reply, this.#asked(target))
   }
 
   async delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer> {
-    const { uid, resourceVersion, propagationPolicy, dryRun } = options
+    const { uid, resourceVersion, propagationPolicy, dryRun, auditId } = options
     if (uid === '' || resourceVersion === '') {
       throw new Error(`a DELETE of ${target.resource}/${target.name} without a guard is never sent`)
     }
@@ -187,7 +192,7 @@ class HttpCluster implements Cluster {
       propagationPolicy,
       ...(dryRun && { dryRun: ['All'] }),
     })
-    const reply = await this.#call('DELETE', path, body, signal)
+    const reply = await this.#call('DELETE', path, body, signal, { auditId })
     if ('type' in reply) return reply
     const guarded = { ...target, uid }
     return readReap(reply, { ...this.#asked(guarded), verb: 'DELETE', dryRun })
@@ -198,6 +203,7 @@ class HttpCluster implements Cluster {
     operations: readonly PatchOperation[],
     dryRun: boolean,
     signal: AbortSignal,
+    auditId?: string,
   ): Promise<ReapAnswer> {
     const [first] = operations
     if (first?.op !== 'test' || first.path !== '/metadata/uid') {
@@ -206,18 +212,24 @@ class HttpCluster implements Cluster {
     const path = objectPath(target)
     if (path === null) return nowhere(target)
     const query = `fieldManager=${this.#fieldManager}${dryRun ? '&dryRun=All' : ''}`
-    const reply = await this.#call('PATCH', `${path}?${query}`, JSON.stringify(operations), signal)
+    const body = JSON.stringify(operations)
+    const reply = await this.#call('PATCH', `${path}?${query}`, body, signal, { auditId })
     return 'type' in reply
       ? reply
       : readReap(reply, { ...this.#asked(target), verb: 'PATCH', dryRun })
   }
 
   /** The same warning about the same object gets the same name, so there is one however often this is called. */
-  async warn(target: Target, warning: WarningEvent, signal: AbortSignal): Promise<ReapAnswer> {
+  async warn(
+    target: Target,
+    warning: WarningEvent,
+    signal: AbortSignal,
+    auditId?: string,
+  ): Promise<ReapAnswer> {
     const event = eventTarget(target, warning)
     const path = namespacePath(event.namespace, event.resource)
     const body = JSON.stringify(eventBody(event, target, warning, this.#reading.now()))
-    const reply = await this.#call('POST', path, body, signal)
+    const reply = await this.#call('POST', path, body, signal, { auditId })
     if ('type' in reply) return reply
     const isThere = reply.status === 409
     const last = isThere ? await this.#call('GET', objectPath(event)!, null, signal) : reply
@@ -292,13 +304,16 @@ class HttpCluster implements Cluster {
     path: string,
     body: string | null,
     signal: AbortSignal,
-    accept = METADATA,
+    { accept = METADATA, auditId }: Asking = {},
   ): Promise<Reply | UnknownAnswer> {
     try {
-      const reply = await call(this.#exchange, requestOf(method, path, body, accept), signal)
+      const request = requestOf(method, path, body, accept, auditId)
+      const reply = await call(this.#exchange, request, signal)
       // Who takes no choice of types refuses before anything is done.
       const isPlainOnly = reply.status === 406 && accept !== PLAIN
-      return isPlainOnly ? await this.#call(method, path, body, signal, PLAIN) : reply
+      return isPlainOnly
+        ? await this.#call(method, path, body, signal, { accept: PLAIN, auditId })
+        : reply
     } catch (error) {
       if (error instanceof HalfReply) return unanswered(error.cause, error.status)
       if (error instanceof ExchangeError) return unanswered(error, null)
@@ -307,14 +322,25 @@ class HttpCluster implements Cluster {
   }
 }
 
+/** - `accept`: metadata alone unless given. - `auditId`: the server makes one up unless given. */
+interface Asking {
+  readonly accept?: string
+  readonly auditId?: string | undefined
+}
+
 function requestOf(
   method: ExchangeRequest['method'],
   path: string,
   body: string | null,
   accept: string,
+  auditId?: string,
 ): ExchangeRequest {
   const type = method === 'PATCH' ? 'application/json-patch+json' : 'application/json'
-  const headers = body === null ? { accept } : { accept, 'content-type': type }
+  const headers = {
+    accept,
+    ...(body !== null && { 'content-type': type }),
+    ...(auditId !== undefined && { 'audit-id': auditId }),
+  }
   return { method, path, headers, body, purpose: method === 'GET' ? 'read' : 'write' }
 }
 

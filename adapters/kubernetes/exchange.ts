@@ -21,6 +21,8 @@ import { type ClusterContext, type Credentials, PLUGIN_TIMEOUT_MS } from './kube
 import { Response } from './response.ts'
 
 export interface ExchangeOptions extends ConnectionOptions {
+  /** As the cluster's audit log is to name this program: `kinfold/VERSION (SERVICE)`. */
+  readonly userAgent: string
   /** What a plugin may take: far longer than any that works, and short enough that one that hangs is found out. */
   readonly credentialsTimeoutMs: number
   /** What a write waits for credentials: it must be gone well within the 2 s after which a pause holds. */
@@ -29,6 +31,7 @@ export interface ExchangeOptions extends ConnectionOptions {
 
 const DEFAULT_OPTIONS: ExchangeOptions = {
   ...DEFAULT_CONNECTIONS,
+  userAgent: 'kinfold',
   credentialsTimeoutMs: PLUGIN_TIMEOUT_MS,
   writeWaitMs: 1_000,
 }
@@ -114,7 +117,7 @@ class UndiciExchange implements Exchange {
       origin: this.#origin,
       path: this.#prefix + request.path,
       method,
-      headers: headersOf(request, session),
+      headers: headersOf(this.#options.userAgent, request, session),
       // Else undici closes the connection after a DELETE that has a body.
       reset: false,
     }
@@ -238,8 +241,8 @@ async function settledWithin<T>(
   }
 }
 
-function headersOf(request: ExchangeRequest, session: Session): string[] {
-  const headers = ['user-agent', 'kinfold', ...session.headers]
+function headersOf(userAgent: string, request: ExchangeRequest, session: Session): string[] {
+  const headers = ['user-agent', userAgent, ...session.headers]
   for (const name in request.headers) headers.push(name, request.headers[name]!)
   return headers
 }

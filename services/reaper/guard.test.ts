@@ -16,6 +16,7 @@ test('gives a DELETE both preconditions and a policy', () => {
     resourceVersion: '8',
     propagationPolicy: 'Foreground',
     dryRun: true,
+    auditId: deleteObject({}).id,
   })
 })
 

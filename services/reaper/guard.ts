@@ -16,8 +16,8 @@ export function deleteGuard(
   resourceVersion: ResourceVersion,
   dryRun: boolean,
 ): DeleteOptions {
-  const { target, propagationPolicy } = command
-  return { uid: target.uid, resourceVersion, propagationPolicy, dryRun }
+  const { id: auditId, target, propagationPolicy } = command
+  return { uid: target.uid, resourceVersion, propagationPolicy, dryRun, auditId }
 }
 
 export function patchGuard(command: OrphanDependent | RemoveFinalizer): readonly PatchOperation[] {

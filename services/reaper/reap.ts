@@ -90,7 +90,7 @@ async function verify(command: VerifyOwner, life: Life): Promise<Settle | Result
     if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
     onCall()
     const look = await site.caller.send('GET', (to) =>
-      to.get(command.target, signal, command.cluster),
+      to.get(command.target, signal, command.cluster, command.id),
     )
     const step = onLook(command, look, { ...FRESH, retries }, site.config)
     if (step.type === 'Settle') return step
@@ -260,7 +260,7 @@ async function call(
 ): Promise<ReapAnswer | Settle | Again> {
   const { moments, site, signal, onCall } = life
   const { dryRun } = tried
-  const { target } = command
+  const { id, target } = command
   const send = (
     verb: CallVerb,
     to: (cluster: Cluster) => Promise<ReapAnswer>,
@@ -292,11 +292,11 @@ async function call(
     }
     case 'OrphanDependent':
     case 'RemoveFinalizer':
-      return send('PATCH', (to) => to.patch(target, patchGuard(command), dryRun, signal))
+      return send('PATCH', (to) => to.patch(target, patchGuard(command), dryRun, signal, id))
     case 'WarnObject': {
       if (dryRun) return WOULD_WARN
       const { reason, message } = command
-      return send('WARN', (to) => to.warn(target, { reason, message }, signal))
+      return send('WARN', (to) => to.warn(target, { reason, message }, signal, id))
     }
   }
 }
