@@ -1,6 +1,6 @@
 /**
  * `npm run pages` writes docs/invariants.md and docs/faults.md from the rows in the code: what must hold and what can go wrong (sim/catalogue.ts), what
- * the simulator checks and draws (sim/checkers.ts, sim/faults.ts), and which tests name a row.
+ * the simulator checks and draws (sim/checkers.ts, sim/faults.ts), and which tests name a row; and docs/cli.md from the commands (cli-page.ts).
  *
  * What must stay true: a page says nothing that is not in the code, so it can be written again at any time. A row that nothing checks is an error.
  */
@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import * as catalogue from '../sim/catalogue.ts'
 import { CHECKERS } from '../sim/checkers.ts'
 import { BY_THEMSELVES, FAULTS, UNCOVERED } from '../sim/faults.ts'
+import { cliPage } from './cli-page.ts'
 
 export interface Page {
   readonly file: string
@@ -32,6 +33,7 @@ export function pages(root: string): readonly Page[] {
   return [
     { file: 'docs/invariants.md', text: invariantsPage(texts) },
     { file: 'docs/faults.md', text: faultsPage(texts.filter(({ file }) => isTest(file))) },
+    { file: 'docs/cli.md', text: cliPage() },
   ]
 }
 

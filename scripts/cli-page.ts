@@ -1,0 +1,101 @@
+/**
+ * docs/cli.md: all commands with their arguments, options and examples, as `--help` has them.
+ *
+ * What must stay true: a page says nothing that is not in the code (pages.ts). Defaults that hang on whose machine it is are described, not printed.
+ */
+import { homedir } from 'node:os'
+import type { Argument, Command, Option } from 'commander'
+import { EXAMPLES } from '../cli/example.ts'
+import { createProgram } from '../cli/program.ts'
+
+export function cliPage(): string {
+  const commands = leavesOf(createProgram(), [])
+  return `${[
+    '# Commands',
+    '',
+    'What `kinfold COMMAND --help` prints, of all commands. This page is written by `npm run pages`. From a checkout the',
+    'command is `node cli/kinfold.js`; `kinfold` below stands for it.',
+    '',
+    'Exit codes: 0 done, 1 differences or findings, 2 bad input, 3 refused by policy, 4 failure.',
+    '',
+    ...commands.flatMap(({ path, command }) =>
+      wrapped(`- [${path}](#${anchorOf(path)}): ${told(command.description())}`, '  '),
+    ),
+    ...commands.flatMap(({ path, command }) => ['', ...sectionOf(path, command)]),
+  ].join('\n')}\n`
+}
+
+interface Named {
+  readonly path: string
+  readonly command: Command
+}
+
+function leavesOf(command: Command, path: readonly string[]): readonly Named[] {
+  if (command.commands.length === 0) return [{ path: path.join(' '), command }]
+  return command.commands.flatMap((each) => leavesOf(each, [...path, each.name()]))
+}
+
+function anchorOf(path: string): string {
+  return `kinfold-${path.replaceAll(' ', '-')}`
+}
+
+function sectionOf(path: string, command: Command): readonly string[] {
+  const rows = [
+    ...command.registeredArguments.map(argumentRow),
+    ...command.options.filter(({ hidden }) => !hidden).map(optionRow),
+  ]
+  const examples = EXAMPLES[path] ?? []
+  return [
+    `## kinfold ${path}`,
+    '',
+    ...wrapped(sentence(command.description())),
+    ...(rows.length === 0 ? [] : ['', '| | |', '|---|---|', ...rows]),
+    ...(examples.length === 0
+      ? []
+      : ['', ...examples.map(([line, shows]) => `- \`kinfold ${line}\`: ${shows}`)]),
+  ]
+}
+
+function argumentRow(argument: Argument): string {
+  return row(argument.name().toUpperCase(), argument.description, argument.defaultValue)
+}
+
+function optionRow(option: Option): string {
+  return row(
+    option.flags,
+    option.description,
+    option.defaultValueDescription ?? option.defaultValue,
+  )
+}
+
+function row(name: string, meaning: string, value: unknown): string {
+  const isWorthSaying = value !== undefined && value !== false && String(value) !== ''
+  const otherwise = isWorthSaying ? ` (\`${String(value)}\`)` : ''
+  return `| \`${cell(name)}\` | ${cell(meaning)}${cell(otherwise)} |`
+}
+
+function cell(text: string): string {
+  return text.replaceAll(homedir(), '~').replaceAll('|', '\\|').replaceAll('\n', ' ')
+}
+
+function sentence(text: string): string {
+  const [first = '', ...rest] = told(text)
+  return `${first.toUpperCase()}${rest.join('')}.`
+}
+
+function told(text: string): string {
+  return text.replaceAll('\n', ' ').replace(/\.$/, '')
+}
+
+/** At 120 columns, as all prose of the documents. */
+function wrapped(text: string, indent = ''): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > 120) {
+      lines.push(line)
+      line = indent + word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
+}
