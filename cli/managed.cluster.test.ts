@@ -1,0 +1,121 @@
+/**
+ * As docs/managed.md has it: beside upstream's collector, in mode observe, with an account that may read and nothing else.
+ *
+ * What must stay true: no request of ours but reads, reviews and dry runs; the other collector's deletions are explained.
+ */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { kubeconfigOfAccount, kubectlEach } from '../testing/cluster/account.ts'
+import { missingServers } from '../testing/cluster/binaries.ts'
+import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
+import { eventually } from '../testing/eventually.ts'
+import { runKinfold } from '../testing/kinfold-command.ts'
+import { KinfoldProcess } from '../testing/kinfold-process.ts'
+import {
+  CONFIG_MAP,
+  DEPLOYMENT,
+  type Made,
+  make,
+  makeAll,
+  REPLICA_SET,
+  remove,
+  untilGone,
+} from '../testing/objects.ts'
+
+const KINDS = 'configmaps,deployments.apps,replicasets.apps'
+const DEPENDENTS = 20
+
+interface AuditEvent {
+  readonly verb: string
+  readonly userAgent?: string
+  readonly requestURI: string
+}
+
+interface Counted {
+  readonly agreed: number
+  readonly theirs: number
+  readonly ours: number
+}
+
+const skip = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl')
+
+suite("beside a managed cluster's collector", { skip: skip ?? false }, () => {
+  let folder: string
+  let plane: ControlPlane
+  let kinfold: KinfoldProcess
+  let leaves: readonly Made[]
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'kinfold-managed-'))
+    const policy = join(folder, 'policy.json')
+    const rules = [{ level: 'Metadata' }]
+    await writeFile(
+      policy,
+      JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules }),
+    )
+    plane = await startControlPlane({
+      apiserverArgs: [
+        `--audit-policy-file=${policy}`,
+        `--audit-log-path=${join(folder, 'audit.log')}`,
+      ],
+    })
+    await plane.startControllerManager({ collector: true })
+    const printed = await runKinfold(['rbac', '--kinds', KINDS, '--service', 'watcher'])
+    equal(printed.code, 0, printed.stderr)
+    await kubectlEach(plane, 'apply', printed.stdout)
+    const kubeconfig = await kubeconfigOfAccount(plane, 'kinfold', 'kinfold-watcher')
+    const flags = ['--mode', 'observe', '--kinds', KINDS]
+    kinfold = await KinfoldProcess.start({ kubeconfig, data: join(folder, 'kinfold'), flags })
+    const root = await make(plane, { kind: DEPLOYMENT, name: 'web' })
+    const [set] = await makeAll(plane, [{ kind: REPLICA_SET, name: 'web-1', owners: [root] }])
+    ok(set)
+    const drafts = Array.from({ length: DEPENDENTS }, (_, index) => {
+      return { kind: CONFIG_MAP, name: `web-1-${index}`, owners: [set] }
+    })
+    leaves = await makeAll(plane, drafts)
+    await eventually('all are observed', async () => {
+      const unseen = (await kinfold.verdicts(leaves)).filter((verdict) => verdict !== 'keep')
+      return unseen.length === 0 || `${unseen.length} are ${unseen[0]}`
+    })
+    await remove(plane, root)
+    await untilGone(plane, [set, ...leaves])
+  })
+  after(async () => {
+    await kinfold?.[Symbol.asyncDispose]()
+    await plane?.[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  test('why says what became of each object, and shadow agrees with the other collector', async () => {
+    const { data } = kinfold
+    await eventually('shadow has counted all', async () => {
+      const { code, stdout } = await runKinfold(['shadow', '--data', data, '-o', 'json'])
+      const [counted] = (JSON.parse(stdout) as { clusters: readonly Counted[] }).clusters
+      const { agreed, theirs, ours } = counted ?? {}
+      const isAll = code === 0 && agreed === DEPENDENTS + 1 && theirs === 0 && ours === 0
+      return isAll || `exit code ${code}: ${stdout}`
+    })
+    const told = await runKinfold(['why', `uid:${leaves[0]?.uid}`, '--data', data])
+    equal(told.code, 0, told.stderr)
+    ok(/deleted/.test(told.stdout), told.stdout)
+  })
+
+  test('reads, and changes nothing', async () => {
+    const lines = (await readFile(join(folder, 'audit.log'), 'utf8')).split('\n').slice(0, -1)
+    const events = lines.map((line) => JSON.parse(line) as AuditEvent)
+    const ours = events.filter(({ userAgent }) => userAgent?.startsWith('kinfold'))
+    const writes = ours.filter(({ verb, requestURI }) => {
+      const isReview = requestURI.includes('subjectaccessreviews')
+      const isRead = ['get', 'list', 'watch'].includes(verb)
+      return !isRead && !isReview && !requestURI.includes('dryRun=All')
+    })
+    ok(ours.length > 10, `${ours.length} requests`)
+    deepEqual(
+      writes.map(({ verb, requestURI }) => `${verb} ${requestURI}`),
+      [],
+    )
+  })
+})
