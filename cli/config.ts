@@ -18,6 +18,7 @@ import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'
 import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
 import { nameOf } from './kind-name.ts'
 import { listedKinds } from './listed-kind.ts'
+import { type NotifyConfig, notifyConfig } from './notify.ts'
 import { protectionOf } from './protection-config.ts'
 import {
   bytes,
@@ -65,6 +66,8 @@ export interface UpConfig extends AuthorityConfig {
   /** Of the data directory's disk: with less free nothing is deleted. Undefined: by the sizes of log and disk. */
   readonly diskReserveBytes: number | undefined
   readonly archive: ArchiveConfig
+  /** Who is told what waits for a person; undefined: nobody. */
+  readonly notify: NotifyConfig | undefined
 }
 
 /** As commander gives them; undefined where not given. */
@@ -126,6 +129,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'diskReserve',
   'kafka',
   'archive',
+  'notify',
 ]
 
 export function defaultDataDirectory(env: NodeJS.ProcessEnv = process.env): string {
@@ -174,6 +178,7 @@ export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpCon
       whole(pick('snapshotEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.snapshotEvents,
     diskReserveBytes: bytes(pick('diskReserve', undefined)),
     archive: archiveConfig(flags, file['archive'], flags.config ?? 'archive'),
+    notify: notifyConfig(file['notify'], flags.config ?? 'config'),
   }
 }
 

@@ -29,6 +29,8 @@ import { DiskSpace } from './disk-space.ts'
 import { openAuthority } from './http-authority.ts'
 import { identifyEach, identifySome } from './identity.ts'
 import { checksOfLogTime, clockOf, watchLogTime } from './log-time.ts'
+import { noticesOf } from './notice.ts'
+import { type NotifyConfig, openNotifications } from './notify.ts'
 import {
   namesOf,
   observeLatency,
@@ -80,6 +82,8 @@ export type EmbeddedConfig = Pick<
   | 'diskReserveBytes'
   | 'archive'
 > & {
+  readonly notify?: NotifyConfig | undefined
+
   /** Why no cluster's lock is in force, where that is known without a look. */
   readonly noLock?: string
 }
@@ -152,6 +156,11 @@ export async function runEmbedded(
   registerReaper(metrics.meter, reaper, namesOf(watchers))
   registerFreeDisk(metrics.meter, config.data)
   registerLogFile(metrics.meter, disk, log)
+  const notifications = openNotifications({
+    config: config.notify,
+    notices: () => noticesOf(census.counts(), namesOf(watchers), reaper.status().locks),
+    ...{ clock: logClock, logger, meter: metrics.meter },
+  })
   const checks = (): readonly Check[] => [
     ...readinessOf(watchers, graph, census),
     ...reaper.status().locks.map(checkOfLock),
@@ -160,6 +169,7 @@ export async function runEmbedded(
     ...disk.checks(),
     ...checksOfData(config.data),
     ...checksOfToken(token),
+    ...notifications.checks(),
   ]
   const served = await serveEndpoint(
     {
@@ -193,6 +203,7 @@ export async function runEmbedded(
         (either) => index.run(either),
         (either) => shadow.run(either),
         (either) => disk.run(either),
+        ...notifications.loops,
         (either) => watchLogTime(log.time, clock, logger, either),
         (either) => sayReady({ checks, watchers, ...config }, clock, logger, either),
         (either) => serveAddress(config, url, either),

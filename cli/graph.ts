@@ -8,6 +8,8 @@ import { openGraph } from '../services/graph/main.ts'
 import { clusterLabels } from '../services/graph/query/cluster-label.ts'
 import { serveAddress } from './address-file.ts'
 import { addPolicyOptions, graphOptionsOf, makeDataDirectory } from './config.ts'
+import { noticesOf } from './notice.ts'
+import { openNotifications } from './notify.ts'
 import {
   observeLatency,
   registerFreeDisk,
@@ -73,8 +75,18 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
     const labelOf = clusterLabels(new Map(names))
     return counts.flatMap((count) => blockedOf(labelOf(count.cluster), count))
   }
+  const notifications = openNotifications({
+    config: config.notify,
+    notices: () => noticesOf(census.counts(), (id) => made.clusterName(id), []),
+    ...{ clock, logger, meter },
+  })
   return {
-    checks: () => [...checksOfTasks(graph), ...blocked(), ...checksOfData(config.data)],
+    checks: () => [
+      ...checksOfTasks(graph),
+      ...blocked(),
+      ...checksOfData(config.data),
+      ...notifications.checks(),
+    ],
     add: (routes) => {
       addGraphRoutes(routes, { ...made, log, codec })
       addShadow(routes, shadow)
@@ -84,6 +96,7 @@ async function open(parts: ServiceParts, standbys: number): Promise<Service> {
       (signal) => index.run(signal),
       (signal) => shadow.run(signal),
       (signal) => serveAddress(config, url, signal),
+      ...notifications.loops,
     ],
     [Symbol.asyncDispose]: async () => await made[Symbol.asyncDispose](),
   }

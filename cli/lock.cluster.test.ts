@@ -3,8 +3,12 @@
  * only where it is in force.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
 import { ALL_MARKS } from '../core/model/mark.ts'
 import type { PropagationPolicy } from '../core/model/object.ts'
@@ -41,6 +45,7 @@ kinds: [${KINDS}]
 protection: { namespaces: [safe], labels: [tier=gold], annotations: [example.com/keep] }
 `
 const DEPENDENTS = 20
+const LOCK_WAITS = 'dev.kinfold.lock.waiting test'
 const ACCOUNT = 'system:serviceaccount:kinfold:kinfold'
 /** More than anybody was to be given, so that nothing but the lock refuses it. */
 const TOO_MUCH = `
@@ -88,6 +93,9 @@ suite('the second lock', { skip: skip ?? false }, () => {
   let lock: string
   let held: readonly Made[]
   let data: string
+  let receiver: Server
+  /** What the webhook was told. */
+  const told: string[] = []
 
   before(async () => {
     plane = await startControlPlane()
@@ -104,13 +112,25 @@ suite('the second lock', { skip: skip ?? false }, () => {
     token = await tokenOfAccount(plane, 'kinfold', 'kinfold')
     await make(plane, { kind: NAMESPACE, name: 'vault' })
     const kubeconfig = await kubeconfigOfAccount(plane, 'kinfold', 'kinfold')
-    const flags = [...ACTING, '--kinds', KINDS, '--lock', 'required']
+    receiver = createServer(async (request, response) => {
+      const { type, subject } = JSON.parse(await text(request)) as { type: string; subject: string }
+      told.push(`${type} ${subject}`)
+      response.writeHead(204).end()
+    })
+    await once(receiver.listen(0, '127.0.0.1'), 'listening')
+    const { port } = receiver.address() as AddressInfo
+    const settings = join(plane.folder, 'up.yaml')
+    const head = 'apiVersion: kinfold/v1alpha1\nkind: Config\n'
+    await writeFile(settings, `${head}notify: { url: "http://127.0.0.1:${port}" }\n`)
+    const flags = [...ACTING, '--kinds', KINDS, '--lock', 'required', '--config', settings]
     data = join(plane.folder, 'data')
     kinfold = await KinfoldProcess.start({ kubeconfig, data, flags })
   })
   after(async () => {
     await kinfold?.[Symbol.asyncDispose]()
     await plane?.[Symbol.asyncDispose]()
+    receiver?.closeAllConnections()
+    receiver?.close()
   })
 
   test('that is required and not there leaves it at dry runs, and says so', async () => {
@@ -131,6 +151,7 @@ suite('the second lock', { skip: skip ?? false }, () => {
     equal(code, 0)
     match(stdout, /the lock is required/)
     deepEqual(await missingOf(plane, held), [])
+    await eventually('the webhook is told', async () => told.includes(LOCK_WAITS) || told.join())
   })
 
   test('would not show in a DELETE whose uid cannot be: that fails before anything is asked', async () => {
@@ -147,6 +168,9 @@ suite('the second lock', { skip: skip ?? false }, () => {
     })
     equal(await kinfold.metric('kinfold_lock', { cluster: 'test', required: 'true' }), 1)
     await untilGone(plane, held)
+    await eventually('it is told that that is over', async () => {
+      return told.includes('dev.kinfold.lock.over test') || told.join()
+    })
     const probe = { kind: CONFIG_MAP, namespace: LOCK.namespace, name: LOCK.name }
     equal((await plane.request('GET', pathOf(probe))).status, 200)
   })

@@ -7,6 +7,8 @@ import { addArchiveOptions } from './archive-config.ts'
 import { openClusters } from './clusters.ts'
 import { addClusterOptions, addLockOption, addPolicyOptions } from './config.ts'
 import { identifyEach, watchIdentities } from './identity.ts'
+import { noticesOf } from './notice.ts'
+import { openNotifications } from './notify.ts'
 import { registerReaper } from './process-metrics.ts'
 import { checkOfLock } from './readiness.ts'
 import {
@@ -45,6 +47,11 @@ async function open(parts: ServiceParts): Promise<Service> {
   const nameOf = (id: string): string =>
     connected.find((each) => each.id === id)?.cluster.name ?? id
   let reaper: ReturnType<typeof openReaper> | undefined
+  const notifications = openNotifications({
+    config: config.notify,
+    notices: () => noticesOf([], nameOf, reaper?.status().locks ?? []),
+    ...{ clock, logger, meter },
+  })
   return {
     checks: () => [
       ...clusters.map((cluster) => {
@@ -54,6 +61,7 @@ async function open(parts: ServiceParts): Promise<Service> {
         return failure === '' ? passed(name) : failed(name, failure)
       }),
       ...(reaper?.status().locks ?? []).map(checkOfLock),
+      ...notifications.checks(),
     ],
     loops: ({ url }) => {
       const made = make(url)
@@ -63,6 +71,7 @@ async function open(parts: ServiceParts): Promise<Service> {
         (signal) => made.run(signal),
         (signal) => identifyEach(clusters, connected, clock, logger, signal),
         (signal) => identities.run(signal),
+        ...notifications.loops,
       ]
     },
     [Symbol.asyncDispose]: async () => {

@@ -1,0 +1,81 @@
+/** The section `notify`: what it accepts, and what of the counts of clusters is told. */
+import { deepEqual, equal, throws } from 'node:assert/strict'
+import { test } from 'node:test'
+import { NONE_HELD } from '../services/graph/fold/tally.ts'
+import { noticesOf } from './notice.ts'
+import { notifyConfig } from './notify.ts'
+
+const QUIET = { cluster: 'u-1', held: NONE_HELD, isBreakerOpen: false }
+const LOCK = { cluster: 'u-1', name: 'north', reason: 'it is not there', isRequired: false }
+const named = (): string => 'north'
+
+test('a cluster in which nothing waits has no notice', () => {
+  const held = { ...NONE_HELD, mode: 12 }
+  deepEqual(noticesOf([{ ...QUIET, held }], named, [{ ...LOCK, state: 'unknown' }]), [])
+})
+
+test('what waits for a person is one notice of each type', () => {
+  const held = { ...NONE_HELD, approval: 1, hold: 3, pause: 2 }
+  const notices = noticesOf([{ ...QUIET, held, isBreakerOpen: true }], named, [
+    { ...LOCK, state: 'absent' },
+  ])
+  deepEqual(
+    notices.map(({ type, message, command }) => [type, message, command]),
+    [
+      [
+        'approval',
+        '1 object is held until a person approves or rejects',
+        'kinfold plan held --cluster north',
+      ],
+      [
+        'breaker',
+        'a breaker is open: 0 objects are held until a person closes it',
+        'kinfold held --cluster north',
+      ],
+      ['held', 'held: 2 by pause, 3 by hold', 'kinfold held --cluster north'],
+      ['lock', 'the lock is not in force: it is not there', 'kinfold doctor --context north'],
+    ],
+  )
+})
+
+test('a breaker of a namespace is one, too', () => {
+  const held = { ...NONE_HELD, breaker: 4 }
+  deepEqual(
+    noticesOf([{ ...QUIET, held }], named, []).map(({ type }) => type),
+    ['breaker'],
+  )
+})
+
+test('without the section nobody is told', () => {
+  equal(notifyConfig(undefined, 'kinfold.yaml'), undefined)
+})
+
+test('all is told unless some is named', () => {
+  const url = 'https://example.com/hook'
+  equal(notifyConfig({ url }, 'kinfold.yaml')?.on.length, 4)
+  deepEqual(notifyConfig({ url, on: ['approval'] }, 'kinfold.yaml')?.on, ['approval'])
+})
+
+for (const [section, says] of [
+  [[], /kinfold.yaml: notify: expected a mapping/],
+  [{}, /url is missing/],
+  [{ url: 'example.com' }, /notify.url: expected a URL/],
+  [{ url: 'ftp://example.com' }, /notify.url: expected a URL/],
+  [{ url: 'https://a:b@example.com' }, /takes no user and password/],
+  [{ url: 'http://example.com' }, /without TLS/],
+  [{ url: 'https://example.com', on: ['all'] }, /"all" is none of approval, breaker, held, lock/],
+  [{ url: 'https://example.com', secret: 'x' }, /unknown key secret/],
+  [{ url: 'https://example.com', secretFile: '/nowhere' }, /\/nowhere cannot be read/],
+] as const) {
+  test(`refuses ${JSON.stringify(section)}`, () => {
+    throws(() => notifyConfig(section, 'kinfold.yaml'), says)
+  })
+}
+
+test('without TLS on this machine only, or where that is said', () => {
+  for (const url of ['http://127.0.0.1:9/x', 'http://localhost/x', 'http://[::1]:9/x']) {
+    equal(notifyConfig({ url }, 'kinfold.yaml')?.url, url)
+  }
+  const url = 'http://hook.tools.svc/x'
+  equal(notifyConfig({ url, insecure: true }, 'kinfold.yaml')?.url, url)
+})
