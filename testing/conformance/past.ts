@@ -82,6 +82,20 @@ export function isNamedAmiss(past: Past, slot: Slot): boolean {
   })
 }
 
+/** RULES.letGo. */
+export function isNamedBesideBoth(past: Past, slot: Slot): boolean {
+  return past.objects.some((each) => {
+    const isUnresolved = (spec: ReferenceSpec): boolean => isUnresolvable(past, each, spec)
+    const { references } = each
+    const mayBeAbsent = references.some((spec) => {
+      const { to } = spec
+      if (to === slot || isUnresolved(spec)) return false
+      return to === undefined || isAmiss(past, each, spec) || mayHaveGone(past, to)
+    })
+    return mayBeAbsent && references.some(({ to }) => to === slot) && references.some(isUnresolved)
+  })
+}
+
 export function hasOrphan({ finalizers }: Drafted): boolean {
   return finalizers.includes(ORPHAN)
 }

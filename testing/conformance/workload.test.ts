@@ -55,6 +55,19 @@ test('an owner that a reference which stays names amiss is not orphaned', () => 
   })
 })
 
+test('an owner that is named beside an absent one and one that cannot be resolved is not orphaned', () => {
+  leavesOut((action, { references }) => {
+    if (action.type !== 'remove') return undefined
+    const isBoth = [...references.values()].some((all) => {
+      const isNamed = all.some(({ to }) => to === action.slot)
+      const isAbsent = all.some(({ to }) => to === undefined)
+      return isNamed && isAbsent && all.some(({ flaw }) => flaw === 'unknown-kind')
+    })
+    if (!isBoth) return undefined
+    return action.policy === 'Orphan' ? 'left out' : 'near'
+  })
+})
+
 test('what is held names amiss only without blocking', () => {
   leavesOut((action) => {
     if (action.type !== 'make' || !action.finalizers.includes(HOLD)) return undefined

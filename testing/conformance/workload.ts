@@ -17,6 +17,7 @@ import {
   isForeground,
   isLegal,
   isNamedAmiss,
+  isNamedBesideBoth,
   isRenamed,
   isTakenForRing,
   isUnresolvable,
@@ -44,6 +45,8 @@ export const RULES = {
     'a reference keeps the kind, version and name by which an object first named that uid: upstream does not look at a change that keeps the uid (B10), Kinfold does',
   misnamed:
     'whom a reference that stays names by its uid and not at its place is never orphaned, and such a reference does not block: upstream goes by the uid alone (B11), Kinfold by both',
+  letGo:
+    'whom an object names beside an absent owner and one that cannot be resolved is never orphaned: Kinfold drops the reference to the absent one with it, upstream keeps it',
   ownOrphan:
     'what refers to an object with an orphan finalizer of its own has no other owner: which reference goes first decides what becomes of it',
   batch:
@@ -239,7 +242,8 @@ function spared(
   slot: Slot,
   policy: Propagation | undefined,
 ): Propagation | undefined {
-  const isMisnamed = policy === 'Orphan' && isNamedAmiss(state, slot)
+  const isMisnamed =
+    policy === 'Orphan' && (isNamedAmiss(state, slot) || isNamedBesideBoth(state, slot))
   const isGuessed = isForeground(state.objects[slot]!, policy) && isTakenForRing(state, slot)
   return isMisnamed || isGuessed ? 'Background' : policy
 }
