@@ -1,6 +1,7 @@
 /**
  * `npm run pages` writes docs/invariants.md and docs/faults.md from the rows in the code: what must hold and what can go wrong (sim/catalogue.ts), what
- * the simulator checks and draws (sim/checkers.ts, sim/faults.ts), and which tests name a row; and docs/cli.md from the commands (cli-page.ts).
+ * the simulator checks and draws (sim/checkers.ts, sim/faults.ts), and which tests name a row; docs/cli.md from the commands
+ * (cli-page.ts), and docs/asyncapi.json from the topics and schemas (asyncapi-page.ts).
  *
  * What must stay true: a page says nothing that is not in the code, so it can be written again at any time. A row that nothing checks is an error.
  */
@@ -10,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import * as catalogue from '../sim/catalogue.ts'
 import { CHECKERS } from '../sim/checkers.ts'
 import { BY_THEMSELVES, FAULTS, UNCOVERED } from '../sim/faults.ts'
+import { asyncApi } from './asyncapi-page.ts'
 import { cliPage } from './cli-page.ts'
 
 export interface Page {
@@ -34,6 +36,7 @@ export function pages(root: string): readonly Page[] {
     { file: 'docs/invariants.md', text: invariantsPage(texts) },
     { file: 'docs/faults.md', text: faultsPage(texts.filter(({ file }) => isTest(file))) },
     { file: 'docs/cli.md', text: cliPage() },
+    { file: 'docs/asyncapi.json', text: asyncApi() },
   ]
 }
 

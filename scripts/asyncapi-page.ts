@@ -1,0 +1,104 @@
+/**
+ * docs/asyncapi.json: the public topics, `lineage` and `history`, as AsyncAPI 3 has them, with the schemas that are written today.
+ *
+ * What must stay true: it says nothing that is not in the code (pages.ts). Topics that are Kinfold's own are not in it: they may change with any release.
+ */
+import { recordSchemas } from '../adapters/avro/codec.ts'
+import { fingerprintOf } from '../adapters/avro/schema.ts'
+import { DELETE_RETENTION_MS } from '../adapters/kafka/topics.ts'
+import { VERSION } from '../cli/version.ts'
+import { COMPACTED } from '../ports/log.ts'
+
+const CHANNELS = [
+  {
+    topic: 'lineage',
+    type: 'Lineage',
+    summary:
+      'The present state of each object; the last entry of a key is the whole truth about it, a null value its end.',
+  },
+  {
+    topic: 'history',
+    type: 'History',
+    summary:
+      'One entry for each change that matters: owners, verdicts, commands and their results.',
+  },
+] as const
+
+export function asyncApi(): string {
+  const document = {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Kinfold',
+      version: VERSION,
+      description:
+        'What anybody may consume of the record of owners. How to read it, with examples: docs/lineage.md.',
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    },
+    defaultContentType: 'application/vnd.apache.avro',
+    servers: {
+      kafka: {
+        host: '{broker}',
+        protocol: 'kafka',
+        description: 'Read committed entries only (isolation.level=read_committed).',
+        variables: { broker: { default: 'localhost:9092' } },
+      },
+    },
+    channels: Object.fromEntries(CHANNELS.map((each) => [each.topic, channelOf(each)])),
+    operations: Object.fromEntries(
+      CHANNELS.map(({ topic, summary }) => [topic, operationOf(topic, summary)]),
+    ),
+    components: {
+      messages: Object.fromEntries(CHANNELS.map((each) => [each.type, messageOf(each)])),
+    },
+  }
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+type Channel = (typeof CHANNELS)[number]
+
+function channelOf({ topic, type, summary }: Channel): object {
+  const isCompacted = COMPACTED.has(topic)
+  return {
+    address: `{application}.${topic}`,
+    description: summary,
+    parameters: {
+      application: { default: 'kinfold', description: 'As --application of the services.' },
+    },
+    messages: { [type]: { $ref: `#/components/messages/${type}` } },
+    bindings: {
+      kafka: {
+        topicConfiguration: {
+          'cleanup.policy': [isCompacted ? 'compact' : 'delete'],
+          ...(isCompacted && { 'delete.retention.ms': DELETE_RETENTION_MS }),
+        },
+        bindingVersion: '0.5.0',
+      },
+    },
+  }
+}
+
+function operationOf(topic: string, summary: string): object {
+  return { action: 'send', channel: { $ref: `#/channels/${topic}` }, summary }
+}
+
+function messageOf({ type, summary }: Channel): object {
+  const [record] = recordSchemas([type])
+  if (record === undefined) throw new Error(`no schema of ${type}`)
+  return {
+    name: type,
+    title: type,
+    summary,
+    description: `In Avro's single-object encoding: C3 01, the schema's fingerprint in 8 bytes (${fingerprintOf(record.current)} as a number, little-endian), the body. With a schema registry in Confluent's frame: 00, 4 bytes of id, the body.`,
+    contentType: 'application/vnd.apache.avro',
+    payload: { schemaFormat: 'application/vnd.apache.avro;version=1.9.0', schema: record.current },
+    bindings: {
+      kafka: {
+        key: {
+          type: 'string',
+          description: 'CLUSTER/UID: the uid of the namespace kube-system, and that of the object.',
+        },
+        bindingVersion: '0.5.0',
+      },
+    },
+  }
+}
