@@ -4,9 +4,10 @@
  *
  * What must stay true: the same scenarios pass for upstream's own collector, `npm run conformance -- --collector upstream`.
  */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { missingServers } from './cluster/binaries.ts'
+import { runBeside } from './conformance/beside.ts'
 import { runSuite, type SuiteOptions } from './conformance/suite.ts'
 import { runAllTwins } from './conformance/twins.ts'
 import { missingKafka } from './kafka/jars.ts'
@@ -39,5 +40,11 @@ suite('Kinfold collects as upstream does', { skip: skip ?? false }, () => {
   test('after twenty random lives', async (t) => {
     const options = { seeds: SEEDS, against: KINFOLD, partitions: 8 } as const
     deepEqual(await runAllTwins({ ...options, tell: (line) => t.diagnostic(line) }), [])
+  })
+  test('beside upstream, in mode observe, after eight random lives', async () => {
+    const { clusters, cases } = await runBeside({ lives: 8, from: 1 })
+    const [counted] = clusters
+    deepEqual([counted?.theirs, counted?.ours], [0, 0], JSON.stringify(cases))
+    ok((counted?.agreed ?? 0) > 20, `${counted?.agreed} agreed`)
   })
 })

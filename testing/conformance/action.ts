@@ -16,7 +16,15 @@ export interface ReferenceSpec {
   readonly blocking: boolean | undefined
 }
 
-export type Flaw = 'none' | 'name' | 'kind' | 'not-preferred' | 'not-served' | 'unknown-kind'
+/** `lower-case`: its kind is written so, which a server resolves all the same. */
+export type Flaw =
+  | 'none'
+  | 'lower-case'
+  | 'name'
+  | 'kind'
+  | 'not-preferred'
+  | 'not-served'
+  | 'unknown-kind'
 
 export interface MakeAction {
   readonly type: 'make'

@@ -62,6 +62,20 @@ export async function runTwins(
   return undefined
 }
 
+/** The same on one control plane, beside whose collector somebody looks on. */
+export async function runAlone(
+  { steps }: Workload,
+  name: string,
+  { plane, collector }: Side,
+): Promise<void> {
+  const world = await makeWorld({ plane, collector, name, withinMs: WITHIN_MS })
+  const twin: Twin = { world, made: new Map() }
+  for (const actions of steps) {
+    const statuses = await apply(twin, actions)
+    if (statuses.some((status) => status !== 404)) await world.quiet()
+  }
+}
+
 async function apply(twin: Twin, step: Step): Promise<number[]> {
   const statuses: number[] = []
   for (const action of step) statuses.push(await applyOne(twin, action).then(() => 200, statusOf))
@@ -123,6 +137,8 @@ function referenceOf(
       return { ...right, name: `${name}-not` }
     case 'kind':
       return { ...right, apiVersion: 'v1', kind: kind.kind === 'Secret' ? 'ConfigMap' : 'Secret' }
+    case 'lower-case':
+      return { ...right, kind: kind.kind.toLowerCase() }
     case 'not-preferred':
       return { ...right, apiVersion: WIDGET_NOT_PREFERRED }
     case 'not-served':

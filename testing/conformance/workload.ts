@@ -195,8 +195,8 @@ function referenceOf(
   const to = chance.pick([first, ...others])
   const flaws: readonly [Flaw, ...Flaw[]] =
     objects[to]!.kind === WIDGET
-      ? ['none', 'name', 'kind', 'not-preferred', 'not-served', 'unknown-kind']
-      : ['none', 'name', 'kind', 'unknown-kind']
+      ? ['lower-case', 'name', 'kind', 'not-preferred', 'not-served', 'unknown-kind']
+      : ['lower-case', 'name', 'kind', 'unknown-kind']
   const spec = { to, flaw: isFlawed ? chance.pick(flaws) : 'none', blocking }
   const isForNone = isAmiss(state, dependent, spec) && hasOrphan(objects[to]!)
   return isForNone || isRenamed(dependent, spec) ? undefined : spec

@@ -14,7 +14,7 @@ import type { Lineage } from '../../../ports/lineage.ts'
 /**
  * - `agreed`: it went, and Kinfold would have taken it. - `theirs`: it went, and Kinfold would not have.
  * - `ours`: Kinfold would have taken it, and it stayed. - `unclear`: it went beside an owner that was there, or that Kinfold would have had to look
- * up first: a user, a controller or a wrong delete.
+ * up first, or that cannot be looked up, for which upstream deletes nothing either (B27): a user, a controller or a wrong delete.
  */
 export type Agreement = 'agreed' | 'theirs' | 'ours' | 'unclear'
 
@@ -74,7 +74,7 @@ export function departureOf(lineage: Lineage, would: Would | undefined): Departu
   const doubt = owners.find(({ standing }) => DOUBTS[standing] !== undefined)
   if (doubt !== undefined) {
     const because = `owner ${doubt.kind} "${doubt.name}": ${DOUBTS[doubt.standing]}`
-    const agreement = doubt.standing === 'unverified' ? 'unclear' : 'theirs'
+    const agreement = doubt.standing === 'orphaned' ? 'theirs' : 'unclear'
     return { agreement, because, living: [] }
   }
   if (would?.isHeld) return { agreement: 'theirs', because: would.because, living: [] }
@@ -87,6 +87,7 @@ function isOver(standing: Standing): boolean {
 
 const DOUBTS: Readonly<Partial<Record<Standing, string>>> = {
   orphaned: 'it asked to orphan, so only the reference would have been removed',
-  unresolvable: 'it cannot be looked up, so nothing would have been deleted for it',
+  unresolvable:
+    'it cannot be looked up, so no collector deletes for it: a user, a controller or a wrong delete',
   unverified: 'never observed, and mode observe does not verify owners',
 }
