@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit/audit.ts'
-import { configFile, defaultDataDirectory } from './config.ts'
+import { configFile, DEFAULT_DATA, defaultDataDirectory } from './config.ts'
 import { addBrokerOptions, type KafkaFlags } from './kafka-config.ts'
 
 export function addAudit(program: Command): void {
@@ -10,20 +10,29 @@ export function addAudit(program: Command): void {
   const verify = audit
     .command('verify')
     .description(
-      'fold every partition again from the log and compare digests and commands; makes no call',
+      'fold every partition again from the log and compare digests and commands; makes no call. It finds damage and bugs, not tampering: who can write the log can write digests that fit it',
     )
-    .option('--data <dir>', `data directory (default: ${defaultDataDirectory()})`)
+    .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
+    .option('--digests', 'print the digests on the log, to be kept elsewhere and compared later')
   addBrokerOptions(verify).action(async (flags: AuditFlags) => {
     const results = await resultsOf(flags)
-    for (const result of results) process.stdout.write(`${tell(result)}\n`)
+    for (const result of results) {
+      if (flags.digests === true) for (const line of digestsOf(result)) process.stdout.write(line)
+      process.stdout.write(`${tell(result)}\n`)
+    }
+    process.stdout.write(`${LIMIT}\n`)
     const isIdentical = results.every(({ type }) => type === 'identical')
     process.exitCode = isIdentical ? EXIT.ok : EXIT.findings
   })
 }
 
+const LIMIT =
+  'This finds damage and bugs, not tampering: for that compare with a copy, or digests (--digests), kept elsewhere.'
+
 interface AuditFlags extends KafkaFlags {
   readonly data?: string
+  readonly digests?: boolean
   readonly config?: string
 }
 
@@ -44,4 +53,13 @@ function tell(result: AuditResult): string {
   }
   const { from, to, events, commands, digests } = result
   return `${name}: identical, events ${from} to ${to} (${events} folded, ${commands} commands, ${digests} digests compared)`
+}
+
+/** The same each time: lines that were kept come again, for as long as the log has their events. */
+function digestsOf(result: AuditResult): readonly string[] {
+  if (result.type === 'different') return []
+  return result.recorded.map(
+    ({ position, state, outputs }) =>
+      `partition ${result.partition}: digests at event ${position}: state sha256:${state}, outputs sha256:${outputs}\n`,
+  )
 }

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { backUpLog } from '../adapters/sqlite/backup.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { EXIT } from '../runtime/lifecycle.ts'
-import { defaultDataDirectory, makeDataDirectory } from './config.ts'
+import { DEFAULT_DATA, defaultDataDirectory, makeDataDirectory } from './config.ts'
 import { logDirectoryIn } from './log-directory.ts'
 import { bad } from './setting.ts'
 
@@ -16,8 +16,9 @@ export function addBackup(program: Command): void {
       'copy the embedded log, as of one moment and checked, also while kinfold runs; the copy is a data directory to start from',
     )
     .argument('<dir>', 'directory of the copy; it must not be there yet')
-    .option('--data <dir>', 'data directory', defaultDataDirectory())
-    .action(async (to: string, { data }: { readonly data: string }) => {
+    .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
+    .action(async (to: string, flags: { readonly data?: string }) => {
+      const data = flags.data ?? defaultDataDirectory()
       if (to === '') throw bad('for the copy a directory has to be named')
       const directory = logDirectoryIn(data)
       if (existsSync(to)) throw bad(`${to} is there already: name another directory`)

@@ -221,6 +221,40 @@ test('a server that cannot be reached: exit code 4 and a sentence', async (t) =>
   isOneSentence(stderr)
 })
 
+test('a start that fails for a port, a kubeconfig or a cluster leaves no data directory behind', async (t) => {
+  const other = createServer()
+  await new Promise<void>((done) => other.listen(0, '127.0.0.1', done))
+  t.after(() => other.close())
+  const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`
+  await using playground = await startPlayground({
+    directory: directory(t),
+    clusters: ['test'],
+    workload: false,
+  })
+  const silent = join(directory(t), 'kubeconfig')
+  writeFileSync(silent, kubeconfig('http://127.0.0.1:1'))
+  const { kubeconfig: known } = playground
+  const key = ['--archive', '--archive-key-file', '/nowhere']
+  const free = ['--http', '127.0.0.1:0']
+  const starts: readonly (readonly [readonly string[], RegExp])[] = [
+    [['up', '--kubeconfig', known, '--http', taken], /cannot be listened on: another program has/],
+    [['playground', '--http', taken], /cannot be listened on: another program has it/],
+    [['playground', ...free, '--listen', taken], /cannot be listened on: another program has it/],
+    [['up', '--kubeconfig', known, '--context', 'x', ...free], /no context "x"/],
+    [['up', '--kubeconfig', silent, ...free], /cluster test does not say who it is/],
+    [['up', '--kubeconfig', known, ...free, ...key], /\/nowhere/],
+    [['up', '--kubeconfig', known, ...free, '--http-token-file', '/nowhere'], /\/nowhere/],
+  ]
+  for (const [args, expected] of starts) {
+    const data = join(directory(t), 'data')
+    const { code, stderr } = await runKinfold([...args, '--data', data])
+    ok(code === 2 || code === 4, `${args.join(' ')}: ${code}`)
+    match(stderr, expected, args.join(' '))
+    isOneSentence(stderr)
+    ok(!existsSync(data), args.join(' '))
+  }
+})
+
 test('a data directory in use, of other partitions, or that is no log (F52, F61)', async (t) => {
   await using playground = await startPlayground({
     directory: directory(t),

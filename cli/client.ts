@@ -66,10 +66,19 @@ export function serverOf(flags: ClientFlags): Server {
   // What lies in a data directory is shown to nobody but who wrote it there.
   const file = flags.tokenFile ?? (process.env['KINFOLD_TOKEN_FILE'] || about?.tokenFile)
   return {
-    url: withScheme(named ?? about?.url ?? DEFAULT_SERVER).replace(/\/+$/, ''),
+    url: urlOf(named ?? about?.url),
     token: file === undefined ? undefined : readTokens(file)[0],
     instance: about?.instance,
   }
+}
+
+/** The endpoint that a command without flags asks. */
+export function urlWithoutFlags(): string {
+  return urlOf(process.env['KINFOLD_SERVER'] || aboutOf(defaultDataDirectory())?.url)
+}
+
+function urlOf(named: string = DEFAULT_SERVER): string {
+  return withScheme(named).replace(/\/+$/, '')
 }
 
 /** `HOST:PORT` is what a process says that it listens on. */

@@ -132,6 +132,9 @@ export const CONFIG_KEYS: readonly string[] = [
   'notify',
 ]
 
+/** For `--help`: what it is on every machine, and the path of none. */
+export const DEFAULT_DATA = '~/.local/share/kinfold, or $XDG_DATA_HOME/kinfold'
+
 export function defaultDataDirectory(env: NodeJS.ProcessEnv = process.env): string {
   const base = env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share')
   return join(base, 'kinfold')

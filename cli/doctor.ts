@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { EXIT } from '../runtime/lifecycle.ts'
 import type { Finding } from './checkup.ts'
-import { defaultDataDirectory, IGNORE_HINT, upConfig } from './config.ts'
+import { DEFAULT_DATA, defaultDataDirectory, IGNORE_HINT, upConfig } from './config.ts'
 import { type ListedKind, nameOf } from './kind-name.ts'
 import { listedKinds } from './listed-kind.ts'
 import type { RightsOf } from './role-manifest.ts'
@@ -38,7 +38,7 @@ export function addDoctor(program: Command): void {
       'context to check; may be repeated',
       (value: string, all: readonly string[] = []) => [...all, value],
     )
-    .option('--data <dir>', `data directory (default: ${defaultDataDirectory()})`)
+    .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
     .option(
       '--kinds <list>',
       'kinds that are to be collected; default: all that the cluster serves',

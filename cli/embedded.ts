@@ -1,8 +1,8 @@
 /**
  * A whole Kinfold in one process on the embedded log: watchers, graph, reaper and endpoint.
  *
- * What must stay true: what is opened is closed in reverse order, also after a failure; the endpoint's address stands in the data directory
- * while it is served.
+ * What must stay true: what is opened is closed in reverse order, also after a failure; the endpoint's address is in the data directory
+ * while it is served. A start that fails for a setting, a port that is taken or no cluster that answers leaves no data directory behind.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { openSqliteLog, type SqliteLog } from '../adapters/sqlite/log.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { checkHttp, serveEndpoint } from '../runtime/endpoint.ts'
+import { checkAddress, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
 import { openToken } from '../runtime/http-token.ts'
 import { together } from '../runtime/lifecycle.ts'
@@ -100,7 +100,9 @@ export async function runEmbedded(
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
   const http = { address: config.http, token, authority, advertise: config.httpAdvertise }
-  checkHttp(http)
+  await checkAddress(http)
+  // A first start without a cluster leaves nothing; of a log that is there, what is wrong with it comes first.
+  const first = existsSync(logIn(config)) ? undefined : await identifySome(clusters, signal)
   const clock = systemClock()
   const random = systemRandom()
   const codec = avroCodec()
@@ -109,7 +111,7 @@ export async function runEmbedded(
   await using log = await openLog(config, clock)
   const logClock = clockOf(log.time, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
-  const connected = await identifySome(clusters, signal)
+  const connected = first ?? (await identifySome(clusters, signal))
   await using metrics = createMetrics(VERSION)
   await using parts = await openGraph({
     log,
@@ -216,8 +218,12 @@ export async function runEmbedded(
 }
 
 async function openLog(config: EmbeddedConfig, clock: Clock): Promise<SqliteLog> {
-  const directory = join(config.data, 'log')
+  const directory = logIn(config)
   const isNew = !existsSync(directory)
   const partitions = config.partitions ?? (isNew ? 1 : undefined)
   return await openSqliteLog({ directory, partitions, clock })
+}
+
+function logIn({ data }: EmbeddedConfig): string {
+  return join(data, 'log')
 }

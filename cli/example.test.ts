@@ -1,5 +1,6 @@
-/** `--help` is as wide as a terminal, and its examples are command lines that are understood. */
+/** `--help` is as wide as a terminal, names no path of the machine, and its examples are command lines that are understood. */
 import { deepEqual, doesNotReject, match } from 'node:assert/strict'
+import { homedir, tmpdir } from 'node:os'
 import { suite, test } from 'node:test'
 import type { Command } from 'commander'
 import { EXAMPLES } from './example.ts'
@@ -25,6 +26,14 @@ suite('--help of', () => {
       const lines = helpOf(command).split('\n')
       deepEqual(
         lines.filter((line) => line.length > WIDTH),
+        [],
+      )
+    })
+
+    test(`${path} is the same on every machine`, () => {
+      const help = helpOf(command)
+      deepEqual(
+        [homedir(), tmpdir(), process.cwd()].filter((own) => help.includes(own)),
         [],
       )
     })

@@ -7,7 +7,7 @@ import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { clusterLabels } from '../services/graph/query/cluster-label.ts'
 import { serveAddress } from './address-file.ts'
-import { addPolicyOptions, graphOptionsOf, makeDataDirectory } from './config.ts'
+import { addPolicyOptions, DEFAULT_DATA, graphOptionsOf, makeDataDirectory } from './config.ts'
 import { noticesOf } from './notice.ts'
 import { openNotifications } from './notify.ts'
 import {
@@ -33,7 +33,7 @@ export function addGraph(program: Command): void {
   const description =
     'fold the events on Kafka, decide, and answer questions; several share the partitions'
   addPolicyOptions(serviceCommand(program, 'graph', description, HTTP))
-    .option('--data <dir>', 'directory of the stores (default: ~/.local/share/kinfold)')
+    .option('--data <dir>', `directory of the stores (default: ${DEFAULT_DATA})`)
     .option('--partitions <n>', 'partitions of new topics (default: 1)')
     .option(
       '--standbys <n>',

@@ -7,13 +7,14 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import type { Playground } from '../playground/playground.ts'
-import { parseAddress } from '../runtime/endpoint.ts'
+import { checkAddress, checkFree, parseAddress } from '../runtime/endpoint.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import { type ArchiveFlags, addArchiveOptions } from './archive-config.ts'
+import { urlWithoutFlags } from './client.ts'
 import { addLogOptions, collect, type UpConfig, upConfig } from './config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 
@@ -62,6 +63,10 @@ export function addPlayground(program: Command): void {
   })
 }
 
+function settingsOf(flags: PlaygroundFlags): UpConfig {
+  return upConfig({ logLevel: QUIET, ...flags, lock: 'off' })
+}
+
 type Address = ReturnType<typeof parseAddress>
 
 function listenOf(addresses: readonly string[]): readonly Address[] {
@@ -77,6 +82,9 @@ async function play(
   listen: readonly Address[],
   signal: AbortSignal,
 ): Promise<void> {
+  // Before anything is created for it.
+  if (!flags.apiOnly) await checkAddress({ address: settingsOf(flags).http })
+  for (const address of flags.listen ?? []) await checkFree(address, '--listen')
   const { startPlayground } = await import('../playground/playground.ts')
   const made = flags.data === undefined ? mkdtempSync(join(tmpdir(), 'kinfold-playground-')) : null
   const data = flags.data ?? made ?? ''
@@ -110,37 +118,55 @@ async function collectIn(
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../runtime/logger.ts')
   keepCompiled()
-  const config = { ...upConfig({ logLevel: QUIET, ...flags, lock: 'off' }), noLock: NO_LOCK }
+  const config = { ...settingsOf(flags), noLock: NO_LOCK }
   await using opened = new AsyncDisposableStack()
   const contexts = servers.map(({ name }) => name)
   const connected = openClusters('playground', kubeconfig, contexts)
   for (const cluster of connected) opened.use(cluster)
   const logger = createLogger('kinfold', config.logLevel, config.logFormat)
   await runEmbedded(config, connected, logger, signal, (url) => {
-    process.stdout.write(welcome(kubeconfig, url, config))
+    process.stdout.write(welcome(kubeconfig, url, config, flags))
   })
 }
 
+type Welcomed = Pick<UpConfig, 'mode' | 'preset' | 'data' | 'archive'>
+
+/** Each command is whole: it does what it says in any terminal, whatever else of Kinfold runs on the machine. */
 function welcome(
   kubeconfig: string,
   url: string,
-  { mode, preset }: Pick<UpConfig, 'mode' | 'preset'>,
+  config: Welcomed,
+  { workload, archiveKeyFile }: PlaygroundFlags,
 ): string {
+  const { mode, preset, archive } = config
   const kinfold = pasted(LAUNCHER)
-  const server = url.endsWith(':7070') ? '' : ` --server ${url}`
+  const data = ` --data ${pasted(resolve(config.data))}`
+  // Where a command without flags would ask this very process, it needs none.
+  const asked = urlWithoutFlags() === url ? '' : data
+  const into = `--kubeconfig ${pasted(resolve(kubeconfig))} --context north`
+  const key =
+    archiveKeyFile === undefined ? '' : ` --archive-key-file ${pasted(resolve(archiveKeyFile))}`
+  const web = 'deploy/web -n shop'
+  const ofWorkload = [
+    `${kinfold} tree ${web} --cluster north${asked}`,
+    `${kinfold} plan delete ${web} --cluster north${asked}`,
+    `kubectl ${into} -n shop delete deployment web`,
+    `${kinfold} why cm/web-settings -n shop --cluster north${asked}`,
+    ...(archive.settings === undefined ? [] : [`${kinfold} restore ${web}${data} ${into}${key}`]),
+  ]
+  const commands = [...(workload ? ofWorkload : []), `${kinfold} lineage tail${asked}`]
   return `Kinfold's playground: clusters north and south, collected by Kinfold (${preset}, ${mode}).
 
-  kubeconfig   ${kubeconfig}
+  kubeconfig   ${resolve(kubeconfig)}
+  data         ${resolve(config.data)}
   endpoint     ${url}/readyz?verbose
 
 Try, in another terminal, in any directory:
 
-  ${kinfold} tree deploy/web -n shop --cluster north${server}
-  kubectl --kubeconfig ${kubeconfig} --context north -n shop delete deployment web
-  ${kinfold} why cm/web-settings -n shop --cluster north${server}
-  ${kinfold} lineage tail${server}
-
-The last one shows everything that happens. Ctrl-C ends it all.
+${commands.map((command) => `  ${command}\n`).join('')}
+The last one shows everything that happens. In messages and documents this is "kinfold":
+alias kinfold=${kinfold}
+Ctrl-C ends it all.
 `
 }
 

@@ -54,7 +54,7 @@ export function registerEndpoint(meter: Meter, { status }: Pick<Served, 'status'
   observeCounter(
     meter,
     'kinfold_http_cut',
-    'Connections closed by us: to make room for another one (crowded), or since nobody read the answer (stalled).',
+    'Connections closed by us: to make room for another one (crowded), or since the client did not read the answer (stalled).',
     () => {
       const { crowded, stalled } = status().connections
       return Object.entries({ crowded, stalled }).map(([reason, value]) => {

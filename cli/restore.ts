@@ -19,7 +19,7 @@ import { rootsOf, subtreeOf } from '../services/restore/selection.ts'
 import { surveyFor } from '../services/restore/survey.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
 import { selectorParams } from './client.ts'
-import { addClusterOptions, collect, defaultDataDirectory } from './config.ts'
+import { addClusterOptions, collect, DEFAULT_DATA } from './config.ts'
 import { addBrokerOptions } from './kafka-config.ts'
 import { outputOf } from './output.ts'
 import { adviceFor } from './restore-advice.ts'
@@ -73,7 +73,7 @@ export function addRestore(program: Command): void {
     .option('--dry-run [server]', 'have the server check everything, and keep nothing')
     .option('--yes', 'do it; without this the plan is shown and nothing is done')
     .option('-o, --output <format>', RESTORE_OUTPUTS.join(', '), 'text')
-    .option('--data <dir>', `data directory of the log (default: ${defaultDataDirectory()})`)
+    .option('--data <dir>', `data directory of the log (default: ${DEFAULT_DATA})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
   addBrokerOptions(addClusterOptions(command, 'context of the cluster to create it in')).action(
     restore,

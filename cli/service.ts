@@ -18,7 +18,7 @@ import type { Placement } from '../ports/placement.ts'
 import type { Random } from '../ports/random.ts'
 import type { Authority } from '../runtime/authority.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { checkHttp, type Served, serveEndpoint } from '../runtime/endpoint.ts'
+import { checkAddress, type Served, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
 import { type HttpToken, openToken } from '../runtime/http-token.ts'
 import { EXIT, ExitError, stopSignal, together } from '../runtime/lifecycle.ts'
@@ -100,7 +100,7 @@ export async function runService(
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
   const http = { address: config.http, token, authority, advertise: config.httpAdvertise, isShared }
-  checkHttp(http)
+  await checkAddress(http)
   becomeLean()
   keepCompiled()
   const logger = createLogger(`kinfold-${name}`, config.logLevel, config.logFormat)

@@ -10,6 +10,7 @@ import {
   addLogOptions,
   addPolicyOptions,
   configFile,
+  DEFAULT_DATA,
   upConfig,
 } from './config.ts'
 import { addAuthorityOptions } from './http-authority.ts'
@@ -26,7 +27,7 @@ export function addUp(program: Command): void {
       ),
     ),
   )
-    .option('--data <dir>', 'data directory (default: ~/.local/share/kinfold)')
+    .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
     .option('--partitions <n>', 'partitions of a new log, at most as many as clusters (default: 1)')
     .option(
       '--http <host:port>',

@@ -15,7 +15,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import { type FoundVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { beginGeneration, type Generation } from '../services/graph/fold/generation.ts'
-import { defaultDataDirectory } from './config.ts'
+import { DEFAULT_DATA, defaultDataDirectory } from './config.ts'
 
 export function addUpgrade(program: Command): void {
   program
@@ -23,8 +23,9 @@ export function addUpgrade(program: Command): void {
     .description(
       'begin a new log in a data directory of an older version: paused, everything listed anew, the archive carried over, the old log kept',
     )
-    .option('--data <dir>', 'data directory', defaultDataDirectory())
-    .action(async ({ data }: { readonly data: string }) => {
+    .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
+    .action(async (flags: { readonly data?: string }) => {
+      const data = flags.data ?? defaultDataDirectory()
       process.stdout.write(`${await upgrade(data, stopSignal())}\n`)
       process.exitCode = EXIT.ok
     })

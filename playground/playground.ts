@@ -42,7 +42,6 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   const { directory, clusters, listen = [], workload } = options
   const clock = systemClock()
   const random = systemRandom()
-  await mkdir(directory, { recursive: true })
   await using starting = new AsyncDisposableStack()
   const start = async (name: string, at = ANY_HERE): Promise<PlaygroundServer> => {
     const api = new ApiServer({ clock, random, name })
@@ -55,6 +54,8 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   for (const [index, name] of others.entries()) {
     servers.push(await start(name, listen[index + 1]))
   }
+  // Only now: where a port is taken, nothing is left behind.
+  await mkdir(directory, { recursive: true })
   const kubeconfig = join(directory, 'kubeconfig')
   await writeKubeconfig(kubeconfig, servers)
   const running = starting.move()

@@ -78,7 +78,10 @@ test('who shows no token is nobody, and while the cluster is away nobody is let 
   }
   deepEqual(asked, [])
   state.isDown = true
-  const isTold = { status: 503, message: /nobody can say who may ask here just now: it is away/ }
+  const isTold = {
+    status: 503,
+    message: /no cluster can say just now who may ask here: it is away/,
+  }
   await rejects(authority.identify(HEADER, false), isTold)
   await rejects(authority.may(ANN, null, GET, false), isTold)
 })

@@ -114,6 +114,6 @@ async function askedOf<T>(answer: Promise<T>): Promise<T> {
     const isTimeout = error instanceof Error && error.name === 'TimeoutError'
     if (!isTimeout && !(error instanceof ReviewError)) throw error
     const why = isTimeout ? 'it took too long' : error.message
-    throw new Problem(503, `nobody can say who may ask here just now: ${why}`)
+    throw new Problem(503, `no cluster can say just now who may ask here: ${why}`)
   }
 }

@@ -7,7 +7,8 @@
  * Not here: TLS, which is for what stands before it.
  */
 import { randomUUID } from 'node:crypto'
-import { isIP } from 'node:net'
+import { once } from 'node:events'
+import { createServer, isIP } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastify from 'fastify'
 import type { Clock } from '../ports/clock.ts'
@@ -132,6 +133,35 @@ export function checkHttp({ address, token, authority, advertise, isShared }: Ht
   }
 }
 
+/**
+ * As `checkHttp`, and that nothing else listens there. Called before anything is opened or created: what would fail at the end of a start leaves
+ * nothing behind. Throws `ExitError`.
+ */
+export async function checkAddress(settings: HttpSettings): Promise<void> {
+  checkHttp(settings)
+  await checkFree(settings.address)
+}
+
+export async function checkFree(address: string, flag = '--http'): Promise<void> {
+  const probe = createServer()
+  try {
+    probe.listen(parseAddress(address, flag))
+    await once(probe, 'listening')
+    probe.close()
+    await once(probe, 'close')
+  } catch (error) {
+    if (error instanceof ExitError) throw error
+    throw notListening(address, flag, error)
+  }
+}
+
+function notListening(address: string, flag: string, error: unknown): ExitError {
+  const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  const why = isTaken ? 'another program has it' : String((error as Error).message)
+  const hint = `give another address with ${flag} HOST:PORT; port 0 takes any that is free`
+  return new ExitError(EXIT.failure, `${flag} ${address} cannot be listened on: ${why}; ${hint}`)
+}
+
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
@@ -180,10 +210,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   try {
     await server.listen({ host, port })
   } catch (error) {
-    const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    const why = isTaken ? 'another program has it' : String((error as Error).message)
-    const hint = 'give another address with --http HOST:PORT; port 0 takes any that is free'
-    throw new ExitError(EXIT.failure, `--http ${address} cannot be listened on: ${why}; ${hint}`)
+    throw notListening(address, '--http', error)
   }
   const closed = new AbortController()
   server.server.once('close', () => closed.abort())

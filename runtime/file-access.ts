@@ -25,7 +25,7 @@ export function checkSecret(file: string, what: string): void {
   if (exposure === '') return
   throw new ExitError(
     EXIT.input,
-    `${what} ${file}: ${exposure}; run "chmod 600 ${file}", and take another secret if somebody may have read it`,
+    `${what} ${file}: ${exposure}; run "chmod 600 ${file}", and take another secret if another user may have read it`,
   )
 }
 

@@ -17,7 +17,7 @@ test('.ci/run requires every tier and every world, of all tests, and fails with 
 })
 
 test('its variables are those that the tests read and the documents name', () => {
-  match(text('sim/sim.test.ts'), /process\.env\['KINFOLD_WORLDS'\]/)
+  match(text('testing/drawn.ts'), /process\.env\['KINFOLD_WORLDS'\]/)
   match(text('testing/cluster/binaries.ts'), /process\.env\['KINFOLD_REQUIRE_SERVERS'\] === '1'/)
   match(text('docs/testing.md'), /KINFOLD_WORLDS=all/)
   match(text('docs/testing.md'), /KINFOLD_REQUIRE_SERVERS=1/)

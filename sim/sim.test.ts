@@ -8,6 +8,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
+import { drawn, isAllWanted, LEFT_OUT } from '../testing/drawn.ts'
 import type { Caught } from './broken-catch.ts'
 import { runSeeds } from './crowd.ts'
 import { BY_THEMSELVES, FAULTS, UNCOVERED } from './faults.ts'
@@ -47,8 +48,7 @@ test('every row that can be simulated is brought about, or says why it is not', 
 const { wanted, isWhole, left } = chosen()
 
 /** A world that did not run must not look like one that went well. */
-if (left > 0)
-  test(`${left} more worlds`, { skip: 'worlds that KINFOLD_WORLDS=all draws' }, () => {})
+if (left > 0) test(`${left} more worlds`, { skip: LEFT_OUT }, () => {})
 
 test('worlds lose what they should and nothing else, and every fault comes about', async (context) => {
   const reached = new Map<string, number>()
@@ -117,16 +117,8 @@ function chosen(): Chosen {
   const recorded = Object.values(read('./broken-seeds.json') as Readonly<Record<string, Caught>>)
   for (const caught of recorded) if (caught.by === 'sim') all.add(caught.seed)
   for (let seed = from; seed < from + count; seed++) all.add(seed)
-  if (isAllWanted()) return { wanted: [...all], isWhole: true, left: 0 }
-  const wanted = [...all].filter((_, index) => index % EVERY === 0)
-  return { wanted, isWhole: false, left: all.size - wanted.length }
-}
-
-/** Another word would leave worlds out where somebody asked for all. */
-function isAllWanted(): boolean {
-  const worlds = process.env['KINFOLD_WORLDS'] || 'few'
-  ok(worlds === 'all' || worlds === 'few', `KINFOLD_WORLDS is ${worlds}, and neither all nor few`)
-  return worlds === 'all'
+  const wanted = drawn([...all], EVERY)
+  return { wanted, isWhole: isAllWanted(), left: all.size - wanted.length }
 }
 
 function read(name: string): unknown {

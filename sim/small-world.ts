@@ -23,19 +23,21 @@ export interface WalkOptions {
   readonly maxCases: number
   /** Complaints after which a family is left. */
   readonly maxComplaints: number
+  /** Of all worlds of the family, the first of every so many; 1 unless given. */
+  readonly every?: number
 }
 
 export interface Walk extends Findings {
   readonly worlds: number
 }
 
-export function walk(family: Family, { maxCases, maxComplaints }: WalkOptions): Walk {
+export function walk(family: Family, { maxCases, maxComplaints, every = 1 }: WalkOptions): Walk {
   let worlds = 0
   let cases = 0
   let folded = 0
   let cut = 0
   const complaints: string[] = []
-  for (const world of worldsOf(family)) {
+  for (const world of worldsOf(family).filter((_, index) => index % every === 0)) {
     const found = walked(family, world, maxCases)
     worlds += 1
     cases += found.cases

@@ -10,6 +10,7 @@ import { assignKey } from '../ports/control-key.ts'
 import type { Log } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
+import type { Pace } from '../services/graph/config.ts'
 import { giveOrder, isOrder } from '../services/graph/fold/order.ts'
 import type { TaskObserver } from '../services/graph/fold/task.ts'
 import { Task } from '../services/graph/fold/task.ts'
@@ -62,9 +63,10 @@ export function runTask(
   observe?: TaskObserver,
   partition = 0,
   clock: Clock = systemClock(),
+  pace?: Pace,
 ): RunningTask {
   const stop = new AbortController()
-  const task = new Task({ log, codec, store, partition, clock, ...(observe && { observe }) })
+  const task = new Task({ log, codec, store, partition, clock, pace, ...(observe && { observe }) })
   const ended = task.run(stop.signal)
   // Tests that expect a failure await `ended` themselves.
   ended.catch(() => undefined)

@@ -234,7 +234,7 @@ function textOf(error: unknown): string {
 function wordsOf({ name, message }: Error): string {
   if (name === 'KafkaJSConnectionClosedError') return HUNG_UP
   if (/before secure TLS connection was established/.test(message)) return NO_HANDSHAKE
-  if (message === 'Broker not connected') return 'nobody there answers'
+  if (message === 'Broker not connected') return 'no broker answers there'
   return message
     .replace(/^Connection error: /, '')
     .replace(/; if the root CA is installed locally, .*$/, '')

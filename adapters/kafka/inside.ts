@@ -296,7 +296,7 @@ class ClusterLink implements Link {
     const timer = setTimeout(() => {
       const where = this.#addresses.join(', ')
       const hint = 'check that these are brokers, and that they are reachable from here'
-      reject(new LogError('UNAVAILABLE', `nobody at ${where} answers in time; ${hint}`))
+      reject(new LogError('UNAVAILABLE', `no broker at ${where} answers in time; ${hint}`))
     }, timeoutMs)
     try {
       await Promise.race([work, promise])

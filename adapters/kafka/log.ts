@@ -272,7 +272,7 @@ export class KafkaLog implements Log {
       if (known[topic] === undefined || known[topic] === id) continue
       throw new LogError(
         'FORMAT',
-        `the topic ${topic} was deleted and created again, so what the others say of it is about entries that are gone: ` +
+        `the topic ${topic} was deleted and created again, so what the others say of it is about entries that were deleted: ` +
           'restore it, or start with another --application (the clusters are then listed anew)',
       )
     }

@@ -123,7 +123,7 @@ test('a batch of a codec that we do not read says what to do', () => {
   set.writeUInt32BE(crc32c(set.subarray(ATTRIBUTES_AT)), CRC_AT)
   throws(
     () => entriesOf(decodeBatches(set)),
-    /codec 2: set compression\.type=producer on the topic, and let nobody else write there/,
+    /codec 2: set compression\.type=producer on the topic, and let no other program write there/,
   )
 })
 

@@ -208,7 +208,7 @@ function decompress(packed: Buffer, codec: number): Buffer {
       return zstdDecompressSync(packed)
     default:
       throw new Error(
-        `a batch packed with codec ${codec}: set compression.type=producer on the topic, and let nobody else write there`,
+        `a batch packed with codec ${codec}: set compression.type=producer on the topic, and let no other program write there`,
       )
   }
 }

@@ -282,7 +282,8 @@ async function call(
         // The look may have taken long: a pause, an owner that orphans by now, or what was in trouble meanwhile, counts.
         const pass = await gate(command, life)
         if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
-        if (pass.dryRun && !dryRun) return blocked('became a dry run while it was looked at')
+        if (pass.dryRun && !dryRun)
+          return blocked('became a dry run while its owners were verified')
         seen = { type: 'Seen', read, marks }
       }
       const late = seen && lateObjection(command, resourceVersion, seen, tried, life)
@@ -314,7 +315,7 @@ function lateObjection(
   if (spared !== '') return seenSpared(spared, read)
   if (marksAskedFor(facts) === marks) return undefined
   if (conflicts < site.config.conflicts) return { type: 'Again', resourceVersion }
-  return blocked('what is protected changed each time it was looked at')
+  return blocked('the protections changed each time that they were read')
 }
 
 /** An Event has no dry run, so none is sent. */

@@ -1,7 +1,8 @@
 /**
  * Puts objects into an order in which owners come before their dependents.
  *
- * What must stay true: whatever its depth, it takes no stack that grows; objects of an ownership cycle, and their dependents, are told apart.
+ * What must stay true: whatever its depth, it takes no stack that grows; objects of an ownership cycle, and their dependents, are told apart. The same
+ * objects have the same order, in whatever order they were archived: those without an owner among them first, each rank by kind, namespace and name.
  */
 import type { Uid } from '../../core/model/object.ts'
 import type { ArchivedObject } from './archive-reader.ts'
@@ -12,7 +13,8 @@ export interface Ordered {
   readonly cyclic: readonly ArchivedObject[]
 }
 
-export function ownersFirst(chosen: readonly ArchivedObject[]): Ordered {
+export function ownersFirst(objects: readonly ArchivedObject[]): Ordered {
+  const chosen = objects.toSorted(byName)
   const left = new Map<Uid, number>()
   const dependents = new Map<Uid, ArchivedObject[]>()
   const uids = new Set(chosen.map(({ uid }) => uid))
@@ -36,4 +38,13 @@ export function ownersFirst(chosen: readonly ArchivedObject[]): Ordered {
     }
   }
   return { ordered, cyclic: chosen.filter(({ uid }) => (left.get(uid) ?? 0) > 0) }
+}
+
+function byName(one: ArchivedObject, other: ArchivedObject): number {
+  const [a, b] = [nameOf(one), nameOf(other)]
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function nameOf({ kind, namespace, name, uid }: ArchivedObject): string {
+  return [kind, namespace, name, uid].join(' ')
 }

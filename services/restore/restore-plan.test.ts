@@ -121,6 +121,13 @@ const plans: readonly (readonly [
     ['create deploy', 'create rs; made u-deploy', 'create pod; made u-rs'],
   ],
   [
+    'orders what has no owner among them, then their dependents, by kind and name',
+    [work('b <- *rs'), 'settings', work('a <- *rs'), work('rs'), 'data'],
+    {},
+    'controlled',
+    ['create data', 'create settings', 'create rs', 'create a; made u-rs', 'create b; made u-rs'],
+  ],
+  [
     'leaves what would be collected again',
     ['rs <- deploy', 'pod <- rs'],
     {},
@@ -293,7 +300,7 @@ const plans: readonly (readonly [
     [work('rs <- *deploy'), work('pod <- *rs'), 'settings <- deploy'],
     { deploy: found('u-new') },
     'relink',
-    ['leave rs to deploy', 'create settings; other u-new', 'leave pod to rs'],
+    ['create settings; other u-new', 'leave rs to deploy', 'leave pod to rs'],
   ],
   [
     'leaves it without being asked to relink',
@@ -318,9 +325,9 @@ const plans: readonly (readonly [
     },
     'refuse',
     [
-      'refuse rs: owner Work/deploy (uid u-deploy) does no',
-      'refuse pod: owner Work/set (uid u-set) is being dele',
       'refuse job: owner Work/cron could not be looked up: ',
+      'refuse pod: owner Work/set (uid u-set) is being dele',
+      'refuse rs: owner Work/deploy (uid u-deploy) does no',
     ],
   ],
   [
@@ -335,7 +342,7 @@ const plans: readonly (readonly [
     [archived('claim <- *set', { kind: 'PersistentVolumeClaim' }), 'settings <- *set'],
     { set: found('u-new') },
     'relink',
-    ['create claim; other u-new', 'create settings; other u-new'],
+    ['create settings; other u-new', 'create claim; other u-new'],
   ],
   [
     'leaves data that its controller has made again, and takes no other of its name for that',
@@ -346,7 +353,7 @@ const plans: readonly (readonly [
       settings: found('u-x'),
     },
     'refuse',
-    ['leave token to set', 'refuse settings: another object of that name is there (ui'],
+    ['refuse settings: another object of that name is there (ui', 'leave token to set'],
   ],
   [
     'refuses data below what is left to a controller, and keeps no silence about it',

@@ -37,6 +37,8 @@ export type AuditResult =
       readonly commands: number
       /** Digests compared, the last position's included. */
       readonly digests: number
+      /** Of them, those that stay on the log: later audits of it compare the same ones again. */
+      readonly recorded: readonly RecordedDigest[]
     }
   | {
       readonly type: 'different'
@@ -45,6 +47,9 @@ export type AuditResult =
       readonly position: bigint
       readonly what: string
     }
+
+/** Hexadecimal: chained over all events before the position. */
+export type RecordedDigest = Pick<Digest, 'position' | 'state' | 'outputs'>
 
 const READ_LIMIT = 1_000
 
@@ -58,6 +63,7 @@ class Audit {
   #events = 0
   #commands = 0
   #digests = 0
+  readonly #recorded: RecordedDigest[] = []
 
   constructor(parts: AuditParts) {
     this.#parts = parts
@@ -91,6 +97,7 @@ class Audit {
         if (digest.state !== batch.position.state || digest.outputs !== batch.position.outputs) {
           return this.#different(entry.offset, 'the digest of the state or of the outputs differs')
         }
+        if (digest.type === 'Digest') this.#recorded.push(digest)
       }
       await this.#store(batch)
     }
@@ -110,6 +117,7 @@ class Audit {
       events: this.#events,
       commands: this.#commands,
       digests: this.#digests,
+      recorded: this.#recorded,
     }
   }
 

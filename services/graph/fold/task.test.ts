@@ -25,7 +25,7 @@ import {
   runTask,
 } from '../../../testing/task-rig.ts'
 import { auditPartition } from '../audit/audit.ts'
-import { READ_LIMIT, TAKE_OVER_ATTEMPTS } from '../config.ts'
+import { type Pace, READ_LIMIT, TAKE_OVER_ATTEMPTS } from '../config.ts'
 import { takeSnapshot } from './retention.ts'
 
 const CASCADE = [
@@ -54,6 +54,9 @@ async function recordsOn(log: Log, topic: Topic): Promise<Writable[]> {
 
 const names = (commands: readonly Command[]): string[] =>
   commands.map(({ type, target }) => `${type} ${target.name}`)
+
+/** All that a page has, however slow the machine is. */
+const IN_ONE_BATCH: Pace = { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 }
 
 const EXPECTED = ['DeleteObject web-1', 'DeleteObject a', 'DeleteObject b']
 
@@ -87,7 +90,7 @@ for (const [engine, open] of engines) {
   test(`${engine}: what became of an object in one batch is one entry of lineage, and all of it is history`, async (t) => {
     const log = await open(t)
     await appendAll(log, eventsOf(['put cm/a', 'put cm/b', 'delete cm/a']))
-    await using running = runTask(log, emptyStore())
+    await using running = runTask(log, emptyStore(), undefined, 0, systemClock(), IN_ONE_BATCH)
     await running.caughtUp()
     const lineage = await recordsOn(log, 'lineage')
     deepEqual(

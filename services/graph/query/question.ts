@@ -173,12 +173,13 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const asked = askedOf(request)
     const cascade = cascadeOf(asked['cascade'])
     const limit = limitOf(asked['limit'])
-    return await about(request, reply, async (view, { object: { uid, kind, name } }) => {
+    return await about(request, reply, async (view, { object }) => {
+      const { uid, kind, name } = object
       const made = await oneAtATime(() => planner.plan(view, uid, cascade, limit))
       if (made !== undefined) return made
       throw new Problem(
         409,
-        `${kind}/${name} is deleted already; "kinfold cascade" shows what remains of its dependents`,
+        `${kind}/${name} is deleted already; "kinfold cascade ${wordsFor(object)}" shows what remains of its dependents`,
       )
     })
   })
@@ -214,11 +215,17 @@ export function addGraphDump(
   })
 }
 
-function notGoing({ kind, name }: Named): never {
+function notGoing(object: Named): never {
+  const { kind, name } = object
   throw new Problem(
     409,
-    `${kind}/${name} is not being deleted; "kinfold plan delete" shows what would be deleted with it`,
+    `${kind}/${name} is not being deleted; "kinfold plan delete ${wordsFor(object)}" shows what would be deleted with it`,
   )
+}
+
+/** On a command line: this very object, whatever has its name by then. */
+function wordsFor({ uid }: Named): string {
+  return `uid:${uid}`
 }
 
 /** An answer a line, whenever it is another. Where the cluster moves meanwhile it breaks off. */

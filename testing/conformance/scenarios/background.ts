@@ -17,7 +17,7 @@ const NEVER: Reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'never', u
 export const BACKGROUND: readonly Scenario[] = [
   {
     rows: 'R3 D10 D12',
-    says: 'takes what only a deleted owner has, drops a reference beside a live owner, leaves the rest',
+    says: 'deletes what only a deleted owner has, drops a reference beside a solid owner, leaves the rest',
     async run(world) {
       const first = await world.make(REPLICATION_CONTROLLER, 'first')
       const second = await world.make(REPLICATION_CONTROLLER, 'second')
@@ -34,7 +34,7 @@ export const BACKGROUND: readonly Scenario[] = [
   },
   {
     rows: 'R4',
-    says: 'takes an object made with an owner that never was',
+    says: 'deletes an object that is created with an owner that never existed',
     async run(world) {
       const stray = await world.make(POD, 'stray', { owners: [NEVER] })
       const role = { ...NEVER, apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' }
@@ -44,7 +44,7 @@ export const BACKGROUND: readonly Scenario[] = [
   },
   {
     rows: 'R4 B10',
-    says: 'takes an object that is given an owner that never was, and drops that one beside a live one',
+    says: 'deletes an object that is given an owner that never existed, and drops that reference beside a solid one',
     async run(world) {
       const live = await world.make(CONFIG_MAP, 'live')
       const stray = await world.make(CONFIG_MAP, 'stray')
@@ -90,7 +90,7 @@ export const BACKGROUND: readonly Scenario[] = [
   },
   {
     rows: 'B68',
-    says: 'orphans what a Job had when nobody names a policy, and takes it when Background is named',
+    says: 'orphans the dependents of a Job when no policy is named, and deletes them when Background is named',
     async run(world) {
       const [plain, named] = await world.makeMany(JOB, 'job', 2)
       const kept = await world.make(POD, 'kept', { owners: [blocking(plain!)] })
@@ -103,7 +103,7 @@ export const BACKGROUND: readonly Scenario[] = [
   },
   {
     rows: 'B41',
-    says: 'hands Background down level by level',
+    says: 'applies Background level by level',
     async run(world) {
       const deployment = await world.make(DEPLOYMENT, 'web')
       const sets = await world.makeMany(REPLICA_SET, 'web', 3, () => ({
@@ -118,7 +118,7 @@ export const BACKGROUND: readonly Scenario[] = [
   },
   {
     rows: 'B25 B69',
-    says: 'leaves the dependents of an owner that a finalizer still holds, and takes them after',
+    says: 'leaves the dependents of an owner that a finalizer still holds, and deletes them after',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner', { finalizers: [HOLD] })
       const dependent = await world.make(SECRET, 'dependent', { owners: [owner] })
@@ -131,7 +131,7 @@ export const BACKGROUND: readonly Scenario[] = [
   },
   {
     rows: 'D1 D12',
-    says: 'asks once for a dependent that a finalizer holds, and takes what hangs on it when it goes',
+    says: 'requests once the deletion of a dependent that a finalizer holds, and deletes its dependents when it is removed',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const held = await world.make(SECRET, 'held', { owners: [owner], finalizers: [HOLD] })
@@ -169,7 +169,7 @@ export const BACKGROUND: readonly Scenario[] = [
   },
   {
     rows: 'B12 B36',
-    says: 'leaves an object that lost its reference before its owner went',
+    says: 'leaves an object that lost its reference before its owner was deleted',
     async run(world) {
       const [owner, next] = await world.makeMany(CONFIG_MAP, 'owner', 2)
       const freed = await world.make(SECRET, 'freed', { owners: [owner!] })
@@ -187,7 +187,7 @@ export const BACKGROUND: readonly Scenario[] = [
   },
   {
     rows: 'B42 C4',
-    says: 'takes what a cluster-scoped owner has in two namespaces and beside it',
+    says: 'deletes the dependents of a cluster-scoped owner in two namespaces and in none',
     async run(world) {
       const owner = await world.make(REALM, 'owner')
       const near = await world.make(CONFIG_MAP, 'under', { owners: [owner] })
@@ -204,7 +204,7 @@ export const BACKGROUND: readonly Scenario[] = [
   },
   {
     rows: 'C4 D10',
-    says: 'takes a namespaced dependent of several cluster-scoped owners with the last of them',
+    says: 'deletes a namespaced dependent of several cluster-scoped owners with the last of them',
     async run(world) {
       const owners = await world.makeMany(REALM, 'owner', 3)
       const near = await world.make(CONFIG_MAP, 'shared', { owners })
@@ -221,7 +221,7 @@ export const BACKGROUND: readonly Scenario[] = [
   },
   {
     rows: 'C4 B10',
-    says: 'takes a namespaced dependent of a cluster-scoped owner that was written to, held and released',
+    says: 'deletes a namespaced dependent of a cluster-scoped owner that was updated, held and released',
     async run(world) {
       const owner = await world.make(REALM, 'owner', { finalizers: [HOLD] })
       const first = await world.make(CONFIG_MAP, 'first', { owners: [owner] })
@@ -243,7 +243,7 @@ export const BACKGROUND: readonly Scenario[] = [
   },
   {
     rows: 'B71',
-    says: 'does not mind who is the controller',
+    says: 'treats controllers and other owners alike',
     async run(world) {
       const [leading, other] = await world.makeMany(CONFIG_MAP, 'owner', 2)
       const owners = [{ ...referenceTo(leading!), controller: true }, other!]

@@ -13,7 +13,7 @@ import { blocking, FOREGROUND, HOLD, ORPHAN } from '../world.ts'
 export const FOREGROUNDS: readonly Scenario[] = [
   {
     rows: 'R7 D10',
-    says: 'drops the reference to a waiting owner beside a solid one, and the waiting one goes',
+    says: 'drops the reference to a waiting owner beside a solid one, and the waiting one is deleted',
     async run(world) {
       const waiting = await world.make(REPLICATION_CONTROLLER, 'waiting')
       const solid = await world.make(REPLICATION_CONTROLLER, 'solid')
@@ -27,7 +27,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'R8',
-    says: 'lets a waiting owner go past dependents that do not block',
+    says: 'removes a waiting owner before dependents that do not block',
     async run(world) {
       const owner = await world.make(REPLICATION_CONTROLLER, 'owner')
       const options = { owners: [owner], finalizers: [HOLD] }
@@ -41,7 +41,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'R9 P13',
-    says: 'ends a foreground deletion asked for twice once its own finalizer is gone',
+    says: 'completes a foreground deletion that was requested twice once its own finalizer is removed',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner', { finalizers: [HOLD] })
       await world.remove(owner, 'Foreground')
@@ -54,7 +54,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'R10 B30',
-    says: 'keeps an owner waiting while a blocking dependent is there',
+    says: 'keeps an owner waiting while a blocking dependent exists',
     async run(world) {
       const owner = await world.make(REPLICATION_CONTROLLER, 'owner')
       const held = await world.make(POD, 'held', { owners: [blocking(owner)], finalizers: [HOLD] })
@@ -71,7 +71,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'B30 B33',
-    says: 'lets an owner without dependents go',
+    says: 'removes an owner without dependents',
     async run(world) {
       const built = await world.make(CONFIG_MAP, 'built-in')
       const custom = await world.make(WIDGET, 'custom')
@@ -82,7 +82,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'D11 B41',
-    says: 'hands Foreground down to dependents that have dependents, and the root goes last',
+    says: 'applies Foreground to dependents that have dependents, and removes the root last',
     async run(world) {
       const deployment = await world.make(DEPLOYMENT, 'web')
       const set = await world.make(REPLICA_SET, 'web', { owners: [blocking(deployment)] })
@@ -101,7 +101,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'B24 D12',
-    says: 'deletes a dependent without dependents in the background, whoever waits',
+    says: 'deletes a dependent without dependents in the background, whichever owner waits',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const options = { owners: [blocking(owner)], finalizers: [HOLD] }
@@ -116,7 +116,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'B12 B38',
-    says: 'looks at a waiting owner again when a reference stops blocking or is taken away',
+    says: 'examines a waiting owner again when a reference stops blocking or is removed',
     async run(world) {
       const owners = await world.makeMany(CONFIG_MAP, 'owner', 2)
       const [unblocked, freed] = await world.makeMany(SECRET, 'held', 2, (index) => ({
@@ -136,7 +136,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'B32 P14',
-    says: 'does not wait for other finalizers of the owner before it takes the dependents',
+    says: 'does not wait for other finalizers of the owner before it deletes the dependents',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner', { finalizers: [HOLD] })
       const dependents = await world.makeMany(SECRET, 'dependent', 3, () => ({
@@ -151,7 +151,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'B17',
-    says: 'takes dependents in the background when somebody else removes the waiting finalizer',
+    says: 'deletes dependents in the background when another client removes the finalizer foregroundDeletion',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const options = { owners: [blocking(owner)], finalizers: [HOLD] }
@@ -168,7 +168,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'B20',
-    says: 'takes a dependent that was added while its owner waits, before the owner goes',
+    says: 'deletes a dependent that was added while its owner waits, before the owner is removed',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const options = { owners: [blocking(owner)], finalizers: [HOLD] }
@@ -187,7 +187,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'B20 B31',
-    says: 'takes a dependent that was added while its owner waits at once, not when the owner is looked at again',
+    says: 'deletes a dependent that was added while its owner waits at once, not when the owner is examined again',
     better: 'upstream does not queue a dependent added to a waiting owner',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
@@ -205,7 +205,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'B70 W',
-    says: 'lets a waiting owner go at once when it is deleted again in the background',
+    says: 'removes a waiting owner at once when it is deleted again in the background',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const options = { owners: [blocking(owner)], finalizers: [HOLD] }
@@ -220,7 +220,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'B70 W P13',
-    says: 'turns a waiting owner to orphaning: what is left of its dependents loses the reference',
+    says: 'turns a waiting owner to orphaning: its remaining dependents lose the reference',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const options = { owners: [blocking(owner)], finalizers: [HOLD] }
@@ -285,7 +285,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'D11',
-    says: 'drops a second waiting owner and a dangling one with the same care',
+    says: 'drops references to two waiting owners beside a solid one, and deletes a dependent of these two alone',
     async run(world) {
       const owners = await world.makeMany(CONFIG_MAP, 'owner', 3)
       const [waiting, going, solid] = owners
@@ -304,7 +304,7 @@ export const FOREGROUNDS: readonly Scenario[] = [
   },
   {
     rows: 'B22 B27 P13',
-    says: 'lets a waiting owner go past a blocking dependent that can never be judged',
+    says: 'removes a waiting owner before a blocking dependent that can never be judged',
     better: 'upstream waits for ever for a dependent whose other reference it cannot resolve',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')

@@ -28,7 +28,7 @@ function inLowerCase(owner: Made): Reference {
 export const IDENTITIES: readonly Scenario[] = [
   {
     rows: 'R1 R2 B42 B43',
-    says: 'takes dependents in another namespace, leaves those beside their owner, warns about the former',
+    says: 'deletes dependents in another namespace, leaves those beside their owner, warns about the former',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const good = await world.makeMany(SECRET, 'good', 10, () => ({ owners: [owner] }))
@@ -48,7 +48,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'R15',
-    says: 'takes a dependent of a missing cluster-scoped owner, leaves those of a live one and of an unknown kind',
+    says: 'deletes a dependent of an absent cluster-scoped owner, leaves those of an existing one and of an unknown kind',
     async run(world) {
       const owner = await world.make(PRIORITY_CLASS, 'owner')
       const missing = { ...referenceTo(owner), name: 'missing', uid: 'missing' }
@@ -62,7 +62,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'U12.1',
-    says: 'leaves a namespaced dependent of a cluster-scoped owner until that goes',
+    says: 'leaves a namespaced dependent of a cluster-scoped owner until that is deleted',
     async run(world) {
       const owner = await world.make(CLUSTER_ROLE, 'owner')
       const dependent = await world.make(CONFIG_MAP, 'dependent', { owners: [owner] })
@@ -74,7 +74,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'U12.4 U12.5 B27',
-    says: 'never takes a cluster-scoped dependent of a namespaced owner, warns about it, not even when the owner goes',
+    says: 'never deletes a cluster-scoped dependent of a namespaced owner, not even when the owner is deleted, and warns about it',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const dependent = await world.make(CLUSTER_ROLE, 'dependent', { owners: [owner] })
@@ -87,7 +87,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'U12.6 B46',
-    says: 'takes a reference through a served version that is not preferred as any other',
+    says: 'treats a reference by a served version that is not preferred as any other',
     async run(world) {
       const owner = await world.make(WIDGET, 'owner')
       const reference = { ...referenceTo(owner), apiVersion: WIDGET_NOT_PREFERRED }
@@ -101,7 +101,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'U12.6 B30',
-    says: 'lets a dependent block through a served version that is not preferred',
+    says: 'lets a dependent block by a served version that is not preferred',
     async run(world) {
       const owner = await world.make(WIDGET, 'owner')
       const reference = { ...blocking(owner), apiVersion: WIDGET_NOT_PREFERRED }
@@ -117,7 +117,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'U12.7 U12.8 B47',
-    says: 'never takes a dependent through a version that is not served, not even when the owner goes',
+    says: 'never deletes a dependent that references its owner by a version that is not served, not even when the owner is deleted',
     async run(world) {
       const owner = await world.make(WIDGET, 'owner')
       const reference = { ...referenceTo(owner), apiVersion: WIDGET_NOT_SERVED }
@@ -133,7 +133,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'B74 D12',
-    says: 'takes what names its owner by the kind in lower case, never what names it in mixed case',
+    says: 'deletes what references its owner by the kind in lower case, never what does so in mixed case',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const widget = await world.make(WIDGET, 'custom')
@@ -153,7 +153,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'B74 R4',
-    says: 'takes an object that names an owner that never was by the kind in lower case',
+    says: 'deletes an object that references an owner that never existed by the kind in lower case',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const never = { ...inLowerCase(owner), name: 'never', uid: `never-${world.namespace}` }
@@ -166,7 +166,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'B74 B30',
-    says: 'lets a dependent block that names its owner by the kind in lower case',
+    says: 'lets a dependent block that references its owner by the kind in lower case',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const reference = { ...inLowerCase(owner), blockOwnerDeletion: true }
@@ -182,7 +182,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'B74 B34',
-    says: 'orphans a dependent that names its owner by the kind in lower case',
+    says: 'orphans a dependent that references its owner by the kind in lower case',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const kept = await world.make(SECRET, 'kept', { owners: [inLowerCase(owner)] })
@@ -193,9 +193,9 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'B75',
-    says: 'leaves what names an owner by a kind of which no object can be read, as by the list of the right one',
+    says: 'leaves what references an owner by a kind of which no object can be read, as by the list of the right one',
     better:
-      'upstream asks for it at a path that no object can have, and any NotFound counts as absence',
+      'upstream sends a GET to a path that no object can have, and any NotFound counts as absence',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const unreadable = [
@@ -212,7 +212,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   ...inBothOrders(
     'U12.9 U12.10 B18 U13',
-    'takes a dependent of an owner that never was beside one that names it through an unserved version',
+    'deletes a dependent of an owner that never existed beside one that references it by an unserved version',
     async (world, makeInOrder) => {
       const never = { kind: 'Widget', name: 'never', uid: `never-${world.namespace}` }
       const [good, unserved] = await makeInOrder(
@@ -227,7 +227,7 @@ export const IDENTITIES: readonly Scenario[] = [
   ),
   ...inBothOrders(
     'U12.11 U12.12 U12.13 B45',
-    'takes a dependent that names a live uid by a wrong kind or name, leaves those that name it rightly',
+    'deletes a dependent that references an existing uid by a wrong kind or name, leaves those with the right one',
     async (world, makeInOrder) => {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const wrongKind = { ...referenceTo(owner), kind: 'Secret' }
@@ -247,7 +247,7 @@ export const IDENTITIES: readonly Scenario[] = [
   ),
   ...inBothOrders(
     'U12.14 U12.16',
-    'takes a namespaced dependent of a missing owner, never a cluster-scoped one',
+    'deletes a namespaced dependent of an absent owner, never a cluster-scoped one',
     async (world, makeInOrder) => {
       const never = { ...UNKNOWN_KIND, apiVersion: 'v1', kind: 'Secret', uid: world.namespace }
       const [good, wide] = await makeInOrder(
@@ -261,7 +261,7 @@ export const IDENTITIES: readonly Scenario[] = [
   ),
   ...inBothOrders(
     'U12.15',
-    'leaves a namespaced and a cluster-scoped dependent of a live namespaced owner',
+    'leaves a namespaced and a cluster-scoped dependent of an existing namespaced owner',
     async (world, makeInOrder) => {
       const owner = await world.make(SECRET, 'owner')
       const [good, wide] = await makeInOrder(
@@ -275,7 +275,7 @@ export const IDENTITIES: readonly Scenario[] = [
   ),
   {
     rows: 'U13 B18',
-    says: 'takes everything that names one uid that never was by different coordinates',
+    says: 'deletes all dependents that reference one uid that never existed by different coordinates',
     async run(world) {
       const uid = `claimed-${world.namespace}`
       const claims: readonly Reference[] = [
@@ -298,7 +298,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'B27',
-    says: 'never takes a dependent of which one reference dangles and another is of an unknown kind',
+    says: 'never deletes a dependent of which one reference dangles and another is of an unknown kind',
     async run(world) {
       const [first, last] = await world.makeMany(CONFIG_MAP, 'owner', 2)
       const dependents = [
@@ -314,7 +314,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'B11',
-    says: 'takes a dependent that names its owner twice, once blocking, when the owner goes',
+    says: 'deletes a dependent that references its owner twice, once blocking, when the owner is deleted',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const twice = { owners: [referenceTo(owner), blocking(owner)] }
@@ -327,7 +327,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'B11 B30',
-    says: 'lets a dependent block that names its owner twice, once blocking',
+    says: 'lets a dependent block that references its owner twice, once blocking',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const twice = { owners: [referenceTo(owner), blocking(owner)] }
@@ -343,7 +343,7 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'B11 B34',
-    says: 'drops both references of a dependent that names its owner twice when that is orphaned',
+    says: 'drops both references of a dependent that references its owner twice when that is deleted with Orphan',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const twice = { owners: [referenceTo(owner), blocking(owner)] }
@@ -359,8 +359,7 @@ export const IDENTITIES: readonly Scenario[] = [
   {
     rows: 'B11 B45',
     says: 'keeps the right one of two references to one uid, of which the other dangles',
-    better:
-      'upstream drops references by uid and takes the solid one along, so nothing owns the object',
+    better: 'upstream drops references by uid, the solid one included, so the object has no owner',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const wrongName = { ...referenceTo(owner), name: 'other' }
@@ -374,8 +373,8 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'B11 B27 B34',
-    says: 'leaves references that cannot be resolved when the owner whose uid they bear is orphaned',
-    better: 'upstream drops references by uid, whatever else they name',
+    says: 'leaves references that cannot be resolved when the owner whose uid they have is deleted with Orphan',
+    better: 'upstream drops references by uid, whatever their coordinates',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const unknown = { ...referenceTo(owner), kind: 'Nothing' }
@@ -393,8 +392,8 @@ export const IDENTITIES: readonly Scenario[] = [
   },
   {
     rows: 'B11 B30',
-    says: 'lets a waiting owner go past what bears its uid in a reference to another name',
-    better: 'upstream counts what blocks by uid, whatever else a reference names',
+    says: 'removes a waiting owner before what has its uid in a reference to another name',
+    better: 'upstream counts what blocks by uid, whatever the coordinates of a reference',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const wrongName = { ...blocking(owner), name: 'other' }

@@ -25,7 +25,7 @@ const API_SERVICE: Kind = {
 export const KINDS: readonly Scenario[] = [
   {
     rows: 'R13 B50 B51',
-    says: 'takes what the objects of a kind had when its definition goes, and again when that is made anew',
+    says: 'deletes the dependents of the objects of a kind when its CustomResourceDefinition is deleted, and again when that is created anew',
     // Killed between the going of an object and of its kind, no collector can know: restart.ts.
     alone: true,
     async run(world) {
@@ -49,7 +49,7 @@ export const KINDS: readonly Scenario[] = [
   },
   {
     rows: 'R14 P11 B53',
-    says: 'goes on with other kinds while the conversion of one is broken',
+    says: 'continues with other kinds while the conversion of one is broken',
     async run(world) {
       await breakConversion(world.plane, world.namespace)
       const [background, foreground, orphan] = await world.makeMany(WIDGET, 'owner', 3)
@@ -65,7 +65,7 @@ export const KINDS: readonly Scenario[] = [
   },
   {
     rows: 'B51 B52',
-    says: 'goes on while an aggregated API is down, and leaves what names a kind of it',
+    says: 'continues while an aggregated API is down, and leaves what references a kind of it',
     async run(world) {
       const group = 'absent.conformance.test'
       const spec = {

@@ -15,7 +15,7 @@ export const LOADS: readonly Scenario[] = [
   },
   {
     rows: 'B39 U12.17',
-    says: 'takes dependents that somebody keeps writing to',
+    says: 'deletes dependents that another client keeps writing to',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
       const busy = await world.makeMany(CONFIG_MAP, 'busy', 5, () => ({ owners: [owner] }))
@@ -28,7 +28,7 @@ export const LOADS: readonly Scenario[] = [
   },
   {
     rows: 'B49',
-    says: `tells ${CACHE_CAPACITY + 50} owners that go at once from those that stay`,
+    says: `distinguishes ${CACHE_CAPACITY + 50} owners that are deleted at once from those that stay`,
     async run(world) {
       const owners = await world.makeMany(CONFIG_MAP, 'owner', CACHE_CAPACITY + 50)
       const dependents = await world.makeMany(SECRET, 'dependent', owners.length, (index) => ({

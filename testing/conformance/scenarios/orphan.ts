@@ -38,7 +38,7 @@ export const ORPHANS: readonly Scenario[] = [
   },
   {
     rows: 'C4 B34',
-    says: 'orphans what a cluster-scoped owner has in two namespaces and beside it',
+    says: 'orphans the dependents of a cluster-scoped owner in two namespaces and in none',
     async run(world) {
       const owner = await world.make(REALM, 'owner')
       const options = { owners: [blocking(owner)] }
@@ -101,7 +101,7 @@ export const ORPHANS: readonly Scenario[] = [
   },
   {
     rows: 'B25 D12',
-    says: 'takes a dependent whose last owner was deleted in the background',
+    says: 'deletes a dependent whose last owner was deleted in the background',
     async run(world) {
       const [first, last] = await world.makeMany(CONFIG_MAP, 'owner', 2)
       const dependent = await world.make(WIDGET, 'dependent', { owners: [first!, last!] })
@@ -113,7 +113,7 @@ export const ORPHANS: readonly Scenario[] = [
   },
   {
     rows: 'R4 B10 B25',
-    says: 'takes what was orphaned and then given an owner that never was, went before, or goes later',
+    says: 'deletes an orphan that is then given an owner that never existed, was deleted before, or is deleted later',
     async run(world) {
       const [past, orphaning, next] = await world.makeMany(CONFIG_MAP, 'owner', 3)
       const options = { owners: [blocking(orphaning!)] }
@@ -135,9 +135,9 @@ export const ORPHANS: readonly Scenario[] = [
   },
   {
     rows: 'B35 P10',
-    says: 'leaves dependents made a moment before their owner is deleted with Orphan',
+    says: 'leaves dependents that are created a moment before their owner is deleted with Orphan',
     better:
-      'upstream orphans what its graph holds when it sees the owner, however far behind that is',
+      'upstream orphans what its graph holds when it processes the owner, however far behind that is',
     async run(world) {
       const owners = await world.makeMany(CONFIG_MAP, 'owner', 10)
       const dependents = await Promise.all(
@@ -154,7 +154,7 @@ export const ORPHANS: readonly Scenario[] = [
   },
   {
     rows: 'B35 P10',
-    says: 'leaves a dependent that arrives after its owner was orphaned and has gone',
+    says: 'leaves a dependent that is created after its owner was deleted with Orphan',
     better: 'upstream remembers no orphaned owner and deletes it',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner')
@@ -169,7 +169,7 @@ export const ORPHANS: readonly Scenario[] = [
   },
   {
     rows: 'B35 P10 D12',
-    says: 'leaves a dependent that arrives after its owner went by an orphan finalizer of its own',
+    says: 'leaves a dependent that is created after its owner was deleted by its own orphan finalizer',
     better: 'upstream remembers no orphaned owner and deletes it',
     async run(world) {
       const root = await world.make(CONFIG_MAP, 'root')
@@ -193,7 +193,7 @@ export const ORPHANS: readonly Scenario[] = [
   },
   {
     rows: 'B35 P10',
-    says: 'leaves a dependent that a controller adopts again while its orphaned owner is still there',
+    says: 'leaves a dependent that a controller adopts again while its orphaned owner still exists',
     better: 'upstream orphans what it knows at one moment and deletes what was adopted after it',
     async run(world) {
       const owner = await world.make(CONFIG_MAP, 'owner', { finalizers: [HOLD] })

@@ -44,7 +44,7 @@ type Operation = 'DELETE' | 'UPDATE'
 export const REFUSALS: readonly Scenario[] = [
   background('denied', (world) => refuse(world, 'DELETE')),
   background('forbidden', (world) => refuse(world, 'DELETE', 'Forbidden')),
-  background('kept from it by a webhook that is down', refuseByWebhook),
+  background('prevented by a webhook that is down', refuseByWebhook),
   {
     rows: 'B58 B30',
     says: 'keeps an owner waiting while the deletion of a blocking dependent is denied',
@@ -64,7 +64,7 @@ export const REFUSALS: readonly Scenario[] = [
   },
   {
     rows: 'B58 B34',
-    says: 'keeps an owner orphaning while a dependent may not be written, and orphans it when it may',
+    says: 'keeps an owner orphaning while a dependent may not be updated, and orphans it when it may',
     async run(world) {
       const refusal = await refuse(world, 'UPDATE')
       const owner = await world.make(CONFIG_MAP, 'owner')

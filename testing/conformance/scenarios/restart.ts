@@ -10,7 +10,7 @@ const MANY = 400
 export const RESTARTS: readonly Scenario[] = [
   {
     rows: 'B56',
-    says: 'killed in the middle of three cascades, carries each to its end',
+    says: 'killed in the middle of three cascades, completes each',
     alone: true,
     async run(world) {
       const families = await Promise.all([
@@ -47,7 +47,7 @@ export const RESTARTS: readonly Scenario[] = [
   },
   {
     rows: 'B55 B56 B17 R1',
-    says: 'makes up for everything that happened while it was away',
+    says: 'catches up with everything that happened while it was stopped',
     alone: true,
     async run(world) {
       const owners = await world.makeMany(CONFIG_MAP, 'owner', 6)
@@ -90,7 +90,7 @@ export const RESTARTS: readonly Scenario[] = [
   },
   {
     rows: 'B51 B56 R13',
-    says: 'leaves what the objects of a kind had when they went with its definition while it was away',
+    says: 'leaves the dependents of the objects of a kind that were deleted with its CustomResourceDefinition while it was stopped',
     alone: true,
     async run(world) {
       const definition = await define(world.plane, PASSING)
@@ -107,7 +107,7 @@ export const RESTARTS: readonly Scenario[] = [
   },
   {
     rows: 'B70 W P13',
-    says: 'obeys the last of two requests made while it was away',
+    says: 'obeys the last of two requests made while it was stopped',
     alone: true,
     async run(world) {
       await world.make(SECRET, 'seen')

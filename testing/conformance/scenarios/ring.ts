@@ -4,12 +4,12 @@ import { WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
 import { blocking, FOREGROUND, HOLD, RefusedError, type World } from '../world.ts'
 
-const HANGS = 'upstream hangs on a ring whose members all wait for each other'
+const HANGS = 'upstream never completes an ownership cycle whose members all wait for each other'
 
 export const RINGS: readonly Scenario[] = [
   {
     rows: 'C5 U3',
-    says: 'leaves a ring of two that nobody deletes, and takes it when one is deleted in the background',
+    says: 'leaves an ownership cycle of two that no client deletes, and deletes it when one member is deleted in the background',
     async run(world) {
       const ring = await ringOf(world, 2)
       await world.quiet()
@@ -20,7 +20,7 @@ export const RINGS: readonly Scenario[] = [
   },
   {
     rows: 'C5 D11',
-    says: 'takes a ring of two of which one is deleted in the foreground',
+    says: 'deletes an ownership cycle of two of which one is deleted in the foreground',
     async run(world) {
       const ring = await ringOf(world, 2)
       await world.quiet()
@@ -30,7 +30,7 @@ export const RINGS: readonly Scenario[] = [
   },
   {
     rows: 'C5 B28',
-    says: 'takes a ring of three custom resources of which one is deleted in the foreground',
+    says: 'deletes an ownership cycle of three custom resources of which one is deleted in the foreground',
     async run(world) {
       const ring = await ringOf(world, 3, WIDGET)
       await world.quiet()
@@ -40,7 +40,7 @@ export const RINGS: readonly Scenario[] = [
   },
   {
     rows: 'C5',
-    says: 'leaves an object that owns itself, and takes it when it is deleted in the background',
+    says: 'leaves an object that owns itself, and removes it when it is deleted in the background',
     async run(world) {
       const [self] = await ringOf(world, 1)
       await world.quiet()
@@ -50,11 +50,11 @@ export const RINGS: readonly Scenario[] = [
     },
   },
   ...foregroundAll(1, 'an object that owns itself'),
-  ...foregroundAll(2, 'a ring of two'),
-  ...foregroundAll(4, 'a ring of four'),
+  ...foregroundAll(2, 'an ownership cycle of two'),
+  ...foregroundAll(4, 'an ownership cycle of four'),
   {
     rows: 'C5 B28',
-    says: 'takes two rings that share a node nobody deletes',
+    says: 'deletes two ownership cycles that share an object that no client deletes',
     async run(world) {
       const [shared, left, right] = await world.makeMany(CONFIG_MAP, 'node', 3)
       await world.refer(shared!, [blocking(left!), blocking(right!)])
@@ -67,7 +67,7 @@ export const RINGS: readonly Scenario[] = [
   },
   {
     rows: 'C5 B28 P13',
-    says: 'takes two rings that share a node, all of it deleted in the foreground',
+    says: 'removes two ownership cycles that share an object, all of it deleted in the foreground',
     better: HANGS,
     async run(world) {
       const [shared, left, right] = await world.makeMany(CONFIG_MAP, 'node', 3)
@@ -81,8 +81,8 @@ export const RINGS: readonly Scenario[] = [
   },
   {
     rows: 'B28 B30 B38',
-    says: 'keeps an owner waiting though one further down was deleted in the foreground before, and there is no ring',
-    better: 'upstream takes that for a ring and lets what is between block no more',
+    says: 'keeps an owner waiting though one further down was deleted in the foreground before, and there is no ownership cycle',
+    better: 'upstream takes that for an ownership cycle, and objects in between no longer block',
     async run(world) {
       const top = await world.make(CONFIG_MAP, 'top')
       const middle = await world.make(CONFIG_MAP, 'middle', { owners: [blocking(top)] })
@@ -102,7 +102,7 @@ export const RINGS: readonly Scenario[] = [
   },
   {
     rows: 'C5 R7',
-    says: 'takes a ring and leaves a dependent of it that a live owner has, too',
+    says: 'deletes an ownership cycle and leaves a dependent of it that has a solid owner, too',
     async run(world) {
       const ring = await ringOf(world, 2)
       const live = await world.make(CONFIG_MAP, 'live')
@@ -121,7 +121,7 @@ function foregroundAll(size: number, what: string): Scenario[] {
   return [
     {
       rows: 'C5 P13',
-      says: `takes ${what}, all of it deleted in the foreground`,
+      says: `removes ${what}, all of it deleted in the foreground`,
       better: HANGS,
       async run(world) {
         const ring = await ringOf(world, size)

@@ -1,0 +1,20 @@
+/**
+ * How much is run of tests that take minutes: all with `KINFOLD_WORLDS=all`, as in .ci/run, else every so many.
+ *
+ * What must stay true: what decides leaves nothing out. What is left out is the same each time, and is named as not run.
+ */
+
+/** Why a test is skipped that only a whole run has. */
+export const LEFT_OUT = 'what only KINFOLD_WORLDS=all runs'
+
+/** Throws for a word that is none: it would leave worlds out where somebody asked for all. */
+export function isAllWanted(): boolean {
+  const worlds = process.env['KINFOLD_WORLDS'] || 'few'
+  if (worlds === 'all' || worlds === 'few') return worlds === 'all'
+  throw new Error(`KINFOLD_WORLDS is ${worlds}, and neither all nor few`)
+}
+
+/** The first of every so many. */
+export function drawn<T>(all: readonly T[], every: number): readonly T[] {
+  return isAllWanted() ? all : all.filter((_, index) => index % every === 0)
+}
