@@ -13,6 +13,7 @@ import type { Command } from 'commander'
 import type { Playground } from '../playground/playground.ts'
 import { parseAddress } from '../runtime/endpoint.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
+import { ResourceStack } from '../runtime/resource-stack.ts'
 import { type ArchiveFlags, addArchiveOptions } from './archive-config.ts'
 import { addLogOptions, collect, type UpConfig, upConfig } from './config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
@@ -111,7 +112,7 @@ async function collectIn(
   const { createLogger } = await import('../runtime/logger.ts')
   keepCompiled()
   const config = { ...upConfig({ logLevel: QUIET, ...flags, lock: 'off' }), noLock: NO_LOCK }
-  await using opened = new AsyncDisposableStack()
+  await using opened = new ResourceStack()
   const contexts = servers.map(({ name }) => name)
   const connected = openClusters(kubeconfig, contexts)
   for (const cluster of connected) opened.use(cluster)

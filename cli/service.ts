@@ -26,6 +26,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
+import { ResourceStack } from '../runtime/resource-stack.ts'
 import { addLogOptions, configFile, type UpConfig, type UpFlags, upConfig } from './config.ts'
 import { addAuthorityOptions, openAuthority } from './http-authority.ts'
 import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
@@ -112,7 +113,7 @@ export async function runService(
   await using log = await openLog(name, kafka, config, clock, logger, signal)
   await using metrics = createMetrics(VERSION)
   registerProcess(metrics.meter, VERSION)
-  await using placements = new AsyncDisposableStack()
+  await using placements = new ResourceStack()
   const groups: KafkaPlacement[] = []
   await using service = await open({
     ...{ config, kafka, log, clock, logger, token, authority },
