@@ -5,10 +5,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { INSTANCE_HEADER } from '../runtime/endpoint.ts'
 import { readTokens } from '../runtime/http-token.ts'
+import { INSTANCE_HEADER } from '../runtime/instance.ts'
 import { EXIT, type ExitCode, ExitError } from '../runtime/lifecycle.ts'
-import { defaultDataDirectory } from './config.ts'
+import { defaultDataDirectory } from './data-directory.ts'
 
 export interface ClientFlags {
   readonly server?: string

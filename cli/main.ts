@@ -22,7 +22,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  await createProgram().parseAsync()
+  const program = await createProgram(process.argv.slice(2))
+  await program.parseAsync()
 } catch (error) {
   process.exitCode = report(error)
 }

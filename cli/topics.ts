@@ -5,8 +5,9 @@ import { createKafka, openLink } from '../adapters/kafka/inside.ts'
 import { applyTopics, planTopics, type TopicPlan } from '../adapters/kafka/topics.ts'
 import { EXIT } from '../runtime/lifecycle.ts'
 import { CONFIG_KEYS } from './config.ts'
+import { readConfigFile } from './config-file.ts'
 import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
-import { readConfigFile, whole } from './setting.ts'
+import { whole } from './setting.ts'
 import { table } from './table.ts'
 
 interface TopicsFlags extends KafkaFlags {

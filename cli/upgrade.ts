@@ -15,7 +15,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import { type FoundVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { beginGeneration, type Generation } from '../services/graph/fold/generation.ts'
-import { defaultDataDirectory } from './config.ts'
+import { defaultDataDirectory } from './data-directory.ts'
 
 export function addUpgrade(program: Command): void {
   program

@@ -6,7 +6,6 @@
  *
  * Not here: TLS, which is for what stands before it.
  */
-import { randomUUID } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastify from 'fastify'
@@ -17,6 +16,7 @@ import { type ConnectionCounts, Connections } from './connections.ts'
 import type { Check } from './health.ts'
 import { isReady, verbose } from './health.ts'
 import type { HttpToken } from './http-token.ts'
+import { INSTANCE, INSTANCE_HEADER } from './instance.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
 import { isPrincipal, type Principal, principalOf, setPrincipal } from './principal.ts'
@@ -58,9 +58,6 @@ const LIMITS = {
   requestTimeout: ARRIVAL_MS,
   keepAliveTimeout: ARRIVAL_MS,
 }
-/** Which process this is: whoever was told of another one by an address that is reused by now says so in `INSTANCE_HEADER`, and is refused. */
-export const INSTANCE: string = randomUUID()
-export const INSTANCE_HEADER = 'kinfold-instance'
 /** That any route may take. */
 const METHODS = ['GET', 'HEAD', 'POST'] as const
 

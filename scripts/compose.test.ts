@@ -155,8 +155,8 @@ suite('docker-compose.yml', () => {
 
 suite('the commands of docker-compose.yml', () => {
   for (const [name, service] of own) {
-    test(`${name}: its flags exist and have values that are taken`, () => {
-      const flags = flagsOf(service.command ?? [])
+    test(`${name}: its flags exist and have values that are taken`, async () => {
+      const flags = await flagsOf(service.command ?? [])
       upConfig(flags)
       for (const address of (flags['listen'] ?? []) as string[]) parseAddress(address)
       if (flags['brokers'] === undefined) return
@@ -281,8 +281,8 @@ suite('the Kafka of docker-compose.yml', () => {
 })
 
 /** What our own program makes of a command line; throws where it would refuse it. */
-function flagsOf(line: readonly string[]): Record<string, unknown> {
-  const program = createProgram()
+async function flagsOf(line: readonly string[]): Promise<Record<string, unknown>> {
+  const program = await createProgram()
   let flags: Record<string, unknown> | undefined
   const all: Command[] = [program]
   for (const command of all) {

@@ -64,7 +64,7 @@ suite('the Dockerfile', () => {
   })
 
   test('sets variables that Kinfold or Node reads', () => {
-    const code = ['cli/config.ts', 'cli/lean-process.ts'].map((file) =>
+    const code = ['cli/data-directory.ts', 'cli/lean-process.ts'].map((file) =>
       readFileSync(join(root, file), 'utf8'),
     )
     const read = Object.keys(environment()).filter((name) =>
