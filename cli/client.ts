@@ -122,7 +122,7 @@ function longName(kind: string): string {
 }
 
 /** kubectl's, for the kinds that every cluster has. */
-const SHORT_NAMES: Readonly<Record<string, string>> = {
+export const SHORT_NAMES: Readonly<Record<string, string>> = {
   cm: 'configmap',
   cj: 'cronjob',
   crd: 'customresourcedefinition',
@@ -142,8 +142,12 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   svc: 'service',
 }
 
-export async function ask(server: Server, path: string): Promise<Response> {
-  return await answerOf(server, path, {}, exitOf, ASK_MS)
+export async function ask(
+  server: Server,
+  path: string,
+  withinMs: number = ASK_MS,
+): Promise<Response> {
+  return await answerOf(server, path, {}, exitOf, withinMs)
 }
 
 /** What is refused for what stands is no mistake of whoever orders it. */

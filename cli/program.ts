@@ -41,19 +41,25 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   doctor: async () => (await import('./doctor.ts')).addDoctor,
   rbac: async () => (await import('./rbac.ts')).addRbac,
   topics: async () => (await import('./topics.ts')).addTopics,
+  completion: async () => (await import('./completion.ts')).addCompletion,
   version: async () => addVersion,
 }
 
-/** For this command line; every command is in it unless the first word names one. */
-export async function createProgram(words: readonly string[] = []): Promise<Command> {
-  const program = new Command('kinfold')
+export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS)
+
+/** For this command line; every command is in it unless the first word names one. `name`: how it was called, for its help. */
+export async function createProgram(
+  words: readonly string[] = [],
+  name = 'kinfold',
+): Promise<Command> {
+  const program = new Command(name)
     .description(
       'Garbage collection for Kubernetes-style APIs over several clusters, and the record of who owned what.',
     )
     .version(VERSION)
     // Else an option with a long name would leave all descriptions as wide as they are.
     .configureHelp({ minWidthToWrap: 20 })
-    .showHelpAfterError('(kinfold COMMAND --help says more)')
+    .showHelpAfterError(`(${name} COMMAND --help says more)`)
     .exitOverride()
   for (const load of neededFor(words)) (await load())(program)
   refuseRepeats(program)
