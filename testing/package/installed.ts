@@ -1,5 +1,5 @@
 /**
- * The package as its user has it: packed from this checkout, installed into an empty folder, run by a Node of the test's choice.
+ * The package as its user has it: released from this checkout, installed into an empty folder, run by a Node of the test's choice.
  *
  * What must stay true: nothing of the checkout is on its path, neither modules nor the checkout's Node; what npm has cached already is not asked of the registry again.
  */
@@ -27,6 +27,8 @@ export interface Running {
 
 export class InstalledPackage implements Disposable {
   readonly folder: string
+  /** All files of a release, as scripts/release.ts makes it. */
+  readonly release: string
   readonly tarball: string
   /** Where it is installed. */
   readonly app: string
@@ -34,11 +36,15 @@ export class InstalledPackage implements Disposable {
   constructor() {
     this.folder = mkdtempSync(join(tmpdir(), 'kinfold-package-'))
     this.app = join(this.folder, 'app')
+    this.release = join(this.folder, 'release')
     mkdirSync(this.app)
-    const packed = npm(ROOT, ['pack', '--json', '--pack-destination', this.folder])
-    const file = readdirSync(this.folder).find((name) => name.endsWith('.tgz'))
-    if (file === undefined) throw new Error(`npm pack made no tarball: ${packed}`)
-    this.tarball = join(this.folder, file)
+    execFileSync(process.execPath, [join(ROOT, 'scripts', 'release.ts'), this.release], {
+      env: environment(process.execPath),
+      stdio: 'pipe',
+    })
+    const file = readdirSync(this.release).find((name) => name.endsWith('.tgz'))
+    if (file === undefined) throw new Error('the release has no package')
+    this.tarball = join(this.release, file)
     writeFileSync(join(this.app, 'package.json'), '{ "private": true }')
     npm(this.app, ['install', '--prefer-offline', ...QUIET, this.tarball])
   }
@@ -102,7 +108,6 @@ function environment(node: string): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), PATH: [dirname(node), ...paths].join(delimiter) }
 }
 
-function npm(cwd: string, args: readonly string[]): string {
-  const env = environment(process.execPath)
-  return execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: 'pipe', env })
+function npm(cwd: string, args: readonly string[]): void {
+  execFileSync('npm', args, { cwd, stdio: 'pipe', env: environment(process.execPath) })
 }

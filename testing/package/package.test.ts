@@ -2,10 +2,12 @@
  * The package: packed, installed into an empty folder, and used as its readers are told, on the Node of the checkout and on the oldest one that it supports.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { VERSION } from '../../cli/version.ts'
+import { runtimePackages } from '../../scripts/release-part.ts'
 import { eventually } from '../eventually.ts'
 import { InstalledPackage } from './installed.ts'
 import { findOldestNode, missingOldestNode, OLDEST_NODE } from './node-22.ts'
@@ -45,6 +47,28 @@ suite('the package', () => {
       [],
     )
     ok(installed.bytes() <= MOST_BYTES, `${installed.bytes()} bytes`)
+  })
+
+  test('is released with notes, licences, a bill of materials and checksums of all', () => {
+    const files = readdirSync(installed.release).sort()
+    const kinfold = `kinfold-${VERSION}`
+    const summed = ['NOTES.md', 'THIRD-PARTY-LICENCES.txt', `${kinfold}.cdx.json`, `${kinfold}.tgz`]
+    deepEqual(files, [...summed, 'SHA256SUMS'].sort())
+    const sums = readFileSync(join(installed.release, 'SHA256SUMS'), 'utf8')
+    deepEqual([...sums.matchAll(/^[0-9a-f]{64} {2}(.*)$/gm)].map(([, name]) => name).sort(), summed)
+    execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: installed.release })
+  })
+
+  test('has a bill of materials that names what was installed with it', () => {
+    const bill = readFileSync(join(installed.release, `kinfold-${VERSION}.cdx.json`), 'utf8')
+    const { components } = JSON.parse(bill) as { components: readonly { name: string }[] }
+    const lock = readFileSync(installed.path('.package-lock.json'), 'utf8')
+    const names = (all: readonly { name: string }[]): readonly string[] =>
+      [...new Set(all.map(({ name }) => name))].sort()
+    deepEqual(
+      names(components),
+      names(runtimePackages(lock).filter(({ name }) => name !== 'kinfold')),
+    )
   })
 
   test('names the oldest Node that is tested', () => {
