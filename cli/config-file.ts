@@ -6,8 +6,9 @@
  * Not here: what its values may be (setting.ts, config.ts).
  */
 import { readFileSync } from 'node:fs'
-import { type Document, isMap, LineCounter, parseDocument } from 'yaml'
+import type { Document } from 'yaml'
 import { bad, checkKey } from './setting.ts'
+import { yaml } from './yaml.ts'
 
 const API_VERSION = 'kinfold/v1alpha1'
 
@@ -18,6 +19,7 @@ export function readConfigFile(path: string, keys: readonly string[]): Record<st
   } catch (error) {
     throw bad(`--config ${path} cannot be read: ${error instanceof Error ? error.message : error}`)
   }
+  const { isMap, LineCounter, parseDocument } = yaml()
   const lines = new LineCounter()
   const document = parseDocument(source, { lineCounter: lines })
   const [error] = document.errors

@@ -58,6 +58,13 @@ test('the version loads no command', async () => {
   )
 })
 
+test('--help loads the flags of every command, and nothing that a command runs', async () => {
+  const { code, loaded } = await run(['--help'])
+  equal(code, 0)
+  const packages = loaded.flatMap((url) => /node_modules\/([^/]+)/.exec(url)?.[1] ?? [])
+  deepEqual([...new Set(packages)], ['commander'])
+})
+
 async function run(words: readonly string[]): Promise<{ code: number; loaded: string[] }> {
   const args = ['--import', HOOK, join(ROOT, 'cli', 'main.ts'), ...words]
   const { code, stderr } = await promisify(execFile)(process.execPath, args).then(

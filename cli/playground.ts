@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import type { Playground } from '../playground/playground.ts'
-import { parseAddress } from '../runtime/endpoint.ts'
+import { type Address, parseAddress } from '../runtime/address.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import { ResourceStack } from '../runtime/resource-stack.ts'
 import { type ArchiveFlags, addArchiveOptions } from './archive-config.ts'
@@ -62,8 +62,6 @@ export function addPlayground(program: Command): void {
     process.exitCode = EXIT.ok
   })
 }
-
-type Address = ReturnType<typeof parseAddress>
 
 function listenOf(addresses: readonly string[]): readonly Address[] {
   if (addresses.length > CLUSTERS.length) {

@@ -10,6 +10,7 @@ import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastify from 'fastify'
 import type { Clock } from '../ports/clock.ts'
+import { parseAddress } from './address.ts'
 import { AUDIENCE, type Authority } from './authority.ts'
 import { systemClock } from './clock.ts'
 import { type ConnectionCounts, Connections } from './connections.ts'
@@ -88,20 +89,6 @@ export interface EndpointStatus {
   readonly connections: ConnectionCounts
   /** Requests, by status code. */
   readonly refused: ReadonlyMap<number, number>
-}
-
-interface Address {
-  readonly host: string
-  readonly port: number
-}
-
-/** `HOST:PORT`. Throws `ExitError` for what is none. */
-export function parseAddress(text: string, flag = '--http'): Address {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text)
-  const host = match?.[1] ?? match?.[2] ?? ''
-  const port = Number(match?.[3] ?? Number.NaN)
-  if (port >= 0 && port <= 65_535) return { host, port }
-  throw new ExitError(EXIT.input, `${flag} ${text}: expected HOST:PORT, such as 127.0.0.1:7070`)
 }
 
 /** Throws `ExitError` for settings that would let in anybody, or that are none. */

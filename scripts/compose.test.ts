@@ -11,7 +11,8 @@ import type { Command } from 'commander'
 import { upConfig } from '../cli/config.ts'
 import { kafkaConfig } from '../cli/kafka-config.ts'
 import { createProgram } from '../cli/program.ts'
-import { checkHttp, parseAddress } from '../runtime/endpoint.ts'
+import { parseAddress } from '../runtime/address.ts'
+import { checkHttp } from '../runtime/endpoint.ts'
 import {
   type ComposeService,
   flagOf,

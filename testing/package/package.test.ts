@@ -94,9 +94,9 @@ suite('the package', () => {
       const playground = installed.start(node, ['playground', ...at])
       t.after(() => playground.child.kill('SIGKILL'))
       await eventually('the playground says what to try', async () => {
-        equal(playground.child.exitCode, null, playground.output.stderr)
-        return playground.output.stdout.includes('Ctrl-C')
+        return playground.child.exitCode !== null || playground.output.stdout.includes('Ctrl-C')
       })
+      equal(playground.child.exitCode, null, playground.output.stderr)
       const object = ['-n', 'shop', '--cluster', 'north', '--data', data]
       await eventually('the workload is there', async () => {
         const tree = await installed.run(node, 'tree', 'deploy/web', ...object)
