@@ -50,9 +50,9 @@ export async function fetchOldestNodeUnlessThere(): Promise<string | undefined> 
   } finally {
     rmSync(unfinished, { recursive: true, force: true })
   }
-  if (findOldestNode() === undefined)
-    return `node-22: there is none for ${process.platform} on ${process.arch}`
-  console.log(`node-22: fetched (${folder()})`)
+  const isThere = findOldestNode() !== undefined
+  const none = `there is none on npm for ${process.platform} on ${process.arch}`
+  console.log(`node-22: ${isThere ? `fetched (${folder()})` : none}`)
   return undefined
 }
 
