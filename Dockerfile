@@ -1,15 +1,16 @@
 # One image for every command of Kinfold: docker run kinfold COMMAND FLAGS.
 #
 # Node runs the sources as they are, so nothing is built but what npm installs. The version of Node is the one that tests run
-# with (package.json). A tag can be moved: where that matters, pin it with @sha256:DIGEST from a registry that you trust.
+# with (scripts/node/package.json). A tag can be moved: where that matters, pin it with @sha256:DIGEST from a registry that
+# you trust.
 # Only the folders below are writable, and in a container with a read-only root they have to be mounted: /var/lib/kinfold
 # (data) and /var/cache/kinfold (compiled code; without it starts take longer, and nothing else).
 
 FROM node:24.21.0-bookworm-slim AS modules
 WORKDIR /opt/kinfold
 COPY package.json package-lock.json ./
-# Among the optional packages is another Node, for machines that have none.
-RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
+# Among the packages of development is another Node, for machines that have none.
+RUN npm ci --omit=dev --no-audit --no-fund
 
 FROM node:24.21.0-bookworm-slim
 # What only people at work need would only be another thing to patch.

@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit/audit.ts'
-import { configFile, DEFAULT_DATA, defaultDataDirectory } from './config.ts'
+import { configFile } from './config.ts'
+import { DEFAULT_DATA, defaultDataDirectory } from './data-directory.ts'
 import { addBrokerOptions, type KafkaFlags } from './kafka-config.ts'
 
 export function addAudit(program: Command): void {

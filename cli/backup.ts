@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { backUpLog } from '../adapters/sqlite/backup.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { EXIT } from '../runtime/lifecycle.ts'
-import { DEFAULT_DATA, defaultDataDirectory, makeDataDirectory } from './config.ts'
+import { makeDataDirectory } from './config.ts'
+import { DEFAULT_DATA, defaultDataDirectory } from './data-directory.ts'
 import { logDirectoryIn } from './log-directory.ts'
 import { bad } from './setting.ts'
 
@@ -23,6 +23,7 @@ export function addBackup(program: Command): void {
       const directory = logDirectoryIn(data)
       if (existsSync(to)) throw bad(`${to} is there already: name another directory`)
       makeDataDirectory(dirname(resolve(to)))
+      const { backUpLog } = await import('../adapters/sqlite/backup.ts')
       const { partitions, events } = await backUpLog({ directory, to, clock: systemClock() })
       const of = `${events} events in ${partitions} ${partitions === 1 ? 'partition' : 'partitions'}`
       process.stdout.write(`${to}: ${of}, read back and whole\n`)

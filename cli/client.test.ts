@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ask, order, selectorParams, serverOf } from './client.ts'
-import { defaultDataDirectory } from './config.ts'
+import { defaultDataDirectory } from './data-directory.ts'
 
 async function listening(t: TestContext, server: HttpServer): Promise<string> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))

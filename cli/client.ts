@@ -5,10 +5,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { INSTANCE_HEADER } from '../runtime/endpoint.ts'
 import { readTokens } from '../runtime/http-token.ts'
+import { INSTANCE_HEADER } from '../runtime/instance.ts'
 import { EXIT, type ExitCode, ExitError } from '../runtime/lifecycle.ts'
-import { defaultDataDirectory } from './config.ts'
+import { defaultDataDirectory } from './data-directory.ts'
 
 export interface ClientFlags {
   readonly server?: string
@@ -131,7 +131,7 @@ function longName(kind: string): string {
 }
 
 /** kubectl's, for the kinds that every cluster has. */
-const SHORT_NAMES: Readonly<Record<string, string>> = {
+export const SHORT_NAMES: Readonly<Record<string, string>> = {
   cm: 'configmap',
   cj: 'cronjob',
   crd: 'customresourcedefinition',
@@ -151,8 +151,12 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   svc: 'service',
 }
 
-export async function ask(server: Server, path: string): Promise<Response> {
-  return await answerOf(server, path, {}, exitOf, ASK_MS)
+export async function ask(
+  server: Server,
+  path: string,
+  withinMs: number = ASK_MS,
+): Promise<Response> {
+  return await answerOf(server, path, {}, exitOf, withinMs)
 }
 
 /** What is refused for what stands is no mistake of whoever orders it. */

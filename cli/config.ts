@@ -3,8 +3,6 @@
  *
  * What must stay true: an unknown key or a value out of its range ends the start with a sentence that names it; nothing is guessed.
  */
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Budgets, Holds, Mode, Policy, Preset, Protection } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
@@ -14,23 +12,15 @@ import type { Level, LogFormat } from '../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/fold/retention.ts'
 import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
+import { readConfigFile } from './config-file.ts'
+import { defaultDataDirectory } from './data-directory.ts'
 import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'
 import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
 import { nameOf } from './kind-name.ts'
 import { listedKinds } from './listed-kind.ts'
-import { type NotifyConfig, notifyConfig } from './notify.ts'
+import { type NotifyConfig, notifyConfig } from './notify-config.ts'
 import { protectionOf } from './protection-config.ts'
-import {
-  bytes,
-  duration,
-  flagOf,
-  oneOf,
-  readConfigFile,
-  type Setting,
-  text,
-  texts,
-  whole,
-} from './setting.ts'
+import { bytes, duration, flagOf, oneOf, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig extends AuthorityConfig {
   readonly kubeconfig: string | undefined
@@ -131,14 +121,6 @@ export const CONFIG_KEYS: readonly string[] = [
   'archive',
   'notify',
 ]
-
-/** For `--help`: what it is on every machine, and the path of none. */
-export const DEFAULT_DATA = '~/.local/share/kinfold, or $XDG_DATA_HOME/kinfold'
-
-export function defaultDataDirectory(env: NodeJS.ProcessEnv = process.env): string {
-  const base = env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share')
-  return join(base, 'kinfold')
-}
 
 /** What stands in the file; nothing without one. */
 export function configFile({ config }: Pick<UpFlags, 'config'>): Record<string, unknown> {

@@ -26,11 +26,12 @@ import { openWatcher } from '../services/watcher/main.ts'
 import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
 import { DiskSpace } from './disk-space.ts'
-import { openAuthority } from './http-authority.ts'
 import { identifyEach, identifySome } from './identity.ts'
 import { checksOfLogTime, clockOf, watchLogTime } from './log-time.ts'
 import { noticesOf } from './notice.ts'
-import { type NotifyConfig, openNotifications } from './notify.ts'
+import { openNotifications } from './notify.ts'
+import type { NotifyConfig } from './notify-config.ts'
+import { openAuthority } from './open-authority.ts'
 import {
   namesOf,
   observeLatency,

@@ -20,8 +20,10 @@ function helpOf(command: Command): string {
   return text
 }
 
+const everything = await createProgram()
+
 suite('--help of', () => {
-  for (const [path, command] of everyCommand(createProgram(), 'kinfold')) {
+  for (const [path, command] of everyCommand(everything, 'kinfold')) {
     test(`${path} is at most ${WIDTH} wide`, () => {
       const lines = helpOf(command).split('\n')
       deepEqual(
@@ -40,17 +42,30 @@ suite('--help of', () => {
   }
 
   test('why has its examples', () => {
-    const program = createProgram()
-    const why = program.commands.find((each) => each.name() === 'why')!
+    const why = everything.commands.find((each) => each.name() === 'why')!
     match(helpOf(why), /Examples:\n {2}# [^\n]+\n {2}kinfold why cm\/web-settings -n shop\n/)
   })
+})
+
+suite('a command line that begins with', () => {
+  for (const { name } of everything.commands.map((each) => ({ name: each.name() }))) {
+    test(`${name} has that command as it is among all`, async () => {
+      const program = await createProgram([name])
+      const [alone, among] = [program, everything].map(
+        ({ commands }) => commands.find((each) => each.name() === name)!,
+      )
+      const texts = (command: Command): readonly string[] =>
+        everyCommand(command, '').map(([, each]) => helpOf(each))
+      deepEqual(texts(alone!), texts(among!))
+    })
+  }
 })
 
 suite('an example of', () => {
   for (const [path, examples] of Object.entries(EXAMPLES)) {
     test(`${path} is understood`, async () => {
       for (const [line] of examples) {
-        const program = createProgram()
+        const program = await createProgram()
         // It is read, and not carried out.
         for (const [, command] of everyCommand(program, '')) command.action(() => undefined)
         await doesNotReject(program.parseAsync(wordsOf(line), { from: 'user' }), line)

@@ -45,18 +45,23 @@ export const EXAMPLES: Readonly<
     ['shadow --unclear', 'also what is unclear'],
   ],
   'lineage tail': [['lineage tail', 'owners and state of each object, as they change']],
+  completion: [['completion bash', 'for ~/.bashrc: source <(kinfold completion bash)']],
   rbac: [['rbac --kinds pods,replicasets.apps --service up', 'the least rights for two kinds']],
   doctor: [['doctor --context prod --kinds pods', 'are these rights granted?']],
 }
 
-export function addExamples(command: Command, path: readonly string[] = []): void {
+export function addExamples(
+  command: Command,
+  program: string = command.name(),
+  path: readonly string[] = [],
+): void {
   const examples = EXAMPLES[path.join(' ')]
-  if (examples !== undefined) command.addHelpText('after', `\n${textOf(examples)}`)
-  for (const each of command.commands) addExamples(each, [...path, each.name()])
+  if (examples !== undefined) command.addHelpText('after', `\n${textOf(examples, program)}`)
+  for (const each of command.commands) addExamples(each, program, [...path, each.name()])
 }
 
 /** Below each other: side by side they would be wider than a terminal. */
-function textOf(examples: readonly (readonly [string, string])[]): string {
-  const lines = examples.map(([line, shows]) => `  # ${shows}\n  kinfold ${line}`)
+function textOf(examples: readonly (readonly [string, string])[], program: string): string {
+  const lines = examples.map(([line, shows]) => `  # ${shows}\n  ${program} ${line}`)
   return `Examples:\n${lines.join('\n')}`
 }

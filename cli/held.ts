@@ -11,10 +11,9 @@ import type {
 import type { ClientFlags } from './client.ts'
 import { ask, serverOf, warnPartial, withServer } from './client.ts'
 import { outputOf, structured, type Told, type ToldOfOne } from './output.ts'
-import { blockedText } from './readiness.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { countOf } from './word.ts'
+import { blockedText, countOf } from './word.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]

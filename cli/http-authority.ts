@@ -1,14 +1,11 @@
 /**
  * Clusters that say who asks over HTTP, and what that user may: `--http-auth token-review:CONTEXT`, `--http-authorize sar`.
  *
- * What must stay true: what is opened is closed with it; a setting that is not understood ends the start.
+ * What must stay true: a setting that is not understood ends the start.
  *
- * Not here: what their answers mean (runtime/authority.ts).
+ * Not here: asking them (open-authority.ts).
  */
 import type { Command } from 'commander'
-import type { Clock } from '../ports/clock.ts'
-import { type Authority, createAuthority } from '../runtime/authority.ts'
-import { openReviews } from './clusters.ts'
 import { bad, oneOf, type Setting, text } from './setting.ts'
 
 const TOKEN_REVIEW = 'token-review:'
@@ -39,35 +36,4 @@ export function httpAuthority(auth: Setting, authorize: Setting): AuthorityConfi
     )
   }
   return { httpReview: context, httpAuthorize: isReviewed }
-}
-
-interface Clusters {
-  readonly kubeconfig: string | undefined
-  readonly contexts: readonly string[]
-}
-
-export interface OpenAuthority extends AsyncDisposable {
-  /** Undefined where no cluster is to be asked. */
-  readonly authority: Authority | undefined
-}
-
-/** `contexts`: those whose rights may be asked about beside the one that says whose a token is. */
-export function openAuthority(
-  { httpReview, kubeconfig, contexts }: Pick<AuthorityConfig, 'httpReview'> & Clusters,
-  clock: Clock,
-): OpenAuthority {
-  if (httpReview === undefined) {
-    return { authority: undefined, [Symbol.asyncDispose]: async () => undefined }
-  }
-  const named = [httpReview, ...contexts.filter((each) => each !== httpReview)]
-  const opened = openReviews(kubeconfig, named)
-  const [first, ...others] = opened.map(({ review }) => review)
-  if (first === undefined) throw bad(`--http-auth: there is no context ${httpReview}`)
-  return {
-    authority: createAuthority({ reviews: [first, ...others], clock }),
-    // A cluster closes its exchange.
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all(opened.map(({ cluster }) => cluster[Symbol.asyncDispose]()))
-    },
-  }
 }

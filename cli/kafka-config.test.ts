@@ -132,8 +132,8 @@ test('what is safe, or said to be, is taken', () => {
   }
 })
 
-test('commands that only read the brokers have no settings of what is written', () => {
-  const program = createProgram()
+test('commands that only read the brokers have no settings of what is written', async () => {
+  const program = await createProgram()
   const named = (name: string): Command => program.commands.find((each) => each.name() === name)!
   const [verify] = named('audit').commands
   for (const command of [named('restore'), verify!]) {

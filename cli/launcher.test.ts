@@ -6,7 +6,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -15,8 +15,9 @@ import { VERSION } from './version.ts'
 
 const root = dirname(import.meta.dirname)
 const LAUNCHER = join(import.meta.dirname, 'kinfold.js')
-const OLD =
-  'data:text/javascript,Object.defineProperty(process, "versions", { value: { node: "20.1.0" } })'
+const on = (version: string): string =>
+  `data:text/javascript,Object.defineProperty(process, "versions", { value: { node: "${version}" } })`
+const OLD = on('20.1.0')
 const installed = join(root, `node_modules/node-${process.platform}-${process.arch}`)
 /** It has nothing to write at its end. */
 const WITHIN = { withinMs: 20_000 }
@@ -63,6 +64,7 @@ test('an older Node runs the installed one: arguments, streams and exit code are
 test('an older Node without an installed one: a sentence, and exit code 4', async (t) => {
   const copy = join(directory(t), 'cli', 'kinfold.js')
   cpSync(LAUNCHER, copy)
+  writeFileSync(join(dirname(copy), 'main.ts'), '')
   const { code, stdout, stderr } = await run(['--import', OLD], [copy, 'version'])
   deepEqual([code, stdout], [4, ''])
   match(
@@ -70,6 +72,16 @@ test('an older Node without an installed one: a sentence, and exit code 4', asyn
     /^error: kinfold needs Node 24 or newer, and .* is v[\d.]+: install Node 24, or .*\n$/,
   )
 })
+
+for (const version of ['20.1.0', '22.18.0']) {
+  test(`the package on Node ${version}: a sentence, and exit code 4`, async (t) => {
+    const copy = join(directory(t), 'cli', 'kinfold.js')
+    cpSync(LAUNCHER, copy)
+    const { code, stdout, stderr } = await run(['--import', on(version)], [copy, 'version'])
+    deepEqual([code, stdout], [4, ''])
+    match(stderr, /^error: kinfold needs Node 22\.19 or newer, and .*: install Node 24\n$/)
+  })
+}
 
 /** A group of its own, so that what is left of it can be counted. */
 async function start(t: TestContext, command: string, args: readonly string[]) {

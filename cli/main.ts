@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /**
  * The command `kinfold`. What must stay true: every failure is one clear sentence on standard error, and the exit code says whose it is; what it writes is its
- * user's alone.
+ * user's alone. By the name that it is called by it is a plugin of kubectl, too: kubectl-kinfold is the command, kubectl_complete-kinfold completes it.
  */
+import { basename } from 'node:path'
 import { CommanderError } from 'commander'
 import { EXIT, ExitError, StoppedError } from '../runtime/lifecycle.ts'
 import { createProgram } from './program.ts'
@@ -22,7 +23,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  await createProgram().parseAsync()
+  await run(process.argv.slice(2), basename(process.argv[1] ?? ''))
 } catch (error) {
   process.exitCode = report(error)
 }
@@ -30,6 +31,18 @@ try {
 await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
 // Whatever still has a handle open (a keep-alive connection, a timer) must not hold a command that is done.
 if (process.exitCode !== undefined) process.exit()
+
+async function run(words: readonly string[], called: string): Promise<void> {
+  const isOfKubectl = called.startsWith('kubectl_complete-kinfold')
+  if (isOfKubectl || words[0] === '__complete') {
+    const { complete, completionText } = await import('./complete.ts')
+    process.stdout.write(completionText(await complete(isOfKubectl ? words : words.slice(1))))
+    process.exitCode = EXIT.ok
+    return
+  }
+  const name = called.startsWith('kubectl-kinfold') ? 'kubectl kinfold' : 'kinfold'
+  await (await createProgram(words, name)).parseAsync()
+}
 
 function report(error: unknown): number {
   // It has already said what is wrong.

@@ -3,7 +3,7 @@ import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { NONE_HELD } from '../services/graph/fold/tally.ts'
 import { noticesOf } from './notice.ts'
-import { notifyConfig } from './notify.ts'
+import { notifyConfig } from './notify-config.ts'
 
 const QUIET = { cluster: 'u-1', held: NONE_HELD, isBreakerOpen: false }
 const LOCK = { cluster: 'u-1', name: 'north', reason: 'it is not there', isRequired: false }

@@ -1,63 +1,16 @@
 /**
- * The section `notify` of the config file, and the webhook that it asks for.
+ * The webhook that the section `notify` of the config file asks for.
  *
- * What must stay true: without the section nothing is sent anywhere; what cannot be understood ends the start; a receiver that is away makes nobody
- * unready, but it is said.
+ * What must stay true: without the section nothing is sent anywhere; a receiver that is away makes nobody unready, but it is said.
  */
 import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../ports/clock.ts'
 import { type Check, warned } from '../runtime/health.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { observeCounter } from '../runtime/metrics.ts'
-import { openWebhook, openWebhookSecret, type WebhookOptions } from '../runtime/webhook.ts'
-import { createNotifier, type Notice, type NoticeType } from '../services/notify/notifier.ts'
-import { bad, checkKey, flag, text, texts } from './setting.ts'
-
-export interface NotifyConfig extends WebhookOptions {
-  readonly on: readonly NoticeType[]
-}
-
-const KEYS = ['url', 'secretFile', 'on', 'insecure']
-const TYPES: readonly NoticeType[] = ['approval', 'breaker', 'held', 'lock']
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
-
-/** Undefined where the file has no such section. */
-export function notifyConfig(section: unknown, file: string): NotifyConfig | undefined {
-  if (section === undefined) return undefined
-  const from = `${file}: notify`
-  if (typeof section !== 'object' || section === null || Array.isArray(section)) {
-    throw bad(`${from}: expected a mapping such as { url: https://… }`)
-  }
-  const fields = section as Record<string, unknown>
-  for (const key of Object.keys(fields)) checkKey(key, KEYS, from)
-  const setting = (key: string) => ({ key, value: fields[key], from: `${from}.${key}` })
-  const url = text(setting('url'))
-  if (url === undefined) throw bad(`${from}: url is missing`)
-  checkUrl(url, `${from}.url`, flag(setting('insecure')) === true)
-  const on = texts(setting('on'))
-  for (const each of on) {
-    if (!TYPES.some((type) => type === each)) {
-      throw bad(`${from}.on: ${JSON.stringify(each)} is none of ${TYPES.join(', ')}`)
-    }
-  }
-  const secretFile = text(setting('secretFile'))
-  const secret = secretFile === undefined ? undefined : openWebhookSecret(secretFile)
-  return { url, secret, on: on.length === 0 ? TYPES : (on as readonly NoticeType[]) }
-}
-
-function checkUrl(text: string, from: string, isInsecure: boolean): void {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw bad(`${from}: expected a URL such as https://example.com/hook`)
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw bad(`${from}: takes no user and password; notify.secretFile signs what is sent`)
-  }
-  if (url.protocol === 'https:' || LOOPBACK.test(url.hostname) || isInsecure) return
-  throw bad(
-    `${from}: without TLS everybody on the way reads names of objects; take https, or say so with notify.insecure: true`,
-  )
-}
+import { openWebhook } from '../runtime/webhook.ts'
+import { createNotifier, type Notice } from '../services/notify/notifier.ts'
+import type { NotifyConfig } from './notify-config.ts'
 
 export interface Notifications {
   readonly loops: readonly ((signal: AbortSignal) => Promise<void>)[]

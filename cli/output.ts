@@ -6,9 +6,9 @@
  *
  * Not here: what people read (each command has its own text), what a restore prints (restore-report.ts).
  */
-import { stringify } from 'yaml'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { ClusterRef } from '../services/graph/query/cluster-label.ts'
+import { yaml } from './yaml.ts'
 
 /** What `/v1` answers. */
 export interface Told<T> {
@@ -34,13 +34,13 @@ export function outputOf<T extends string>(word: string, outputs: readonly T[]):
 
 export function structured(kind: AnswerKind, told: Told<object>, output: Structured): string {
   const document = documentOf(kind, told)
-  return output === 'json' ? `${JSON.stringify(document, null, 2)}\n` : stringify(document)
+  return output === 'json' ? `${JSON.stringify(document, null, 2)}\n` : yaml().stringify(document)
 }
 
 /** One of many, as they come. */
 export function structuredPart(kind: AnswerKind, told: Told<object>, output: Structured): string {
   const document = documentOf(kind, told)
-  return output === 'json' ? `${JSON.stringify(document)}\n` : `---\n${stringify(document)}`
+  return output === 'json' ? `${JSON.stringify(document)}\n` : `---\n${yaml().stringify(document)}`
 }
 
 function documentOf(kind: AnswerKind, { answer, partial, ...beside }: Told<object>): object {

@@ -11,8 +11,9 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import type { Playground } from '../playground/playground.ts'
-import { checkAddress, checkFree, parseAddress } from '../runtime/endpoint.ts'
+import { type Address, parseAddress } from '../runtime/address.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
+import { ResourceStack } from '../runtime/resource-stack.ts'
 import { type ArchiveFlags, addArchiveOptions } from './archive-config.ts'
 import { urlWithoutFlags } from './client.ts'
 import { addLogOptions, collect, type UpConfig, upConfig } from './config.ts'
@@ -67,8 +68,6 @@ function settingsOf(flags: PlaygroundFlags): UpConfig {
   return upConfig({ logLevel: QUIET, ...flags, lock: 'off' })
 }
 
-type Address = ReturnType<typeof parseAddress>
-
 function listenOf(addresses: readonly string[]): readonly Address[] {
   if (addresses.length > CLUSTERS.length) {
     const message = `--listen was given ${addresses.length} times, and there are ${CLUSTERS.length} clusters`
@@ -82,6 +81,7 @@ async function play(
   listen: readonly Address[],
   signal: AbortSignal,
 ): Promise<void> {
+  const { checkAddress, checkFree } = await import('../runtime/endpoint.ts')
   // Before anything is created for it.
   if (!flags.apiOnly) await checkAddress({ address: settingsOf(flags).http })
   for (const address of flags.listen ?? []) await checkFree(address, '--listen')
@@ -119,7 +119,7 @@ async function collectIn(
   const { createLogger } = await import('../runtime/logger.ts')
   keepCompiled()
   const config = { ...settingsOf(flags), noLock: NO_LOCK }
-  await using opened = new AsyncDisposableStack()
+  await using opened = new ResourceStack()
   const contexts = servers.map(({ name }) => name)
   const connected = openClusters('playground', kubeconfig, contexts)
   for (const cluster of connected) opened.use(cluster)

@@ -1,65 +1,67 @@
-/** All commands and their flags. What must stay true: making it starts nothing, so a command line can be read without being carried out. */
+/**
+ * All commands and their flags.
+ *
+ * What must stay true: making it starts nothing, so a command line can be read without being carried out; of a command line that begins with a command, nothing of the
+ * others is loaded, so that a question costs what it needs.
+ */
 import { Command, type Option } from 'commander'
-import { addAudit } from './audit.ts'
-import { addBackup } from './backup.ts'
-import { addCascade } from './cascade.ts'
-import { addDirectives } from './directive.ts'
-import { addDoctor } from './doctor.ts'
 import { addExamples } from './example.ts'
-import { addGraph } from './graph.ts'
-import { addHeld } from './held.ts'
-import { addLineage } from './lineage.ts'
-import { addPlan } from './plan.ts'
-import { addPlayground } from './playground.ts'
-import { addRbac } from './rbac.ts'
-import { addReaper } from './reaper.ts'
-import { addRestore } from './restore.ts'
 import { bad } from './setting.ts'
-import { addShadow } from './shadow.ts'
-import { addTopics } from './topics.ts'
-import { addTree } from './tree.ts'
-import { addUp } from './up.ts'
-import { addUpgrade } from './upgrade.ts'
 import { VERSION } from './version.ts'
-import { addWatcher } from './watcher.ts'
-import { addWhy } from './why.ts'
 
-export function createProgram(): Command {
-  const program = new Command('kinfold')
+type Add = (program: Command) => void
+
+const directives = async (): Promise<Add> => (await import('./directive.ts')).addDirectives
+
+/** Command → what adds it, in the order of `--help`. */
+const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
+  up: async () => (await import('./up.ts')).addUp,
+  playground: async () => (await import('./playground.ts')).addPlayground,
+  watcher: async () => (await import('./service-command.ts')).addWatcher,
+  graph: async () => (await import('./service-command.ts')).addGraph,
+  reaper: async () => (await import('./service-command.ts')).addReaper,
+  tree: async () => (await import('./tree.ts')).addTree,
+  why: async () => (await import('./why.ts')).addWhy,
+  cascade: async () => (await import('./cascade.ts')).addCascade,
+  plan: async () => (await import('./plan.ts')).addPlan,
+  held: async () => (await import('./held.ts')).addHeld,
+  pause: directives,
+  resume: directives,
+  protect: directives,
+  unprotect: directives,
+  approve: directives,
+  reject: directives,
+  'close-breaker': directives,
+  lineage: async () => (await import('./lineage.ts')).addLineage,
+  shadow: async () => (await import('./shadow.ts')).addShadow,
+  audit: async () => (await import('./audit.ts')).addAudit,
+  restore: async () => (await import('./restore.ts')).addRestore,
+  backup: async () => (await import('./backup.ts')).addBackup,
+  upgrade: async () => (await import('./upgrade-command.ts')).addUpgrade,
+  doctor: async () => (await import('./doctor.ts')).addDoctor,
+  rbac: async () => (await import('./rbac.ts')).addRbac,
+  topics: async () => (await import('./topics.ts')).addTopics,
+  completion: async () => (await import('./completion.ts')).addCompletion,
+  version: async () => addVersion,
+}
+
+export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS)
+
+/** For this command line; every command is in it unless the first word names one. `name`: how it was called, for its help. */
+export async function createProgram(
+  words: readonly string[] = [],
+  name = 'kinfold',
+): Promise<Command> {
+  const program = new Command(name)
     .description(
       'Garbage collection for Kubernetes-style APIs over several clusters, and the record of who owned what.',
     )
     .version(VERSION)
     // Else an option with a long name would leave all descriptions as wide as they are.
     .configureHelp({ minWidthToWrap: 20 })
-    .showHelpAfterError('(kinfold COMMAND --help says more)')
+    .showHelpAfterError(`(${name} COMMAND --help says more)`)
     .exitOverride()
-  addUp(program)
-  addPlayground(program)
-  addWatcher(program)
-  addGraph(program)
-  addReaper(program)
-  addTree(program)
-  addWhy(program)
-  addCascade(program)
-  addPlan(program)
-  addHeld(program)
-  addDirectives(program)
-  addLineage(program)
-  addShadow(program)
-  addAudit(program)
-  addRestore(program)
-  addBackup(program)
-  addUpgrade(program)
-  addDoctor(program)
-  addRbac(program)
-  addTopics(program)
-  program
-    .command('version')
-    .description('output the version number')
-    .action(() => {
-      process.stdout.write(`${VERSION}\n`)
-    })
+  for (const load of neededFor(words)) (await load())(program)
   refuseRepeats(program)
   sayRequired(program)
   addExamples(program)
@@ -67,6 +69,24 @@ export function createProgram(): Command {
     'after',
     '\nExit codes: 0 done, 1 differences or findings, 2 bad input, 3 refused by policy,\n4 failure.',
   )
+}
+
+/** Words before the command may be anything: then all are needed, to say what is wrong. */
+function neededFor([first = '']: readonly string[]): ReadonlySet<() => Promise<Add>> {
+  if (VERSION_WORDS.has(first)) return new Set()
+  const named = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined
+  return new Set(named === undefined ? Object.values(COMMANDS) : [named])
+}
+
+const VERSION_WORDS: ReadonlySet<string> = new Set(['--version', '-V'])
+
+function addVersion(program: Command): void {
+  program
+    .command('version')
+    .description('output the version number')
+    .action(() => {
+      process.stdout.write(`${VERSION}\n`)
+    })
 }
 
 /** Of two lists the last would count, without a word about the first, and whoever adds to a list would take from it. Of single values the last counts, as with kubectl. */

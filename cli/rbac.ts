@@ -4,7 +4,6 @@
  * What must stay true: it changes nothing; a kind is in what it prints only by its name, so kinds that come later are nobody's until they are listed.
  */
 import { type Command, Option } from 'commander'
-import { stringify } from 'yaml'
 import type { Cluster, DiscoveredKind, Discovery } from '../ports/cluster.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { EVERYTHING, whyNotWatched } from '../services/watcher/catalog.ts'
@@ -15,6 +14,7 @@ import { type LockRules, lockManifests } from './lock-policy.ts'
 import { type KnownKinds, protectedKinds } from './protected-kind.ts'
 import { type Manifest, type RightsOf, roleManifests, usernameOf } from './role-manifest.ts'
 import { bad } from './setting.ts'
+import { yaml } from './yaml.ts'
 
 interface RbacFlags {
   readonly kubeconfig?: string
@@ -246,6 +246,6 @@ function printed(
     '# Kinds that come later are not among these: list them, and print and apply this again.',
     `# Give Kinfold the same list: --kinds ${names}`,
   ]
-  const documents = manifests.map((manifest) => stringify(manifest, PLAIN))
+  const documents = manifests.map((manifest) => yaml().stringify(manifest, PLAIN))
   return `${head.join('\n')}\n---\n${documents.join('---\n')}`
 }

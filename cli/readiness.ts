@@ -3,14 +3,14 @@ import { intrusionInto } from '../runtime/file-access.ts'
 import { type Check, failed, passed, warned } from '../runtime/health.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
-import type { BlockedCount } from '../services/graph/fold/tally.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
 import type { KindStatus } from '../services/watcher/status.ts'
 import { brokenWatch } from '../services/watcher/status.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { nameOf } from './kind-name.ts'
-import { time, timeAhead } from './table.ts'
+import { time } from './table.ts'
+import { blockedText } from './word.ts'
 
 /** It was listed and may not be watched, or not any more. Other failures pass, or the kind gets out of sync. */
 const REFUSED = /^(FORBIDDEN|UNAUTHORIZED): /
@@ -37,17 +37,6 @@ export function blockedOf(name: string, { blocked }: Pick<ClusterCount, 'blocked
     if (count.objects === 0) return []
     return [warned(`blocked/${name}/${reason}`, blockedText(count))]
   })
-}
-
-export function blockedText({ objects, since, tries, nextTry, example }: BlockedCount): string {
-  const tried = [
-    since === null ? '' : `first ${time(since)}`,
-    tries === 0 ? '' : `tried up to ${tries} times`,
-    nextTry === null ? '' : `next try ${timeAhead(nextTry)}`,
-  ]
-  const all = `${objects} ${objects === 1 ? 'object' : 'objects'}`
-  const facts = [all, ...tried.filter((fact) => fact !== '')].join(', ')
-  return example === '' ? facts : `${facts}; ${example}`
 }
 
 /** Without it nobody is unready: where it is required, what it would have let through is reported as blocked. */

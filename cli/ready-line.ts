@@ -8,7 +8,7 @@ import type { Clock } from '../ports/clock.ts'
 import { type Check, isReady } from '../runtime/health.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
-import { defaultDataDirectory } from './config.ts'
+import { defaultDataDirectory } from './data-directory.ts'
 
 const EVERY_MS = 200
 

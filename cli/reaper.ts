@@ -1,35 +1,16 @@
 /** `kinfold reaper`: carries out the commands on Kafka; several share them. */
-import type { Command } from 'commander'
 import { failed, passed } from '../runtime/health.ts'
 import { openReaper } from '../services/reaper/main.ts'
 import type { ConnectedCluster } from '../services/reaper/reaper.ts'
-import { addArchiveOptions } from './archive-config.ts'
 import { openClusters } from './clusters.ts'
-import { addClusterOptions, addLockOption, addPolicyOptions } from './config.ts'
 import { identifyEach, watchIdentities } from './identity.ts'
 import { noticesOf } from './notice.ts'
 import { openNotifications } from './notify.ts'
 import { registerReaper } from './process-metrics.ts'
 import { checkOfLock } from './readiness.ts'
-import {
-  runService,
-  type Service,
-  type ServiceFlags,
-  type ServiceParts,
-  serviceCommand,
-} from './service.ts'
+import type { Service, ServiceParts } from './service.ts'
 
-const HTTP = '127.0.0.1:7072'
-
-export function addReaper(program: Command): void {
-  const description = 'carry out the commands on Kafka; several share them'
-  const command = serviceCommand(program, 'reaper', description, HTTP)
-  addArchiveOptions(addLockOption(addPolicyOptions(addClusterOptions(command)))).action(
-    async (flags: ServiceFlags) => await runService('reaper', flags, HTTP, open),
-  )
-}
-
-async function open(parts: ServiceParts): Promise<Service> {
+export async function openReaperService(parts: ServiceParts): Promise<Service> {
   const { config, log, codec, clock, random, logger, meter } = parts
   const clusters = openClusters('reaper', config.kubeconfig, config.contexts)
   const connected: ConnectedCluster[] = []

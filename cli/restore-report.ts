@@ -3,7 +3,6 @@
  *
  * What must stay true: both say the same; names and reasons come from clusters, and cannot steer a terminal.
  */
-import { stringify } from 'yaml'
 import type { Uid } from '../core/model/object.ts'
 import type { ArchivedObject } from '../services/restore/archive-reader.ts'
 import type { Restored } from '../services/restore/restore-run.ts'
@@ -22,6 +21,7 @@ import {
   timeOf,
 } from './restore-document.ts'
 import { lineOf } from './terminal.ts'
+import { yaml } from './yaml.ts'
 
 export const RESTORE_OUTPUTS = ['text', 'json', 'yaml'] as const
 
@@ -41,7 +41,7 @@ export function reportAs(
     end() {
       const document = documentOf(restore, results)
       const text =
-        output === 'json' ? `${JSON.stringify(document, null, 2)}\n` : stringify(document)
+        output === 'json' ? `${JSON.stringify(document, null, 2)}\n` : yaml().stringify(document)
       process.stdout.write(text)
     },
   }

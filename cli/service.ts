@@ -4,7 +4,6 @@
  * What must stay true: what is opened is closed in reverse order, also after a failure.
  */
 import type { Meter } from '@opentelemetry/api'
-import type { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { registeredCodec } from '../adapters/avro/registry.ts'
@@ -26,16 +25,17 @@ import type { Logger } from '../runtime/logger.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
-import { addLogOptions, configFile, type UpConfig, type UpFlags, upConfig } from './config.ts'
-import { addAuthorityOptions, openAuthority } from './http-authority.ts'
-import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
+import { ResourceStack } from '../runtime/resource-stack.ts'
+import { configFile, type UpConfig, type UpFlags, upConfig } from './config.ts'
+import { type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 import { createLogProbe } from './log-probe.ts'
+import { openAuthority } from './open-authority.ts'
 import { registerEndpoint, registerProcess } from './process-metrics.ts'
 import { checkOfGroup, checksOfToken } from './readiness.ts'
 import { VERSION } from './version.ts'
 
-type ServiceName = 'graph' | 'reaper' | 'watcher'
+export type ServiceName = 'graph' | 'reaper' | 'watcher'
 
 /** How often it is looked for topics that are missing. */
 const TOPICS_EVERY_MS = 1_000
@@ -70,22 +70,6 @@ export interface Service extends AsyncDisposable {
   loops(served: Served): readonly ((signal: AbortSignal) => Promise<void>)[]
 }
 
-export function serviceCommand(
-  program: Command,
-  name: ServiceName,
-  description: string,
-  http: string,
-): Command {
-  const command = program
-    .command(name)
-    .description(description)
-    .option('--http <host:port>', `endpoint; beyond loopback with a token only (default: ${http})`)
-    .option('--http-token-file <file>', 'file of tokens, one a line, that requests must have')
-    .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
-    .option('--config <file>', 'YAML file with the same settings; flags win')
-  return addKafkaOptions(addAuthorityOptions(addLogOptions(command)))
-}
-
 /** Until a signal ends it. `open` gets its parts and makes the service. */
 export async function runService(
   name: ServiceName,
@@ -112,7 +96,7 @@ export async function runService(
   await using log = await openLog(name, kafka, config, clock, logger, signal)
   await using metrics = createMetrics(VERSION)
   registerProcess(metrics.meter, VERSION)
-  await using placements = new AsyncDisposableStack()
+  await using placements = new ResourceStack()
   const groups: KafkaPlacement[] = []
   await using service = await open({
     ...{ config, kafka, log, clock, logger, token, authority },

@@ -3,46 +3,10 @@
  *
  * What must stay true: an unknown key or a value out of its range ends the start; nothing is guessed.
  */
-import { readFileSync } from 'node:fs'
-import { type Document, isMap, LineCounter, parseDocument } from 'yaml'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 
-const API_VERSION = 'kinfold/v1alpha1'
 /** Beyond this a duration is a mistake. */
 const MAX_DAYS = 36_500
-
-export function readConfigFile(path: string, keys: readonly string[]): Record<string, unknown> {
-  let source: string
-  try {
-    source = readFileSync(path, 'utf8')
-  } catch (error) {
-    throw bad(`--config ${path} cannot be read: ${error instanceof Error ? error.message : error}`)
-  }
-  const lines = new LineCounter()
-  const document = parseDocument(source, { lineCounter: lines })
-  const [error] = document.errors
-  if (error !== undefined) throw bad(`--config ${path}: ${error.message}`)
-  if (!isMap(document.contents)) {
-    throw bad(`--config ${path}: expected a YAML mapping with apiVersion: ${API_VERSION}`)
-  }
-  const content = valuesOf(document, path)
-  for (const key of Object.keys(content)) {
-    checkKey(key, keys, `--config ${path}`)
-  }
-  if (content['apiVersion'] !== API_VERSION || content['kind'] !== 'Config') {
-    throw bad(`--config ${path}: expected apiVersion: ${API_VERSION} and kind: Config`)
-  }
-  return content
-}
-
-/** Aliases are resolved only now: of one that leads nowhere, or to far too much, YAML says nothing before. */
-function valuesOf(document: Document, path: string): Record<string, unknown> {
-  try {
-    return document.toJS() as Record<string, unknown>
-  } catch (error) {
-    throw bad(`--config ${path}: ${error instanceof Error ? error.message : error}`)
-  }
-}
 
 /** Refuses what is no key of ours. */
 export function checkKey(key: string, keys: readonly string[], where: string): void {

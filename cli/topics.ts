@@ -1,12 +1,11 @@
 /** `kinfold topics plan|apply`: what Kinfold needs of Kafka's topics, what is there, and making it so. */
 import type { Command } from 'commander'
-import { logErrorOf } from '../adapters/kafka/failure.ts'
-import { createKafka, openLink } from '../adapters/kafka/inside.ts'
-import { applyTopics, planTopics, type TopicPlan } from '../adapters/kafka/topics.ts'
+import type { TopicPlan } from '../adapters/kafka/topics.ts'
 import { EXIT } from '../runtime/lifecycle.ts'
 import { CONFIG_KEYS } from './config.ts'
+import { readConfigFile } from './config-file.ts'
 import { addKafkaOptions, type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
-import { readConfigFile, whole } from './setting.ts'
+import { whole } from './setting.ts'
 import { table } from './table.ts'
 
 interface TopicsFlags extends KafkaFlags {
@@ -60,6 +59,9 @@ async function withPlan(
   const { settings, replicas } = kafkaConfigOf(flags)
   const value = flags.partitions
   const partitions = whole({ key: 'partitions', value, from: '--partitions' }, 1, MAX_PARTITIONS)
+  const { logErrorOf } = await import('../adapters/kafka/failure.ts')
+  const { createKafka, openLink } = await import('../adapters/kafka/inside.ts')
+  const { applyTopics, planTopics } = await import('../adapters/kafka/topics.ts')
   await using link = openLink(settings, 'kinfold-topics')
   const admin = createKafka(settings, 'kinfold-topics').admin()
   try {

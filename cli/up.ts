@@ -10,9 +10,9 @@ import {
   addLogOptions,
   addPolicyOptions,
   configFile,
-  DEFAULT_DATA,
   upConfig,
 } from './config.ts'
+import { DEFAULT_DATA } from './data-directory.ts'
 import { addAuthorityOptions } from './http-authority.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 

@@ -1,37 +1,21 @@
 /**
- * `kinfold upgrade`: begins a new log in a data directory that an older Kinfold wrote, and keeps the old one beside it.
+ * Begins a new log in a data directory that an older Kinfold wrote, and keeps the old one beside it.
  *
  * What must stay true: whenever it is cut, the directory has its old log under its name, or says that it has to be run again; it never looks like a fresh one.
  */
 import { chmodSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import type { Command } from 'commander'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { lockDirectory } from '../adapters/sqlite/lock.ts'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
 import { FOLD_VERSION } from '../core/model/policy.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { type FoundVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { beginGeneration, type Generation } from '../services/graph/fold/generation.ts'
-import { DEFAULT_DATA, defaultDataDirectory } from './config.ts'
 
-export function addUpgrade(program: Command): void {
-  program
-    .command('upgrade')
-    .description(
-      'begin a new log in a data directory of an older version: paused, everything listed anew, the archive carried over, the old log kept',
-    )
-    .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
-    .action(async (flags: { readonly data?: string }) => {
-      const data = flags.data ?? defaultDataDirectory()
-      process.stdout.write(`${await upgrade(data, stopSignal())}\n`)
-      process.exitCode = EXIT.ok
-    })
-}
-
-async function upgrade(data: string, signal: AbortSignal): Promise<string> {
+export async function upgrade(data: string, signal: AbortSignal): Promise<string> {
   const [log, unfinished] = [join(data, 'log'), unfinishedIn(data)]
   if (!existsSync(log) && existsSync(unfinished)) {
     // The old log bears its other name already, and the new one is whole.

@@ -1,31 +1,13 @@
 /** `kinfold watcher`: watches clusters and tells Kafka what it sees; of several, one watches each cluster and the others stand by. */
 import { hostname } from 'node:os'
-import type { Command } from 'commander'
 import { openWatcher } from '../services/watcher/main.ts'
 import { openWatchedClusters } from './clusters.ts'
-import { addClusterOptions, addKindsOption } from './config.ts'
 import { registerWatchers } from './process-metrics.ts'
 import { checksOfWatcher } from './readiness.ts'
-import {
-  runService,
-  type Service,
-  type ServiceFlags,
-  type ServiceParts,
-  serviceCommand,
-} from './service.ts'
+import type { Service, ServiceParts } from './service.ts'
 import { watching } from './watching.ts'
 
-const HTTP = '127.0.0.1:7071'
-
-export function addWatcher(program: Command): void {
-  const description = 'watch clusters and publish what changes to Kafka; several elect a leader'
-  const command = addClusterOptions(serviceCommand(program, 'watcher', description, HTTP))
-  addKindsOption(command).action(
-    async (flags: ServiceFlags) => await runService('watcher', flags, HTTP, open),
-  )
-}
-
-async function open(parts: ServiceParts): Promise<Service> {
+export async function openWatcherService(parts: ServiceParts): Promise<Service> {
   const { config, log, codec, clock, random, logger, meter } = parts
   const clusters = openWatchedClusters(config.kubeconfig, config.contexts)
   const holder = hostname()

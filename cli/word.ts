@@ -1,6 +1,8 @@
 /** What the words of records are called in a terminal. What must stay true: a word that is not known here is printed as it is. */
 import type { Attempt, VerdictType } from '../core/model/node.ts'
 import type { Evidence } from '../core/model/proof.ts'
+import type { BlockedCount } from '../services/graph/fold/tally.ts'
+import { time, timeAhead } from './table.ts'
 
 const VERDICTS: Readonly<Record<VerdictType, string>> = {
   keep: 'keep',
@@ -82,4 +84,15 @@ export function shortPhaseText(phase: string): string {
 
 export function countOf(count: number, one: string, many: string = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
+}
+
+export function blockedText({ objects, since, tries, nextTry, example }: BlockedCount): string {
+  const tried = [
+    since === null ? '' : `first ${time(since)}`,
+    tries === 0 ? '' : `tried up to ${tries} times`,
+    nextTry === null ? '' : `next try ${timeAhead(nextTry)}`,
+  ]
+  const all = `${objects} ${objects === 1 ? 'object' : 'objects'}`
+  const facts = [all, ...tried.filter((fact) => fact !== '')].join(', ')
+  return example === '' ? facts : `${facts}; ${example}`
 }

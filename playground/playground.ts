@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { ApiServer } from '../adapters/memory/api-server.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { systemRandom } from '../runtime/random.ts'
+import { ResourceStack } from '../runtime/resource-stack.ts'
 import { type Address, ANY_HERE, serveHttp } from './http.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
 import { runWorkload } from './workload.ts'
@@ -42,7 +43,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   const { directory, clusters, listen = [], workload } = options
   const clock = systemClock()
   const random = systemRandom()
-  await using starting = new AsyncDisposableStack()
+  await using starting = new ResourceStack()
   const start = async (name: string, at = ANY_HERE): Promise<PlaygroundServer> => {
     const api = new ApiServer({ clock, random, name })
     const { url } = starting.use(await serveHttp(api, at))
@@ -59,7 +60,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   const kubeconfig = join(directory, 'kubeconfig')
   await writeKubeconfig(kubeconfig, servers)
   const running = starting.move()
-  return { kubeconfig, servers, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  return { kubeconfig, servers, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() }
 
   function startWorkload(api: ApiServer): AsyncDisposable {
     const stop = new AbortController()

@@ -6,18 +6,19 @@
  *
  * Not here: TLS, which is for what stands before it.
  */
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, isIP } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastify from 'fastify'
 import type { Clock } from '../ports/clock.ts'
+import { parseAddress } from './address.ts'
 import { AUDIENCE, type Authority } from './authority.ts'
 import { systemClock } from './clock.ts'
 import { type ConnectionCounts, Connections } from './connections.ts'
 import type { Check } from './health.ts'
 import { isReady, verbose } from './health.ts'
 import type { HttpToken } from './http-token.ts'
+import { INSTANCE, INSTANCE_HEADER } from './instance.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
 import { isPrincipal, type Principal, principalOf, setPrincipal } from './principal.ts'
@@ -59,9 +60,6 @@ const LIMITS = {
   requestTimeout: ARRIVAL_MS,
   keepAliveTimeout: ARRIVAL_MS,
 }
-/** Which process this is: whoever was told of another one by an address that is reused by now says so in `INSTANCE_HEADER`, and is refused. */
-export const INSTANCE: string = randomUUID()
-export const INSTANCE_HEADER = 'kinfold-instance'
 /** That any route may take. */
 const METHODS = ['GET', 'HEAD', 'POST'] as const
 
@@ -92,20 +90,6 @@ export interface EndpointStatus {
   readonly connections: ConnectionCounts
   /** Requests, by status code. */
   readonly refused: ReadonlyMap<number, number>
-}
-
-interface Address {
-  readonly host: string
-  readonly port: number
-}
-
-/** `HOST:PORT`. Throws `ExitError` for what is none. */
-export function parseAddress(text: string, flag = '--http'): Address {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text)
-  const host = match?.[1] ?? match?.[2] ?? ''
-  const port = Number(match?.[3] ?? Number.NaN)
-  if (port >= 0 && port <= 65_535) return { host, port }
-  throw new ExitError(EXIT.input, `${flag} ${text}: expected HOST:PORT, such as 127.0.0.1:7070`)
 }
 
 /** Throws `ExitError` for settings that would let in anybody, or that are none. */

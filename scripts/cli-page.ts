@@ -8,8 +8,8 @@ import type { Argument, Command, Option } from 'commander'
 import { EXAMPLES } from '../cli/example.ts'
 import { createProgram } from '../cli/program.ts'
 
-export function cliPage(): string {
-  const commands = leavesOf(createProgram(), [])
+export async function cliPage(): Promise<string> {
+  const commands = leavesOf(await createProgram(), [])
   return `${[
     '# Commands',
     '',

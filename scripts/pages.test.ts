@@ -13,7 +13,7 @@ import { expected, pages } from './pages.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const known = knownIds(root)
 
-for (const { file, text } of pages(root)) {
+for (const { file, text } of await pages(root)) {
   test(`${file} is what \`npm run pages\` writes`, () => {
     if (process.env['UPDATE'] === '1') writeFileSync(join(root, file), text)
     equal(readFileSync(join(root, file), 'utf8'), text)

@@ -28,14 +28,14 @@ const TESTS = '{adapters,cli,core,ports,runtime,services,sim}/**/*.{test.ts,txt}
 const LOOPS = 'sim/{run,stream-faults}.ts'
 const WRITTEN = 'This page is written by `npm run pages`; the rows are in'
 
-export function pages(root: string): readonly Page[] {
+export async function pages(root: string): Promise<readonly Page[]> {
   const texts = globSync([TESTS, LOOPS], { cwd: root, exclude: EXAMPLES })
     .sort()
     .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
   return [
     { file: 'docs/invariants.md', text: invariantsPage(texts) },
     { file: 'docs/faults.md', text: faultsPage(texts.filter(({ file }) => isTest(file))) },
-    { file: 'docs/cli.md', text: cliPage() },
+    { file: 'docs/cli.md', text: await cliPage() },
     { file: 'docs/asyncapi.json', text: asyncApi() },
   ]
 }
@@ -164,5 +164,5 @@ function linesOf(...lines: readonly string[]): string {
 
 if (import.meta.main) {
   const root = fileURLToPath(new URL('..', import.meta.url))
-  for (const { file, text } of pages(root)) writeFileSync(join(root, file), text)
+  for (const { file, text } of await pages(root)) writeFileSync(join(root, file), text)
 }

@@ -89,7 +89,7 @@ function expressionOf(pattern: string): RegExp {
 
 const WILD: Readonly<Record<string, string>> = { '**/': '(?:.*/)?', '*': '[^/]*' }
 
-/** The working folder of the image; of packages, those that `npm ci --omit=dev --omit=optional` would install. */
+/** The working folder of the image; of packages, those that `npm ci --omit=dev` would install. */
 export function layOut(folder: string): void {
   mkdirSync(folder, { recursive: true })
   for (const path of copied()) {
@@ -104,7 +104,8 @@ export function layOut(folder: string): void {
 
 interface Locked {
   readonly dev?: boolean
-  readonly optional?: boolean
+  /** A folder of the checkout, which has entries of its own. */
+  readonly link?: boolean
 }
 
 function installed(): readonly string[] {
@@ -114,6 +115,6 @@ function installed(): readonly string[] {
   // What lies within another package comes with it.
   const isOnTop = (path: string): boolean => path.lastIndexOf('node_modules/') === 0
   return Object.entries(lock.packages)
-    .filter(([path, { dev, optional }]) => isOnTop(path) && dev !== true && optional !== true)
+    .filter(([path, { dev, link }]) => isOnTop(path) && dev !== true && link !== true)
     .map(([path]) => path)
 }

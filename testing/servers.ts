@@ -1,12 +1,13 @@
 /**
  * The command `npm run servers [name…]`: brings the real servers that tests run, each unless it is there:
- * those of Kubernetes, built by Go, and Kafka, fetched by Maven.
+ * those of Kubernetes, built by Go, Kafka, fetched by Maven, and the oldest Node that the package runs on, fetched by npm.
  *
  * Exit codes: 0 all there, 2 an unknown name, 4 a tool is missing or a build failed.
  */
 import { SERVERS } from './cluster/binaries.ts'
 import { buildUnlessThere } from './cluster/build.ts'
 import { fetchUnlessThere } from './kafka/build.ts'
+import { fetchOldestNodeUnlessThere } from './package/node-22.ts'
 
 process.exitCode = await bring(process.argv.slice(2))
 
@@ -14,6 +15,7 @@ async function bring(names: readonly string[]): Promise<number> {
   const steps = new Map<string, () => Promise<string | undefined>>([
     ...SERVERS.map((server) => [server.name, () => buildUnlessThere(server)] as const),
     ['kafka', fetchUnlessThere],
+    ['node-22', fetchOldestNodeUnlessThere],
   ])
   const unknown = names.filter((name) => !steps.has(name))
   if (unknown.length > 0) {

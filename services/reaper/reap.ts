@@ -282,8 +282,7 @@ async function call(
         // The look may have taken long: a pause, an owner that orphans by now, or what was in trouble meanwhile, counts.
         const pass = await gate(command, life)
         if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
-        if (pass.dryRun && !dryRun)
-          return blocked('became a dry run while its owners were verified')
+        if (pass.dryRun && !dryRun) return blocked('became a dry run while the object was read')
         seen = { type: 'Seen', read, marks }
       }
       const late = seen && lateObjection(command, resourceVersion, seen, tried, life)

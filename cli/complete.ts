@@ -1,0 +1,186 @@
+/**
+ * What may stand at the end of a command line, for shells and for kubectl: commands, flags, values of flags, kinds, clusters.
+ *
+ * What must stay true: commands and flags are those that commander knows, so nothing is listed twice; whatever goes wrong offers nothing and says nothing, since it is
+ * asked at each Tab; a running Kinfold is waited for briefly. Its answer is of the form that Cobra's completions have, which kubectl reads: a value a line, a tab,
+ * its description, and at the end a colon and a number.
+ *
+ * Not here: the scripts of the shells (completion.ts).
+ */
+import type { Command, Option } from 'commander'
+import { ask, type ClientFlags, SHORT_NAMES, serverOf } from './client.ts'
+import { COMMAND_NAMES, createProgram } from './program.ts'
+
+/** As Cobra numbers them; they are added up. */
+const NO_SPACE = 2
+const NO_FILE = 4
+
+export interface Completion {
+  readonly values: readonly (readonly [value: string, description: string])[]
+  readonly directive: number
+}
+
+/** Flags whose values are known, by their long name. Their checks are elsewhere; complete.test.ts compares. */
+export const FLAG_VALUES: Readonly<Record<string, readonly string[]>> = {
+  '--mode': ['observe', 'dry-run', 'enforce'],
+  '--preset': ['guarded', 'parity'],
+  '--lock': ['required', 'optional', 'off'],
+  '--log-level': ['debug', 'info', 'warn', 'error'],
+  '--log-format': ['text', 'json'],
+}
+
+/** By command, since outputs differ; those that commander checks are not here. */
+export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
+  tree: ['tree', 'json', 'yaml', 'dot', 'mermaid'],
+  why: ['text', 'json', 'yaml'],
+  cascade: ['table', 'json', 'yaml'],
+  'plan delete': ['table', 'json', 'yaml'],
+  'plan held': ['table', 'json', 'yaml'],
+  held: ['table', 'json', 'yaml'],
+  shadow: ['table', 'json', 'yaml'],
+  'lineage tail': ['text', 'json'],
+  restore: ['text', 'json', 'yaml'],
+}
+
+const SHELLS = ['bash', 'zsh', 'fish']
+const NOTHING: Completion = { values: [], directive: NO_FILE }
+const FILES: Completion = { values: [], directive: 0 }
+
+/** `words`: all after the program's name; the last one is to be completed, and may be empty. */
+export async function complete(words: readonly string[]): Promise<Completion> {
+  const before = words.slice(0, -1)
+  const word = words.at(-1) ?? ''
+  const { values, directive } = await candidates(before, word)
+  return { values: values.filter(([value]) => value.startsWith(word)), directive }
+}
+
+/** As it is written for the shell. */
+export function completionText({ values, directive }: Completion): string {
+  const lines = values.map(([value, description]) =>
+    description === '' ? value : `${value}\t${description}`,
+  )
+  return `${[...lines, `:${directive}`].join('\n')}\n`
+}
+
+async function candidates(before: readonly string[], word: string): Promise<Completion> {
+  const [name] = before
+  if (name === undefined) return word.startsWith('-') ? NOTHING : plain(COMMAND_NAMES)
+  if (!COMMAND_NAMES.includes(name)) return NOTHING
+  const line = readLine(await createProgram([name]), before)
+  if (line.open !== undefined) return await valuesOf(line.open, line)
+  if (word.startsWith('-')) return optionsOf(line.command)
+  if (line.command.commands.length > 0) return plain(line.command.commands.map((c) => c.name()))
+  return await argumentsOf(line, word)
+}
+
+interface Line {
+  readonly command: Command
+  /** Of the command: `plan delete`. */
+  readonly path: string
+  /** The option whose value comes next. */
+  readonly open: Option | undefined
+  readonly flags: ClientFlags
+  /** How many arguments there are already. */
+  readonly given: number
+}
+
+function readLine(program: Command, words: readonly string[]): Line {
+  let command = program
+  let open: Option | undefined
+  let given = 0
+  const flags: Record<string, string> = {}
+  for (const word of words) {
+    if (open !== undefined) {
+      flags[open.attributeName()] = word
+      open = undefined
+      continue
+    }
+    if (word.startsWith('-')) {
+      open = command.options.find(
+        ({ long, short, required }) => required && (long === word || short === word),
+      )
+      continue
+    }
+    const below = command.commands.find((each) => each.name() === word)
+    if (below === undefined) given++
+    else command = below
+  }
+  return { command, path: pathOf(command), open, flags, given }
+}
+
+function pathOf(command: Command): string {
+  const above = command.parent
+  return above?.parent == null ? command.name() : `${pathOf(above)} ${command.name()}`
+}
+
+async function valuesOf(option: Option, { path, flags }: Line): Promise<Completion> {
+  const { argChoices = [], long, flags: written } = option
+  if (argChoices.length > 0) return plain(argChoices)
+  if (long === '--output') return plain(OUTPUTS[path] ?? [])
+  if (long === '--cascade') return plain(['background', 'foreground', 'orphan'])
+  if (long === '--cluster') return plain((await watched(flags)).clusters)
+  if (/<(file|dir)>$/.test(written)) return FILES
+  return plain(FLAG_VALUES[long ?? ''] ?? [])
+}
+
+function optionsOf(command: Command): Completion {
+  const all = [...command.options, command.createOption('-h, --help', 'display help for command')]
+  const shown = all.filter(({ hidden, long }) => !hidden && long !== undefined)
+  return {
+    values: shown.map(({ long, description }) => [long ?? '', description]),
+    directive: NO_FILE,
+  }
+}
+
+async function argumentsOf({ command, flags, given }: Line, word: string): Promise<Completion> {
+  const [argument] = command.registeredArguments
+  if (given > 0 || argument === undefined) return NOTHING
+  if (argument.name() === 'shell') return plain(SHELLS)
+  if (argument.name() === 'dir') return FILES
+  // A name is that of any object that was ever seen: no question lists them.
+  if (argument.name() !== 'object' || word.includes('/')) return NOTHING
+  const kinds = new Set([...Object.keys(SHORT_NAMES), ...(await watched(flags)).kinds])
+  return {
+    values: [...kinds].sort().map((kind) => [`${kind}/`, '']),
+    directive: NO_FILE + NO_SPACE,
+  }
+}
+
+function plain(values: readonly string[]): Completion {
+  return { values: values.map((value) => [value, '']), directive: NO_FILE }
+}
+
+const WITHIN_MS = 500
+const OBJECTS = /^kinfold_(?:objects|edges)\{(?<labels>.*)\} /gm
+
+interface Watched {
+  readonly clusters: readonly string[]
+  readonly kinds: readonly string[]
+}
+
+/** By its metrics: of a process without a watcher these are only the clusters. */
+async function watched(flags: ClientFlags): Promise<Watched> {
+  let text: string
+  try {
+    text = await (await ask(serverOf(flags), '/metrics', WITHIN_MS)).text()
+  } catch {
+    return { clusters: [], kinds: [] }
+  }
+  const clusters = new Set<string>()
+  const groups = new Map<string, Set<string>>()
+  for (const { groups: match } of text.matchAll(OBJECTS)) {
+    const label = (name: string): string | undefined =>
+      new RegExp(`(?:^|,)${name}="([^"\\\\]*)"`).exec(match?.['labels'] ?? '')?.[1]
+    const [cluster, kind] = [label('cluster'), label('kind')?.toLowerCase()]
+    if (cluster !== undefined) clusters.add(cluster)
+    if (kind === undefined) continue
+    groups.set(kind, (groups.get(kind) ?? new Set()).add(label('group') ?? ''))
+  }
+  return { clusters: [...clusters].sort(), kinds: [...groups].flatMap(namesOf) }
+}
+
+/** With its group where another group has a kind of that name. */
+function namesOf([kind, groups]: readonly [string, ReadonlySet<string>]): readonly string[] {
+  if (groups.size === 1) return [kind]
+  return [...groups].map((group) => (group === '' ? kind : `${kind}.${group}`))
+}

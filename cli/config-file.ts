@@ -1,0 +1,47 @@
+/**
+ * The config file of a command: a YAML mapping whose keys are known.
+ *
+ * What must stay true: one that cannot be read, is no such mapping or has an unknown key ends the start with a sentence that names it.
+ *
+ * Not here: what its values may be (setting.ts, config.ts).
+ */
+import { readFileSync } from 'node:fs'
+import type { Document } from 'yaml'
+import { bad, checkKey } from './setting.ts'
+import { yaml } from './yaml.ts'
+
+const API_VERSION = 'kinfold/v1alpha1'
+
+export function readConfigFile(path: string, keys: readonly string[]): Record<string, unknown> {
+  let source: string
+  try {
+    source = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw bad(`--config ${path} cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
+  const { isMap, LineCounter, parseDocument } = yaml()
+  const lines = new LineCounter()
+  const document = parseDocument(source, { lineCounter: lines })
+  const [error] = document.errors
+  if (error !== undefined) throw bad(`--config ${path}: ${error.message}`)
+  if (!isMap(document.contents)) {
+    throw bad(`--config ${path}: expected a YAML mapping with apiVersion: ${API_VERSION}`)
+  }
+  const content = valuesOf(document, path)
+  for (const key of Object.keys(content)) {
+    checkKey(key, keys, `--config ${path}`)
+  }
+  if (content['apiVersion'] !== API_VERSION || content['kind'] !== 'Config') {
+    throw bad(`--config ${path}: expected apiVersion: ${API_VERSION} and kind: Config`)
+  }
+  return content
+}
+
+/** Aliases are resolved only now: of one that leads nowhere, or to far too much, YAML says nothing before. */
+function valuesOf(document: Document, path: string): Record<string, unknown> {
+  try {
+    return document.toJS() as Record<string, unknown>
+  } catch (error) {
+    throw bad(`--config ${path}: ${error instanceof Error ? error.message : error}`)
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * Which process this is, for whoever was sent to it by an address that may have been reused.
+ *
+ * What must stay true: it imports nothing of ours or of npm, since a command that only asks loads it.
+ */
+import { randomUUID } from 'node:crypto'
+
+/** A client that means another process says so in `INSTANCE_HEADER`, and is refused. */
+export const INSTANCE: string = randomUUID()
+export const INSTANCE_HEADER = 'kinfold-instance'

@@ -1,0 +1,80 @@
+/** The parts of a release: notes of one version, licences that may be passed on, a bill of materials that has what is installed. */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import {
+  billOfMaterials,
+  licenceTexts,
+  notesOf,
+  refusedLicences,
+  runtimePackages,
+} from './release-part.ts'
+
+const root = join(import.meta.dirname, '..')
+const text = (file: string): string => readFileSync(join(root, file), 'utf8')
+const { version } = JSON.parse(text('package.json')) as { version: string }
+const packages = runtimePackages(text('package-lock.json'))
+
+const CHANGELOG = `# Changelog
+
+## 1.0.1, 2027-01-02
+
+- Mended.
+
+### Safety
+
+- Safer.
+
+## 1.0.0, not released yet
+
+- The first.
+`
+
+test('notes are those of one version, whole', () => {
+  equal(notesOf(CHANGELOG, '1.0.1'), '# Kinfold 1.0.1\n\n- Mended.\n\n### Safety\n\n- Safer.\n')
+  equal(notesOf(CHANGELOG, '1.0.0'), '# Kinfold 1.0.0\n\n- The first.\n')
+  equal(notesOf(CHANGELOG, '1.0'), undefined)
+})
+
+test('the changelog has this version', () => {
+  match(notesOf(text('CHANGELOG.md'), version) ?? '', new RegExp(`^# Kinfold ${version}\n\n[^#]`))
+})
+
+test('what comes with Kinfold may be passed on', () => {
+  deepEqual(refusedLicences(packages), [])
+})
+
+test('another licence, and none, is refused', () => {
+  const lock = {
+    packages: {
+      '': { license: 'Apache-2.0' },
+      'node_modules/free': { version: '1.0.0', license: 'MIT' },
+      'node_modules/free/node_modules/@x/strict': { version: '2.0.0', license: 'AGPL-3.0-only' },
+      'node_modules/bare': { version: '3.0.0' },
+      'node_modules/tool': { version: '4.0.0', license: 'GPL-3.0-only', dev: true },
+    },
+  }
+  deepEqual(refusedLicences(runtimePackages(JSON.stringify(lock))), [
+    '@x/strict@2.0.0: AGPL-3.0-only',
+    'bare@3.0.0: no licence',
+  ])
+})
+
+test('the list of licences has each package', () => {
+  const listed = licenceTexts(root, packages)
+  const missing = packages.filter(({ name, version, licence }) => {
+    return !listed.includes(`${name} ${version}\n${licence}\n`)
+  })
+  deepEqual(missing, [])
+  match(listed, /Permission is hereby granted/)
+})
+
+test('the bill of materials is of Kinfold, and names each package', () => {
+  const bill = billOfMaterials(root)
+  const { name, version: of } = bill.metadata.component
+  deepEqual([bill.bomFormat, name, of], ['CycloneDX', 'kinfold', version])
+  const named = (all: readonly { name: string; version: string }[]): readonly string[] =>
+    [...new Set(all.map((each) => `${each.name}@${each.version}`))].sort()
+  deepEqual(named(bill.components), named(packages))
+})
