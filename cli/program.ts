@@ -6,6 +6,7 @@ import { addCascade } from './cascade.ts'
 import { addDirectives } from './directive.ts'
 import { addDoctor } from './doctor.ts'
 import { addExamples } from './example.ts'
+import { addGet } from './get.ts'
 import { addGraph } from './graph.ts'
 import { addHeld } from './held.ts'
 import { addLineage } from './lineage.ts'
@@ -39,6 +40,7 @@ export function createProgram(): Command {
   addWatcher(program)
   addGraph(program)
   addReaper(program)
+  addGet(program)
   addTree(program)
   addWhy(program)
   addCascade(program)
