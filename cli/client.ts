@@ -125,7 +125,7 @@ export function selectorParams(words: readonly string[], flags: ObjectFlags): UR
 }
 
 /** As kubectl has it, also before a group: `deploy.apps`, `deploy.v1.apps`. */
-function longName(kind: string): string {
+export function longName(kind: string): string {
   const [short = '', ...group] = kind.split('.')
   return [SHORT_NAMES[short.toLowerCase()] ?? short, ...group].join('.')
 }

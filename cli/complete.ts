@@ -31,6 +31,7 @@ export const FLAG_VALUES: Readonly<Record<string, readonly string[]>> = {
 
 /** By command, since outputs differ; those that commander checks are not here. */
 export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
+  get: ['table', 'wide', 'name', 'json', 'yaml'],
   tree: ['tree', 'json', 'yaml', 'dot', 'mermaid'],
   why: ['text', 'json', 'yaml'],
   cascade: ['table', 'json', 'yaml'],

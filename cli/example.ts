@@ -10,6 +10,11 @@ export const EXAMPLES: Readonly<
     ['up --context a --context b --kinds pods,replicasets.apps', 'two clusters, two kinds'],
     ['up --config kinfold.yaml --mode enforce', 'collect'],
   ],
+  get: [
+    ['get pods -n shop', 'pods of a namespace'],
+    ['get deploy -A --sort-by age', 'of all namespaces, youngest first'],
+    ['get cm web-settings -n shop --gone', 'also those that were deleted'],
+  ],
   tree: [
     ['tree deploy/web -n shop', 'its dependents'],
     ['tree pod/web-1-x -n shop --owners', 'its owners'],

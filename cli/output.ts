@@ -22,7 +22,15 @@ export interface ToldOfOne<T> extends Told<T> {
   readonly cluster: ClusterRef
 }
 
-export type AnswerKind = 'Cascade' | 'Held' | 'HeldPlan' | 'Plan' | 'Shadow' | 'Tree' | 'Why'
+export type AnswerKind =
+  | 'Cascade'
+  | 'Held'
+  | 'HeldPlan'
+  | 'ObjectList'
+  | 'Plan'
+  | 'Shadow'
+  | 'Tree'
+  | 'Why'
 
 export type Structured = 'json' | 'yaml'
 

@@ -15,6 +15,7 @@ import type { DirectiveParts } from './orders/directive-http.ts'
 import { addDirectives } from './orders/directive-http.ts'
 import type { Access } from './query/access.ts'
 import { askedOf } from './query/choice.ts'
+import { addObjectList } from './query/list-question.ts'
 import type { QuestionParts } from './query/question.ts'
 import { addGraphDump, addQuestions, plain } from './query/question.ts'
 import { Turns } from './turns.ts'
@@ -31,13 +32,19 @@ const STREAM_WAIT_MS = 5_000
 export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void {
   server.addHook('preHandler', async (request) => await mayAsk(request, parts.access))
   addQuestions(server, parts)
+  addObjectList(server, parts)
   addGraphDump(server, parts)
   addDirectives(server, parts)
   addStreams(server, parts)
 }
 
 /** Those that are about one object, and orders, look for themselves. */
-const OWN_LOOK: ReadonlySet<string> = new Set(['/v1/tree', '/v1/why', '/v1/directives'])
+const OWN_LOOK: ReadonlySet<string> = new Set([
+  '/v1/tree',
+  '/v1/why',
+  '/v1/objects',
+  '/v1/directives',
+])
 
 async function mayAsk(request: FastifyRequest, access: Access): Promise<void> {
   const route = request.routeOptions.url ?? ''

@@ -10,6 +10,7 @@ import { createClusters } from './query/clusters.ts'
 import { createForwarding } from './query/forward.ts'
 import { createGraphDump } from './query/graph-dump.ts'
 import type { HistoryIndex } from './query/history-index.ts'
+import { createObjectList } from './query/object-list.ts'
 import { createPlanner } from './query/plan.ts'
 import { createQuery } from './query/query.ts'
 import type { QuestionParts } from './query/question.ts'
@@ -37,6 +38,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
     access: createAccess({ clusters, ...access }),
     query: createQuery(clusters, index),
+    objectList: createObjectList(index),
     planner: createPlanner(),
     cascades: createCascades(index, clock),
     dump: createGraphDump(clusters, index),

@@ -13,7 +13,18 @@ const STORY = [
   'put rs/old',
   'delete rs/old',
 ]
-const PATHS = ['tree', 'why', 'cascade', 'plan', 'held', 'nothing', '..%2f..', '%00', 'tree/x']
+const PATHS = [
+  'tree',
+  'why',
+  'cascade',
+  'plan',
+  'held',
+  'objects',
+  'nothing',
+  '..%2f..',
+  '%00',
+  'tree/x',
+]
 const KEYS = [
   'kind',
   'name',
@@ -23,6 +34,9 @@ const KEYS = [
   'owners',
   'cascade',
   'limit',
+  'continue',
+  'gone',
+  'count',
   '__proto__',
 ]
 const BODIES = ['{"verb":"pause","cluster":"c","subject":"","why":"a test","digest":null}']

@@ -54,6 +54,8 @@ export interface HistoryIndex {
   /** Uids of all that ever had these coordinates, gone ones included. */
   at(cluster: ClusterId, place: Coordinates): AsyncIterable<Uid>
   withUid(uid: Uid): Promise<readonly Indexed[]>
+  /** All that were ever seen, gone ones included, with their keys, in an order that nothing changes: those behind a key, or (empty) the first. */
+  page(after: string, limit: number): Promise<readonly (readonly [key: string, last: Indexed])[]>
   /** As the last record of one of its objects has it. */
   clusterName(cluster: ClusterId): string | undefined
   /** Undefined when it was never seen, or is not indexed yet. */
@@ -239,6 +241,12 @@ export function createHistoryIndex(
     async withUid(uid) {
       const page = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
       return page.map(([, value]) => named(value))
+    },
+    async page(after, limit) {
+      const all = prefixRange('uid/', limit)
+      const gte = after < all.gte ? all.gte : `${after}\0`
+      const page = gte < all.lt ? await store.page({ ...all, gte }) : []
+      return page.map(([key, value]) => [key, named(value)] as const)
     },
     lastOf,
     async isKnown(cluster, uid) {

@@ -9,26 +9,21 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PropagationPolicy } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
-import type { Access } from './access.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
 import { askedOf, type Chosen, choose, clusterOf, selector } from './choice.ts'
 import { type ClusterRef, clusterRefs, labelOf } from './cluster-label.ts'
-import type { Clusters } from './clusters.ts'
-import type { Forwarding } from './forward.ts'
 import { closedOf } from './forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { heldIn, heldOfAll, heldPlanOf, type OwnHeld } from './held.ts'
 import type { Named } from './history-index.ts'
+import type { ListParts } from './list-question.ts'
 import { namedClusters } from './not-found.ts'
 import type { Planner } from './plan.ts'
 import type { Match, Query } from './query.ts'
 import type { View } from './view.ts'
 
-export interface QuestionParts {
-  readonly access: Access
-  readonly clusters: Clusters
-  readonly forwarding: Forwarding
+export interface QuestionParts extends ListParts {
   readonly query: Query
   readonly planner: Planner
   readonly cascades: Cascades

@@ -1,0 +1,98 @@
+/** `kinfold get` reads all pages, and prints what they hold in each of its forms. */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { ListedObject } from '../services/graph/query/object-list.ts'
+import { GraphGroup, tell } from '../testing/graph-group.ts'
+import { runKinfold } from '../testing/kinfold-command.ts'
+import { eventsOf } from '../testing/task-rig.ts'
+import { render } from './get.ts'
+
+const STORY = [
+  'put deploy/web in shop',
+  'put pod/b in shop [created:10]',
+  'put pod/a in shop [created:20]',
+  'put pod/c in other [created:5]',
+  'put pod/old in shop',
+  'delete pod/old in shop',
+]
+
+async function served(t: TestContext): Promise<string> {
+  const group = new GraphGroup(1)
+  t.after(async () => await group.stop())
+  const { url } = await group.start()
+  await tell(group.log, eventsOf(STORY))
+  await group.caughtUp()
+  return url
+}
+
+test('objects of a namespace, of all, deleted ones, by name and by age', async (t) => {
+  const url = await served(t)
+  const cases: readonly (readonly [string, number, string])[] = [
+    ['po -n shop', 0, 'pod/a pod/b'],
+    ['pods -A', 0, 'pod/c pod/a pod/b'],
+    ['pods -A --sort-by age --gone', 0, 'pod/a pod/b pod/c pod/old'],
+    ['deploy web -n shop', 0, 'deployment.apps/web'],
+    ['pods -n empty', 0, ''],
+  ]
+  for (const [line, code, names] of cases) {
+    const ran = await runKinfold(['get', ...line.split(' '), '-o', 'name', '--server', url])
+    deepEqual([ran.code, ran.stdout.trim().split('\n').join(' ')], [code, names], ran.stderr)
+  }
+})
+
+test('a name or a kind that nobody knows is bad input', async (t) => {
+  const url = await served(t)
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ['pod old -n shop', /no pod\/old is known there; --gone lists deleted ones, too/],
+    ['nothing', /no cluster that is asked serves a kind nothing/],
+    ['pod old -A', /a name takes a namespace, and not -A/],
+    ['pods --sort-by size', /--sort-by size is none of name, age/],
+    ['pods -o dot', /-o dot is none of table, wide, name, json, yaml/],
+    ['pods --cluster nowhere', /there is no cluster nowhere/],
+  ]
+  for (const [line, sentence] of cases) {
+    const ran = await runKinfold(['get', ...line.split(' '), '--server', url])
+    equal(ran.code, 2, ran.stderr)
+    match(ran.stderr, sentence)
+  }
+})
+
+const cluster = { name: 'north', id: 'c-1', scope: 'north' }
+const pod: ListedObject = {
+  ...{ cluster, group: '', kind: 'Pod', namespace: 'shop', name: 'a', uid: 'u-1' },
+  phase: 'observed',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  deletionTimestamp: null,
+  goneAt: null,
+  verdict: { type: 'keep', because: 'its owner exists' },
+  owners: ['u-0'],
+}
+const gone: ListedObject = {
+  ...{ ...pod, name: 'b\u001b[2J', uid: 'u-2', phase: 'gone', createdAt: null, verdict: null },
+  goneAt: '2026-01-01T00:01:00.000Z',
+}
+const told = { answer: { objects: [pod, gone] }, partial: '' }
+const NOW = Date.parse('2026-01-01T03:00:00.000Z')
+
+test('as a table, wide, and as names, with no control characters', () => {
+  equal(
+    render(told, 'table', true, NOW),
+    `CLUSTER   NAMESPACE   NAME             STATE                          AGE
+north     shop        pod/a            exists                         3h
+north     shop        pod/b\\u001b[2J   deleted 2026-01-01T00:01:00Z   -
+`,
+  )
+  match(render(told, 'wide', false, NOW), /pod\/a .* 3h +u-1 +1 +\w+: its owner exists\n/)
+  equal(render(told, 'name', false, NOW), 'pod/a\npod/b\\u001b[2J\n')
+  equal(render({ answer: { objects: [] }, partial: '' }, 'table', false, NOW), 'No objects.\n')
+})
+
+test('as JSON, in the shape of every answer', () => {
+  const document = JSON.parse(render(told, 'json', false, NOW))
+  deepEqual(
+    [document.apiVersion, document.kind, document.partial],
+    ['kinfold/v1', 'ObjectList', ''],
+  )
+  deepEqual(document.objects[0].cluster, { name: 'north', id: 'c-1' })
+  equal(document.objects[1].goneAt, '2026-01-01T00:01:00.000Z')
+})

@@ -1,0 +1,149 @@
+/**
+ * `GET /v1/objects`: the objects of all clusters or of one, a page at a time.
+ *
+ * What must stay true: a page is about one cluster, answered by the process that has it; `continue` leads through all clusters, in the order of their ids. It
+ * holds a uid at most, and no name. A cluster that cannot be asked is passed over, and `partial` says so; where only that one is asked for, it is refused.
+ *
+ * Not here: what is on a page (object-list.ts).
+ */
+import type { FastifyInstance } from 'fastify'
+import type { ClusterId } from '../../../core/model/object.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import type { Access } from './access.ts'
+import { askedOf } from './choice.ts'
+import { clusterRefs } from './cluster-label.ts'
+import type { Clusters } from './clusters.ts'
+import type { Forwarding } from './forward.ts'
+import { clusterMarked } from './forward-call.ts'
+import { namedClusters } from './not-found.ts'
+import { keyPrefixOf, type ListAsked, type ListedObject, type ObjectList } from './object-list.ts'
+
+const LISTED = 500
+const LISTED_MOST = 2_000
+
+export interface ListParts {
+  readonly access: Access
+  readonly clusters: Clusters
+  readonly forwarding: Forwarding
+  readonly objectList: ObjectList
+}
+
+/** One page. */
+export interface ListAnswer {
+  readonly objects: readonly ListedObject[]
+  /** Objects of this page, also with `count=true`, which lists none. */
+  readonly count: number
+  /** For the next page; null: this was the last. */
+  readonly continue: string | null
+  /** Only what the caller may list is listed and counted. */
+  readonly isFiltered: boolean
+  /** Kinds of the page's cluster that `kind` means; empty where all are, or where it is filtered. */
+  readonly kinds: readonly string[]
+}
+
+/** Where the next page begins. */
+interface Cursor {
+  readonly cluster: ClusterId
+  /** Empty: with the first of the cluster. */
+  readonly after: string
+}
+
+const START: Cursor = { cluster: '', after: '' }
+
+export function addObjectList(server: FastifyInstance, parts: ListParts): void {
+  const { access, clusters, forwarding, objectList } = parts
+  server.get('/v1/objects', async (request, reply) => {
+    const words = askedOf(request)
+    const asked = listAsked(words)
+    const cursor = cursorIn(words['continue'], asked)
+    try {
+      const all = await clusters.all()
+      const marked = clusterMarked(request)
+      const ids = namedClusters(all, words['cluster']).map(({ id }) => id)
+      const left = ids.filter((id) => id >= (marked ?? cursor.cluster)).toSorted()
+      const [cluster, following] = left
+      if (cluster === undefined) return { answer: emptyPage(null, false), partial: '' }
+      const next = following === undefined ? null : cursorText({ cluster: following, after: '' })
+      const after = cluster === cursor.cluster ? cursor.after : ''
+      try {
+        return await forwarding.answered(request, reply, cluster, async (view) => {
+          const lister = await access.lister(request, view)
+          const ref = clusterRefs(all)(cluster)
+          const { answer, partial } = await objectList.page(view, ref, asked, after, lister)
+          const { next: key, ...page } = answer
+          const rest = key === null ? next : cursorText({ cluster, after: key })
+          const told: ListAnswer = { ...page, continue: rest, isFiltered: lister !== undefined }
+          return { answer: told, partial }
+        })
+      } catch (error) {
+        const isAway = error instanceof Problem && error.status === 503
+        if (!isAway || marked !== undefined || ids.length === 1) throw error
+        // Which cluster that is, only who may see the graph is told.
+        const isAll = await access.graph(request).then(yes, no)
+        const why = isAll ? error.message : 'a cluster cannot be asked now'
+        return { answer: emptyPage(next, !isAll), partial: why }
+      }
+    } catch (error) {
+      // Who may not see the graph learns nothing of what is there, or not.
+      await access.graph(request)
+      throw error
+    }
+  })
+}
+
+const yes = (): boolean => true
+const no = (): boolean => false
+
+function emptyPage(next: string | null, isFiltered: boolean): ListAnswer {
+  return { objects: [], count: 0, continue: next, isFiltered, kinds: [] }
+}
+
+function listAsked(words: Record<string, string | undefined>): ListAsked {
+  const { kind = '', name, namespace, labelSelector, limit = `${LISTED}` } = words
+  if (labelSelector !== undefined) {
+    throw new Problem(
+      400,
+      'labelSelector: Kinfold keeps no labels but those that protect an object; select by kind, namespace or name',
+    )
+  }
+  if (name !== undefined && (kind === '' || namespace === undefined)) {
+    throw new Problem(400, 'a name takes a kind and a namespace; without a name all are listed')
+  }
+  const most = Number(limit)
+  if (!/^\d+$/.test(limit) || most < 1) {
+    throw new Problem(400, `limit ${limit} is no whole number from 1 on`)
+  }
+  return {
+    ...{ kind, name, namespace },
+    isGone: flagOf(words, 'gone'),
+    isCounted: flagOf(words, 'count'),
+    limit: Math.min(most, LISTED_MOST),
+  }
+}
+
+function flagOf(words: Record<string, string | undefined>, key: string): boolean {
+  const word = words[key] ?? 'false'
+  if (word === 'true' || word === 'false') return word === 'true'
+  throw new Problem(400, `${key} ${word} is none of true, false`)
+}
+
+function cursorText({ cluster, after }: Cursor): string {
+  return Buffer.from(JSON.stringify([cluster, after])).toString('base64url')
+}
+
+function cursorIn(text: string | undefined, asked: ListAsked): Cursor {
+  if (text === undefined || text === '') return START
+  const [cluster, after, more] = partsIn(text)
+  const isCursor = typeof cluster === 'string' && typeof after === 'string' && more === undefined
+  if (isCursor && (after === '' || after.startsWith(keyPrefixOf(asked)))) return { cluster, after }
+  throw new Problem(400, 'continue is not from an answer to this question; begin without it')
+}
+
+function partsIn(text: string): readonly unknown[] {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
+    return Array.isArray(parts) ? parts : []
+  } catch {
+    return []
+  }
+}

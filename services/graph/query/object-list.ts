@@ -1,0 +1,282 @@
+/**
+ * Lists the objects of one cluster, a page at a time: those that exist from the store of their cluster, deleted ones from the index.
+ *
+ * What must stay true: pages follow keys that no change of an object moves (its uid, below its cluster and kind), so what exists throughout is listed, and
+ * nothing twice. A page reads a bounded number of keys, and may hold fewer objects than were asked for, or none, before the last. What is not known here is
+ * `unknown`, never deleted; kinds that are not listed yet are named.
+ *
+ * Not here: which cluster a page is about (list-question.ts), who may list what (access.ts).
+ */
+import { lastPart, nodesPrefix, seenPrefix } from '../../../core/graph/key.ts'
+import type { Node, Verdict } from '../../../core/model/node.ts'
+import type { GroupKind, Uid } from '../../../core/model/object.ts'
+import { type KeyRange, prefixRange } from '../../../ports/store.ts'
+import type { Lister } from './access.ts'
+import type { ClusterRef } from './cluster-label.ts'
+import type { HistoryIndex, Indexed } from './history-index.ts'
+import { isKind, type KnownKind, kindsIn } from './kind-name.ts'
+import type { Answer } from './query.ts'
+import { PAGE_KEYS, type View } from './view.ts'
+
+/** Keys that one request reads at most; more where objects are only counted, since nothing is kept of them. */
+const MOST_READ = 5_000
+const MOST_READ_TO_COUNT = 20_000
+/** Objects that ever had one name in one namespace: the index answers with as many at most. */
+const MOST_OF_A_NAME = 10_000
+/** Kinds that `partial` names. */
+const MOST_NAMED = 5
+
+export interface ListAsked {
+  /** Empty: all kinds. */
+  readonly kind: string
+  /** Undefined: any. A name takes a namespace. */
+  readonly name: string | undefined
+  /** Undefined: all. Objects without a namespace are listed with every one where their kind is asked for, as kubectl does. */
+  readonly namespace: string | undefined
+  /** Deleted ones, too. */
+  readonly isGone: boolean
+  readonly limit: number
+  /** Nothing is listed. */
+  readonly isCounted: boolean
+}
+
+export interface ListedObject {
+  readonly cluster: ClusterRef
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: Uid
+  /** A node's phase, `gone`, or `unknown` while its partition is being restored. */
+  readonly phase: string
+  /** RFC 3339; null where it is not known, as of a deleted one. */
+  readonly createdAt: string | null
+  readonly deletionTimestamp: string | null
+  /** Append time at which its deletion was recorded, RFC 3339; null while it exists. */
+  readonly goneAt: string | null
+  /** Null where there is none. */
+  readonly verdict: Pick<Verdict, 'type' | 'because'> | null
+  /** Uids, as it referenced them last. */
+  readonly owners: readonly Uid[]
+}
+
+export interface ObjectPage {
+  readonly objects: readonly ListedObject[]
+  /** Of this page, also where none is listed. */
+  readonly count: number
+  /** Last key that was read; null: there are no more in this cluster. */
+  readonly next: string | null
+  /** Kinds of this cluster that the question means; empty for all, and to who may not list all. */
+  readonly kinds: readonly string[]
+}
+
+export interface ObjectList {
+  page(
+    view: View,
+    cluster: ClusterRef,
+    asked: ListAsked,
+    after: string,
+    lister: Lister | undefined,
+  ): Promise<Answer<ObjectPage>>
+}
+
+/** One key on the way. */
+interface Candidate {
+  readonly key: string
+  readonly uid: Uid
+  /** As the index has it. */
+  readonly last: Indexed | undefined
+  /** Below which kind it was read; null: below none. */
+  readonly prefix: string | null
+}
+
+/** What keys of a question begin with: a cursor of another one is refused. */
+export function keyPrefixOf({ kind, name, isGone }: ListAsked): string {
+  if (isGone || name !== undefined) return 'uid/'
+  return kind === '' ? 'node/' : 'seen/'
+}
+
+export function createObjectList(index: HistoryIndex): ObjectList {
+  /** Deleted ones included, of this cluster, by uid. */
+  async function* indexed(view: View, after: string): AsyncIterable<Candidate> {
+    for (let from = after; ; ) {
+      const page = await index.page(from, PAGE_KEYS)
+      for (const [key, last] of page) {
+        await view.turns.take()
+        yield { key, uid: last.uid, last, prefix: null }
+      }
+      const end = page.at(-1)?.[0]
+      if (end === undefined) return
+      from = end
+    }
+  }
+
+  return {
+    async page(view, cluster, asked, after, lister) {
+      const served = await kindsIn(view)
+      const kinds =
+        asked.kind === '' ? served : served.filter((each) => isKind(asked.kind, each, each))
+      const doubts = new Set([view.partial(), unlisted(asked, kinds)])
+      let candidates: AsyncIterable<Candidate> | Iterable<Candidate>
+      if (asked.name !== undefined || asked.isGone) {
+        const lag = await (after === '' ? index.caughtUp() : index.lagEntries())
+        if (lag > 0n) doubts.add(`${lag} entries of history are not indexed yet`)
+      }
+      if (asked.name === undefined) {
+        candidates = asked.isGone ? indexed(view, after) : stored(view, asked, kinds, after)
+      } else {
+        const { namespace = '', name } = asked
+        const there = await index.named(namespace, name)
+        const all = namespace === '' ? there : [...there, ...(await index.named('', name))]
+        if (there.length >= MOST_OF_A_NAME) doubts.add(`more than ${MOST_OF_A_NAME} had this name`)
+        candidates = named(
+          all.filter((each) => each.cluster === view.cluster),
+          after,
+        )
+      }
+
+      const objects: ListedObject[] = []
+      const most = asked.isCounted ? MOST_READ_TO_COUNT : MOST_READ
+      let [count, read, last] = [0, 0, after]
+      const told = (next: string | null): Answer<ObjectPage> => ({
+        answer: {
+          objects,
+          count,
+          next,
+          kinds: asked.kind === '' || lister ? [] : kinds.map(nameOf),
+        },
+        partial: [...doubts].filter((text) => text !== '').join('; '),
+      })
+      for await (const candidate of candidates) {
+        const isFull = !asked.isCounted && count >= asked.limit
+        if (read >= most || isFull) return told(last)
+        read += 1
+        const object = objectOf(view, cluster, asked, candidate)
+        if (object !== undefined && isAsked(asked, object, kinds)) {
+          const may = lister === undefined || (await lister(object))
+          // So many rights were looked up that the rest is left to the next page.
+          if (may === undefined) return told(last)
+          if (may) {
+            count += 1
+            if (!asked.isCounted) objects.push(object)
+          }
+        }
+        last = candidate.key
+      }
+      return told(null)
+    },
+  }
+}
+
+/** Those that exist, by uid, below their kind where one is asked for. */
+async function* stored(
+  view: View,
+  { kind }: ListAsked,
+  kinds: readonly KnownKind[],
+  after: string,
+): AsyncIterable<Candidate> {
+  const { cluster } = view
+  const prefixes =
+    kind === '' ? [nodesPrefix(cluster)] : kinds.map((each) => seenPrefix(cluster, each))
+  for (const prefix of prefixes.toSorted()) {
+    let range: KeyRange = prefixRange(prefix, PAGE_KEYS)
+    if (range.lt <= after) continue
+    if (range.gte <= after) range = { ...range, gte: `${after}\0` }
+    for (;;) {
+      const page = await view.partition.store.page(range)
+      for (const [key] of page) {
+        await view.turns.take()
+        yield { key, uid: lastPart(key), last: undefined, prefix: kind === '' ? null : prefix }
+      }
+      const end = page.at(-1)?.[0]
+      if (end === undefined || page.length < PAGE_KEYS) break
+      range = { ...range, gte: `${end}\0` }
+    }
+  }
+}
+
+function* named(all: readonly Indexed[], after: string): Iterable<Candidate> {
+  const keys = all.map((last) => {
+    return { key: `uid/${last.uid}`, uid: last.uid, last, prefix: null }
+  })
+  keys.sort((a, b) => (a.key < b.key ? -1 : 1))
+  for (const each of keys) if (each.key > after) yield each
+}
+
+/** Undefined where it is not of this cluster, or exists no more and is not asked for. */
+function objectOf(
+  view: View,
+  cluster: ClusterRef,
+  { isGone }: ListAsked,
+  { uid, last, prefix }: Candidate,
+): ListedObject | undefined {
+  if (last !== undefined && last.cluster !== view.cluster) return undefined
+  const node = view.node(uid)
+  if (node !== undefined) {
+    // One that is served in two groups may have been read below both: it is listed with the one that it has now.
+    const isHere = prefix === null || prefix === seenPrefix(view.cluster, node.object)
+    return isHere ? existing(cluster, node) : undefined
+  }
+  if (last === undefined) return undefined
+  const isKnown = view.partial() === ''
+  if (!isGone && isKnown) return undefined
+  const { group, kind, namespace, name, owners, at } = last
+  return {
+    ...{ cluster, group, kind, namespace, name, uid },
+    phase: isKnown ? 'gone' : 'unknown',
+    createdAt: null,
+    deletionTimestamp: null,
+    goneAt: isKnown && last.isGone ? timeOf(at) : null,
+    verdict: null,
+    owners,
+  }
+}
+
+function existing(cluster: ClusterRef, { object, phase, verdict }: Node): ListedObject {
+  const { group, kind, namespace, name, uid, createdAt, deletedAt, ownerReferences } = object
+  return {
+    ...{ cluster, group, kind, namespace, name, uid, phase },
+    createdAt: timeOf(createdAt),
+    deletionTimestamp: timeOf(deletedAt),
+    goneAt: null,
+    verdict: verdict && { type: verdict.type, because: verdict.because },
+    owners: [...new Set(ownerReferences.map((owner) => owner.uid))],
+  }
+}
+
+function isAsked(asked: ListAsked, object: ListedObject, kinds: readonly KnownKind[]): boolean {
+  const { kind, name, namespace } = asked
+  if (name !== undefined && object.name !== name) return false
+  const isThere = namespace === undefined || object.namespace === namespace
+  if (!isThere && (object.namespace !== '' || kind === '')) return false
+  if (kind === '' || kinds.some((each) => isSame(each, object))) return true
+  // A deleted one may be of a kind that its cluster was never said to serve here.
+  return (object.phase === 'gone' || object.phase === 'unknown') && isKind(kind, object, undefined)
+}
+
+function isSame(a: GroupKind, b: GroupKind): boolean {
+  return a.group === b.group && a.kind === b.kind
+}
+
+/** Of a kind that is not listed, or not watched, objects may exist that nobody here knows. */
+function unlisted({ kind }: ListAsked, kinds: readonly KnownKind[]): string {
+  const unknown = kinds.filter(
+    ({ phase }) => phase === 'unsynced' || (kind !== '' && phase === 'unmonitored'),
+  )
+  const names = unknown.slice(0, MOST_NAMED).map((each) => {
+    return `${nameOf(each)} is ${each.phase === 'unsynced' ? 'not listed yet' : 'not watched'}`
+  })
+  const more = unknown.length - names.length
+  return [...names, ...(more > 0 ? [`${more} more kinds are not listed yet`] : [])].join('; ')
+}
+
+function nameOf({ group, resource }: KnownKind): string {
+  return group === '' ? resource : `${resource}.${group}`
+}
+
+/** Null for what no calendar has. */
+function timeOf(ms: number | null): string | null {
+  if (ms === null) return null
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? null : date.toISOString()
+}
