@@ -56,7 +56,7 @@ const AGGREGATION: Rule = {
 /** Warnings about references that nothing can come of. */
 const WARNINGS: Rule = { apiGroups: [''], resources: ['events'], verbs: ['create', 'get'] }
 /** Of Kubernetes itself, as rights in some namespaces leave them out. */
-const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
+export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   'apiservices.apiregistration.k8s.io',
   'certificatesigningrequests.certificates.k8s.io',
   'clusterrolebindings.rbac.authorization.k8s.io',

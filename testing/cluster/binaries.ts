@@ -1,5 +1,5 @@
 /**
- * The real Kubernetes servers that cluster tests run: which there are, how each is built, where it lies.
+ * The real Kubernetes servers and tools that tests run: which there are, how each is built, where it lies.
  *
  * Finding never builds: a test run without them skips, and says which command would bring them. Where
  * KINFOLD_REQUIRE_SERVERS is 1, as on CI, their absence is an error instead, so nothing is skipped
@@ -9,9 +9,10 @@ import { accessSync, constants } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** The versions pinned by go/kubernetes/go.mod and go/etcd/go.mod. */
+/** The versions pinned by the go.mod files below go/. */
 export const KUBERNETES_VERSION = 'v1.36.3'
 export const ETCD_VERSION = 'v3.7.3'
+export const HELM_VERSION = 'v4.3.1'
 
 export type ServerName =
   | 'etcd'
@@ -19,11 +20,12 @@ export type ServerName =
   | 'kubectl'
   | 'etcdutl'
   | 'kube-controller-manager'
+  | 'helm'
 
 export interface ServerSource {
   readonly name: ServerName
   /** The folder of its go.mod, below testing/cluster/go. */
-  readonly module: 'etcd' | 'kubernetes'
+  readonly module: 'etcd' | 'kubernetes' | 'helm'
   readonly package: string
 }
 
@@ -42,6 +44,7 @@ export const SERVERS: readonly ServerSource[] = [
     module: 'kubernetes',
     package: 'k8s.io/kubernetes/cmd/kube-controller-manager',
   },
+  { name: 'helm', module: 'helm', package: 'helm.sh/helm/v4/cmd/helm' },
 ]
 
 /** Where each binary lies; undefined where it is not there to be run. */
@@ -66,7 +69,7 @@ export function findBinaries(): Binaries {
 /** Looks in KUBEBUILDER_ASSETS, then among what build.ts has built. */
 export function findBinary(name: ServerName): string | undefined {
   const assets = process.env['KUBEBUILDER_ASSETS']
-  const folders = assets ? [assets, builtFolder()] : [builtFolder()]
+  const folders = assets ? [assets, builtFolder(name)] : [builtFolder(name)]
   return folders.map((folder) => join(folder, name)).find(isExecutable)
 }
 
@@ -88,9 +91,10 @@ export function missingServers(...names: readonly ServerName[]): string | undefi
   return `skipped: ${notBuilt(missing)}`
 }
 
-/** Where build.ts puts binaries. */
-export function builtFolder(): string {
-  return join(serversFolder(), `${KUBERNETES_VERSION}-etcd-${ETCD_VERSION}`, 'bin')
+/** Where build.ts puts a binary: with another version it is another folder. */
+export function builtFolder(name: ServerName): string {
+  const kubernetes = `${KUBERNETES_VERSION}-etcd-${ETCD_VERSION}`
+  return join(serversFolder(), name === 'helm' ? `helm-${HELM_VERSION}` : kubernetes, 'bin')
 }
 
 /** Where all servers of the tests lie: outside the checkout, so that clones share them and CI caches them. */

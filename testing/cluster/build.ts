@@ -1,5 +1,5 @@
 /**
- * Builds the real Kubernetes servers for cluster tests from the Go modules pinned in go/, needing
+ * Builds the real Kubernetes servers and tools for tests from the Go modules pinned in go/, needing
  * nothing but Go. What is there already is left alone; a binary appears under its name only when it is
  * whole (built beside it, then renamed). The command is ../servers.ts.
  */
@@ -18,7 +18,7 @@ export async function buildUnlessThere(server: ServerSource): Promise<string | u
   }
   console.log(`${server.name}: building (minutes, when nothing is cached)`)
   const began = performance.now()
-  const folder = builtFolder()
+  const folder = builtFolder(server.name)
   await mkdir(folder, { recursive: true })
   const target = join(folder, server.name)
   const unfinished = `${target}.${process.pid}.unfinished`
@@ -62,7 +62,7 @@ async function goBuild(
 
 /** Without its version a Kubernetes server calls itself v0.0.0. */
 function linkerFlags({ module }: ServerSource): string {
-  if (module === 'etcd') return '-s -w'
+  if (module !== 'kubernetes') return '-s -w'
   const [major, minor] = KUBERNETES_VERSION.slice(1).split('.')
   const version = { gitVersion: KUBERNETES_VERSION, gitMajor: major, gitMinor: minor }
   const stamps = Object.entries(version).map(

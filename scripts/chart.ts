@@ -1,0 +1,190 @@
+/**
+ * `npm run chart` writes what of the Helm chart follows from the code: the lock's sentences, the kinds that are in no namespace, the schema of the values
+ * with their table in docs/helm.md, and the kustomize base, which Helm renders.
+ *
+ * What must stay true: what it writes can be written again at any time; a test compares.
+ */
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parse, parseAllDocuments, stringify } from 'yaml'
+import { lockManifests } from '../cli/lock-policy.ts'
+import { CLUSTER_SCOPED, type Manifest } from '../cli/role-manifest.ts'
+import { requireBinary } from '../testing/cluster/binaries.ts'
+import { VALUES } from './chart-values.ts'
+
+export const CHART = 'deploy/helm/kinfold'
+const BASE = 'deploy/kustomize/base/kinfold.yaml'
+/** Of the kustomize base; the same release and namespace as in docs/helm.md. */
+const BASE_VALUES = 'deploy/kustomize/values.yaml'
+const TABLE = /(?<=<!-- values -->\n)[\s\S]*(?=<!-- end of values -->)/
+
+interface Written {
+  readonly file: string
+  readonly text: string
+}
+
+interface Validation {
+  readonly expression: string
+  readonly message: string
+  readonly reason: string
+}
+
+/** Without those that take Helm. */
+export function chartFiles(root: string): readonly Written[] {
+  const page = readFileSync(join(root, 'docs/helm.md'), 'utf8')
+  return [
+    written(`${CHART}/files/lock.json`, json(lockForms())),
+    written(`${CHART}/files/cluster-scoped.json`, json([...CLUSTER_SCOPED].sort())),
+    written(`${CHART}/values.schema.json`, json(valuesSchema())),
+    written(
+      'docs/helm.md',
+      page.replace(TABLE, () => valuesTable(root)),
+    ),
+  ]
+}
+
+export function kustomizeBase(root: string): Written {
+  const values = join(root, BASE_VALUES)
+  const documents = rendered(root, ['--values', values, '--no-hooks']).map(withoutHelm)
+  const head = '# Written by `npm run chart` from the Helm chart and ../values.yaml.\n'
+  const texts = documents.map((each) =>
+    stringify(each, { lineWidth: 0, aliasDuplicateObjects: false }),
+  )
+  return written(BASE, `${head}${texts.join('---\n')}`)
+}
+
+/** What `helm template` makes of the chart, as the release `kinfold` in the namespace `kinfold`. */
+export function rendered(root: string, args: readonly string[]): readonly Manifest[] {
+  const text = execFileSync(
+    requireBinary('helm'),
+    ['template', 'kinfold', join(root, CHART), '--namespace', 'kinfold', ...args],
+    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  return parseAllDocuments(text)
+    .map((document) => document.toJS() as Manifest | null)
+    .filter((each) => each !== null)
+}
+
+/** Nothing of Helm's stays in what Helm does not install. */
+function withoutHelm(manifest: Manifest): unknown {
+  const text = JSON.stringify(manifest)
+  return JSON.parse(text, (key, value) => {
+    if (key !== 'labels' || typeof value !== 'object') return value
+    const { 'helm.sh/chart': _chart, 'app.kubernetes.io/managed-by': _by, ...rest } = value
+    return rest
+  })
+}
+
+/** The lock in pieces, of which templates/lock.yaml puts together what the values ask for. */
+function lockForms(): Readonly<Record<string, unknown>> {
+  const none = {
+    usernames: [],
+    protectedKinds: [],
+    protectedNamespaces: [],
+    onlyNamespaces: [],
+    othersMarks: false,
+    labels: [],
+    annotations: [],
+  }
+  const [configMap, policy, binding] = lockManifests(none)
+  const { validations: _none, matchConditions: _users, ...spec } = specOf(policy)
+  const plain = validationsOf(none)
+  const added = (rules: Partial<typeof none>): readonly Validation[] => {
+    const before = new Set(plain.map(({ expression }) => expression))
+    return validationsOf({ ...none, ...rules }).filter(({ expression }) => !before.has(expression))
+  }
+  const mark = (on: 'labels' | 'annotations', text: string): unknown => ({
+    ...added({ [on]: [text] })[0],
+    mark: text,
+  })
+  const [key, keyValue] = ['placeholder-key', 'placeholder-key=placeholder-value']
+  const resource = { resource: 'placeholder', group: '' }
+  return {
+    configMap,
+    policy: { ...policy, spec },
+    binding,
+    first: plain.slice(0, -1),
+    othersMarks: added({ othersMarks: true }),
+    label: mark('labels', key),
+    labelValue: mark('labels', keyValue),
+    annotation: mark('annotations', key),
+    annotationValue: mark('annotations', keyValue),
+    kinds: added({ protectedKinds: [resource] as never })[0],
+    namespaces: added({ protectedNamespaces: ['placeholder'] as never })[0],
+    onlyNamespaces: added({ onlyNamespaces: ['placeholder'] as never })[0],
+    last: plain.at(-1),
+  }
+}
+
+function validationsOf(rules: Parameters<typeof lockManifests>[0]): readonly Validation[] {
+  const [, policy] = lockManifests(rules)
+  return specOf(policy)['validations'] as readonly Validation[]
+}
+
+function specOf(manifest: Manifest | undefined): Readonly<Record<string, unknown>> {
+  return manifest?.['spec'] as Readonly<Record<string, unknown>>
+}
+
+interface Branch {
+  readonly type: 'object'
+  readonly additionalProperties: false
+  readonly properties: Record<string, unknown>
+}
+
+function valuesSchema(): unknown {
+  const top = branch()
+  for (const { path, schema, text } of VALUES) {
+    const names = path.split('.')
+    const last = names.pop() ?? ''
+    let at = top
+    for (const name of names) {
+      const next = (at.properties[name] as Branch | undefined) ?? branch()
+      at.properties[name] = next
+      at = next
+    }
+    at.properties[last] = text === '' ? schema : { description: text, ...schema }
+  }
+  // Helm hands these to a chart that is part of another one.
+  top.properties['global'] = { type: 'object' }
+  return { $schema: 'http://json-schema.org/draft-07/schema#', ...top }
+}
+
+function branch(): Branch {
+  return { type: 'object', additionalProperties: false, properties: {} }
+}
+
+function valuesTable(root: string): string {
+  const defaults = parse(readFileSync(join(root, CHART, 'values.yaml'), 'utf8')) as unknown
+  const rows = VALUES.map(({ path, text }) => {
+    const value = JSON.stringify(at(defaults, path))
+    const short = value.length > 60 ? 'see values.yaml' : `\`${value}\``
+    return `| \`${path}\` | ${short} | ${text} |`
+  })
+  return ['', '| Value | Default | Meaning |', '|---|---|---|', ...rows, '', ''].join('\n')
+}
+
+/** A row whose value has no default is a mistake. */
+export function at(values: unknown, path: string): unknown {
+  const found = path
+    .split('.')
+    .reduce<unknown>((each, name) => (each as Record<string, unknown>)?.[name], values)
+  if (found === undefined) throw new Error(`values.yaml has no ${path}`)
+  return found
+}
+
+function written(file: string, text: string): Written {
+  return { file, text }
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}
+
+if (import.meta.main) {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const write = ({ file, text }: Written): void => writeFileSync(join(root, file), text)
+  chartFiles(root).forEach(write)
+  write(kustomizeBase(root))
+}
