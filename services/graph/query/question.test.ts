@@ -553,6 +553,25 @@ test('an owner that was created again is told of, in why, held and the plan', as
   equal(planned?.because, `${gone}; a bulk deletion needs approval; ${EXISTS}`)
 })
 
+test('the reason of a group that is held is that of the object whose time comes first', async (t) => {
+  const asked = await ask(t, [
+    'policy enforce guarded',
+    'put rs/late',
+    'put rs/soon',
+    'put pod/a <- rs/late',
+    'put pod/z <- rs/soon',
+    'delete rs/soon',
+  ])
+  const [soon] = (await asked.held()).answer.counts
+  await asked.tell(['delete rs/late'], 10_000)
+  const { counts } = (await asked.held()).answer
+  deepEqual(
+    counts.map(({ count, until, because }) => [count, until, because]),
+    [[2, soon?.until, soon?.because]],
+  )
+  match(soon?.because ?? '', /"soon"/)
+})
+
 test('what a dry run was accepted of is held by the mode, until that is another', async (t) => {
   const story = ['policy dry-run parity', 'put rs/web', 'many 2 pod/a# <- rs/web', 'delete rs/web']
   const asked = await ask(t, [...story, 'settle pod/a0 would-go', 'settle pod/a1 blocked'])
