@@ -42,6 +42,16 @@ test('as a tree, with the cluster in its first line', () => {
   match(render(shared, 'tree', false), /^Deployment\/web -n shop {2}\(cluster north \(c-1\)\)\n/)
 })
 
+test('a dependent whose reference cannot be resolved is marked', () => {
+  const edge = { standing: 'unresolvable', controller: false, blocking: false } as const
+  const odd = { ...node('Pod', 'odd'), edge, verdict: null }
+  const answer = node('ReplicaSet', 'a', odd)
+  match(
+    render({ ...root, answer }, 'tree', false),
+    /\n└─ Pod\/odd -n shop {2}\(reference cannot be resolved\)\n$/,
+  )
+})
+
 test('as DOT, from dependent to owner, with quotes escaped', () => {
   const dot = render(root, 'dot', false)
   match(dot, /"ReplicaSet-a" -> "Deployment-web";/)

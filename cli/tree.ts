@@ -69,13 +69,17 @@ function label(node: TreeNode, first: readonly string[]): string {
   const notes = [
     ...first,
     phase === 'observed' ? '' : shortPhaseText(phase),
-    edge === null || edge.standing === 'solid' ? '' : edge.standing,
+    edge === null || edge.standing === 'solid' ? '' : standingText(edge.standing),
     repeated ? 'listed above' : '',
     verdict === null || verdict.type === 'keep'
       ? ''
       : `${verdictText(verdict.type)}: ${verdict.because}`,
   ].filter((note) => note !== '')
   return `${node.kind}/${node.name}${at}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`
+}
+
+function standingText(standing: string): string {
+  return standing === 'unresolvable' ? 'reference cannot be resolved' : standing
 }
 
 function walk(root: TreeNode, visit: (node: TreeNode, above: TreeNode | null) => void): void {

@@ -308,7 +308,7 @@ test('an object that is not there is told by what is wrong with the question', a
   const unwatched = await detailOf('kind=widget&name=w')
   match(
     unwatched,
-    /^no widget\/w was ever seen in namespace default: Widget\.example\.com is not watched: /,
+    /^no widget\/w was ever seen in namespace default: Widget\.example\.com is not watched: its watcher recorded no reason, .* restart it with this version, then "kinfold doctor" names the reason$/,
   )
 })
 

@@ -56,8 +56,14 @@ export interface HeldCount {
   readonly since: number
   /** When the first of them may go; null when no time lets it. */
   readonly until: number | null
-  /** Of one of them. */
+  /** Of the one that `until` is of. */
   readonly because: string
+}
+
+/** A group on its way; `example` is its first object that may be deleted. */
+interface Counted extends Pick<HeldCount, 'count' | 'since'> {
+  readonly view: View
+  readonly example: HeldObject
 }
 
 export interface OpenBreaker {
@@ -143,7 +149,7 @@ export async function heldIn(
   readers: readonly StateReader[],
   query: Namesakes,
 ): Promise<OwnHeld> {
-  const counts = new Map<string, Told<HeldCount>>()
+  const counts = new Map<string, Counted>()
   let isCut = false
   let total = 0
   const breakers: OwnHeld['breakers'][number][] = []
@@ -154,9 +160,7 @@ export async function heldIn(
     for await (const open of openBreakersOf(view)) breakers.push({ cluster, ...open })
     for await (const object of heldObjects(view)) {
       total += 1
-      const isFirst = !counts.has(groupKey(cluster, object))
-      const shown = isFirst ? await withNamesake(view, query, object) : object
-      isCut = !count(counts, cluster, shown) || isCut
+      isCut = !count(counts, view, object) || isCut
     }
     const tallies = view.partition.counts()
     const own = tallies?.find((tally) => tally.cluster === cluster)?.blocked.refused
@@ -166,6 +170,8 @@ export async function heldIn(
   }
   if (isCut) doubts.add(`more than ${MOST_GROUPS} groups: some are not listed`)
   const partial = [...doubts].filter((text) => text !== '').join('; ')
+  const told: Told<HeldCount>[] = []
+  for (const each of counts.values()) told.push(await countOf(each, query))
   const [reader] = readers
   const mode = reader === undefined ? null : policyOf(reader).policy.mode
   return {
@@ -174,7 +180,7 @@ export async function heldIn(
     breakers,
     refused,
     total,
-    counts: [...counts.values()],
+    counts: told,
     partial,
   }
 }
@@ -315,28 +321,37 @@ function heldOf(node: Node | undefined): HeldObject[] {
 }
 
 /** False when there are too many groups for one more. */
-function count(
-  counts: Map<string, Told<HeldCount>>,
-  cluster: ClusterId,
-  object: HeldObject,
-): boolean {
-  const { by, evidence, group, kind, namespace, since, until, because } = object
-  const key = groupKey(cluster, object)
+function count(counts: Map<string, Counted>, view: View, object: HeldObject): boolean {
+  const key = groupKey(view.cluster, object)
   const former = counts.get(key)
   if (former === undefined && counts.size >= MOST_GROUPS) return false
-  const one = { cluster, by, evidence, group, kind, namespace, count: 1, since, until, because }
+  const { since } = object
   counts.set(
     key,
     former === undefined
-      ? one
+      ? { view, example: object, count: 1, since }
       : {
           ...former,
+          example: isSooner(object, former.example) ? object : former.example,
           count: former.count + 1,
           since: Math.min(former.since, since),
-          until: least(former.until, until),
         },
   )
   return true
+}
+
+/** When and why are those of one object: the first that may be deleted. */
+async function countOf(counted: Counted, query: Namesakes): Promise<Told<HeldCount>> {
+  const { view, example, count, since } = counted
+  const { by, evidence, group, kind, namespace, until, because } = await withNamesake(
+    view,
+    query,
+    example,
+  )
+  return {
+    ...{ cluster: view.cluster, by, evidence, group, kind, namespace },
+    ...{ count, since, until, because },
+  }
 }
 
 function groupKey(cluster: string, object: HeldObject): string {
@@ -344,8 +359,10 @@ function groupKey(cluster: string, object: HeldObject): string {
   return JSON.stringify([cluster, by, evidence, group, kind, namespace])
 }
 
-function least(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b)
+/** Null is after every time; of two at one time it is the one that is held for longer. */
+function isSooner(a: HeldObject, b: HeldObject): boolean {
+  const [left, right] = [a.until ?? Infinity, b.until ?? Infinity]
+  return left === right ? a.since < b.since : left < right
 }
 
 function byCount(a: HeldCount, b: HeldCount): number {

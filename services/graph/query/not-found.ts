@@ -76,14 +76,16 @@ function isClusterScoped({ scope }: KnownKind): boolean {
   return scope === 'Cluster'
 }
 
+/** Each watcher of today records one, at its start (services/watcher/catalog.ts): only what an older one recorded has none. */
+const UNRECORDED =
+  'its watcher recorded no reason, as older versions do not; restart it with this version, then "kinfold doctor" names the reason'
+
 /** Where nobody watches the kind, none of its objects is ever seen; where it is not listed yet, not yet. */
 function unwatched(meant: readonly KnownKind[] = []): string {
   const reasons = meant.map(({ group, kind, phase, reason }) => {
     const name = group === '' ? kind : `${kind}.${group}`
     if (phase === 'unsynced') return `${name} is not listed yet; /readyz?verbose says why`
-    return phase === 'unmonitored'
-      ? `${name} is not watched: ${reason || 'no reason is known'}`
-      : ''
+    return phase === 'unmonitored' ? `${name} is not watched: ${reason || UNRECORDED}` : ''
   })
   return reasons.length === 0 || reasons.includes('') ? '' : `: ${[...new Set(reasons)].join('; ')}`
 }

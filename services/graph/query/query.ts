@@ -107,13 +107,16 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
       })
     },
     async tree(view, root, owners) {
-      const { answer, cut } = await new Tree(view).grown(root, owners)
-      return { answer, partial: [view.partial(), cut].filter((text) => text !== '').join('; ') }
+      const behind = behindText(await index.caughtUp())
+      const { answer, cut } = await new Tree(view, index).grown(root, owners)
+      return {
+        answer,
+        partial: [view.partial(), behind, cut].filter((text) => text !== '').join('; '),
+      }
     },
     async why(view, object) {
-      const lag = await index.caughtUp()
+      const behind = behindText(await index.caughtUp())
       const history = verdictsFirst(await index.history(object.cluster, object.uid))
-      const behind = lag === 0n ? '' : `${lag} entries of history are not indexed yet`
       const partial = [view.partial(), behind].filter((text) => text !== '').join('; ')
       const { node, obstacle: own, ...rest } = standingIn(view, object)
       const obstacle = own ?? (node && (await obstacleOfWaiting(view, node)))
@@ -126,6 +129,10 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
     },
     namesake: async (view, node) => await namesakeText(view, index, node),
   }
+}
+
+function behindText(lag: bigint): string {
+  return lag === 0n ? '' : `${lag} entries of history are not indexed yet`
 }
 
 /** How an object stands now. */

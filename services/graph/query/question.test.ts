@@ -31,6 +31,7 @@ import { createHistoryIndex, type Named } from './history-index.ts'
 import { namedClusters } from './not-found.ts'
 import { createPlanner, type Plan } from './plan.ts'
 import type { Answer, Why } from './query.ts'
+import type { TreeNode } from './tree.ts'
 import type { View } from './view.ts'
 
 interface Asked {
@@ -43,6 +44,7 @@ interface Asked {
   held(cluster?: string): Promise<Answer<HeldAnswer>>
   heldPlan(limit: number): Promise<Answer<HeldPlan>>
   why(uid: string): Promise<Why>
+  tree(uid: string): Promise<Answer<TreeNode>>
   sets(): ApprovalSet
   tell(lines: readonly string[], afterMs?: number): Promise<void>
   contents(): Promise<unknown>
@@ -103,6 +105,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
       return made?.answer as Plan
     },
     why: async (uid) => (await asked.query.why(view, named(uid))).answer,
+    tree: async (uid) => await asked.query.tree(view, named(uid), false),
     cascade: async (uid) => await asked.cascades.cascade(view, named(uid)),
     follow: (uid) => asked.cascades.follow(view, named(uid), stop.signal),
     dot: async (...uids) => (await Array.fromAsync(asked.dump.dot(await viewsOf(), uids))).join(''),
@@ -551,6 +554,52 @@ test('an owner that was created again is told of, in why, held and the plan', as
   await asked.tell(['rollback', 'relist rs', 'relist pod', 'relist job'])
   const [planned] = (await asked.heldPlan(10)).answer.objects
   equal(planned?.because, `${gone}; a bulk deletion needs approval; ${EXISTS}`)
+})
+
+test('a tree has dependents whose reference cannot be resolved, with their own, and none that is deleted', async (t) => {
+  const asked = await ask(t, [
+    'put rs/a',
+    'put pod/solid <- rs/a',
+    'put job/odd <- widget/a@rs-a',
+    'put pod/below <- job/odd',
+    'put pod/former <- widget/a@rs-a',
+    'delete pod/former',
+    'put pod/moved <- widget/a@rs-a',
+    'put pod/moved',
+  ])
+  const { answer, partial } = await asked.tree('rs-a')
+  equal(partial, '')
+  deepEqual(
+    answer.children.map(({ uid, edge, verdict, children }) => [
+      uid,
+      edge?.standing,
+      verdict?.type,
+      children.map((child) => child.uid),
+    ]),
+    [
+      ['job-odd', 'unresolvable', 'blocked', ['pod-below']],
+      ['pod-solid', 'solid', 'keep', []],
+    ],
+  )
+})
+
+test('the reason of a group that is held is that of the object whose time comes first', async (t) => {
+  const asked = await ask(t, [
+    'policy enforce guarded',
+    'put rs/late',
+    'put rs/soon',
+    'put pod/a <- rs/late',
+    'put pod/z <- rs/soon',
+    'delete rs/soon',
+  ])
+  const [soon] = (await asked.held()).answer.counts
+  await asked.tell(['delete rs/late'], 10_000)
+  const { counts } = (await asked.held()).answer
+  deepEqual(
+    counts.map(({ count, until, because }) => [count, until, because]),
+    [[2, soon?.until, soon?.because]],
+  )
+  match(soon?.because ?? '', /"soon"/)
 })
 
 test('what a dry run was accepted of is held by the mode, until that is another', async (t) => {

@@ -12,13 +12,16 @@ import type { Node, Verdict } from '../../../core/model/node.ts'
 import type { OwnerReference, Uid } from '../../../core/model/object.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import { kindOfReference } from '../../../core/model/reference.ts'
-import type { Named } from './history-index.ts'
+import type { HistoryIndex, Named } from './history-index.ts'
 import type { View } from './view.ts'
 
 /** Nodes that one tree holds at most; then it says that it was cut. */
 const TREE_LIMIT = 10_000
 /** Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no end. */
 const TREE_LEVELS = 256
+/** Entries of the index that one tree reads at most: it knows former dependents, too. */
+const MOST_INDEXED = 100_000
+
 export interface TreeNode {
   readonly group: string
   readonly kind: string
@@ -43,9 +46,12 @@ export interface TreeNode {
 /** A tree on its way, of one cluster. */
 export class Tree {
   readonly #view: View
+  readonly #index: Pick<HistoryIndex, 'dependents'>
+  #indexed = 0
 
-  constructor(view: View) {
+  constructor(view: View, index: Pick<HistoryIndex, 'dependents'>) {
     this.#view = view
+    this.#index = index
   }
 
   async grown(root: Named, owners: boolean): Promise<{ answer: TreeNode; cut: string }> {
@@ -72,6 +78,9 @@ export class Tree {
         levels.set(child, level)
         queue.push(child)
       }
+    }
+    if (cut === '' && this.#indexed >= MOST_INDEXED) {
+      cut = 'too many former dependents: some whose reference cannot be resolved may be left out'
     }
     return { answer: top, cut }
   }
@@ -122,6 +131,15 @@ export class Tree {
       found.add(dependent)
       leaves.push(...this.#dependent(dependent, uid))
       if (found.size >= TREE_LIMIT) break
+    }
+    // A reference whose kind cannot be resolved has no edge in the graph: only the index has it.
+    for await (const dependent of this.#index.dependents(view.cluster, uid)) {
+      if (leaves.length >= TREE_LIMIT || this.#indexed >= MOST_INDEXED) break
+      this.#indexed += 1
+      await view.turns.take()
+      if (found.has(dependent)) continue
+      found.add(dependent)
+      leaves.push(...this.#dependent(dependent, uid))
     }
     return leaves.sort(byKindAndName)
   }
