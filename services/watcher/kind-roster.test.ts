@@ -436,10 +436,11 @@ test('one list without a resourceVersion is a failure like any other', async () 
 })
 
 function withoutVersion(odd: readonly string[]): void {
-  rig.broken = ({ path }) =>
-    odd.some((version) => path.startsWith(`/apis/x.io/${version}/widgets`))
-      ? answered(200, { kind: 'WidgetList', apiVersion: 'x.io/v1', metadata: {}, items: [] })
-      : undefined
+  rig.broken = ({ path }) => {
+    const version = odd.find((each) => path.startsWith(`/apis/x.io/${each}/widgets`))
+    const body = { kind: 'WidgetList', apiVersion: `x.io/${version}`, metadata: {}, items: [] }
+    return version === undefined ? undefined : answered(200, body)
+  }
 }
 
 function isWidget({ kind }: { readonly kind: string }): boolean {
