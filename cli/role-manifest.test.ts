@@ -97,6 +97,7 @@ test('watcher and reaper have an account each, with rights kind by kind and noth
     'widgets.example.com get,list,watch',
   ])
   deepEqual(rightsOf(manifests, 'kinfold-reaper'), [
+    'apiservices.apiregistration.k8s.io list',
     'configmaps. delete,patch',
     'configmaps. get',
     'deployments.apps delete,patch',

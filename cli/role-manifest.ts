@@ -47,7 +47,7 @@ const IDENTITY: Rule = {
   resourceNames: ['kube-system'],
   verbs: ['get'],
 }
-/** Which kinds another API server answers for: those are looked up before each delete. */
+/** Which kinds another API server answers for: those are looked up before each delete, and only their objects can have any name. */
 const AGGREGATION: Rule = {
   apiGroups: ['apiregistration.k8s.io'],
   resources: ['apiservices'],
@@ -104,13 +104,12 @@ export function usernameOf(of: RightsOf, namespace: string): string {
 
 export function roleManifests(of: RightsOf, options: RoleOptions): readonly Manifest[] {
   const { namespace, kinds } = options
-  const watches = of !== 'reaper'
   const reaps = of !== 'watcher'
   const account = accountName(of)
   const read: readonly Rule[] = [
     ...rulesFor(kinds, verbsOf(of).read),
     IDENTITY,
-    ...(watches ? [AGGREGATION] : []),
+    AGGREGATION,
     ...(reaps ? [WARNINGS] : []),
   ]
   return [

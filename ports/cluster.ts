@@ -90,7 +90,7 @@ export type ReadAnswer =
   | AbsentAnswer
   | UnknownAnswer
 
-/** A Status with reason NotFound whose details name exactly what was asked. */
+/** A Status with reason NotFound whose details name exactly what was asked; or no object of that kind can have that name. */
 export interface AbsentAnswer {
   readonly type: 'Absent'
   readonly code: number

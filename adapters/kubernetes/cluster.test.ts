@@ -86,6 +86,44 @@ describe('a cluster sends', () => {
     deepEqual(sent, [])
   })
 
+  const SERVICES = '/apis/apiregistration.k8s.io/v1/apiservices'
+  const WIDGET = { ...POD, group: 'x.io', kind: 'Widget', resource: 'widgets' }
+  const services = (spec: object): object => ({ kind: 'APIServiceList', items: [{ spec }] })
+  const own = services({ group: 'x.io', version: 'v1' })
+  const remote = services({ group: 'x.io', version: 'v1', service: { name: 'there' } })
+  const unnamed: [string, Partial<Target>, object | null, string][] = [
+    ['in the core group', {}, null, 'Absent'],
+    ['of an own kind', WIDGET, own, 'Absent'],
+    ['of a kind that another server answers for', WIDGET, remote, 'Unknown'],
+    ['of one in another version', { ...WIDGET, version: 'v2' }, remote, 'Absent'],
+    ['of a kind known to be aggregated', { ...WIDGET, aggregated: true }, null, 'Unknown'],
+    ['in a namespace that cannot be', { namespace: 'a/b' }, null, 'Unknown'],
+  ]
+  for (const [what, changed, list, expected] of unnamed) {
+    test(`a name that no object can have, ${what}: ${expected}`, async () => {
+      for (const name of ['.', '..', 'a/b', 'a%', 'a%2Fb']) {
+        const { cluster, sent } = scripted(() => [200, list ?? {}])
+        const { type } = await cluster.get({ ...POD, ...changed, name }, SIGNAL)
+        const paths = sent.map(({ path }) => path)
+        deepEqual([name, type, ...paths], [name, expected, ...(list === null ? [] : [SERVICES])])
+      }
+    })
+  }
+
+  test('a name that no object can have, where API services may not be listed: Unknown', async () => {
+    for (const [status, body] of [
+      [403, {}],
+      [404, {}],
+      [200, {}],
+      [503, {}],
+    ] as const) {
+      const { cluster } = scripted(() => [status, body])
+      const answer = await cluster.get({ ...WIDGET, name: 'a/b' }, SIGNAL)
+      equal(answer.type, 'Unknown')
+      if (answer.type === 'Unknown') match(answer.reason, /no object can be called widgets\/a\/b; /)
+    }
+  })
+
   test('a warning about a cluster-scoped object to the namespace default', async () => {
     const { cluster, sent } = scripted(() => [503, {}])
     const node = { ...POD, namespace: '', kind: 'Node', resource: 'nodes', name: 'Up:Er' }

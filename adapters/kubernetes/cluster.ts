@@ -33,6 +33,7 @@ import {
   ExchangeError,
   type ExchangeRequest,
 } from '../../ports/exchange.ts'
+import { isPathSegmentName } from '../../ports/object-name.ts'
 import { MARKED, type Projection } from '../../ports/projection.ts'
 import type { Random } from '../../ports/random.ts'
 import {
@@ -45,7 +46,7 @@ import {
   unanswered,
 } from './answer.ts'
 import { ask, call, failed, HalfReply, PLAIN, type Reading, refused, unreadable } from './call.ts'
-import { discoverKinds } from './discovery.ts'
+import { API_SERVICES, discoverKinds, remoteVersions } from './discovery.ts'
 import { listPages, versionOfList } from './list.ts'
 import { probeLock } from './lock-probe.ts'
 import { type AllowList, isJson } from './meta.ts'
@@ -164,7 +165,7 @@ class HttpCluster implements Cluster {
     auditId?: string,
   ): Promise<GetAnswer> {
     const path = objectPath(target)
-    if (path === null) return nowhere(target)
+    if (path === null) return await this.#unnamed(target, signal, of)
     const reply = await this.#call('GET', path, null, signal, { auditId })
     if ('type' in reply) return reply
     return (await this.#strangerTo(of, reply, signal)) ?? readGet(reply, this.#asked(target))
@@ -295,6 +296,32 @@ class HttpCluster implements Cluster {
     return { type: 'Unknown', code: null, reason, transient: true, retryAfterMs: null }
   }
 
+  /**
+   * The cluster's own server takes no object of such a name, so there is none where that server answers: always in the core group, elsewhere unless an API
+   * service says otherwise. It is asked for those each time, since an owner to be verified anew does not say whether its kind was aggregated.
+   */
+  async #unnamed(
+    target: Target,
+    signal: AbortSignal,
+    of: ClusterId | undefined,
+  ): Promise<GetAnswer> {
+    const isElsewhereRight = objectPath({ ...target, name: 'any' }) !== null
+    if (target.aggregated || isPathSegmentName(target.name) || !isElsewhereRight) {
+      return nowhere(target)
+    }
+    if (target.group === '') return NEVER_THERE
+    const reply = await this.#call('GET', API_SERVICES, null, signal, { accept: PLAIN })
+    if ('type' in reply) return reply
+    const stranger = await this.#strangerTo(of, reply, signal)
+    if (stranger !== undefined) return stranger
+    const list = reply.status === 200 ? parsed(reply) : undefined
+    if (!isJson(list) || !Array.isArray(list['items'])) {
+      return nowhere(target, '; whether another API server answers for its kind is not known')
+    }
+    const isRemote = remoteVersions(list).has(apiVersionOf(target.group, target.version))
+    return isRemote ? nowhere(target) : NEVER_THERE
+  }
+
   #asked(target: Target): { target: Target; allow: AllowList; now: number } {
     return { target, allow: this.#allow, now: this.#reading.now() }
   }
@@ -344,8 +371,11 @@ function requestOf(
   return { method, path, headers, body, purpose: method === 'GET' ? 'read' : 'write' }
 }
 
-function nowhere({ resource, name }: Target): UnknownAnswer {
-  const reason = `no object can be called ${resource}/${name}`.slice(0, 300)
+/** As the server would answer, could it be asked. */
+const NEVER_THERE: GetAnswer = { type: 'Absent', code: 404 }
+
+function nowhere({ resource, name }: Target, more = ''): UnknownAnswer {
+  const reason = `no object can be called ${resource}/${name.slice(0, 200)}${more}`.slice(0, 300)
   return { type: 'Unknown', code: null, reason, transient: false, retryAfterMs: null }
 }
 

@@ -17,7 +17,7 @@ const AGGREGATED = ['v2', 'v2beta1']
   .concat(PLAIN)
   .join(',')
 const REGISTRATION = 'apiregistration.k8s.io'
-const API_SERVICES = `/apis/${REGISTRATION}/v1/apiservices`
+export const API_SERVICES: string = `/apis/${REGISTRATION}/v1/apiservices`
 /** Group versions asked at once, where there is no aggregated discovery. */
 const CALLS_AT_ONCE = 8
 
@@ -164,17 +164,19 @@ async function aggregatedVersions(
   signal: AbortSignal,
 ): Promise<Set<string> | Hidden> {
   try {
-    const body = await ask(reading, API_SERVICES, PLAIN, signal)
-    const specs = jsonsIn(body, 'items').map((item) => (isJson(item['spec']) ? item['spec'] : {}))
-    const remote = specs.filter((spec) => isJson(spec['service']))
-    return new Set(
-      remote.map((spec) => apiVersionOf(textIn(spec, 'group'), textIn(spec, 'version'))),
-    )
+    return remoteVersions(await ask(reading, API_SERVICES, PLAIN, signal))
   } catch (error) {
     const hidden = error instanceof ClusterError && HIDDEN.find((code) => code === error.code)
     if (hidden) return hidden
     throw error
   }
+}
+
+/** What other servers answer for, `x.io/v1`, by a list of API services. */
+export function remoteVersions(list: Json): Set<string> {
+  const specs = jsonsIn(list, 'items').map((item) => (isJson(item['spec']) ? item['spec'] : {}))
+  const remote = specs.filter((spec) => isJson(spec['service']))
+  return new Set(remote.map((spec) => apiVersionOf(textIn(spec, 'group'), textIn(spec, 'version'))))
 }
 
 const HIDDEN = ['FORBIDDEN', 'NOT_SERVED'] as const

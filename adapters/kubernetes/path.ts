@@ -6,6 +6,7 @@
  */
 import type { Target } from '../../core/model/command.ts'
 import type { Resource } from '../../ports/cluster.ts'
+import { isPathSegmentName } from '../../ports/object-name.ts'
 
 type Served = Pick<Resource, 'group' | 'version' | 'resource'>
 
@@ -34,5 +35,5 @@ function root(group: string, version: string): string {
 
 /** As the API server checks names of path segments, and no half of a surrogate pair, which has no UTF-8. */
 function isSegment(text: string): boolean {
-  return text !== '' && text !== '.' && text !== '..' && !/[/%]/.test(text) && text.isWellFormed()
+  return text !== '' && isPathSegmentName(text) && text.isWellFormed()
 }

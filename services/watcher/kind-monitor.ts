@@ -49,7 +49,7 @@ const SILENT = new Error('Nothing came for too long.')
 /** After so many a list is tried with another served version, in turn. */
 const FAILURES_OF_A_VERSION = 3
 
-/** So many lists in a row without a resourceVersion, and nobody can watch the kind. */
+/** So many lists in a row without a resourceVersion, and as many of each served version: nobody can watch the kind. */
 const UNVERSIONED_LISTS = 3
 
 /** These are said by a server that is there and well. */
@@ -110,6 +110,7 @@ export class KindMonitor {
   set kind(kind: ServedKind) {
     this.#kind = kind
     this.#versionTurn = 0
+    this.#unversioned = 0
   }
 
   get isWatching(): boolean {
@@ -364,12 +365,18 @@ export class KindMonitor {
     this.#note('warn', 'a monitor failed', { code: error.code, error: error.message })
     if (error.remedy === 'give-up') lookSoon()
     this.#unversioned = error.code === 'UNVERSIONED' ? this.#unversioned + 1 : 0
-    if (this.#unversioned === UNVERSIONED_LISTS) unwatchable()
-    // A dead conversion webhook breaks the lists of one version only.
-    const { phase, trouble } = this.#state
-    if (phase === 'listing' && trouble.failures >= FAILURES_OF_A_VERSION) this.#versionTurn++
+    const { versions } = this.#kind
+    if (this.#unversioned === UNVERSIONED_LISTS * versions.length) unwatchable()
+    if (this.#isVersionUsedUp()) this.#versionTurn++
     const at = this.isWatching ? this.#at() : null
     return { type: 'Failed', at, code: error.code, retryAfterMs: error.retryAfterMs }
+  }
+
+  /** A dead conversion webhook breaks the lists of one version only; and what one has no resourceVersion in, another may have. */
+  #isVersionUsedUp(): boolean {
+    if (this.#unversioned > 0) return this.#unversioned % UNVERSIONED_LISTS === 0
+    const { phase, trouble } = this.#state
+    return phase === 'listing' && trouble.failures >= FAILURES_OF_A_VERSION
   }
 
   #wentSilent(): MonitorInput {

@@ -24,6 +24,11 @@ const definition = {
     ],
   },
 }
+const [v1] = definition.spec.versions
+const inTwoVersions = {
+  ...definition,
+  spec: { ...definition.spec, versions: [v1, { ...v1, name: 'v2', storage: false }] },
+}
 const widget = { apiVersion: 'x.io/v1', kind: 'Widget' }
 
 let rig: WatcherRig
@@ -380,6 +385,30 @@ test('a kind whose lists have no resourceVersion is not watched, until its serve
   equal(rig.kind('Widget')?.state, 'watching')
 })
 
+for (const odd of ['v1', 'v2']) {
+  test(`a kind whose lists have no resourceVersion in ${odd} alone is watched by its other version`, async () => {
+    rig = new WatcherRig()
+    withoutVersion([odd])
+    await rig.create(DEFINITIONS, 'widgets.x.io', inTwoVersions)
+    rig.start()
+    await rig.until(() => rig.kind('Widget')?.state === 'watching', 'it is watched')
+    equal(rig.watcher.status().unwatched.some(isWidget), false)
+  })
+
+  test(`a kind without resourceVersion in any version is watched once only ${odd} has none`, async () => {
+    rig = new WatcherRig()
+    withoutVersion(['v1', 'v2'])
+    await rig.create(DEFINITIONS, 'widgets.x.io', inTwoVersions)
+    rig.start()
+    // Three lists of each version, and longer and longer between them.
+    await rig.clock.advance(3 * 60_000)
+    equal(rig.watcher.status().unwatched.some(isWidget), true)
+    withoutVersion([odd])
+    await rig.clock.advance(2 * 3_600_000)
+    await rig.until(() => rig.kind('Widget')?.state === 'watching', 'it is watched')
+  })
+}
+
 test('a kind to ignore is not watched', async () => {
   await started({ config: { ignoreKinds: ['pods'] } })
   const { kinds, unwatched } = rig.watcher.status()
@@ -405,6 +434,14 @@ test('one list without a resourceVersion is a failure like any other', async () 
   await rig.until(() => rig.kind('Widget')?.state === 'watching', 'it is watched')
   equal(rig.watcher.status().unwatched.some(isWidget), false)
 })
+
+function withoutVersion(odd: readonly string[]): void {
+  rig.broken = ({ path }) => {
+    const version = odd.find((each) => path.startsWith(`/apis/x.io/${each}/widgets`))
+    const body = { kind: 'WidgetList', apiVersion: `x.io/${version}`, metadata: {}, items: [] }
+    return version === undefined ? undefined : answered(200, body)
+  }
+}
 
 function isWidget({ kind }: { readonly kind: string }): boolean {
   return kind === 'Widget'

@@ -170,15 +170,17 @@ export class KindRoster {
       if (clock.monotonicMs() - foundMs < config.antiEntropyMs) continue
       this.#unwatchable.set(key, clock.monotonicMs())
       const kind = this.#known.get(key)
-      const version = kind !== undefined && 'versions' in kind ? kind.versions[0] : undefined
-      if (kind === undefined || !('scope' in kind) || version === undefined) continue
-      try {
-        await within(clock, config.discoveryTimeoutMs, signal, (limit) =>
-          server.currentVersion({ ...kind, version }, limit),
-        )
-        this.#unwatchable.delete(key)
-      } catch (error) {
-        if (!isPassing(error)) throw error
+      if (kind === undefined || !('versions' in kind)) continue
+      for (const version of kind.versions) {
+        try {
+          await within(clock, config.discoveryTimeoutMs, signal, (limit) =>
+            server.currentVersion({ ...kind, version }, limit),
+          )
+          this.#unwatchable.delete(key)
+          break
+        } catch (error) {
+          if (!isPassing(error)) throw error
+        }
       }
     }
   }

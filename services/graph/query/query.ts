@@ -10,6 +10,7 @@ import type { Evidence } from '../../../core/model/proof.ts'
 import type { History } from '../../../core/model/record.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import type { Owner } from '../../../core/model/state.ts'
+import { isPathSegmentName } from '../../../ports/object-name.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import { isKind } from './kind-name.ts'
@@ -123,7 +124,7 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
       const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
       const stands = node && (await standsWithNamesakes(view, index, node))
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
-        return { ...reference, standing, reason }
+        return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
       })
       return { answer: { object, ...rest, references, obstacle: seen ?? null, history }, partial }
     },
@@ -152,6 +153,11 @@ function standingIn(
     obstacle: node === undefined ? null : obstacleOf(view, node),
     asOwner: owner === undefined ? null : knownOwner(owner),
   }
+}
+
+/** Its absence was proven without a GET, or could not be proven. */
+function namedBadly({ name }: OwnerReference): string {
+  return isPathSegmentName(name) ? '' : `; a server takes no object called ${JSON.stringify(name)}`
 }
 
 /** Null when it is gone, which nobody can say of a store that is being restored. */

@@ -17,6 +17,8 @@ const UNKNOWN_KIND: Reference = {
   name: 'nothing',
   uid: 'of-an-unknown-kind',
 }
+const CORE = { apiVersion: CONFIG_MAP.apiVersion, kind: CONFIG_MAP.kind }
+const CUSTOM = { apiVersion: WIDGET.apiVersion, kind: WIDGET.kind }
 const INVALID_NAMESPACE = 'OwnerRefInvalidNamespace'
 
 /** As upstream's RESTMapper has it, too. */
@@ -209,6 +211,17 @@ export const IDENTITIES: readonly Scenario[] = [
       await world.quiet()
       await world.untouched(owner, ...kept)
     },
+  },
+  {
+    rows: 'B78',
+    says: 'takes what names an owner as no object can be called, with a slash or by two dots',
+    run: async (world) => await takesNamed(world, ['a/b', '..']),
+  },
+  {
+    rows: 'B78',
+    says: 'takes what names an owner as no object can be called, by one dot or with a percent sign',
+    better: 'upstream gets no answer that counts, and asks for ever',
+    run: async (world) => await takesNamed(world, ['.', 'a%', 'a%2Fb']),
   },
   ...inBothOrders(
     'U12.9 U12.10 B18 U13',
@@ -449,4 +462,20 @@ function inBothOrders(
     { rows, says: `${says}; good first`, run: (world) => run(world, goodFirst) },
     { rows, says: `${says}; bad first`, run: (world) => run(world, badFirst) },
   ]
+}
+
+/** Of a kind of the core group, of a custom one, and of an owner that is there under a good name. */
+async function takesNamed(world: World, badNames: readonly string[]): Promise<void> {
+  const owner = await world.make(CONFIG_MAP, 'owner')
+  const right = await world.make(SECRET, 'right', { owners: [owner] })
+  const owners = badNames.flatMap((name): Reference[] => [
+    { ...CORE, name, uid: `never-core-${world.namespace}` },
+    { ...CUSTOM, name, uid: `never-custom-${world.namespace}` },
+    { ...referenceTo(owner), name },
+  ])
+  const taken = await world.makeMany(SECRET, 'taken', owners.length, (index) => ({
+    owners: owners.slice(index, index + 1),
+  }))
+  await world.gone(...taken)
+  await world.untouched(owner, right)
 }
