@@ -39,7 +39,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     access: createAccess({ clusters, ...access }),
     query: createQuery(clusters, index),
     objectList: createObjectList(index),
-    planner: createPlanner(),
+    planner: createPlanner(index),
     cascades: createCascades(index, clock),
     dump: createGraphDump(clusters, index),
   }

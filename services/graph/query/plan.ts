@@ -9,14 +9,18 @@
 import { brokenBecause } from '../../../core/admit/breaker.ts'
 import { pausedBecause } from '../../../core/admit/directive.ts'
 import { clusterOf, policyOf } from '../../../core/graph/graph.ts'
+import { standingOf } from '../../../core/judge/standing.ts'
 import { InvariantError, invariant } from '../../../core/model/invariant.ts'
+import type { Node } from '../../../core/model/node.ts'
 import type { PropagationPolicy, Uid } from '../../../core/model/object.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import type { Turns } from '../turns.ts'
+import type { HistoryIndex } from './history-index.ts'
 import { PlanRun } from './plan-run.ts'
 import type { Effect, PlannedObject } from './planned-object.ts'
 import { digestOf, sorted } from './planned-object.ts'
+import { behindText } from './query.ts'
 import { Rehearsal } from './rehearsal.ts'
 import { spanText } from './span-text.ts'
 import { takenAlong } from './taken-along.ts'
@@ -24,6 +28,8 @@ import type { View } from './view.ts'
 
 /** Objects that a plan holds at most, some 3 KB each; then it is cut. */
 const PLAN_LIMIT = 20_000
+/** Entries of the index that one plan reads at most: it knows former dependents, too. */
+const MOST_INDEXED = 100_000
 /** Breakers that are named. */
 const MOST_NAMED = 5
 /** How often it is made again when the graph changed under it. */
@@ -60,9 +66,13 @@ export interface Planner {
   ): Promise<{ readonly answer: Plan; readonly partial: string } | undefined>
 }
 
-export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
+type Index = Pick<HistoryIndex, 'dependents' | 'caughtUp'>
+
+/** `index` has the dependents whose reference cannot be resolved: they have no edge in the graph. */
+export function createPlanner(index: Index, planLimit: number = PLAN_LIMIT): Planner {
   return {
     async plan(view, root, cascade, limit) {
+      const behind = behindText(await index.caughtUp())
       for (let attempt = 1; ; attempt++) {
         const node = view.node(root)
         if (node === undefined && view.partial() !== '') {
@@ -84,21 +94,71 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
         isTorn ||= await rehearsal.hasChanged()
         if (isTorn && attempt < ATTEMPTS) continue
         const more = along?.lacking ?? ''
+        const known = await run.objects(view.turns)
+        const { unresolved, cut } = await unresolvedOf(view, index, known)
         const doubts = [
           more,
           view.partial(),
+          behind,
+          cut,
           run.isCut ? `cut after ${planLimit} objects: there are more` : '',
           isTorn ? 'what it rests on changed while it was made: ask again' : '',
           unsynced(view),
         ].filter((text) => text !== '')
-        const isWhole = !run.isCut && !isTorn && more === '' && view.partial() === ''
-        const planned = await run.objects(view.turns)
+        const isKnown = more === '' && behind === '' && cut === '' && view.partial() === ''
+        const isWhole = !run.isCut && !isTorn && isKnown
+        const planned = [...known, ...unresolved]
         const namespaces = new Set(planned.map(({ namespace }) => namespace))
         const holds = holdsOf(view, namespaces, run.evidence(along?.uids))
         const answer = await answerOf(planned, view.turns, root, cascade, limit, isWhole, holds)
         return { answer, partial: doubts.join('; ') }
       }
     },
+  }
+}
+
+/** What references something that is deleted by a kind that cannot be resolved: nobody can say, so it stays. */
+async function unresolvedOf(
+  view: View,
+  index: Index,
+  planned: readonly PlannedObject[],
+): Promise<{ readonly unresolved: readonly PlannedObject[]; readonly cut: string }> {
+  const found = new Map<Uid, PlannedObject>()
+  const known = new Set(planned.map(({ uid }) => uid))
+  let read = 0
+  for (const owner of planned) {
+    if (owner.effect !== 'deleted' && owner.effect !== 'stuck') continue
+    for await (const uid of index.dependents(view.cluster, owner.uid)) {
+      if (read >= MOST_INDEXED) return { unresolved: [...found.values()], cut: CUT }
+      read += 1
+      await view.turns.take()
+      const node = known.has(uid) || found.has(uid) ? undefined : view.node(uid)
+      const object = node && unresolvedIn(view, node, owner)
+      if (object !== undefined) found.set(uid, object)
+    }
+  }
+  return { unresolved: [...found.values()], cut: '' }
+}
+
+const CUT = 'too many former dependents: some whose reference cannot be resolved may be left out'
+
+function unresolvedIn(
+  view: View,
+  { object }: Node,
+  owner: PlannedObject,
+): PlannedObject | undefined {
+  const isUnresolved = object.ownerReferences.some(
+    (reference) =>
+      reference.uid === owner.uid &&
+      standingOf(view.reader, view.cluster, object, reference).standing === 'unresolvable',
+  )
+  if (!isUnresolved) return undefined
+  const { group, kind, namespace, name, uid, resourceVersion, ownerReferences, finalizers } = object
+  return {
+    ...{ group, kind, namespace, name, uid, resourceVersion, finalizers },
+    effect: 'blocked',
+    because: `its reference to ${owner.kind} "${owner.name}" cannot be resolved`,
+    owners: ownerReferences.map((each) => `${each.kind}/${each.name}`),
   }
 }
 

@@ -132,7 +132,7 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
   }
 }
 
-function behindText(lag: bigint): string {
+export function behindText(lag: bigint): string {
   return lag === 0n ? '' : `${lag} entries of history are not indexed yet`
 }
 

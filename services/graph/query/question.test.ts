@@ -27,7 +27,7 @@ import {
   heldOfAll,
   heldPlanOf,
 } from './held.ts'
-import { createHistoryIndex, type Named } from './history-index.ts'
+import { createHistoryIndex, type HistoryIndex, type Named } from './history-index.ts'
 import { namedClusters } from './not-found.ts'
 import { createPlanner, type Plan } from './plan.ts'
 import type { Answer, Why } from './query.ts'
@@ -35,6 +35,7 @@ import type { TreeNode } from './tree.ts'
 import type { View } from './view.ts'
 
 interface Asked {
+  readonly index: HistoryIndex
   readonly view: View
   named(uid: string): Named
   plan(uid: string, cascade: Plan['cascade'], limit?: number): Promise<Plan>
@@ -96,6 +97,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
     (await asked.clusters.all()).map(({ id }) => viewOf(task, id))
   const view = viewOf(task)
   return {
+    index,
     view,
     named,
     tell,
@@ -193,7 +195,7 @@ test('a plan that is cut says so and has no digest', async (t) => {
   const asked = await ask(t, ['put rs/a', 'many 50 pod/p# <- rs/a'])
   const listed = await asked.plan('rs-a', 'Background', 10)
   deepEqual([listed.total, listed.objects.length], [51, 10])
-  const cut = await createPlanner(20).plan(asked.view, 'rs-a', 'Background', 10)
+  const cut = await createPlanner(asked.index, 20).plan(asked.view, 'rs-a', 'Background', 10)
   equal(cut?.partial, 'cut after 20 objects: there are more')
   deepEqual([cut?.answer.digest, cut?.answer.total], [null, null])
 })
@@ -245,18 +247,42 @@ test('a plan of a namespace is stuck at an object that has a finalizer', async (
   equal(stuck[1]?.because, 'it is deleted; it waits for 1 object deleted with it')
 })
 
+test('a plan has what references a deleted object by a kind that cannot be resolved: it stays', async (t) => {
+  const asked = await ask(t, [
+    'put rs/a',
+    'put pod/solid <- rs/a',
+    'put job/odd <- widget/a@rs-a',
+    'put job/former <- widget/a@rs-a',
+    'delete job/former',
+  ])
+  const plan = await asked.plan('rs-a', 'Background')
+  deepEqual(effects(plan), ['job-odd blocked', 'pod-solid deleted', 'rs-a deleted'])
+  equal(plan.objects[0]?.because, 'its reference to ReplicaSet "a" cannot be resolved')
+  equal(plan.total, 3)
+})
+
 test('a plan of a namespace has no total where kinds are not listed yet, or it is cut', async (t) => {
   const asked = await ask(t, ['serve widget', ...SHOP, ...LISTED])
-  const made = await createPlanner().plan(asked.view, 'namespace-shop', 'Background', 10)
+  const made = await createPlanner(asked.index).plan(asked.view, 'namespace-shop', 'Background', 10)
   deepEqual([made?.answer.total, made?.answer.digest], [null, null])
   match(
     made?.partial ?? '',
     /objects in namespace shop of kinds .* not counted: widgets.example.com/,
   )
   const unwatched = await ask(t, [...SHOP, ...LISTED, 'serve widget unmonitored'])
-  const other = await createPlanner().plan(unwatched.view, 'namespace-shop', 'Background', 10)
+  const other = await createPlanner(unwatched.index).plan(
+    unwatched.view,
+    'namespace-shop',
+    'Background',
+    10,
+  )
   deepEqual([other?.answer.total, other?.answer.digest], [null, null])
-  const cut = await createPlanner(3).plan(asked.view, 'namespace-shop', 'Background', 10)
+  const cut = await createPlanner(asked.index, 3).plan(
+    asked.view,
+    'namespace-shop',
+    'Background',
+    10,
+  )
   equal(cut?.answer.total, null)
   match(cut?.partial ?? '', /cut after 3 objects: there are more/)
 })
