@@ -4,10 +4,11 @@
  * Not here: what `why` says of a command.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { auditArgs, auditEvents } from '../testing/cluster/audit-log.ts'
 import { missingServers } from '../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
 import { eventually } from '../testing/eventually.ts'
@@ -18,13 +19,6 @@ import { CONFIG_MAP, make, makeAll, remove, SECRET, uidsOf } from '../testing/ob
 const DEPENDENTS = 20
 const SET = 'audited'
 
-interface AuditEvent {
-  readonly auditID: string
-  readonly verb: string
-  readonly userAgent?: string
-  readonly objectRef?: { readonly resource: string; readonly name?: string }
-}
-
 const skip = missingServers('etcd', 'kube-apiserver')
 
 suite('the audit log of a real API server', { skip: skip ?? false }, () => {
@@ -34,18 +28,7 @@ suite('the audit log of a real API server', { skip: skip ?? false }, () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'kinfold-audit-'))
-    const policy = join(folder, 'policy.json')
-    const rules = [{ level: 'Metadata' }]
-    await writeFile(
-      policy,
-      JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules }),
-    )
-    plane = await startControlPlane({
-      apiserverArgs: [
-        `--audit-policy-file=${policy}`,
-        `--audit-log-path=${join(folder, 'audit.log')}`,
-      ],
-    })
+    plane = await startControlPlane({ apiserverArgs: await auditArgs(folder) })
     const { kubeconfig } = plane
     kinfold = await KinfoldProcess.start({ kubeconfig, data: join(folder, 'kinfold') })
   })
@@ -72,7 +55,7 @@ suite('the audit log of a real API server', { skip: skip ?? false }, () => {
     for (const each of await recordsOf(kinfold.data, 'commands')) {
       if ('target' in each) commands.set(each.id, `${each.target.resource}/${each.target.name}`)
     }
-    const ours = (await audited()).filter(({ userAgent }) => userAgent?.startsWith('kinfold'))
+    const ours = await auditEvents(folder, 'kinfold')
     const writes = ours.filter(({ verb, objectRef }) => {
       const isConcerned = objectRef?.resource === 'secrets' || objectRef?.resource === 'configmaps'
       return isConcerned && (verb === 'delete' || verb === 'patch')
@@ -91,10 +74,5 @@ suite('the audit log of a real API server', { skip: skip ?? false }, () => {
       return { kind: SECRET, name: `${name}-${index}`, set: SET, owners: [owner] }
     })
     return { owner, dependents: await makeAll(plane, drafts) }
-  }
-
-  async function audited(): Promise<readonly AuditEvent[]> {
-    const lines = (await readFile(join(folder, 'audit.log'), 'utf8')).split('\n').slice(0, -1)
-    return lines.map((line) => JSON.parse(line) as AuditEvent)
   }
 })

@@ -4,11 +4,12 @@
  * What must stay true: no request of ours but reads, reviews and dry runs; the other collector's deletions are explained.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { kubeconfigOfAccount, kubectlEach } from '../testing/cluster/account.ts'
+import { auditArgs, auditEvents } from '../testing/cluster/audit-log.ts'
 import { missingServers } from '../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
 import { eventually } from '../testing/eventually.ts'
@@ -28,12 +29,6 @@ import {
 const KINDS = 'configmaps,deployments.apps,replicasets.apps'
 const DEPENDENTS = 20
 
-interface AuditEvent {
-  readonly verb: string
-  readonly userAgent?: string
-  readonly requestURI: string
-}
-
 interface Counted {
   readonly agreed: number
   readonly theirs: number
@@ -50,18 +45,7 @@ suite("beside a managed cluster's collector", { skip: skip ?? false }, () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'kinfold-managed-'))
-    const policy = join(folder, 'policy.json')
-    const rules = [{ level: 'Metadata' }]
-    await writeFile(
-      policy,
-      JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules }),
-    )
-    plane = await startControlPlane({
-      apiserverArgs: [
-        `--audit-policy-file=${policy}`,
-        `--audit-log-path=${join(folder, 'audit.log')}`,
-      ],
-    })
+    plane = await startControlPlane({ apiserverArgs: await auditArgs(folder) })
     await plane.startControllerManager({ collector: true })
     const printed = await runKinfold(['rbac', '--kinds', KINDS, '--service', 'watcher'])
     equal(printed.code, 0, printed.stderr)
@@ -104,9 +88,7 @@ suite("beside a managed cluster's collector", { skip: skip ?? false }, () => {
   })
 
   test('reads, and changes nothing', async () => {
-    const lines = (await readFile(join(folder, 'audit.log'), 'utf8')).split('\n').slice(0, -1)
-    const events = lines.map((line) => JSON.parse(line) as AuditEvent)
-    const ours = events.filter(({ userAgent }) => userAgent?.startsWith('kinfold'))
+    const ours = await auditEvents(folder, 'kinfold')
     const writes = ours.filter(({ verb, requestURI }) => {
       const isReview = requestURI.includes('subjectaccessreviews')
       const isRead = ['get', 'list', 'watch'].includes(verb)
