@@ -10,7 +10,7 @@
  */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import * as modules from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -57,7 +57,7 @@ function keepStripped() {
   // Of the user alone, as main.ts sets it for all that is written: whoever writes there decides what code runs.
   process.umask(0o077)
   const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
-  enableCompileCache(process.env.NODE_COMPILE_CACHE || join(caches, 'kinfold', 'compiled'))
+  modules.enableCompileCache(process.env.NODE_COMPILE_CACHE || join(caches, 'kinfold', 'compiled'))
 }
 
 function fail(least, hint) {

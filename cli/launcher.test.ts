@@ -6,7 +6,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -46,6 +46,15 @@ function directory(t: TestContext): string {
   t.after(() => rmSync(made, { recursive: true, force: true }))
   return made
 }
+
+test('it imports by name only what every Node has that people may start it with', () => {
+  const text = readFileSync(LAUNCHER, 'utf8')
+  const named = [...text.matchAll(/^import \{ (.+) \} from/gm)].flatMap(([, names = '']) =>
+    names.split(', '),
+  )
+  // Since Node 12; a name that is missing would be a SyntaxError before the first line runs.
+  deepEqual(named.sort(), ['existsSync', 'fileURLToPath', 'homedir', 'join', 'spawn'])
+})
 
 test('on this Node it is the command', async () => {
   deepEqual(await run([], [LAUNCHER, 'version']), { code: 0, stdout: `${VERSION}\n`, stderr: '' })
