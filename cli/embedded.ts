@@ -89,13 +89,13 @@ export type EmbeddedConfig = Pick<
   readonly noLock?: string
 }
 
-/** Runs until the signal aborts. `clusters` are closed by the caller. */
+/** Runs until the signal aborts. `clusters` are closed by the caller. `onReady`: once, when `/readyz` would say so. */
 export async function runEmbedded(
   config: EmbeddedConfig,
   clusters: readonly Cluster[],
   logger: Logger,
   signal: AbortSignal,
-  onServing: (url: string) => void = () => undefined,
+  onReady: (url: string) => void = () => undefined,
 ): Promise<void> {
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
   await using opened = openAuthority(config, systemClock())
@@ -190,7 +190,6 @@ export async function runEmbedded(
   const { url, advertised, server } = served
   registerEndpoint(metrics.meter, served)
   try {
-    onServing(url)
     logger.log('info', 'serving', {
       url,
       data: config.data,
@@ -208,7 +207,8 @@ export async function runEmbedded(
         (either) => disk.run(either),
         ...notifications.loops,
         (either) => watchLogTime(log.time, clock, logger, either),
-        (either) => sayReady({ checks, watchers, ...config }, clock, logger, either),
+        (either) =>
+          sayReady({ checks, watchers, ...config }, clock, logger, either, () => onReady(url)),
         (either) => serveAddress(config, url, either),
       ],
       signal,

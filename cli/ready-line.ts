@@ -24,9 +24,11 @@ export async function sayReady(
   clock: Clock,
   logger: Logger,
   signal: AbortSignal,
+  onReady: () => void = () => undefined,
 ): Promise<void> {
   while (!signal.aborted && !isReady(checks())) await clock.sleep(EVERY_MS, signal)
   if (signal.aborted) return
+  onReady()
   const kinds = new Set(watchers.flatMap((watcher) => watcher.status().kinds.map(nameOf)))
   const first = data === defaultDataDirectory() ? FIRST[mode] : `${FIRST[mode]} --data ${data}`
   logger.log('info', 'ready', { clusters: watchers.length, kinds: kinds.size, try: first })
