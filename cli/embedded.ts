@@ -102,13 +102,13 @@ export async function runEmbedded(
   const { authority } = opened
   const http = { address: config.http, token, authority, advertise: config.httpAdvertise }
   await checkAddress(http)
+  checkUpgraded(config.data)
   // A first start without a cluster leaves nothing; of a log that is there, what is wrong with it comes first.
   const first = existsSync(logIn(config)) ? undefined : await identifySome(clusters, signal)
   const clock = systemClock()
   const random = systemRandom()
   const codec = avroCodec()
   makeDataDirectory(config.data)
-  checkUpgraded(config.data)
   await using log = await openLog(config, clock)
   const logClock = clockOf(log.time, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
