@@ -38,12 +38,16 @@ suite('kinfold beside another collector', { skip: skip ?? false }, () => {
     const data = join(plane.folder, 'kinfold')
     const flags = ['--mode', 'observe', '--preset', 'parity']
     kinfold = await KinfoldProcess.start({ kubeconfig: plane.kubeconfig, data, flags })
+    let canaries = 0
     await eventually('the other collector acts', async () => {
+      canaries += 1
       const { dependents, owner } = await family('canary', 1)
       await remove(plane, owner)
       await untilGone(plane, dependents)
       return true
     })
+    // Else one of them is counted with what comes after.
+    await told('canaries are counted', ({ agreed }) => agreed === canaries)
   })
   after(async () => {
     await kinfold?.[Symbol.asyncDispose]()
