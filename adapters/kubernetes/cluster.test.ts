@@ -95,7 +95,9 @@ describe('a cluster sends', () => {
     ['in the core group', {}, null, 'Absent'],
     ['of an own kind', WIDGET, own, 'Absent'],
     ['of a kind that another server answers for', WIDGET, remote, 'Unknown'],
-    ['of one in another version', { ...WIDGET, version: 'v2' }, remote, 'Absent'],
+    ['of one in a version that no API service names', { ...WIDGET, version: 'v2' }, own, 'Unknown'],
+    ['of one without an API service', WIDGET, { kind: 'APIServiceList', items: [] }, 'Unknown'],
+    ['where the list is another one', WIDGET, { ...own, kind: 'PodList' }, 'Unknown'],
     ['of a kind known to be aggregated', { ...WIDGET, aggregated: true }, null, 'Unknown'],
     ['in a namespace that cannot be', { namespace: 'a/b' }, null, 'Unknown'],
   ]

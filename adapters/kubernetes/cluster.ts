@@ -46,7 +46,7 @@ import {
   unanswered,
 } from './answer.ts'
 import { ask, call, failed, HalfReply, PLAIN, type Reading, refused, unreadable } from './call.ts'
-import { API_SERVICES, discoverKinds, remoteVersions } from './discovery.ts'
+import { API_SERVICES, discoverKinds, localVersions } from './discovery.ts'
 import { listPages, versionOfList } from './list.ts'
 import { probeLock } from './lock-probe.ts'
 import { type AllowList, isJson } from './meta.ts'
@@ -297,8 +297,8 @@ class HttpCluster implements Cluster {
   }
 
   /**
-   * The cluster's own server takes no object of such a name, so there is none where that server answers: always in the core group, elsewhere unless an API
-   * service says otherwise. It is asked for those each time, since an owner to be verified anew does not say whether its kind was aggregated.
+   * The cluster's own server takes no object of such a name, so there is none where that server answers: always in the core group, elsewhere only where an
+   * API service says so of that very version. A list that lacks it proves nothing. It is asked for those each time, since an owner to be verified anew does not say whether its kind was aggregated.
    */
   async #unnamed(
     target: Target,
@@ -315,11 +315,12 @@ class HttpCluster implements Cluster {
     const stranger = await this.#strangerTo(of, reply, signal)
     if (stranger !== undefined) return stranger
     const list = reply.status === 200 ? parsed(reply) : undefined
-    if (!isJson(list) || !Array.isArray(list['items'])) {
-      return nowhere(target, '; whether another API server answers for its kind is not known')
-    }
-    const isRemote = remoteVersions(list).has(apiVersionOf(target.group, target.version))
-    return isRemote ? nowhere(target) : NEVER_THERE
+    const version = apiVersionOf(target.group, target.version)
+    const isOwn =
+      isJson(list) && list['kind'] === 'APIServiceList' && localVersions(list).has(version)
+    return isOwn
+      ? NEVER_THERE
+      : nowhere(target, '; whether the cluster itself serves its kind is not known')
   }
 
   #asked(target: Target): { target: Target; allow: AllowList; now: number } {

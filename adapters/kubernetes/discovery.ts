@@ -173,10 +173,21 @@ async function aggregatedVersions(
 }
 
 /** What other servers answer for, `x.io/v1`, by a list of API services. */
-export function remoteVersions(list: Json): Set<string> {
-  const specs = jsonsIn(list, 'items').map((item) => (isJson(item['spec']) ? item['spec'] : {}))
-  const remote = specs.filter((spec) => isJson(spec['service']))
-  return new Set(remote.map((spec) => apiVersionOf(textIn(spec, 'group'), textIn(spec, 'version'))))
+function remoteVersions(list: Json): Set<string> {
+  return versionsOf(specsIn(list).filter((spec) => isJson(spec['service'])))
+}
+
+/** What the cluster itself answers for, and no other server: each version of such a group has an API service, too. */
+export function localVersions(list: Json): Set<string> {
+  return versionsOf(specsIn(list).filter((spec) => (spec['service'] ?? null) === null))
+}
+
+function specsIn(list: Json): readonly Json[] {
+  return jsonsIn(list, 'items').map((item) => (isJson(item['spec']) ? item['spec'] : {}))
+}
+
+function versionsOf(specs: readonly Json[]): Set<string> {
+  return new Set(specs.map((spec) => apiVersionOf(textIn(spec, 'group'), textIn(spec, 'version'))))
 }
 
 const HIDDEN = ['FORBIDDEN', 'NOT_SERVED'] as const

@@ -3,6 +3,7 @@
  *
  * What must stay true: it is said to those only who may see the whole graph (question.ts); the words are those of the question, over HTTP as in a terminal.
  */
+import { clusterOf } from '../../../core/graph/graph.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type ClusterRef, clusterRefs, labelOf } from './cluster-label.ts'
 import type { Clusters, KnownCluster } from './clusters.ts'
@@ -36,7 +37,10 @@ export async function notFound(
         : 'the clusters serve'
     const near = alike(asked.kind, kinds)
     const maybe = other || (near.length > 0 ? `; did you mean ${near.join(' or ')}?` : '')
-    return new Problem(404, `${who} no kind ${asked.kind}${maybe}`)
+    const yet = isListing(clusters, named)
+      ? ' as far as is known: kinds are still being listed'
+      : ''
+    return new Problem(404, `${who} no kind ${asked.kind}${yet}${maybe}`)
   }
   const isInNamespace = asked.namespace !== '' && meant?.every(isClusterScoped) !== true
   const where = `${isInNamespace ? ` in namespace ${asked.namespace}` : ''}${inOf(asked)}`
@@ -70,6 +74,15 @@ async function kindsOf(
     kinds.push(...(await kindsIn(view)))
   }
   return kinds.length === 0 ? undefined : kinds
+}
+
+/** What such a cluster serves may not be known yet. */
+function isListing(clusters: Clusters, named: readonly KnownCluster[]): boolean {
+  return named.some((each) => {
+    const view = clusters.view(each)
+    const { monitored = 0, synced = 0 } = (view && clusterOf(view.reader, view.cluster)) ?? {}
+    return monitored > synced
+  })
 }
 
 function isClusterScoped({ scope }: KnownKind): boolean {
