@@ -28,7 +28,6 @@ import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
 import { DiskSpace } from './disk-space.ts'
 import { identifyEach, identifySome } from './identity.ts'
 import { checksOfLogTime, clockOf, watchLogTime } from './log-time.ts'
-import { noticesOf } from './notice.ts'
 import { openNotifications } from './notify.ts'
 import type { NotifyConfig } from './notify-config.ts'
 import { openAuthority } from './open-authority.ts'
@@ -161,7 +160,9 @@ export async function runEmbedded(
   registerLogFile(metrics.meter, disk, log)
   const notifications = openNotifications({
     config: config.notify,
-    notices: () => noticesOf(census.counts(), namesOf(watchers), reaper.status().locks),
+    counts: () => census.counts(),
+    locks: () => reaper.status().locks,
+    nameOf: namesOf(watchers),
     ...{ clock: logClock, logger, meter: metrics.meter },
   })
   const checks = (): readonly Check[] => [

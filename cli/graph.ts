@@ -7,7 +7,6 @@ import { openGraph } from '../services/graph/main.ts'
 import { clusterLabels } from '../services/graph/query/cluster-label.ts'
 import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory } from './config.ts'
-import { noticesOf } from './notice.ts'
 import { openNotifications } from './notify.ts'
 import {
   observeLatency,
@@ -44,7 +43,9 @@ export async function openGraphService(parts: ServiceParts, standbys: number): P
   }
   const notifications = openNotifications({
     config: config.notify,
-    notices: () => noticesOf(census.counts(), (id) => made.clusterName(id), []),
+    counts: () => census.counts(),
+    locks: () => [],
+    nameOf: (id) => made.clusterName(id),
     ...{ clock, logger, meter },
   })
   return {

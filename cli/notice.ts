@@ -21,27 +21,42 @@ export function noticesOf(
   ]
 }
 
+/** Of a cluster that another process has by now, and of a lock whose test had no result, nobody here can say that anything is over. */
+export function isKnownIn(
+  { type, cluster }: Notice,
+  counts: readonly Pick<Count, 'cluster'>[],
+  locks: readonly Pick<Lock, 'cluster' | 'state'>[],
+): boolean {
+  if (type !== 'lock') return counts.some((count) => count.cluster === cluster.id)
+  return locks.some((lock) => lock.cluster === cluster.id && lock.state === 'in force')
+}
+
 function noticesOfCluster({ cluster: id, held, isBreakerOpen }: Count, name: string): Notice[] {
   const cluster = { name, id }
   const notices: Notice[] = []
   if (held.approval > 0) {
     notices.push({
-      ...{ type: 'approval', cluster },
+      ...{ type: 'approval', cluster, part: '', count: held.approval },
       message: `${objects(held.approval)} held until a person approves or rejects`,
       command: `kinfold plan held --cluster ${name}`,
     })
   }
   const command = `kinfold held --cluster ${name}`
-  if (isBreakerOpen || held.breaker > 0) {
-    const message = `a breaker is open: ${objects(held.breaker)} held until a person closes it`
-    notices.push({ type: 'breaker', cluster, message, command })
+  const breaker = { type: 'breaker', cluster, count: held.breaker, command } as const
+  const until = `${objects(held.breaker)} held until a person closes it`
+  if (isBreakerOpen) {
+    const message = `the cluster's breaker is open: ${until}`
+    notices.push({ ...breaker, part: 'cluster', message })
   }
+  if (held.breaker > 0)
+    notices.push({ ...breaker, part: '', message: `a breaker is open: ${until}` })
   const by = Object.entries(held).filter(
     ([each, count]) => count > 0 && !OTHERWISE.includes(each as HeldBy),
   )
   if (by.length > 0) {
     const message = `held: ${by.map(([each, count]) => `${count} by ${each}`).join(', ')}`
-    notices.push({ type: 'held', cluster, message, command })
+    const count = by.reduce((sum, [, each]) => sum + each, 0)
+    notices.push({ type: 'held', cluster, part: '', count, message, command })
   }
   return notices
 }
@@ -49,7 +64,7 @@ function noticesOfCluster({ cluster: id, held, isBreakerOpen }: Count, name: str
 function noticeOfLock({ cluster: id, name, reason, isRequired }: Lock): Notice {
   const effect = isRequired ? ', so commands are only dry runs' : ''
   return {
-    ...{ type: 'lock', cluster: { name, id } },
+    ...{ type: 'lock', cluster: { name, id }, part: '', count: 1 },
     message: `the lock is not in force${effect}: ${reason}`,
     command: `kinfold doctor --context ${name}`,
   }

@@ -1,8 +1,8 @@
 /** The section `notify`: what it accepts, and what of the counts of clusters is told. */
-import { deepEqual, equal, throws } from 'node:assert/strict'
+import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { NONE_HELD } from '../services/graph/fold/tally.ts'
-import { noticesOf } from './notice.ts'
+import { isKnownIn, noticesOf } from './notice.ts'
 import { notifyConfig } from './notify-config.ts'
 
 const QUIET = { cluster: 'u-1', held: NONE_HELD, isBreakerOpen: false }
@@ -29,7 +29,7 @@ test('what waits for a person is one notice of each type', () => {
       ],
       [
         'breaker',
-        'a breaker is open: 0 objects are held until a person closes it',
+        "the cluster's breaker is open: 0 objects are held until a person closes it",
         'kinfold held --cluster north',
       ],
       ['held', 'held: 2 by pause, 3 by hold', 'kinfold held --cluster north'],
@@ -43,6 +43,17 @@ test('a breaker of a namespace is one, too', () => {
   deepEqual(
     noticesOf([{ ...QUIET, held }], named, []).map(({ type }) => type),
     ['breaker'],
+  )
+})
+
+test('nobody says that something is over of a cluster that is not here, or of a lock that is not known', () => {
+  const [breaker] = noticesOf([{ ...QUIET, isBreakerOpen: true }], named, [])
+  const [lock] = noticesOf([], named, [{ ...LOCK, state: 'absent' }])
+  ok(breaker && lock)
+  deepEqual([isKnownIn(breaker, [QUIET], []), isKnownIn(breaker, [], [])], [true, false])
+  deepEqual(
+    (['in force', 'unknown'] as const).map((state) => isKnownIn(lock, [], [{ ...LOCK, state }])),
+    [true, false],
   )
 })
 

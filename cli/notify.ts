@@ -9,7 +9,10 @@ import { type Check, warned } from '../runtime/health.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { observeCounter } from '../runtime/metrics.ts'
 import { openWebhook } from '../runtime/webhook.ts'
-import { createNotifier, type Notice } from '../services/notify/notifier.ts'
+import type { ClusterCount } from '../services/graph/census.ts'
+import { createNotifier } from '../services/notify/notifier.ts'
+import type { LockStatus } from '../services/reaper/lock.ts'
+import { isKnownIn, noticesOf } from './notice.ts'
 import type { NotifyConfig } from './notify-config.ts'
 
 export interface Notifications {
@@ -19,19 +22,23 @@ export interface Notifications {
 
 export interface NotificationParts {
   readonly config: NotifyConfig | undefined
-  readonly notices: () => readonly Notice[]
+  readonly counts: () => readonly ClusterCount[]
+  readonly locks: () => readonly LockStatus[]
+  readonly nameOf: (cluster: string) => string
   readonly clock: Clock
   readonly logger: Logger
   readonly meter: Meter
 }
 
 export function openNotifications(parts: NotificationParts): Notifications {
-  const { config, notices, clock, logger, meter } = parts
+  const { config, counts, locks, nameOf, clock, logger, meter } = parts
   const notifier =
     config &&
     createNotifier({
       webhook: openWebhook(config),
-      notices: () => notices().filter(({ type }) => config.on.includes(type)),
+      notices: () =>
+        noticesOf(counts(), nameOf, locks()).filter(({ type }) => config.on.includes(type)),
+      isKnown: (notice) => isKnownIn(notice, counts(), locks()),
       clock,
       onFailed: (reason) => logger.log('warn', 'a notification was not taken', { reason }),
     })

@@ -4,7 +4,6 @@ import { openReaper } from '../services/reaper/main.ts'
 import type { ConnectedCluster } from '../services/reaper/reaper.ts'
 import { openClusters } from './clusters.ts'
 import { identifyEach, watchIdentities } from './identity.ts'
-import { noticesOf } from './notice.ts'
 import { openNotifications } from './notify.ts'
 import { registerReaper } from './process-metrics.ts'
 import { checkOfLock } from './readiness.ts'
@@ -30,7 +29,9 @@ export async function openReaperService(parts: ServiceParts): Promise<Service> {
   let reaper: ReturnType<typeof openReaper> | undefined
   const notifications = openNotifications({
     config: config.notify,
-    notices: () => noticesOf([], nameOf, reaper?.status().locks ?? []),
+    counts: () => [],
+    locks: () => reaper?.status().locks ?? [],
+    nameOf,
     ...{ clock, logger, meter },
   })
   return {

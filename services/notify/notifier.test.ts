@@ -15,17 +15,20 @@ interface Rig extends AsyncDisposable {
   /** What waits. */
   notices: Notice[]
   isAway: boolean
+  /** Whether anybody can say what is over. */
+  isKnown: boolean
 }
 
 function start(): Rig {
   const clock = new ManualClock()
   const stop = new AbortController()
-  const rig = { notices: [] as Notice[], isAway: false }
+  const rig = { notices: [] as Notice[], isAway: false, isKnown: true }
   const told: WebhookEvent[] = []
   const failures: string[] = []
   const notifier = createNotifier({
     clock,
     notices: () => rig.notices,
+    isKnown: () => rig.isKnown,
     onFailed: (reason) => failures.push(reason),
     webhook: {
       async send(event) {
@@ -45,8 +48,9 @@ function start(): Rig {
   })
 }
 
-function notice(type: NoticeType, name = 'north', message = `${type} waits`): Notice {
-  return { type, cluster: { name, id: `id-${name}` }, message, command: 'kinfold held' }
+function notice(type: NoticeType, name = 'north', count = 1): Notice {
+  const cluster = { name, id: `id-${name}` }
+  return { type, cluster, part: '', count, message: `${count} wait`, command: 'kinfold held' }
 }
 
 const typesOf = ({ told }: Rig): string[] => told.map(({ type }) => type)
@@ -55,12 +59,12 @@ test('what waits is told once, and once more when it is over', async () => {
   await using rig = start()
   rig.notices = [notice('approval')]
   await rig.clock.advance(MINUTE)
-  // Another message is the same notice: more of it waits by now.
-  rig.notices = [notice('approval', 'north', '2 wait')]
+  // More of it is the same notice.
+  rig.notices = [notice('approval', 'north', 2)]
   await rig.clock.advance(10 * MINUTE)
   deepEqual(typesOf(rig), ['dev.kinfold.approval.waiting'])
   rig.notices = []
-  await rig.clock.advance(MINUTE)
+  await rig.clock.advance(3 * MINUTE)
   deepEqual(typesOf(rig), ['dev.kinfold.approval.waiting', 'dev.kinfold.approval.over'])
   const [first, last] = rig.told
   equal(first?.source, '/clusters/id-north')
@@ -85,9 +89,9 @@ test('each cluster and each type is told apart', async () => {
 test('what is held is told after an hour without a break', async () => {
   await using rig = start()
   rig.notices = [notice('held')]
-  await rig.clock.advance(59 * MINUTE)
+  await rig.clock.advance(56 * MINUTE)
   rig.notices = []
-  await rig.clock.advance(MINUTE)
+  await rig.clock.advance(3 * MINUTE)
   rig.notices = [notice('held')]
   await rig.clock.advance(59 * MINUTE)
   deepEqual(typesOf(rig), [])
@@ -105,6 +109,7 @@ test('a receiver that is away is tried again with growing waits, and learns what
     [[], ['it is away'], 'it is away'],
   )
   rig.notices = [notice('breaker')]
+  await rig.clock.advance(3 * MINUTE)
   rig.isAway = false
   await rig.clock.advance(10 * MINUTE)
   deepEqual(typesOf(rig), ['dev.kinfold.breaker.waiting'])
@@ -117,7 +122,7 @@ test('one that is over and begins again while the receiver is away is another on
   await rig.clock.advance(MINUTE)
   rig.isAway = true
   rig.notices = []
-  await rig.clock.advance(MINUTE)
+  await rig.clock.advance(3 * MINUTE)
   rig.notices = [notice('approval')]
   await rig.clock.advance(MINUTE)
   rig.isAway = false
@@ -129,6 +134,51 @@ test('one that is over and begins again while the receiver is away is another on
   ])
   const [first, , last] = rig.told
   equal(new Set([first?.id, last?.id]).size, 2)
+})
+
+test('what comes and goes within minutes is one, and not over', async () => {
+  await using rig = start()
+  for (let each = 0; each < 20; each++) {
+    rig.notices = each % 2 === 0 ? [notice('approval')] : []
+    await rig.clock.advance(MINUTE)
+  }
+  deepEqual(typesOf(rig), ['dev.kinfold.approval.waiting'])
+})
+
+test('what nobody can say is over stays: the cluster is another process’ by now, or a test had no result', async () => {
+  await using rig = start()
+  rig.notices = [notice('lock')]
+  await rig.clock.advance(MINUTE)
+  rig.notices = []
+  rig.isKnown = false
+  await rig.clock.advance(10 * MINUTE)
+  deepEqual(typesOf(rig), ['dev.kinfold.lock.waiting'])
+  rig.isKnown = true
+  await rig.clock.advance(3 * MINUTE)
+  deepEqual(typesOf(rig), ['dev.kinfold.lock.waiting', 'dev.kinfold.lock.over'])
+})
+
+test('ten times as much is told again, with another id', async () => {
+  await using rig = start()
+  for (const count of [2, 19, 20, 150, 200]) {
+    rig.notices = [notice('approval', 'north', count)]
+    await rig.clock.advance(MINUTE)
+  }
+  deepEqual(
+    rig.told.map(({ data }) => data['message']),
+    ['2 wait', '20 wait', '200 wait'],
+  )
+  equal(new Set(rig.told.map(({ id }) => id)).size, 3)
+})
+
+test('a failure is over with what could not be told', async () => {
+  await using rig = start()
+  rig.isAway = true
+  rig.notices = [notice('approval')]
+  await rig.clock.advance(20 * MINUTE)
+  rig.notices = []
+  await rig.clock.advance(3 * MINUTE)
+  equal(rig.notifier.failure(), '')
 })
 
 test('ten are told in a minute, the others in the next', async () => {

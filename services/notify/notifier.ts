@@ -2,7 +2,8 @@
  * Tells a webhook what waits for a person, and when it is over.
  *
  * What must stay true: it looks at what is, not at what happened, so nothing is missed while the receiver is away, and what was over before it came back is
- * never told. One event at a time, a few a minute at most: whoever fills a cluster with odd objects fills nobody's inbox. It holds up nobody.
+ * never told. What is not known is not over. One event at a time, a few a minute at most, and what comes and goes within minutes is one: whoever fills a cluster
+ * with odd objects fills nobody's inbox. It holds up nobody.
  *
  * Not here: what waits for a person (cli/notice.ts), the call (ports/webhook.ts).
  */
@@ -14,6 +15,10 @@ export type NoticeType = 'approval' | 'breaker' | 'held' | 'lock'
 /** Something that waits for a person, for as long as it does. */
 export interface Notice {
   readonly type: NoticeType
+  /** Of several of one type and cluster, which; mostly empty. */
+  readonly part: string
+  /** Told again where it has become ten times as many. */
+  readonly count: number
   readonly cluster: { readonly name: string; readonly id: string }
   /** One sentence: what it is, and how many. */
   readonly message: string
@@ -25,6 +30,8 @@ export interface NotifierParts {
   readonly webhook: Webhook
   /** What waits now. */
   readonly notices: () => readonly Notice[]
+  /** Whether this process can say that it is over: it has the cluster, and knows. */
+  readonly isKnown: (notice: Notice) => boolean
   readonly clock: Clock
   /** It was not taken: told once, until the next one is. */
   readonly onFailed: (reason: string) => void
@@ -42,6 +49,9 @@ export interface Notifier {
 const LOOK_EVERY_MS = 5_000
 /** Whatever is held is told of after so long: most of it is over by then. */
 const HELD_MS = 3_600_000
+/** What is back sooner was never over. */
+const OVER_AFTER_MS = 120_000
+const GROWN_BY = 10
 /** Events in a minute. */
 const MOST_A_MINUTE = 10
 const MINUTE_MS = 60_000
@@ -53,6 +63,8 @@ interface Standing {
   /** Log time, for people, and monotonic. */
   readonly sinceMs: number
   readonly sinceMonotonicMs: number
+  /** Monotonic: it is not seen any more; null while it is. */
+  readonly goneMs: number | null
 }
 
 export function createNotifier(parts: NotifierParts): Notifier {
@@ -66,6 +78,8 @@ class LevelNotifier implements Notifier {
   readonly #told = new Map<string, Standing>()
   #sentAt: number[] = []
   #failures = 0
+  /** Monotonic: nothing is sent before. */
+  #retryAtMs = Number.NEGATIVE_INFINITY
   #failure = ''
   sent = 0
 
@@ -82,85 +96,100 @@ class LevelNotifier implements Notifier {
     while (!signal.aborted) {
       this.#look()
       while (await this.#tellOne(signal));
-      const backoffMs = Math.min(RETRY_MS * 2 ** (this.#failures - 1), RETRY_MOST_MS)
-      await clock.sleep(this.#failures > 0 ? backoffMs : LOOK_EVERY_MS, signal)
+      await clock.sleep(LOOK_EVERY_MS, signal)
     }
   }
 
   #look(): void {
-    const { clock, notices } = this.#parts
+    const { clock, notices, isKnown } = this.#parts
+    const nowMs = clock.monotonicMs()
     const seen = new Set<string>()
     for (const notice of notices()) {
       const key = keyOf(notice)
       seen.add(key)
-      const former = this.#standing.get(key)
-      const since = former ?? {
-        sinceMs: clock.now(),
-        sinceMonotonicMs: clock.monotonicMs(),
-      }
-      const { sinceMs, sinceMonotonicMs } = since
-      this.#standing.set(key, { notice, sinceMs, sinceMonotonicMs })
+      const former = this.#standing.get(key) ?? { sinceMs: clock.now(), sinceMonotonicMs: nowMs }
+      const { sinceMs, sinceMonotonicMs } = former
+      this.#standing.set(key, { notice, sinceMs, sinceMonotonicMs, goneMs: null })
     }
-    for (const key of this.#standing.keys()) if (!seen.has(key)) this.#standing.delete(key)
+    for (const [key, standing] of this.#standing) {
+      if (seen.has(key) || !isKnown(standing.notice)) continue
+      const goneMs = standing.goneMs ?? nowMs
+      if (nowMs - goneMs >= OVER_AFTER_MS) this.#standing.delete(key)
+      else this.#standing.set(key, { ...standing, goneMs })
+    }
   }
 
   /** True when another one may follow. */
   async #tellOne(signal: AbortSignal): Promise<boolean> {
     const next = this.#next()
-    if (next === undefined) return false
     const nowMs = this.#parts.clock.monotonicMs()
+    if (next === undefined) this.#mended()
+    if (next === undefined || nowMs < this.#retryAtMs) return false
     this.#sentAt = this.#sentAt.filter((atMs) => atMs > nowMs - MINUTE_MS)
     if (this.#sentAt.length >= MOST_A_MINUTE) return false
-    const [key, standing, isOver] = next
+    const [key, standing, what] = next
     this.#sentAt.push(nowMs)
     try {
-      await this.#parts.webhook.send(eventOf(standing, isOver, this.#parts.clock.now()), signal)
+      await this.#parts.webhook.send(eventOf(standing, what, this.#parts.clock.now()), signal)
     } catch (error) {
       if (signal.aborted) return false
+      this.#retryAtMs = nowMs + Math.min(RETRY_MS * 2 ** this.#failures, RETRY_MOST_MS)
       this.#failures += 1
       const reason = error instanceof Error ? error.message : String(error)
       if (this.#failure === '') this.#parts.onFailed(reason)
       this.#failure = reason
       return false
     }
-    this.#failures = 0
-    this.#failure = ''
+    this.#mended()
     this.sent += 1
-    if (isOver) this.#told.delete(key)
+    if (what === 'over') this.#told.delete(key)
     else this.#told.set(key, standing)
     return !signal.aborted
   }
 
+  /** It took the last one, or nothing is left to be told. */
+  #mended(): void {
+    this.#failures = 0
+    this.#failure = ''
+    this.#retryAtMs = Number.NEGATIVE_INFINITY
+  }
+
   /** What is over first: it leaves room. */
-  #next(): readonly [key: string, standing: Standing, isOver: boolean] | undefined {
+  #next(): readonly [key: string, standing: Standing, what: What] | undefined {
     for (const [key, told] of this.#told) {
       // One that is over and began again, while the receiver was away, is another one.
       const now = this.#standing.get(key)
-      if (now?.sinceMonotonicMs !== told.sinceMonotonicMs) return [key, told, true]
+      if (now?.sinceMonotonicMs !== told.sinceMonotonicMs) return [key, told, 'over']
     }
     const nowMs = this.#parts.clock.monotonicMs()
     for (const [key, standing] of this.#standing) {
+      const { type, count } = standing.notice
+      const told = this.#told.get(key)?.notice.count
       const isLong = nowMs - standing.sinceMonotonicMs >= HELD_MS
-      if (!this.#told.has(key) && (standing.notice.type !== 'held' || isLong))
-        return [key, standing, false]
+      if (told === undefined && (type !== 'held' || isLong)) return [key, standing, 'waiting']
+      if (told !== undefined && count >= GROWN_BY * told) return [key, standing, 'grown']
     }
     return undefined
   }
 }
 
-function keyOf({ type, cluster }: Notice): string {
-  return `${type}/${cluster.id}`
+type What = 'waiting' | 'grown' | 'over'
+
+function keyOf({ type, cluster, part }: Notice): string {
+  return [type, cluster.id, part].filter((each) => each !== '').join('/')
 }
 
-function eventOf({ notice, sinceMs }: Standing, isOver: boolean, nowMs: number): WebhookEvent {
-  const { type, cluster, message, command } = notice
+function eventOf({ notice, sinceMs }: Standing, what: What, nowMs: number): WebhookEvent {
+  const { type, cluster, message, command, count } = notice
   const since = new Date(sinceMs).toISOString()
+  const id = `${keyOf(notice)}/${since}`
+  const isOver = what === 'over'
   return {
-    id: `${keyOf(notice)}/${since}${isOver ? '/over' : ''}`,
+    id: isOver ? `${id}/over` : what === 'grown' ? `${id}/${count}` : id,
     type: `dev.kinfold.${type}.${isOver ? 'over' : 'waiting'}`,
     source: `/clusters/${cluster.id}`,
     subject: cluster.name,
-    timeMs: isOver ? nowMs : sinceMs,
+    timeMs: what === 'waiting' ? sinceMs : nowMs,
     data: { cluster, since, message: isOver ? `over: ${message}` : message, command },
   }
 }
