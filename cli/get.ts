@@ -32,7 +32,6 @@ interface GetFlags extends ObjectFlags {
 /** What all pages hold together. */
 interface Listed {
   readonly objects: readonly ListedObject[]
-  readonly isFiltered: boolean
   readonly kinds: ReadonlySet<string>
 }
 
@@ -84,35 +83,32 @@ async function listed(server: Server, params: URLSearchParams): Promise<Told<Lis
   const objects: ListedObject[] = []
   const doubts = new Set<string>()
   const kinds = new Set<string>()
-  let isFiltered = false
   for (;;) {
     const response = await ask(server, `/v1/objects?${params}`)
     const { answer, partial } = (await response.json()) as Told<ListAnswer>
     objects.push(...answer.objects)
     for (const kind of answer.kinds) kinds.add(kind)
     if (partial !== '') doubts.add(partial)
-    isFiltered ||= answer.isFiltered
     if (answer.continue === null) break
     params.set('continue', answer.continue)
   }
-  return { answer: { objects, isFiltered, kinds }, partial: [...doubts].join('; ') }
+  return { answer: { objects, kinds }, partial: [...doubts].join('; ') }
 }
 
 /** An empty list is an answer, but not to a name, nor to a kind that nobody serves. */
 function refuseNothing(
   kind: string,
   name: string | undefined,
-  { isFiltered, kinds }: Listed,
+  { kinds }: Listed,
   partial: string,
 ): void {
-  if (kinds.size === 0 && !isFiltered && partial === '') {
+  if (kinds.size === 0 && partial === '') {
     throw new ExitError(EXIT.input, `no cluster that is asked serves a kind ${kind}`)
   }
   if (name !== undefined) {
-    const why = isFiltered ? ' that you may list' : ''
     throw new ExitError(
       partial === '' ? EXIT.input : EXIT.failure,
-      `no ${kind}/${name} is known there${why}; --gone lists deleted ones, too`,
+      `no ${kind}/${name} is known there; --gone lists deleted ones, too`,
     )
   }
 }

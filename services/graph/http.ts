@@ -39,12 +39,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
 }
 
 /** Those that are about one object, and orders, look for themselves. */
-const OWN_LOOK: ReadonlySet<string> = new Set([
-  '/v1/tree',
-  '/v1/why',
-  '/v1/objects',
-  '/v1/directives',
-])
+const OWN_LOOK: ReadonlySet<string> = new Set(['/v1/tree', '/v1/why', '/v1/directives'])
 
 async function mayAsk(request: FastifyRequest, access: Access): Promise<void> {
   const route = request.routeOptions.url ?? ''

@@ -14,7 +14,6 @@ import { principalOf } from '../../../runtime/principal.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import type { Clusters } from './clusters.ts'
 import type { TreeNode } from './tree.ts'
-import type { View } from './view.ts'
 
 /** A resource that no cluster serves: roles may name it all the same. */
 const GROUP = 'kinfold.dev'
@@ -23,9 +22,6 @@ const HIDDEN = 'hidden'
 const MOST_REVIEWED = 200
 
 type Place = Coordinates & { readonly cluster: string }
-
-/** Whether objects of that kind and namespace may be listed; undefined: too much was looked up already for one answer. */
-export type Lister = (place: Omit<Coordinates, 'name'>) => Promise<boolean | undefined>
 
 export interface Access {
   /** Throws `Problem` when who asks may not give this order. */
@@ -36,8 +32,6 @@ export interface Access {
   object(request: FastifyRequest, place: Place): Promise<void>
   /** Without names of what who asks may not get. */
   shown(request: FastifyRequest, cluster: string, tree: TreeNode): Promise<TreeNode>
-  /** What who asks may list of a cluster; undefined: all. */
-  lister(request: FastifyRequest, view: View): Promise<Lister | undefined>
 }
 
 export interface AccessParts {
@@ -108,26 +102,6 @@ export function createAccess({ clusters, authority, isReadingReviewed }: AccessP
       }
       return hidden(tree, (node) => allowed.get(keyOf(node)) === true)
     },
-    async lister(request, { cluster, reader }) {
-      if (await mayAll(request)) return undefined
-      const allowed = new Map<string, boolean>()
-      const mayList = async (place: Omit<Coordinates, 'name'>): Promise<boolean | undefined> => {
-        const key = keyOf(place)
-        const known = allowed.get(key)
-        if (known !== undefined) return known
-        if (allowed.size >= MOST_REVIEWED) return undefined
-        const { group, namespace } = place
-        const resource = kindOf(reader, cluster, place)?.resource
-        const wanted = { verb: 'list', group, resource: resource ?? '', namespace, name: '' }
-        const answer = resource !== undefined && (await may(request, cluster, wanted))
-        allowed.set(key, answer)
-        return answer
-      }
-      return async (place) => {
-        const everywhere = await mayList({ ...place, namespace: '' })
-        return everywhere === false && place.namespace !== '' ? await mayList(place) : everywhere
-      }
-    },
   }
 }
 
@@ -139,7 +113,7 @@ function denied(): Problem {
   )
 }
 
-function keyOf({ group, kind, namespace }: Omit<Coordinates, 'name'>): string {
+function keyOf({ group, kind, namespace }: TreeNode): string {
   return `${group}/${kind}/${namespace}`
 }
 

@@ -4,12 +4,11 @@
  * What must stay true: a page is about one cluster, answered by the process that has it; `continue` leads through all clusters, in the order of their ids. It
  * holds a uid at most, and no name. A cluster that cannot be asked is passed over, and `partial` says so; where only that one is asked for, it is refused.
  *
- * Not here: what is on a page (object-list.ts).
+ * Not here: what is on a page (object-list.ts), who may ask: only who may see the whole graph (http.ts), since a cursor and its pages tell of everything.
  */
 import type { FastifyInstance } from 'fastify'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
-import type { Access } from './access.ts'
 import { askedOf } from './choice.ts'
 import { clusterRefs } from './cluster-label.ts'
 import type { Clusters } from './clusters.ts'
@@ -22,7 +21,6 @@ const LISTED = 500
 const LISTED_MOST = 2_000
 
 export interface ListParts {
-  readonly access: Access
   readonly clusters: Clusters
   readonly forwarding: Forwarding
   readonly objectList: ObjectList
@@ -35,9 +33,7 @@ export interface ListAnswer {
   readonly count: number
   /** For the next page; null: this was the last. */
   readonly continue: string | null
-  /** Only what the caller may list is listed and counted. */
-  readonly isFiltered: boolean
-  /** Kinds of the page's cluster that `kind` means; empty where all are, or where it is filtered. */
+  /** Kinds of the page's cluster that `kind` means; empty where all are. */
   readonly kinds: readonly string[]
 }
 
@@ -51,51 +47,38 @@ interface Cursor {
 const START: Cursor = { cluster: '', after: '' }
 
 export function addObjectList(server: FastifyInstance, parts: ListParts): void {
-  const { access, clusters, forwarding, objectList } = parts
+  const { clusters, forwarding, objectList } = parts
   server.get('/v1/objects', async (request, reply) => {
     const words = askedOf(request)
     const asked = listAsked(words)
     const cursor = cursorIn(words['continue'], asked)
+    const all = await clusters.all()
+    const marked = clusterMarked(request)
+    const ids = namedClusters(all, words['cluster']).map(({ id }) => id)
+    const left = ids.filter((id) => id >= (marked ?? cursor.cluster)).toSorted()
+    const [cluster, following] = left
+    if (cluster === undefined) return { answer: emptyPage(null), partial: '' }
+    const next = following === undefined ? null : cursorText({ cluster: following, after: '' })
+    const after = cluster === cursor.cluster ? cursor.after : ''
     try {
-      const all = await clusters.all()
-      const marked = clusterMarked(request)
-      const ids = namedClusters(all, words['cluster']).map(({ id }) => id)
-      const left = ids.filter((id) => id >= (marked ?? cursor.cluster)).toSorted()
-      const [cluster, following] = left
-      if (cluster === undefined) return { answer: emptyPage(null, false), partial: '' }
-      const next = following === undefined ? null : cursorText({ cluster: following, after: '' })
-      const after = cluster === cursor.cluster ? cursor.after : ''
-      try {
-        return await forwarding.answered(request, reply, cluster, async (view) => {
-          const lister = await access.lister(request, view)
-          const ref = clusterRefs(all)(cluster)
-          const { answer, partial } = await objectList.page(view, ref, asked, after, lister)
-          const { next: key, ...page } = answer
-          const rest = key === null ? next : cursorText({ cluster, after: key })
-          const told: ListAnswer = { ...page, continue: rest, isFiltered: lister !== undefined }
-          return { answer: told, partial }
-        })
-      } catch (error) {
-        const isAway = error instanceof Problem && error.status === 503
-        if (!isAway || marked !== undefined || ids.length === 1) throw error
-        // Which cluster that is, only who may see the graph is told.
-        const isAll = await access.graph(request).then(yes, no)
-        const why = isAll ? error.message : 'a cluster cannot be asked now'
-        return { answer: emptyPage(next, !isAll), partial: why }
-      }
+      return await forwarding.answered(request, reply, cluster, async (view) => {
+        const ref = clusterRefs(all)(cluster)
+        const { answer, partial } = await objectList.page(view, ref, asked, after)
+        const { next: key, ...page } = answer
+        const rest = key === null ? next : cursorText({ cluster, after: key })
+        const told: ListAnswer = { ...page, continue: rest }
+        return { answer: told, partial }
+      })
     } catch (error) {
-      // Who may not see the graph learns nothing of what is there, or not.
-      await access.graph(request)
-      throw error
+      const isAway = error instanceof Problem && error.status === 503
+      if (!isAway || marked !== undefined || ids.length === 1) throw error
+      return { answer: emptyPage(next), partial: error.message }
     }
   })
 }
 
-const yes = (): boolean => true
-const no = (): boolean => false
-
-function emptyPage(next: string | null, isFiltered: boolean): ListAnswer {
-  return { objects: [], count: 0, continue: next, isFiltered, kinds: [] }
+function emptyPage(next: string | null): ListAnswer {
+  return { objects: [], count: 0, continue: next, kinds: [] }
 }
 
 function listAsked(words: Record<string, string | undefined>): ListAsked {

@@ -9,6 +9,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PropagationPolicy } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
+import type { Access } from './access.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
 import { askedOf, type Chosen, choose, clusterOf, selector } from './choice.ts'
 import { type ClusterRef, clusterRefs, labelOf } from './cluster-label.ts'
@@ -24,6 +25,7 @@ import type { Match, Query } from './query.ts'
 import type { View } from './view.ts'
 
 export interface QuestionParts extends ListParts {
+  readonly access: Access
   readonly query: Query
   readonly planner: Planner
   readonly cascades: Cascades
