@@ -91,11 +91,12 @@ export function createPlanner(index: Index, planLimit: number = PLAN_LIMIT): Pla
           if (!(error instanceof InvariantError) || !isExplained) throw error
           isTorn = true
         }
+        const known = await run.objects(view.turns)
+        const most = cascade === 'Orphan' ? 0 : planLimit - known.length
+        const { unresolved, cut } = await unresolvedOf(view, index, known, most)
         isTorn ||= await rehearsal.hasChanged()
         if (isTorn && attempt < ATTEMPTS) continue
         const more = along?.lacking ?? ''
-        const known = await run.objects(view.turns)
-        const { unresolved, cut } = await unresolvedOf(view, index, known)
         const doubts = [
           more,
           view.partial(),
@@ -117,42 +118,54 @@ export function createPlanner(index: Index, planLimit: number = PLAN_LIMIT): Pla
   }
 }
 
-/** What references something that is deleted by a kind that cannot be resolved: nobody can say, so it stays. */
+/** What references something that is deleted by a kind that cannot be resolved: nobody can say, so it stays. But where another owner keeps it, nothing becomes of it. */
 async function unresolvedOf(
   view: View,
   index: Index,
   planned: readonly PlannedObject[],
+  most: number,
 ): Promise<{ readonly unresolved: readonly PlannedObject[]; readonly cut: string }> {
   const found = new Map<Uid, PlannedObject>()
   const known = new Set(planned.map(({ uid }) => uid))
+  const going = new Map(planned.filter(isGoing).map((each) => [each.uid, each]))
   let read = 0
-  for (const owner of planned) {
-    if (owner.effect !== 'deleted' && owner.effect !== 'stuck') continue
+  if (most <= 0) return { unresolved: [], cut: '' }
+  for (const owner of going.values()) {
     for await (const uid of index.dependents(view.cluster, owner.uid)) {
-      if (read >= MOST_INDEXED) return { unresolved: [...found.values()], cut: CUT }
+      if (read >= MOST_INDEXED || found.size >= most)
+        return { unresolved: [...found.values()], cut: CUT }
       read += 1
       await view.turns.take()
       const node = known.has(uid) || found.has(uid) ? undefined : view.node(uid)
-      const object = node && unresolvedIn(view, node, owner)
+      const object = node && unresolvedIn(view, node, owner, going)
       if (object !== undefined) found.set(uid, object)
     }
   }
   return { unresolved: [...found.values()], cut: '' }
 }
 
-const CUT = 'too many former dependents: some whose reference cannot be resolved may be left out'
+function isGoing({ effect }: PlannedObject): boolean {
+  return effect === 'deleted' || effect === 'stuck'
+}
+
+const CUT =
+  'too many dependents whose reference cannot be resolved, or former ones: some may be left out'
 
 function unresolvedIn(
-  view: View,
+  { reader, cluster }: View,
   { object }: Node,
   owner: PlannedObject,
+  going: ReadonlyMap<Uid, unknown>,
 ): PlannedObject | undefined {
-  const isUnresolved = object.ownerReferences.some(
-    (reference) =>
-      reference.uid === owner.uid &&
-      standingOf(view.reader, view.cluster, object, reference).standing === 'unresolvable',
+  const standings = object.ownerReferences.map((reference) => {
+    const { standing } = standingOf(reader, cluster, object, reference)
+    return { uid: reference.uid, standing }
+  })
+  const isUnresolved = standings.some(
+    ({ uid, standing }) => uid === owner.uid && standing === 'unresolvable',
   )
-  if (!isUnresolved) return undefined
+  const isKept = standings.some(({ uid, standing }) => standing === 'solid' && !going.has(uid))
+  if (!isUnresolved || isKept) return undefined
   const { group, kind, namespace, name, uid, resourceVersion, ownerReferences, finalizers } = object
   return {
     ...{ group, kind, namespace, name, uid, resourceVersion, finalizers },

@@ -254,11 +254,14 @@ test('a plan has what references a deleted object by a kind that cannot be resol
     'put job/odd <- widget/a@rs-a',
     'put job/former <- widget/a@rs-a',
     'delete job/former',
+    'put rs/b',
+    'put job/kept <- widget/a@rs-a, rs/b',
   ])
   const plan = await asked.plan('rs-a', 'Background')
   deepEqual(effects(plan), ['job-odd blocked', 'pod-solid deleted', 'rs-a deleted'])
   equal(plan.objects[0]?.because, 'its reference to ReplicaSet "a" cannot be resolved')
   equal(plan.total, 3)
+  deepEqual(effects(await asked.plan('rs-a', 'Orphan')), ['pod-solid orphaned', 'rs-a deleted'])
 })
 
 test('a plan of a namespace has no total where kinds are not listed yet, or it is cut', async (t) => {
