@@ -45,7 +45,7 @@ function definitionOf(server: ApiServer): Definition | undefined {
 /** The server as the oracle sees it. */
 function oracleOf(server: ApiServer): OracleServer {
   return {
-    kindOf: (reference) => (isAskable(reference) ? kindOf(server, reference) : 'unresolvable'),
+    kindOf: (reference) => (mayBeKnown(reference) ? kindOf(server, reference) : 'unresolvable'),
     find({ uid, group, kind, namespace, name }) {
       const resource = Object.entries(KINDS).find(([called]) => called.endsWith(`/${kind}`))?.[1][1]
       const found = server.object(group, resource ?? '', namespace, name)
@@ -63,9 +63,12 @@ function objectOf({ apiVersion, kind, metadata }: ApiObject): OracleObject {
   return { uid, group, kind, namespace, name, references, isDeleting, finalizers }
 }
 
-/** No path can have such a name, so nobody learns whether its owner is there; the collector of upstream keeps asking, too. */
-function isAskable({ name }: { readonly name: string }): boolean {
-  return name !== '.' && name !== '..' && !/[/%]/.test(name)
+/**
+ * No path can have such a name, so nobody can be asked for its owner. A server takes no object of that name (B78): in the core group it is absent; of other groups no
+ * server here says that it answers for them itself.
+ */
+function mayBeKnown({ apiVersion, name }: oracle.OracleReference): boolean {
+  return oracle.groupIn(apiVersion) === '' || (name !== '.' && name !== '..' && !/[/%]/.test(name))
 }
 
 /** Longer texts than these make an object one whose references are not taken in, but for one that can never be resolved (F27). */
