@@ -74,11 +74,19 @@ export function departureOf(lineage: Lineage, would: Would | undefined): Departu
   const doubt = owners.find(({ standing }) => DOUBTS[standing] !== undefined)
   if (doubt !== undefined) {
     const because = `owner ${doubt.kind} "${doubt.name}": ${DOUBTS[doubt.standing]}`
-    const agreement = doubt.standing === 'orphaned' ? 'theirs' : 'unclear'
+    const agreement = isTheirs(doubt) ? 'theirs' : 'unclear'
     return { agreement, because, living: [] }
   }
   if (would?.isHeld) return { agreement: 'theirs', because: would.because, living: [] }
   return { agreement: 'agreed', because: would?.because ?? 'its owners were deleted', living: [] }
+}
+
+/** Kinds of which no object can be read: upstream looks for them all the same, and takes any NotFound for an absence (B75). */
+const WITHOUT_OBJECTS = /(List|Review|^Binding)$/
+
+/** For an owner whose kind it cannot resolve upstream deletes nothing (B27, B47), so who deletes such a dependent is mostly a user. */
+function isTheirs({ standing, kind }: Lineage['owners'][number]): boolean {
+  return standing === 'orphaned' || (standing === 'unresolvable' && WITHOUT_OBJECTS.test(kind))
 }
 
 function isOver(standing: Standing): boolean {
@@ -88,6 +96,6 @@ function isOver(standing: Standing): boolean {
 const DOUBTS: Readonly<Partial<Record<Standing, string>>> = {
   orphaned: 'it asked to orphan, so only the reference would have been removed',
   unresolvable:
-    'it cannot be looked up, so no collector deletes for it: a user, a controller or a wrong delete',
+    'it cannot be looked up, so Kinfold deletes nothing for it: a user, a controller or a wrong delete',
   unverified: 'never observed, and mode observe does not verify owners',
 }

@@ -1,15 +1,18 @@
 /** Beside another collector: what both would take, what only one would, and what nobody can tell. Stories through the real fold. */
+
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ManualClock } from '../../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import { MemoryStore } from '../../../adapters/memory/store.ts'
 import { policyOf } from '../../../core/graph/graph.ts'
+import type { Lineage } from '../../../ports/lineage.ts'
 import { World } from '../../../testing/story.ts'
 import { appendAll, codec, runTask } from '../../../testing/task-rig.ts'
 import { readerOf } from '../query/view.ts'
 import type { Shadow } from './shadow.ts'
 import { createShadow } from './shadow.ts'
+import { departureOf } from './shadow-case.ts'
 import { lagBucket, quantile } from './shadow-lag.ts'
 import type { ShadowReport } from './shadow-report.ts'
 import { PATIENCE_MS } from './shadow-report.ts'
@@ -135,6 +138,15 @@ test('what Kinfold would not have taken is told with the reason', async (t) => {
   match(cases[1] ?? '', /^theirs Pod\/kept owner ReplicaSet "free": it asked to orphan/)
   match(cases[2] ?? '', /^theirs Pod\/mass held: ReplicaSet "r0" no longer exists/)
   deepEqual(await countsOf(it), { ...NONE, theirs: 2, unclear: 1 })
+})
+
+test('for a kind of which no object can be read upstream deletes, and that is told', () => {
+  const departed = (kind: string): string | undefined => {
+    const owner = { kind, name: 'web', uid: 'u', standing: 'unresolvable' }
+    return departureOf({ owners: [owner] } as unknown as Lineage, undefined)?.agreement
+  }
+  const kinds = ['PodList', 'Binding', 'TokenReview', 'Pod', 'Listing', 'RoleBinding']
+  deepEqual(kinds.map(departed), ['theirs', 'theirs', 'theirs', 'unclear', 'unclear', 'unclear'])
 })
 
 test('what is protected would not have gone, and the reason says by what', async (t) => {
