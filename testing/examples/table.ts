@@ -26,6 +26,18 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
     'a profile of a benchmark: minutes, and perf',
   ],
   [/^kinfold upgrade/, 'a data directory of an older version; cli/upgrade.test.ts'],
+  [
+    /^helm |^kubectl -n kinfold |^kubectl apply -k/,
+    'a cluster with nodes; testing/chart renders the chart and applies it to an API server',
+  ],
+  [
+    /^npm (pack|install)/,
+    'an installation elsewhere; testing/package/package.test.ts packs, installs and runs it',
+  ],
+  [
+    /^kubectl kinfold |kinfold completion/,
+    'a plugin on the PATH, and a shell that completes; cli/complete.test.ts and cli/kubectl-plugin.cluster.test.ts',
+  ],
 ]
 
 /** Names that a reader fills in, and what a run of the examples has for them. `DIGEST` is asked for when it is needed. */
