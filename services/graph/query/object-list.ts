@@ -5,7 +5,7 @@
  * nothing twice. A page reads a bounded number of keys, and may hold fewer objects than were asked for, or none, before the last. What is not known here is
  * `unknown`, never deleted; kinds that are not listed yet are named.
  *
- * Not here: which cluster a page is about (list-question.ts), who may list what (access.ts).
+ * Not here: which cluster a page is about (list-question.ts), who may ask (http.ts).
  */
 import { lastPart, nodesPrefix, seenPrefix } from '../../../core/graph/key.ts'
 import type { Node, Verdict } from '../../../core/model/node.ts'
