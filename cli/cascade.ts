@@ -4,8 +4,9 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Cascade, Progress } from '../services/graph/query/cascade.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, linesOf, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
+import { ask, linesOf, warnPartial, withObject } from './client.ts'
 import { outputOf, structured, structuredPart, type ToldOfOne } from './output.ts'
+import { questionOf } from './scope.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { shortPhaseText } from './word.ts'
@@ -30,9 +31,9 @@ export function addCascade(program: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
     .action(async (words: string[], flags: CascadeFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const params = selectorParams(words, flags)
+      const { server, params } = await questionOf(words, flags)
       if (flags.watch) params.set('follow', 'true')
-      const response = await ask(serverOf(flags), `/v1/cascade?${params}`)
+      const response = await ask(server, `/v1/cascade?${params}`)
       if (flags.watch) return await watch(response, output)
       const told = (await response.json()) as ToldCascade
       warnPartial(told.partial)

@@ -16,9 +16,22 @@ export interface ClientFlags {
   readonly tokenFile?: string
 }
 
-export interface ObjectFlags extends ClientFlags {
-  readonly namespace: string
+/** How a cluster is meant: by its own name or id, or by the context that leads to it. */
+export interface ScopeFlags {
   readonly cluster?: string
+  readonly context?: string
+  readonly kubeconfig?: string
+}
+
+export interface ObjectFlags extends ClientFlags, ScopeFlags {
+  readonly namespace?: string
+}
+
+/** Where a question looks. */
+export interface Scope {
+  readonly namespace: string
+  /** Undefined: in all of them. */
+  readonly cluster?: string | undefined
 }
 
 /** Where it answers, and what it wants to be shown. */
@@ -27,6 +40,8 @@ export interface Server {
   readonly token: string | undefined
   /** The process that is meant; undefined: whoever answers there. */
   readonly instance: string | undefined
+  /** What is said beside a refusal, where the question says more than its user wrote. */
+  readonly hint?: string | undefined
 }
 
 const DEFAULT_SERVER = 'http://127.0.0.1:7070'
@@ -43,9 +58,16 @@ export function withServer(command: Command): Command {
 }
 
 export function withObject(command: Command): Command {
-  return withServer(command)
-    .option('-n, --namespace <ns>', 'namespace of the object', 'default')
-    .option('--cluster <c>', 'name or id of the cluster, where several have such an object')
+  const namespace = "namespace of the object (default: of the kubeconfig's context, or default)"
+  const hint = 'name or id of the cluster, where several have such an object'
+  return withScope(withServer(command).option('-n, --namespace <ns>', namespace), hint)
+}
+
+export function withScope(command: Command, cluster = 'name or id of the cluster'): Command {
+  return command
+    .option('--cluster <c>', cluster)
+    .option('--context <name>', "kubeconfig's context: its cluster, and its namespace")
+    .option('--kubeconfig <file>', 'kubeconfig (default: $KUBECONFIG or ~/.kube/config)')
 }
 
 /**
@@ -101,9 +123,9 @@ function aboutOf(data: string): About | undefined {
 }
 
 /** `KIND/NAME`, `KIND NAME` or `uid:UID`. */
-export function selectorParams(words: readonly string[], flags: ObjectFlags): URLSearchParams {
-  const params = new URLSearchParams({ namespace: flags.namespace })
-  if (flags.cluster !== undefined) params.set('cluster', flags.cluster)
+export function selectorParams(words: readonly string[], scope: Scope): URLSearchParams {
+  const params = new URLSearchParams({ namespace: scope.namespace })
+  if (scope.cluster !== undefined) params.set('cluster', scope.cluster)
   const [first = '', second] = words
   if (/^uid:./.test(first) && second === undefined) {
     params.set('uid', first.slice('uid:'.length))
@@ -177,7 +199,7 @@ function exitOf(status: number): ExitCode {
 }
 
 async function answerOf(
-  { url, token, instance }: Server,
+  { url, token, instance, hint: about }: Server,
   path: string,
   init: RequestInit,
   exitCodeOf: (status: number) => ExitCode,
@@ -209,10 +231,9 @@ async function answerOf(
   }
   if (response.ok) return response
   const body = (await response.json().catch(() => ({}))) as { detail?: string }
-  throw new ExitError(
-    exitCodeOf(response.status),
-    body.detail ?? `${url} answered ${response.status}`,
-  )
+  const detail = body.detail ?? `${url} answered ${response.status}`
+  const message = about === undefined ? detail : `${detail} (${about})`
+  throw new ExitError(exitCodeOf(response.status), message)
 }
 
 /** Beside the answer, which says it too where programs read it. */

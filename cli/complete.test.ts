@@ -1,7 +1,7 @@
 /** What is offered at a Tab: what commander knows, and of a running Kinfold its clusters and kinds. */
 import { deepEqual, doesNotThrow, equal, ok } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
@@ -81,6 +81,16 @@ suite('at a Tab', () => {
     deepEqual([values, directive], [[['deploy/', '']], 6])
     deepEqual((await complete(['tree', ...NOWHERE, 'deploy/web', ''])).values, [])
     deepEqual((await complete(['tree', ...NOWHERE, '--cluster', ''])).values, [])
+  })
+
+  test('contexts are those of the kubeconfig', async (t) => {
+    const file = join(directory(t), 'config')
+    const contexts = ['south', 'north'].map((name) => ({ name, context: {} }))
+    writeFileSync(file, JSON.stringify({ contexts }))
+    const words = ['tree', '--kubeconfig', file, '--context']
+    deepEqual(await values(...words, ''), ['north', 'south'])
+    writeFileSync(file, 'contexts: [')
+    deepEqual(await values(...words, ''), [])
   })
 
   test('what is no command has nothing', async () => {

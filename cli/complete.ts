@@ -8,8 +8,9 @@
  * Not here: the scripts of the shells (completion.ts).
  */
 import type { Command, Option } from 'commander'
-import { ask, type ClientFlags, SHORT_NAMES, serverOf } from './client.ts'
+import { ask, type ClientFlags, type ScopeFlags, SHORT_NAMES, serverOf } from './client.ts'
 import { COMMAND_NAMES, createProgram } from './program.ts'
+import { contextNames } from './scope.ts'
 
 /** As Cobra numbers them; they are added up. */
 const NO_SPACE = 2
@@ -80,7 +81,7 @@ interface Line {
   readonly path: string
   /** The option whose value comes next. */
   readonly open: Option | undefined
-  readonly flags: ClientFlags
+  readonly flags: ClientFlags & ScopeFlags
   /** How many arguments there are already. */
   readonly given: number
 }
@@ -120,8 +121,17 @@ async function valuesOf(option: Option, { path, flags }: Line): Promise<Completi
   if (long === '--output') return plain(OUTPUTS[path] ?? [])
   if (long === '--cascade') return plain(['background', 'foreground', 'orphan'])
   if (long === '--cluster') return plain((await watched(flags)).clusters)
+  if (long === '--context') return plain(contextsOf(flags))
   if (/<(file|dir)>$/.test(written)) return FILES
   return plain(FLAG_VALUES[long ?? ''] ?? [])
+}
+
+function contextsOf({ kubeconfig }: ScopeFlags): readonly string[] {
+  try {
+    return [...new Set(contextNames(kubeconfig))].sort()
+  } catch {
+    return []
+  }
 }
 
 function optionsOf(command: Command): Completion {

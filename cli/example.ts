@@ -37,6 +37,7 @@ export const EXAMPLES: Readonly<
   held: [
     ['held', 'what is not deleted yet, and why'],
     ['held --cluster north', 'in one cluster'],
+    ['held --context prod', 'in the cluster of a context of the kubeconfig'],
   ],
   pause: [['pause --why "restore of shop"', 'no deletes until resume, in all clusters']],
   resume: [['resume --why "shop is back"', 'the end of that pause']],

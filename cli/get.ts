@@ -13,6 +13,7 @@ import type { ListedObject } from '../services/graph/query/object-list.ts'
 import type { ObjectFlags, Server } from './client.ts'
 import { ask, longName, serverOf, warnPartial, withObject } from './client.ts'
 import { outputOf, structured, type Told } from './output.ts'
+import { clusterScopeOf, namespaceOf } from './scope.ts'
 import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { shortPhaseText, verdictText } from './word.ts'
@@ -47,8 +48,10 @@ export function addGet(program: Command): void {
     .action(async (kind: string, name: string | undefined, flags: GetFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
       const order = orderOf(flags.sortBy)
+      const { cluster, hint } = await clusterScopeOf(flags)
       const params = paramsOf(kind, name, flags)
-      const { answer, partial } = await listed(serverOf(flags), params)
+      if (cluster !== undefined) params.set('cluster', cluster)
+      const { answer, partial } = await listed({ ...serverOf(flags), hint }, params)
       warnPartial(partial)
       if (answer.objects.length === 0) refuseNothing(kind, name, answer, partial)
       const objects = [...answer.objects].sort(order === 'age' ? byAge : byName)
@@ -73,8 +76,7 @@ function paramsOf(kind: string, name: string | undefined, flags: GetFlags): URLS
     if (flags.allNamespaces) throw new ExitError(EXIT.input, 'a name takes a namespace, and not -A')
     params.set('name', name)
   }
-  if (!flags.allNamespaces) params.set('namespace', flags.namespace)
-  if (flags.cluster !== undefined) params.set('cluster', flags.cluster)
+  if (!flags.allNamespaces) params.set('namespace', flags.namespace ?? namespaceOf(flags))
   if (flags.gone) params.set('gone', 'true')
   return params
 }

@@ -9,8 +9,9 @@ import type {
   StandingProtection,
 } from '../services/graph/query/held.ts'
 import type { ClientFlags } from './client.ts'
-import { ask, serverOf, warnPartial, withServer } from './client.ts'
+import { ask, type ScopeFlags, serverOf, warnPartial, withScope, withServer } from './client.ts'
 import { outputOf, structured, type Told, type ToldOfOne } from './output.ts'
+import { clusterScopeOf } from './scope.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { blockedText, countOf } from './word.ts'
@@ -18,8 +19,7 @@ import { blockedText, countOf } from './word.ts'
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
 
-interface HeldFlags extends ClientFlags {
-  readonly cluster?: string
+interface HeldFlags extends ClientFlags, ScopeFlags {
   readonly limit?: string
   readonly output: string
 }
@@ -48,16 +48,15 @@ export function addPlanHeld(plan: Command): void {
 }
 
 function withHeld(command: Command): Command {
-  return withServer(command)
-    .option('--cluster <c>', 'name or id of the cluster')
-    .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
+  return withScope(withServer(command)).option('-o, --output <format>', OUTPUTS.join(', '), 'table')
 }
 
 async function asked<T extends Told<object>>(path: string, flags: HeldFlags): Promise<T> {
   const params = new URLSearchParams()
-  if (flags.cluster !== undefined) params.set('cluster', flags.cluster)
+  const { cluster, hint } = await clusterScopeOf(flags)
+  if (cluster !== undefined) params.set('cluster', cluster)
   if (flags.limit !== undefined) params.set('limit', flags.limit)
-  const response = await ask(serverOf(flags), `${path}?${params}`)
+  const response = await ask({ ...serverOf(flags), hint }, `${path}?${params}`)
   const told = (await response.json()) as T
   warnPartial(told.partial)
   return told

@@ -4,9 +4,10 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Plan } from '../services/graph/query/plan.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
+import { ask, warnPartial, withObject } from './client.ts'
 import { addPlanHeld } from './held.ts'
 import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { questionOf } from './scope.ts'
 import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { countOf } from './word.ts'
@@ -41,10 +42,10 @@ export function addPlan(program: Command): void {
           `--cascade ${flags.cascade} is none of ${CASCADES.join(', ')}`,
         )
       }
-      const params = selectorParams(words, flags)
+      const { server, params } = await questionOf(words, flags)
       params.set('cascade', flags.cascade)
       params.set('limit', flags.limit)
-      const response = await ask(serverOf(flags), `/v1/plan?${params}`)
+      const response = await ask(server, `/v1/plan?${params}`)
       const told = (await response.json()) as ToldOfOne<Plan>
       warnPartial(told.partial)
       process.stdout.write(render(told, output))

@@ -26,12 +26,13 @@ import { outputOf } from './output.ts'
 import { adviceFor } from './restore-advice.ts'
 import { timeOf } from './restore-document.ts'
 import { RESTORE_OUTPUTS, reportAs } from './restore-report.ts'
+import { namespaceOf } from './scope.ts'
 import { bad, oneOf } from './setting.ts'
 
 interface RestoreFlags extends SourceFlags {
   readonly kubeconfig?: string
   readonly context?: readonly string[]
-  readonly namespace: string
+  readonly namespace?: string
   readonly fromCluster?: string
   readonly only?: boolean
   readonly lostOwners: string
@@ -54,7 +55,10 @@ export function addRestore(program: Command): void {
       '<object...>',
       'KIND/NAME, KIND NAME or uid:UID; it need not be in the archive itself',
     )
-    .option('-n, --namespace <ns>', 'namespace of the object', 'default')
+    .option(
+      '-n, --namespace <ns>',
+      "namespace of the object (default: of the kubeconfig's context, or default)",
+    )
     .option('--only', 'the object alone, without its dependents')
     .option(
       '--lost-owners <what>',
@@ -151,7 +155,9 @@ function keyIn(file: string): readonly [string, ArchiveKey] {
   return [key.id, key]
 }
 
-function selectorOf(words: readonly string[], { namespace }: RestoreFlags): Selector {
+function selectorOf(words: readonly string[], flags: RestoreFlags): Selector {
+  const context = flags.context?.[0]
+  const namespace = flags.namespace ?? namespaceOf({ kubeconfig: flags.kubeconfig, context })
   const params = selectorParams(words, { namespace })
   const uid = params.get('uid')
   if (uid !== null) return { uid }

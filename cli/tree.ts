@@ -3,8 +3,9 @@ import type { Command } from 'commander'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { TreeNode } from '../services/graph/query/tree.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
+import { ask, warnPartial, withObject } from './client.ts'
 import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { questionOf } from './scope.ts'
 import { lineOf } from './terminal.ts'
 import { shortPhaseText, verdictText } from './word.ts'
 
@@ -19,9 +20,9 @@ export function addTree(program: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
     .action(async (words: string[], flags: ObjectFlags & { owners?: boolean; output: string }) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const params = selectorParams(words, flags)
+      const { server, params } = await questionOf(words, flags)
       if (flags.owners) params.set('owners', 'true')
-      const response = await ask(serverOf(flags), `/v1/tree?${params}`)
+      const response = await ask(server, `/v1/tree?${params}`)
       const told = (await response.json()) as ToldOfOne<TreeNode>
       warnPartial(told.partial)
       process.stdout.write(render(told, output, flags.owners === true))

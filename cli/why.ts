@@ -5,8 +5,9 @@ import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Why } from '../services/graph/query/query.ts'
 import type { Others } from '../services/graph/query/question.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
+import { ask, warnPartial, withObject } from './client.ts'
 import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { questionOf } from './scope.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { attemptText, evidenceText, phaseText, recordedText, verdictText } from './word.ts'
@@ -24,7 +25,8 @@ export function addWhy(program: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'text')
     .action(async (words: string[], flags: ObjectFlags & { output: string }) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const response = await ask(serverOf(flags), `/v1/why?${selectorParams(words, flags)}`)
+      const { server, params } = await questionOf(words, flags)
+      const response = await ask(server, `/v1/why?${params}`)
       const told = (await response.json()) as ToldWhy
       warnPartial(told.partial)
       process.stdout.write(output === 'text' ? tell(told) : structured('Why', told, output))
