@@ -9,6 +9,7 @@
  */
 import type { Command, Option } from 'commander'
 import { ask, type ClientFlags, type ScopeFlags, SHORT_NAMES, serverOf } from './client.ts'
+import { ORDERS } from './get-order.ts'
 import { COMMAND_NAMES, createProgram } from './program.ts'
 import { contextNames } from './scope.ts'
 
@@ -33,14 +34,14 @@ export const FLAG_VALUES: Readonly<Record<string, readonly string[]>> = {
 /** By command, since outputs differ; those that commander checks are not here. */
 export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
   get: ['table', 'wide', 'name', 'json', 'yaml'],
-  tree: ['tree', 'json', 'yaml', 'dot', 'mermaid'],
+  tree: ['tree', 'wide', 'name', 'json', 'yaml', 'dot', 'mermaid'],
   why: ['text', 'json', 'yaml'],
   cascade: ['table', 'json', 'yaml'],
-  'plan delete': ['table', 'json', 'yaml'],
-  'plan held': ['table', 'json', 'yaml'],
+  'plan delete': ['table', 'wide', 'name', 'json', 'yaml'],
+  'plan held': ['table', 'wide', 'name', 'json', 'yaml'],
   held: ['table', 'json', 'yaml'],
   shadow: ['table', 'json', 'yaml'],
-  'lineage tail': ['text', 'json'],
+  'lineage tail': ['text', 'json', 'yaml'],
   restore: ['text', 'json', 'yaml'],
 }
 
@@ -121,6 +122,7 @@ async function valuesOf(option: Option, { path, flags }: Line): Promise<Completi
   if (long === '--output') return plain(OUTPUTS[path] ?? [])
   if (long === '--cascade') return plain(['background', 'foreground', 'orphan'])
   if (long === '--cluster') return plain((await watched(flags)).clusters)
+  if (long === '--sort-by') return plain(ORDERS)
   if (long === '--context') return plain(contextsOf(flags))
   if (/<(file|dir)>$/.test(written)) return FILES
   return plain(FLAG_VALUES[long ?? ''] ?? [])

@@ -31,6 +31,8 @@ test('objects of a namespace, of all, deleted ones, by name and by age', async (
     ['po -n shop', 0, 'pod/a pod/b'],
     ['pods -A', 0, 'pod/c pod/a pod/b'],
     ['pods -A --sort-by age --gone', 0, 'pod/a pod/b pod/c pod/old'],
+    ['pods -A --sort-by .metadata.creationTimestamp --gone', 0, 'pod/c pod/b pod/a pod/old'],
+    ['pods -A --sort-by {.metadata.name}', 0, 'pod/c pod/a pod/b'],
     ['deploy web -n shop', 0, 'deployment.apps/web'],
     ['pods -n empty', 0, ''],
   ]
@@ -46,7 +48,8 @@ test('a name or a kind that nobody knows is bad input', async (t) => {
     ['pod old -n shop', /no pod\/old is known there; --gone lists deleted ones, too/],
     ['nothing', /no cluster that is asked serves a kind nothing/],
     ['pod old -A', /a name takes a namespace, and not -A/],
-    ['pods --sort-by size', /--sort-by size is none of name, age/],
+    ['pods --sort-by size', /--sort-by size is none of name, age, .metadata.name/],
+    ['pods -l app=web', /keeps no labels .*"kubectl get pods -l app=web -o name"/],
     ['pods -o dot', /-o dot is none of table, wide, name, json, yaml/],
     ['pods --cluster nowhere', /there is no cluster nowhere/],
   ]

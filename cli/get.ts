@@ -5,29 +5,29 @@
  *
  * Not here: what is on a page (services/graph/query/object-list.ts).
  */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { ListAnswer } from '../services/graph/query/list-question.ts'
 import type { ListedObject } from '../services/graph/query/object-list.ts'
 import type { ObjectFlags, Server } from './client.ts'
 import { ask, longName, serverOf, warnPartial, withObject } from './client.ts'
+import { ORDERS, orderOf } from './get-order.ts'
 import { outputOf, structured, type Told } from './output.ts'
+import { styleOfPhase } from './paint.ts'
 import { clusterScopeOf, namespaceOf } from './scope.ts'
 import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { shortPhaseText, verdictText } from './word.ts'
+import { objectName, shortPhaseText, verdictText } from './word.ts'
 
 const OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
-const ORDERS = ['name', 'age'] as const
-type Order = (typeof ORDERS)[number]
-
 interface GetFlags extends ObjectFlags {
   readonly allNamespaces?: boolean
   readonly gone?: boolean
   readonly output: string
   readonly sortBy: string
+  readonly selector?: string
 }
 
 /** What all pages hold together. */
@@ -44,27 +44,31 @@ export function addGet(program: Command): void {
     .option('-A, --all-namespaces', 'of all namespaces')
     .option('--gone', 'also objects that were deleted, as long as they are remembered')
     .option('--sort-by <order>', ORDERS.join(', '), 'name')
+    .addOption(new Option('-l, --selector <labels>', 'refused: see below').hideHelp())
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
     .action(async (kind: string, name: string | undefined, flags: GetFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const order = orderOf(flags.sortBy)
+      const compare = orderOf(flags.sortBy)
+      if (flags.selector !== undefined) refuseLabels(kind, flags.selector)
       const { cluster, hint } = await clusterScopeOf(flags)
       const params = paramsOf(kind, name, flags)
       if (cluster !== undefined) params.set('cluster', cluster)
       const { answer, partial } = await listed({ ...serverOf(flags), hint }, params)
       warnPartial(partial)
       if (answer.objects.length === 0) refuseNothing(kind, name, answer, partial)
-      const objects = [...answer.objects].sort(order === 'age' ? byAge : byName)
+      const objects = [...answer.objects].sort(compare)
       const hasNamespace = flags.allNamespaces === true
       const told = { answer: { objects }, partial }
       process.stdout.write(render(told, output, hasNamespace, Date.now()))
     })
 }
 
-function orderOf(word: string): Order {
-  const order = ORDERS.find((each) => each === word)
-  if (order !== undefined) return order
-  throw new ExitError(EXIT.input, `--sort-by ${word} is none of ${ORDERS.join(', ')}`)
+/** Nobody should believe that a list is of these labels when it is of all. */
+function refuseLabels(kind: string, labels: string): never {
+  throw new ExitError(
+    EXIT.input,
+    `-l ${labels}: Kinfold keeps no labels but those that protect an object; "kubectl get ${kind} -l ${labels} -o name" selects by labels, among what exists`,
+  )
 }
 
 function paramsOf(kind: string, name: string | undefined, flags: GetFlags): URLSearchParams {
@@ -127,7 +131,7 @@ export function render(
     case 'yaml':
       return structured('ObjectList', told, output)
     case 'name':
-      return objects.map((object) => `${lineOf(nameOf(object))}\n`).join('')
+      return objects.map((object) => `${lineOf(objectName(object))}\n`).join('')
     case 'table':
     case 'wide':
       return objects.length === 0
@@ -152,17 +156,15 @@ function rows(
       return [
         labelOf(cluster),
         ...(hasNamespace ? [namespace] : []),
-        nameOf(object),
+        objectName(object),
         stateOf(object),
         ageText(object, now),
         ...(isWide ? [uid, `${owners.length}`, said] : []),
       ]
     }),
+    (row, column) =>
+      head[column] === 'STATE' ? styleOfPhase(objects[row]?.phase ?? '') : undefined,
   )
-}
-
-function nameOf({ group, kind, name }: ListedObject): string {
-  return `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${name}`
 }
 
 function stateOf({ phase, goneAt }: ListedObject): string {
@@ -178,29 +180,4 @@ function ageText({ createdAt }: ListedObject, now: number): string {
   if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`
   if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}h`
   return `${Math.floor(seconds / 86_400)}d`
-}
-
-function byName(a: ListedObject, b: ListedObject): number {
-  const keyOf = ({
-    cluster,
-    namespace,
-    name,
-    group,
-    kind,
-    uid,
-  }: ListedObject): readonly string[] => {
-    return [cluster.name, cluster.id, namespace, name, kind, group, uid]
-  }
-  const [left, right] = [keyOf(a), keyOf(b)]
-  const at = left.findIndex((part, index) => part !== right[index])
-  return at < 0 ? 0 : (left[at] ?? '') < (right[at] ?? '') ? -1 : 1
-}
-
-/** The youngest first; what was deleted has no age, and comes last, the latest first. */
-function byAge(a: ListedObject, b: ListedObject): number {
-  const timeOf = ({ createdAt }: ListedObject): string => createdAt ?? ''
-  const [left, right] = [timeOf(a), timeOf(b)]
-  if (left !== right) return left > right ? -1 : 1
-  const [first, second] = [a.goneAt ?? '', b.goneAt ?? '']
-  return first === second ? byName(a, b) : first > second ? -1 : 1
 }

@@ -14,10 +14,12 @@ import { outputOf, structured, type Told, type ToldOfOne } from './output.ts'
 import { clusterScopeOf } from './scope.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { blockedText, countOf } from './word.ts'
+import { blockedText, countOf, objectName, unlistedText } from './word.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
+const PLAN_OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
+type PlanOutput = (typeof PLAN_OUTPUTS)[number]
 
 interface HeldFlags extends ClientFlags, ScopeFlags {
   readonly limit?: string
@@ -25,7 +27,7 @@ interface HeldFlags extends ClientFlags, ScopeFlags {
 }
 
 export function addHeld(program: Command): void {
-  withHeld(program.command('held'))
+  withHeld(program.command('held'), OUTPUTS)
     .description('what would be deleted and is held: by what, since when, and what releases it')
     .action(async (flags: HeldFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
@@ -35,20 +37,22 @@ export function addHeld(program: Command): void {
 }
 
 export function addPlanHeld(plan: Command): void {
-  withHeld(plan.command('held'))
+  withHeld(plan.command('held'), PLAN_OUTPUTS)
     .description(
       'what waits for approval: all that "kinfold approve" with its digest would release',
     )
     .option('--limit <n>', 'objects that are listed; all are counted', '100')
     .action(async (flags: HeldFlags) => {
-      const output = outputOf(flags.output, OUTPUTS)
+      const output = outputOf(flags.output, PLAN_OUTPUTS)
       const told = await asked<ToldOfOne<HeldPlan>>('/v1/plan/held', flags)
+      const { total, objects } = told.answer
+      if (output === 'name') warnPartial(unlistedText(total, objects.length))
       process.stdout.write(planText(told, output))
     })
 }
 
-function withHeld(command: Command): Command {
-  return withScope(withServer(command)).option('-o, --output <format>', OUTPUTS.join(', '), 'table')
+function withHeld(command: Command, outputs: readonly string[]): Command {
+  return withScope(withServer(command)).option('-o, --output <format>', outputs.join(', '), 'table')
 }
 
 async function asked<T extends Told<object>>(path: string, flags: HeldFlags): Promise<T> {
@@ -122,17 +126,23 @@ function flagOf(cluster: ClusterRef | null): string {
   return cluster === null ? '' : ` --cluster ${lineOf(cluster.scope)}`
 }
 
-export function planText(told: ToldOfOne<HeldPlan>, output: Output): string {
-  if (output !== 'table') return structured('HeldPlan', told, output)
+export function planText(told: ToldOfOne<HeldPlan>, output: PlanOutput): string {
+  if (output === 'json' || output === 'yaml') return structured('HeldPlan', told, output)
   const { total, objects, digest } = told.answer
+  if (output === 'name') {
+    return objects.map((object) => `${lineOf(objectName(object))}\n`).join('')
+  }
+  const isWide = output === 'wide'
   const where = clusterText(told.cluster)
   if (total === 0) return `Nothing waits for approval in ${where}.\n`
-  const rows = objects.map(({ namespace, kind, name, what, since, because }) => {
-    return [namespace, `${kind}/${name}`, what, time(since), because]
+  const rows = objects.map(({ namespace, kind, name, uid, what, since, because, evidence }) => {
+    const beside = isWide ? [evidence, uid] : []
+    return [namespace, `${kind}/${name}`, what, time(since), ...beside, because]
   })
   const left = total - objects.length
-  const listed =
-    rows.length === 0 ? '' : table(['NAMESPACE', 'OBJECT', 'ACTION', 'SINCE', 'REASON'], rows)
+  const beside = isWide ? ['EVIDENCE', 'UID'] : []
+  const head = ['NAMESPACE', 'OBJECT', 'ACTION', 'SINCE', ...beside, 'REASON']
+  const listed = rows.length === 0 ? '' : table(head, rows)
   return [
     `Waiting for approval in ${where}: ${countOf(total, 'object')}\n\n`,
     listed,

@@ -9,8 +9,9 @@ import { ask, linesOf, serverOf, withServer } from './client.ts'
 import { outputOf } from './output.ts'
 import { lineOf } from './terminal.ts'
 import { recordedText, shortPhaseText } from './word.ts'
+import { yaml } from './yaml.ts'
 
-const OUTPUTS = ['text', 'json'] as const
+const OUTPUTS = ['text', 'json', 'yaml'] as const
 
 interface Line {
   readonly partition: number
@@ -38,7 +39,7 @@ export function addLineage(program: Command): void {
       'start',
     )
     .option('--no-follow', 'stop at the end')
-    .option('-o, --output <format>', 'text or json (a record a line)', 'text')
+    .option('-o, --output <format>', 'text, json (a record a line), yaml', 'text')
     .action(async (flags: ClientFlags & { from: string; follow: boolean; output: string }) => {
       if (flags.from !== 'start' && flags.from !== 'end') {
         throw new ExitError(EXIT.input, `--from ${flags.from} is neither start nor end`)
@@ -47,10 +48,20 @@ export function addLineage(program: Command): void {
       const path = `/v1/lineage?follow=${flags.follow}&from=${flags.from}`
       const response = await ask(serverOf(flags), path)
       for await (const line of linesOf(response)) {
-        const text = output === 'json' ? line : lineOf(show(line))
-        if (!process.stdout.write(`${text}\n`)) await once(process.stdout, 'drain')
+        if (!process.stdout.write(recordText(line, output))) await once(process.stdout, 'drain')
       }
     })
+}
+
+function recordText(line: string, output: (typeof OUTPUTS)[number]): string {
+  switch (output) {
+    case 'text':
+      return `${lineOf(show(line))}\n`
+    case 'json':
+      return `${line}\n`
+    case 'yaml':
+      return `---\n${yaml().stringify(JSON.parse(line))}`
+  }
 }
 
 function show(text: string): string {

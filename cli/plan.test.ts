@@ -66,6 +66,16 @@ Note: 2 objects would be held for 1h (evidence not-found).
   doesNotMatch(render({ ...told, answer: { ...plan, objects: [] } }, 'table'), /NAMESPACE/)
 })
 
+test('wide with uids and finalizers; as names, those that would be deleted', () => {
+  const stuck = { ...root, name: 'x', effect: 'stuck', finalizers: ['a/b', 'c/d'] } as const
+  const answer = { ...plan, objects: [...plan.objects, stuck] }
+  match(
+    render({ ...told, answer }, 'wide'),
+    /\nshop +Deployment\/x +stuck +u-web +a\/b, c\/d +it is deleted\n/,
+  )
+  equal(render({ ...told, answer }, 'name'), 'deployment.apps/web\ndeployment.apps/x\n')
+})
+
 const cascade: Cascade = {
   root: {
     group: 'apps',

@@ -7,12 +7,13 @@ import type { ObjectFlags } from './client.ts'
 import { ask, warnPartial, withObject } from './client.ts'
 import { addPlanHeld } from './held.ts'
 import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { styleOfEffect } from './paint.ts'
 import { questionOf } from './scope.ts'
-import { table } from './table.ts'
+import { type StyleOf, table } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { countOf } from './word.ts'
+import { countOf, objectName, unlistedText } from './word.ts'
 
-const OUTPUTS = ['table', 'json', 'yaml'] as const
+const OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
 
 const CASCADES = ['background', 'foreground', 'orphan'] as const
@@ -48,25 +49,49 @@ export function addPlan(program: Command): void {
       const response = await ask(server, `/v1/plan?${params}`)
       const told = (await response.json()) as ToldOfOne<Plan>
       warnPartial(told.partial)
+      if (output === 'name')
+        warnPartial(unlistedText(knownOf(told.answer), told.answer.objects.length))
       process.stdout.write(render(told, output))
     })
 }
 
-export function render(told: ToldOfOne<Plan>, output: Output): string {
-  return output === 'table' ? text(told) : structured('Plan', told, output)
+function knownOf({ counts }: Plan): number {
+  return counts.reduce((sum, { count }) => sum + count, 0)
 }
 
-function text({ answer: plan, cluster }: ToldOfOne<Plan>): string {
+export function render(told: ToldOfOne<Plan>, output: Output): string {
+  switch (output) {
+    case 'json':
+    case 'yaml':
+      return structured('Plan', told, output)
+    case 'name':
+      return told.answer.objects
+        .filter(({ effect }) => effect === 'deleted' || effect === 'stuck')
+        .map((object) => `${lineOf(objectName(object))}\n`)
+        .join('')
+    case 'table':
+    case 'wide':
+      return text(told, output === 'wide')
+  }
+}
+
+function text({ answer: plan, cluster }: ToldOfOne<Plan>, isWide: boolean): string {
   const { root, counts, objects, holds } = plan
   const counted = counts.map(({ group, kind, effect, count }) => {
     const type = group === '' ? kind : `${kind}.${group}`
     return [type, effect, String(count)]
   })
-  const listed = objects.map(({ namespace, kind, name, effect, because, owners }) => {
+  const listed = objects.map(({ namespace, kind, name, uid, effect, because, ...rest }) => {
+    const { owners, finalizers } = rest
+    const beside = isWide ? [uid, finalizers.join(', ')] : []
     const left = owners.length > 0 && effect !== 'blocked' ? `; left: ${owners.join(', ')}` : ''
-    return [namespace, `${kind}/${name}`, effect, because + left]
+    return [namespace, `${kind}/${name}`, effect, ...beside, because + left]
   })
-  const known = counts.reduce((sum, { count }) => sum + count, 0)
+  const beside = isWide ? ['UID', 'FINALIZERS'] : []
+  const head = ['NAMESPACE', 'OBJECT', 'EFFECT', ...beside, 'REASON']
+  const styleOfRow: StyleOf = (row, column) =>
+    column === 2 ? styleOfEffect(objects[row]?.effect ?? '') : undefined
+  const known = knownOf(plan)
   const more = known - objects.length
   const at = root.namespace === '' ? '' : ` -n ${root.namespace}`
   const total =
@@ -75,7 +100,7 @@ function text({ answer: plan, cluster }: ToldOfOne<Plan>): string {
     `Plan: delete ${lineOf(`${root.kind}/${root.name}${at}`)} in cluster ${lineOf(labelOf(cluster))} with --cascade=${plan.cascade.toLowerCase()}\n`,
     `${total}:\n\n`,
     table(['KIND', 'EFFECT', 'COUNT'], counted),
-    listed.length === 0 ? '' : `\n${table(['NAMESPACE', 'OBJECT', 'EFFECT', 'REASON'], listed)}`,
+    listed.length === 0 ? '' : `\n${table(head, listed, styleOfRow)}`,
     more > 0 ? `${more} more not listed (raise --limit).\n` : '',
     holds.length === 0 ? '' : '\n',
     ...holds.map((hold) => `Note: ${lineOf(hold)}.\n`),

@@ -1,19 +1,33 @@
 /** What answers look like in a terminal: tables and times. What must stay true: one row a line. */
 import { timeText } from '../core/model/time-text.ts'
+import { paint, type Style } from './paint.ts'
 import { lineOf } from './terminal.ts'
 
+/** Of a cell below the head. */
+export type StyleOf = (row: number, column: number) => Style | undefined
+
 /** Rows under a head, as kubectl prints them: no borders, columns as wide as their widest. */
-export function table(head: readonly string[], told: readonly (readonly string[])[]): string {
+export function table(
+  head: readonly string[],
+  told: readonly (readonly string[])[],
+  styleOf: StyleOf = () => undefined,
+): string {
   const rows = told.map((row) => row.map(lineOf))
   const widths = head.map((title, column) =>
     rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), title.length),
   )
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+  const line = (cells: readonly string[], row: number): string => {
+    const last = cells.findLastIndex((cell) => cell.trimEnd() !== '')
+    return cells
+      .slice(0, last + 1)
+      .map((cell, column) => {
+        const rest = column === last ? '' : ' '.repeat((widths[column] ?? 0) - cell.length)
+        const style = row < 0 ? undefined : styleOf(row, column)
+        return paint(column === last ? cell.trimEnd() : cell, style) + rest
+      })
       .join('   ')
-      .trimEnd()
-  return [head, ...rows].map((row) => `${line(row)}\n`).join('')
+  }
+  return [head, ...rows].map((row, index) => `${line(row, index - 1)}\n`).join('')
 }
 
 /** To the second, in UTC; `-` when it is not known. */

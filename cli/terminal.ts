@@ -4,6 +4,8 @@
  * What must stay true: no control, invisible or direction-changing character of what we were told gets out raw. Its escape is JSON's, so what is printed
  * as JSON stays the same data.
  */
+import { randomUUID } from 'node:crypto'
+import { styleText } from 'node:util'
 
 /** Controls, invisible ones, halves of characters, and line ends that only some programs know. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
@@ -18,11 +20,29 @@ export function harmless(text: string): string {
   return text.replaceAll(UNSEEN, (unseen) => (/[\n\t]/.test(unseen) ? unseen : escaped(unseen)))
 }
 
+export type Style = 'red' | 'yellow' | 'green' | 'magenta' | 'gray' | 'bold'
+
+/** Unknown to whoever names objects, so no name is taken for one of ours. */
+const MARK = `\ue000${randomUUID()}`
+const PAINTED = new RegExp(`${MARK}(?<style>[a-z]+):(?<text>.*?)${MARK}`, 'gs')
+
+/** Becomes an escape when it is written. */
+export function painted(text: string, style: Style): string {
+  return `${MARK}${style}:${text}${MARK}`
+}
+
+function withEscapes(text: string): string {
+  if (!text.includes(MARK)) return text
+  return text.replaceAll(PAINTED, (_, style: Style, inner: string) =>
+    styleText(style, inner, { validateStream: false }),
+  )
+}
+
 /** All that is written as text from now on, by whatever command: none of them has to think of it. */
 export function guard(stream: NodeJS.WriteStream): void {
   const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean
   stream.write = (chunk: unknown, ...rest: unknown[]): boolean =>
-    write(typeof chunk === 'string' ? harmless(chunk) : chunk, ...rest)
+    write(typeof chunk === 'string' ? withEscapes(harmless(chunk)) : chunk, ...rest)
 }
 
 /** `\u001b`; two of them for a character of two units. */

@@ -76,3 +76,27 @@ test('a chain of two thousand is no problem', () => {
   for (let i = 1; i < 2_000; i++) chain = node('Pod', String(i), chain)
   equal(render({ ...root, answer: chain }, 'tree', false).split('\n').length, 2_001)
 })
+
+test('wide is a table with uids, and names are those of kubectl, each once', () => {
+  const shared = { ...node('Secret', 's'), repeated: true }
+  const answer = {
+    ...tree,
+    group: 'apps',
+    children: [...tree.children, node('Secret', 's'), shared],
+  }
+  const told = { ...root, answer }
+  equal(
+    render(told, 'wide', false),
+    `Cluster north
+NAMESPACE   NAME              STATE           UID              NOTES
+shop        Deployment/web    exists          Deployment-web
+shop        ├─ ReplicaSet/a   exists          ReplicaSet-a
+shop        │  └─ Pod/1       exists          Pod-1
+shop        ├─ Pod/x"y        being deleted   Pod-x"y          delete: its owner no longer exists
+shop        ├─ Secret/s       exists          Secret-s
+shop        └─ Secret/s       exists          Secret-s         listed above
+`,
+  )
+  const names = 'deployment.apps/web\nreplicaset/a\npod/1\npod/x"y\nsecret/s\n'
+  equal(render(told, 'name', false), names)
+})

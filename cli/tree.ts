@@ -5,11 +5,13 @@ import type { TreeNode } from '../services/graph/query/tree.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, warnPartial, withObject } from './client.ts'
 import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { paint, styleOfPhase, styleOfVerdict } from './paint.ts'
 import { questionOf } from './scope.ts'
+import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { shortPhaseText, verdictText } from './word.ts'
+import { objectName, shortPhaseText, verdictText } from './word.ts'
 
-const OUTPUTS = ['tree', 'json', 'yaml', 'dot', 'mermaid'] as const
+const OUTPUTS = ['tree', 'wide', 'name', 'json', 'yaml', 'dot', 'mermaid'] as const
 type Output = (typeof OUTPUTS)[number]
 
 export function addTree(program: Command): void {
@@ -34,6 +36,10 @@ export function render(told: ToldOfOne<TreeNode>, output: Output, owners: boolea
     case 'json':
     case 'yaml':
       return structured('Tree', told, output)
+    case 'name':
+      return namesIn(told.answer).join('')
+    case 'wide':
+      return wide(told)
     case 'tree':
       return `${lines(told).join('\n')}\n`
     case 'dot':
@@ -43,16 +49,50 @@ export function render(told: ToldOfOne<TreeNode>, output: Output, owners: boolea
   }
 }
 
-/** Iterative: a chain may be ten thousand deep. */
 function lines({ answer: root, cluster }: ToldOfOne<TreeNode>): string[] {
-  const out: string[] = []
+  return [...drawn(root)].map(({ node, head }) => {
+    return head + lineOf(label(node, node === root ? [`cluster ${labelOf(cluster)}`] : []))
+  })
+}
+
+/** Each object once, in the order of the tree. */
+function namesIn(root: TreeNode): string[] {
+  const nodes = [...drawn(root)].filter(({ node }) => !node.repeated)
+  return nodes.map(({ node }) => `${lineOf(objectName(node))}\n`)
+}
+
+function wide({ answer: root, cluster }: ToldOfOne<TreeNode>): string {
+  const all = [...drawn(root)]
+  const rows = all.map(({ node, head }) => {
+    const { namespace, kind, name, phase, uid } = node
+    return [
+      namespace,
+      `${head}${kind}/${name}`,
+      shortPhaseText(phase),
+      uid,
+      notesOf(node).join('; '),
+    ]
+  })
+  const head = ['NAMESPACE', 'NAME', 'STATE', 'UID', 'NOTES']
+  const body = table(head, rows, (row, column) =>
+    column === 2 ? styleOfPhase(all[row]?.node.phase ?? '') : undefined,
+  )
+  return `Cluster ${lineOf(labelOf(cluster))}\n${body}`
+}
+
+interface Drawn {
+  readonly node: TreeNode
+  /** What is drawn before it. */
+  readonly head: string
+}
+
+/** Iterative: a chain may be ten thousand deep. */
+function* drawn(root: TreeNode): Iterable<Drawn> {
   const stack: { node: TreeNode; prefix: string; head: string }[] = [
     { node: root, prefix: '', head: '' },
   ]
   for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-    out.push(
-      at.head + lineOf(label(at.node, at.node === root ? [`cluster ${labelOf(cluster)}`] : [])),
-    )
+    yield at
     const last = at.node.children.length - 1
     for (let i = last; i >= 0; i--) {
       const node = at.node.children[i]
@@ -61,22 +101,25 @@ function lines({ answer: root, cluster }: ToldOfOne<TreeNode>): string[] {
       stack.push({ node, head, prefix: `${at.prefix}${i === last ? '   ' : '│  '}` })
     }
   }
-  return out
 }
 
 function label(node: TreeNode, first: readonly string[]): string {
-  const { namespace, phase, edge, repeated, verdict } = node
+  const { namespace, phase } = node
   const at = namespace === '' ? '' : ` -n ${namespace}`
-  const notes = [
-    ...first,
-    phase === 'observed' ? '' : shortPhaseText(phase),
+  const state = phase === 'observed' ? '' : paint(shortPhaseText(phase), styleOfPhase(phase))
+  const notes = [...first, state, ...notesOf(node)].filter((note) => note !== '')
+  return `${node.kind}/${node.name}${at}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`
+}
+
+/** Beside its state. */
+function notesOf({ edge, repeated, verdict }: TreeNode): readonly string[] {
+  return [
     edge === null || edge.standing === 'solid' ? '' : standingText(edge.standing),
     repeated ? 'listed above' : '',
     verdict === null || verdict.type === 'keep'
       ? ''
-      : `${verdictText(verdict.type)}: ${verdict.because}`,
+      : `${paint(verdictText(verdict.type), styleOfVerdict(verdict.type))}: ${verdict.because}`,
   ].filter((note) => note !== '')
-  return `${node.kind}/${node.name}${at}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`
 }
 
 function standingText(standing: string): string {

@@ -7,6 +7,7 @@ import type { Others } from '../services/graph/query/question.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, warnPartial, withObject } from './client.ts'
 import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { paint, styleOfPhase } from './paint.ts'
 import { questionOf } from './scope.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
@@ -38,7 +39,7 @@ export function tell({ answer: why, cluster, others }: ToldWhy): string {
   const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
   const out = [
     `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}`,
-    stateText(why),
+    paint(stateText(why), styleOfPhase(why.phase ?? 'gone')),
   ]
   for (const { kind, name, uid, standing, reason } of references) {
     out.push(`  owner ${kind}/${name} (uid ${uid}): ${standing}: ${reason}`)

@@ -96,3 +96,18 @@ export function blockedText({ objects, since, tries, nextTry, example }: Blocked
   const facts = [all, ...tried.filter((fact) => fact !== '')].join(', ')
   return example === '' ? facts : `${facts}; ${example}`
 }
+
+/** As `kubectl get -o name` has it. */
+export function objectName(object: {
+  readonly group: string
+  readonly kind: string
+  readonly name: string
+}): string {
+  const { group, kind, name } = object
+  return `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${name}`
+}
+
+/** Of names for a script: a list that was cut must not look whole. Empty where all are listed. */
+export function unlistedText(known: number, listed: number): string {
+  return known > listed ? `${known - listed} more not listed (raise --limit)` : ''
+}
