@@ -181,6 +181,11 @@ export async function ask(
   return await answerOf(server, path, {}, exitOf, withinMs)
 }
 
+/** Also an answer that is a refusal: who asks reads its status. */
+export async function askAnyway(server: Server, path: string): Promise<Response> {
+  return await responseOf(server, path, {}, ASK_MS)
+}
+
 /** What is refused for what stands is no mistake of whoever orders it. */
 export async function order(server: Server, path: string, body: object): Promise<Response> {
   const init = {
@@ -199,10 +204,25 @@ function exitOf(status: number): ExitCode {
 }
 
 async function answerOf(
-  { url, token, instance, hint: about }: Server,
+  server: Server,
   path: string,
   init: RequestInit,
   exitCodeOf: (status: number) => ExitCode,
+  withinMs: number,
+): Promise<Response> {
+  const { url, hint: about } = server
+  const response = await responseOf(server, path, init, withinMs)
+  if (response.ok) return response
+  const body = (await response.json().catch(() => ({}))) as { detail?: string }
+  const detail = body.detail ?? `${url} answered ${response.status}`
+  const message = about === undefined ? detail : `${detail} (${about})`
+  throw new ExitError(exitCodeOf(response.status), message)
+}
+
+async function responseOf(
+  { url, token, instance }: Server,
+  path: string,
+  init: RequestInit,
   withinMs: number,
 ): Promise<Response> {
   const headers = {
@@ -212,9 +232,8 @@ async function answerOf(
   }
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(), withinMs)
-  let response: Response
   try {
-    response = await fetch(`${url}${path}`, { ...init, headers, signal: late.signal })
+    return await fetch(`${url}${path}`, { ...init, headers, signal: late.signal })
   } catch {
     if (late.signal.aborted) {
       const hint = init.method === 'POST' ? '; it may still carry out the order later' : ''
@@ -229,11 +248,6 @@ async function answerOf(
     // Streams last as long as whoever asked wants them.
     clearTimeout(timer)
   }
-  if (response.ok) return response
-  const body = (await response.json().catch(() => ({}))) as { detail?: string }
-  const detail = body.detail ?? `${url} answered ${response.status}`
-  const message = about === undefined ? detail : `${detail} (${about})`
-  throw new ExitError(exitCodeOf(response.status), message)
 }
 
 /** Beside the answer, which says it too where programs read it. */

@@ -40,6 +40,7 @@ export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
   'plan delete': ['table', 'wide', 'name', 'json', 'yaml'],
   'plan held': ['table', 'wide', 'name', 'json', 'yaml'],
   held: ['table', 'json', 'yaml'],
+  status: ['table', 'json', 'yaml'],
   shadow: ['table', 'json', 'yaml'],
   'lineage tail': ['text', 'json', 'yaml'],
   restore: ['text', 'json', 'yaml'],

@@ -10,6 +10,7 @@ export const EXAMPLES: Readonly<
     ['up --context a --context b --kinds pods,replicasets.apps', 'two clusters, two kinds'],
     ['up --config kinfold.yaml --mode enforce', 'collect'],
   ],
+  status: [['status', 'is all well, and what waits for me?']],
   get: [
     ['get pods -n shop', 'pods of a namespace'],
     ['get deploy -A --sort-by age', 'of all namespaces, youngest first'],

@@ -29,6 +29,7 @@ export type AnswerKind =
   | 'ObjectList'
   | 'Plan'
   | 'Shadow'
+  | 'Status'
   | 'Tree'
   | 'Why'
 

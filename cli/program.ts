@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   watcher: async () => (await import('./service-command.ts')).addWatcher,
   graph: async () => (await import('./service-command.ts')).addGraph,
   reaper: async () => (await import('./service-command.ts')).addReaper,
+  status: async () => (await import('./status.ts')).addStatus,
   get: async () => (await import('./get.ts')).addGet,
   tree: async () => (await import('./tree.ts')).addTree,
   why: async () => (await import('./why.ts')).addWhy,

@@ -15,6 +15,7 @@ import type { DirectiveParts } from './orders/directive-http.ts'
 import { addDirectives } from './orders/directive-http.ts'
 import type { Access } from './query/access.ts'
 import { askedOf } from './query/choice.ts'
+import { addClusterList } from './query/cluster-list.ts'
 import { addObjectList } from './query/list-question.ts'
 import type { QuestionParts } from './query/question.ts'
 import { addGraphDump, addQuestions, plain } from './query/question.ts'
@@ -33,6 +34,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   server.addHook('preHandler', async (request) => await mayAsk(request, parts.access))
   addQuestions(server, parts)
   addObjectList(server, parts)
+  addClusterList(server, parts)
   addGraphDump(server, parts)
   addDirectives(server, parts)
   addStreams(server, parts)

@@ -1,0 +1,213 @@
+/**
+ * `kinfold status`: each cluster's mode, freshness, what is held and what is in the way, and what waits for a person. Exit code 1 where something does.
+ *
+ * What must stay true: what cannot be known is `?` and never fine; who is asked for something is told the command for it.
+ *
+ * Not here: what is held, object by object (held.ts); every check of one process (/readyz?verbose).
+ */
+import type { Command } from 'commander'
+import { EXIT } from '../runtime/lifecycle.ts'
+import type { ClusterRef } from '../services/graph/query/cluster-label.ts'
+import { labelOf } from '../services/graph/query/cluster-label.ts'
+import type { ClusterListAnswer, ClusterStatus } from '../services/graph/query/cluster-list.ts'
+import type { ClientFlags, Server } from './client.ts'
+import { ask, askAnyway, serverOf, warnPartial, withServer } from './client.ts'
+import { outputOf, structured, type Told } from './output.ts'
+import { paint } from './paint.ts'
+import { samplesOf } from './scrape.ts'
+import { table } from './table.ts'
+import { lineOf } from './terminal.ts'
+import { countOf } from './word.ts'
+
+const OUTPUTS = ['table', 'json', 'yaml'] as const
+type Output = (typeof OUTPUTS)[number]
+
+/** Watchers give a sign of life each five seconds. */
+const SILENT_MS = 60_000
+const FAILED = '[-]'
+const WARNING = '[!]'
+
+/** As far as it is known there: a reaper that runs apart has its own endpoint. */
+export type LockWord = 'in force' | 'not in force' | 'required, not in force'
+
+interface ClusterRow {
+  readonly cluster: ClusterRef
+  readonly status: ClusterStatus | null
+  /** Null where this endpoint does not know. */
+  readonly lock: LockWord | null
+  /** The same. */
+  readonly isConnected: boolean | null
+}
+
+/** What a person has to see to. */
+export interface Need {
+  /** Null: of the process that was asked. */
+  readonly cluster: ClusterRef | null
+  readonly what: string
+  /** Empty where there is none for it. */
+  readonly command: string
+}
+
+export interface Status {
+  readonly isReady: boolean
+  readonly clusters: readonly ClusterRow[]
+  readonly needs: readonly Need[]
+  /** Checks of the process that was asked, which are no reason to do anything at once. */
+  readonly warnings: readonly string[]
+}
+
+export interface Read {
+  readonly list: Told<ClusterListAnswer>
+  readonly isReady: boolean
+  /** Lines of `/readyz?verbose`. */
+  readonly checks: readonly string[]
+  /** Text of `/metrics`. */
+  readonly metrics: string
+}
+
+export function addStatus(program: Command): void {
+  withServer(program.command('status'))
+    .description('clusters, mode, freshness, what is held, and what waits for a person')
+    .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
+    .action(async (flags: ClientFlags & { output: string }) => {
+      const output = outputOf(flags.output, OUTPUTS)
+      const read = await readFrom(serverOf(flags))
+      const told = { answer: statusOf(read), partial: read.list.partial }
+      warnPartial(told.partial)
+      process.stdout.write(render(told, output))
+      process.exitCode = told.answer.needs.length > 0 ? EXIT.findings : EXIT.ok
+    })
+}
+
+async function readFrom(server: Server): Promise<Read> {
+  const [clusters, ready, metrics] = await Promise.all([
+    ask(server, '/v1/clusters'),
+    // Not ready is an answer, too.
+    askAnyway(server, '/readyz?verbose'),
+    ask(server, '/metrics'),
+  ])
+  return {
+    list: (await clusters.json()) as Told<ClusterListAnswer>,
+    isReady: ready.ok,
+    checks: (await ready.text()).trimEnd().split('\n'),
+    metrics: await metrics.text(),
+  }
+}
+
+export function statusOf({ list, isReady, checks, metrics }: Read): Status {
+  const named = Map.groupBy(list.answer.clusters, ({ cluster }) => cluster.name)
+  const clusters = list.answer.clusters.map(({ cluster, status }): ClusterRow => {
+    // Watchers and reapers know clusters by name: of two that share one nobody can say here which is meant.
+    const isAlone = named.get(cluster.name)?.length === 1
+    const mine = (name: string) =>
+      isAlone
+        ? samplesOf(metrics, name).filter(({ labels }) => labels['cluster'] === cluster.name)
+        : []
+    const [lock] = mine('kinfold_lock')
+    const [connected] = mine('kinfold_cluster_connected')
+    const required = lock?.labels['required'] === 'true' ? 'required, not in force' : 'not in force'
+    return {
+      ...{ cluster, status },
+      lock: lock === undefined ? null : lock.value === 1 ? 'in force' : required,
+      isConnected: connected === undefined ? null : connected.value === 1,
+    }
+  })
+  const failed = checks.filter((check) => check.startsWith(FAILED))
+  const needs: Need[] = failed.map((what) => ({ cluster: null, what, command: '' }))
+  if (!isReady && failed.length === 0) {
+    needs.push({ cluster: null, what: 'the process is not ready', command: '' })
+  }
+  if (clusters.length === 0) {
+    needs.push({ cluster: null, what: 'no cluster was ever watched', command: '' })
+  }
+  return {
+    ...{ isReady, clusters },
+    needs: [...needs, ...clusters.flatMap(needsOf)],
+    warnings: checks.filter((check) => check.startsWith(WARNING)),
+  }
+}
+
+function needsOf({ cluster, status, lock, isConnected }: ClusterRow): readonly Need[] {
+  const at = ` --cluster ${cluster.scope}`
+  const need = (what: string, command = ''): Need => ({ cluster, what, command })
+  if (status === null)
+    return [need('its status is unknown: the process that has it cannot be asked')]
+  const { heartbeatAgeMs, openBreakers, isPaused, held, refused } = status
+  const needs: Need[] = []
+  if (isConnected === false) needs.push(need('its watcher is not connected', 'kinfold doctor'))
+  if (heartbeatAgeMs === null || heartbeatAgeMs > SILENT_MS) {
+    const since = heartbeatAgeMs === null ? 'ever' : `for ${spanText(heartbeatAgeMs)}`
+    needs.push(need(`no sign of life of its watcher ${since}: nothing is deleted there meanwhile`))
+  }
+  if (isPaused) needs.push(need('it is paused', `kinfold resume${at} --why …`))
+  if (openBreakers > 0) {
+    needs.push(need(`${countOf(openBreakers, 'breaker')} open`, `kinfold held${at}`))
+  }
+  if (held === null || refused === null) needs.push(need('what is held is still being counted'))
+  if (held !== null && held.approval > 0) {
+    const what = `${countOf(held.approval, 'object')} held until a person approves or rejects`
+    needs.push(need(what, `kinfold plan held${at}`))
+  }
+  if (refused !== null && refused > 0) {
+    needs.push(
+      need(`${countOf(refused, 'object')} that the cluster refuses to change`, `kinfold held${at}`),
+    )
+  }
+  if (lock === 'required, not in force') {
+    needs.push(
+      need('the lock is required and not in force: only dry runs are made', 'kinfold doctor'),
+    )
+  }
+  return needs
+}
+
+export function render(told: Told<Status>, output: Output): string {
+  return output === 'table' ? text(told.answer) : structured('Status', told, output)
+}
+
+const HEAD = [
+  ...['CLUSTER', 'MODE', 'PRESET', 'KINDS', 'SEEN', 'LAG', 'HELD', 'REFUSED', 'BREAKERS', 'LOCK'],
+  'STATE',
+]
+
+function text({ clusters, needs, warnings }: Status): string {
+  const states = clusters.map((row) => (needsOf(row).length === 0 ? 'fine' : 'needs a person'))
+  const rows = clusters.map((row, index) => [...cellsOf(row), states[index] ?? '?'])
+  const styleOf = (row: number, column: number) => {
+    if (HEAD[column] !== 'STATE') return undefined
+    return states[row] === 'fine' ? 'green' : 'yellow'
+  }
+  const lines = needs.map(({ cluster, what, command }) => {
+    const where = cluster === null ? '' : `${labelOf(cluster)}: `
+    return lineOf(`- ${where}${what}${command === '' ? '' : `: ${command}`}`)
+  })
+  return [
+    clusters.length === 0 ? '' : table(HEAD, rows, styleOf),
+    ...(needs.length === 0
+      ? ['Nothing needs a person.\n']
+      : [`${paint('Needs a person:', 'yellow')}\n`, ...lines.map((line) => `${line}\n`)]),
+    ...warnings.map((warning) => `${lineOf(warning)}\n`),
+  ].join('')
+}
+
+function cellsOf({ cluster, status, lock }: ClusterRow): readonly string[] {
+  const name = labelOf(cluster)
+  if (status === null) return [name, ...Array.from({ length: 8 }, () => '?'), lock ?? '?']
+  const { mode, preset, monitored, synced, heartbeatAgeMs, lagEntries, held } = status
+  const total = held === null ? '?' : `${Object.values(held).reduce((sum, each) => sum + each, 0)}`
+  return [
+    ...[name, mode, preset, `${synced}/${monitored}`],
+    heartbeatAgeMs === null ? '?' : `${spanText(heartbeatAgeMs)} ago`,
+    `${lagEntries}`,
+    total,
+    status.refused === null ? '?' : `${status.refused}`,
+    `${status.openBreakers}${status.isPaused ? ', paused' : ''}`,
+    lock ?? '?',
+  ]
+}
+
+function spanText(ms: number): string {
+  const seconds = Math.floor(ms / 1_000)
+  if (seconds < 120) return `${seconds}s`
+  return seconds < 7_200 ? `${Math.floor(seconds / 60)}m` : `${Math.floor(seconds / 3_600)}h`
+}
