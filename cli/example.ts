@@ -34,6 +34,11 @@ export const EXAMPLES: Readonly<
     ['plan delete deploy/web -n shop --cascade orphan', 'what it would orphan'],
     ['plan delete pvc/data -n shop -o json', 'for a script'],
   ],
+  delete: [
+    ['delete deploy/web -n shop', 'look, be asked, delete'],
+    ['delete deploy/web -n shop --cascade orphan --dry-run', 'only look'],
+    ['delete job/import -n shop --yes', 'in a script'],
+  ],
   'plan held': [['plan held --cluster north', 'what an approval would delete']],
   held: [
     ['held', 'what is not deleted yet, and why'],

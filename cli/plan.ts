@@ -16,7 +16,8 @@ import { countOf, objectName, unlistedText } from './word.ts'
 const OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
 
-const CASCADES = ['background', 'foreground', 'orphan'] as const
+export const CASCADES = ['background', 'foreground', 'orphan'] as const
+export type Cascade = (typeof CASCADES)[number]
 
 interface PlanFlags extends ObjectFlags {
   readonly cascade: string

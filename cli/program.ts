@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   why: async () => (await import('./why.ts')).addWhy,
   cascade: async () => (await import('./cascade.ts')).addCascade,
   plan: async () => (await import('./plan.ts')).addPlan,
+  delete: async () => (await import('./delete.ts')).addDelete,
   held: async () => (await import('./held.ts')).addHeld,
   pause: directives,
   resume: directives,

@@ -1,0 +1,94 @@
+/**
+ * The cluster that a context of the user's own kubeconfig leads to, spoken to as that user.
+ *
+ * What must stay true: nothing is done there before it is known to be the very cluster that Kinfold's answer is about; credentials are those of the kubeconfig,
+ * never Kinfold's.
+ *
+ * Not here: what is read or deleted (delete.ts, live.ts).
+ */
+import type { Target } from '../core/model/command.ts'
+import type { GroupKind } from '../core/model/object.ts'
+import type { Cluster, DiscoveredKind } from '../ports/cluster.ts'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import type { ClusterRef } from '../services/graph/query/cluster-label.ts'
+import type { ScopeFlags } from './client.ts'
+import { openClusters } from './clusters.ts'
+
+const CALL_MS = 15_000
+
+export interface OwnCluster extends AsyncDisposable {
+  /** By which Kinfold knows it. */
+  readonly id: string
+  readonly cluster: Cluster
+  /** Throws unless this is the cluster that is told of. */
+  check(told: ClusterRef): void
+  /** Undefined where it serves no such kind, or more than one. */
+  kind(of: GroupKind): Promise<DiscoveredKind | undefined>
+}
+
+/** `service`: what its audit log calls who asks. Of the named context, else of the current one. */
+export async function openOwnCluster(
+  service: string,
+  { context, kubeconfig }: ScopeFlags,
+): Promise<OwnCluster> {
+  const [opened] = openClusters(service, kubeconfig, context === undefined ? [] : [context])
+  if (opened === undefined) throw new Error('one context is opened')
+  const { name } = opened
+  let id: string
+  try {
+    id = await opened.identify(AbortSignal.timeout(CALL_MS))
+  } catch (error) {
+    await opened[Symbol.asyncDispose]()
+    throw new ExitError(
+      EXIT.failure,
+      `which cluster context "${name}" leads to is unknown: ${whyOf(error)}`,
+    )
+  }
+  let kinds: Promise<readonly DiscoveredKind[]> | undefined
+  return {
+    ...{ id, cluster: opened },
+    check(told) {
+      if (told.id === id) return
+      throw new ExitError(
+        EXIT.input,
+        `cluster ${told.name} has id ${told.id}, and context "${name}" leads to the cluster with id ${id}; name its context with --context`,
+      )
+    },
+    async kind({ group, kind }) {
+      kinds ??= opened
+        .discover(AbortSignal.timeout(CALL_MS))
+        .then((found) => found.kinds)
+        .catch((error: unknown) => {
+          throw new ExitError(
+            EXIT.failure,
+            `what context "${name}" serves is unknown: ${whyOf(error)}`,
+          )
+        })
+      return (await kinds).find(
+        (each) => each.group === group && each.kind === kind && !each.ambiguous,
+      )
+    },
+    [Symbol.asyncDispose]: async () => await opened[Symbol.asyncDispose](),
+  }
+}
+
+export interface OwnObject extends GroupKind {
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+}
+
+export function targetOf(served: DiscoveredKind, object: OwnObject): Target {
+  const { group, kind, resource, aggregated, versions } = served
+  const { namespace, name, uid } = object
+  const version = versions[0] ?? ''
+  return { group, version, kind, resource, namespace, name, uid, resourceVersion: '', aggregated }
+}
+
+export function callSignal(): AbortSignal {
+  return AbortSignal.timeout(CALL_MS)
+}
+
+function whyOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
