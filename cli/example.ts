@@ -20,6 +20,7 @@ export const EXAMPLES: Readonly<
     ['tree deploy/web -n shop', 'its dependents'],
     ['tree pod/web-1-x -n shop --owners', 'its owners'],
     ['tree deploy/web -n shop -o mermaid', 'a diagram'],
+    ['tree deploy/web -n shop --live', 'with their status in the cluster'],
   ],
   why: [
     ['why cm/web-settings -n shop', 'why it is there, or was deleted'],

@@ -16,7 +16,7 @@ import { ORDERS, orderOf } from './get-order.ts'
 import { outputOf, structured, type Told } from './output.ts'
 import { styleOfPhase } from './paint.ts'
 import { clusterScopeOf, namespaceOf } from './scope.ts'
-import { table } from './table.ts'
+import { spanText, table } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { objectName, shortPhaseText, verdictText } from './word.ts'
 
@@ -172,12 +172,6 @@ function stateOf({ phase, goneAt }: ListedObject): string {
   return goneAt === null ? shortPhaseText(phase) : `deleted ${goneAt.slice(0, 19)}Z`
 }
 
-/** As kubectl has it, in one unit. */
 function ageText({ createdAt }: ListedObject, now: number): string {
-  if (createdAt === null) return '-'
-  const seconds = Math.max(0, Math.floor((now - Date.parse(createdAt)) / 1_000))
-  if (seconds < 120) return `${seconds}s`
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`
-  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}h`
-  return `${Math.floor(seconds / 86_400)}d`
+  return createdAt === null ? '-' : spanText(now - Date.parse(createdAt))
 }

@@ -15,7 +15,7 @@ import { ask, askAnyway, serverOf, warnPartial, withServer } from './client.ts'
 import { outputOf, structured, type Told } from './output.ts'
 import { paint } from './paint.ts'
 import { samplesOf } from './scrape.ts'
-import { table } from './table.ts'
+import { spanText, table } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { countOf } from './word.ts'
 
@@ -204,10 +204,4 @@ function cellsOf({ cluster, status, lock }: ClusterRow): readonly string[] {
     `${status.openBreakers}${status.isPaused ? ', paused' : ''}`,
     lock ?? '?',
   ]
-}
-
-function spanText(ms: number): string {
-  const seconds = Math.floor(ms / 1_000)
-  if (seconds < 120) return `${seconds}s`
-  return seconds < 7_200 ? `${Math.floor(seconds / 60)}m` : `${Math.floor(seconds / 3_600)}h`
 }

@@ -2,6 +2,7 @@
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TreeNode } from '../services/graph/query/tree.ts'
+import type { Live } from './live.ts'
 import { render } from './tree.ts'
 
 function node(kind: string, name: string, ...children: TreeNode[]): TreeNode {
@@ -99,4 +100,30 @@ shop        └─ Secret/s       exists          Secret-s         listed above
   )
   const names = 'deployment.apps/web\nreplicaset/a\npod/1\npod/x"y\nsecret/s\n'
   equal(render(told, 'name', false), names)
+})
+
+test('live with what the cluster says; what could not be read is unknown', () => {
+  const NOW = 1_000_000_000
+  const found = { type: 'Found', ready: 'True', reason: '', status: 'Current' } as const
+  const live = new Map<string, Live>([
+    ['Deployment-web', { ...found, createdAt: NOW - 3 * 3_600_000 }],
+    ['ReplicaSet-a', { ...found, ready: '-', status: 'InProgress', createdAt: NOW - 5_000 }],
+    ['Pod-1', { type: 'Unknown', because: 'forbidden' }],
+    ['Pod-x"y', { type: 'NotFound' }],
+  ])
+  equal(
+    render(root, 'tree', false, live, NOW),
+    `Cluster north
+NAMESPACE   NAME              READY   REASON   STATUS       AGE
+shop        Deployment/web    True    -        Current      3h
+shop        ├─ ReplicaSet/a   -       -        InProgress   5s
+shop        │  └─ Pod/1       ?       ?        ?            ?
+shop        └─ Pod/x"y        -       -        NotFound     -
+`,
+  )
+  const told = structuredClone(root)
+  const document = JSON.parse(render(told, 'json', false, live, NOW))
+  equal(document.root.live.createdAt, new Date(NOW - 3 * 3_600_000).toISOString())
+  equal(document.root.children[0].children[0].live, null)
+  match(render(root, 'wide', false, live, NOW), /AGE +STATE +UID +NOTES\n/)
 })

@@ -4,43 +4,86 @@ import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { TreeNode } from '../services/graph/query/tree.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, warnPartial, withObject } from './client.ts'
+import type { Live } from './live.ts'
 import { outputOf, structured, type ToldOfOne } from './output.ts'
-import { paint, styleOfPhase, styleOfVerdict } from './paint.ts'
+import { paint, type Style, styleOfPhase, styleOfVerdict } from './paint.ts'
 import { questionOf } from './scope.ts'
-import { table } from './table.ts'
+import { spanText, table } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { objectName, shortPhaseText, verdictText } from './word.ts'
+import { countOf, objectName, shortPhaseText, verdictText } from './word.ts'
 
 const OUTPUTS = ['tree', 'wide', 'name', 'json', 'yaml', 'dot', 'mermaid'] as const
 type Output = (typeof OUTPUTS)[number]
+const LIVE_OUTPUTS = ['tree', 'wide', 'json', 'yaml'] as const
+
+/** What an answer calls objects that may not be shown. */
+const HIDDEN = 'hidden'
+
+interface TreeFlags extends ObjectFlags {
+  readonly owners?: boolean
+  readonly live?: boolean
+  readonly output: string
+}
+
+/** By uid. */
+type LiveOf = ReadonlyMap<string, Live>
 
 export function addTree(program: Command): void {
   withObject(program.command('tree'))
     .description('dependents of an object, level by level, or its owners')
     .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
     .option('--owners', 'upwards: its owners, and theirs')
+    .option('--live', 'with READY, STATUS and AGE, read with your own kubeconfig')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
-    .action(async (words: string[], flags: ObjectFlags & { owners?: boolean; output: string }) => {
-      const output = outputOf(flags.output, OUTPUTS)
+    .action(async (words: string[], flags: TreeFlags) => {
+      const output = outputOf(flags.output, flags.live ? LIVE_OUTPUTS : OUTPUTS)
       const { server, params } = await questionOf(words, flags)
       if (flags.owners) params.set('owners', 'true')
       const response = await ask(server, `/v1/tree?${params}`)
       const told = (await response.json()) as ToldOfOne<TreeNode>
       warnPartial(told.partial)
-      process.stdout.write(render(told, output, flags.owners === true))
+      const live = flags.live ? await liveOf(told, flags) : undefined
+      process.stdout.write(render(told, output, flags.owners === true, live))
     })
 }
 
-export function render(told: ToldOfOne<TreeNode>, output: Output, owners: boolean): string {
+/** Of the cluster that the answer is about, or refused. */
+async function liveOf(told: ToldOfOne<TreeNode>, flags: TreeFlags): Promise<LiveOf> {
+  const { openOwnCluster } = await import('./own-cluster.ts')
+  const { readLive } = await import('./live.ts')
+  await using own = await openOwnCluster('tree', flags)
+  own.check(told.cluster)
+  const nodes = [...drawn(told.answer)].filter(({ node }) => !node.repeated && node.uid !== HIDDEN)
+  const live = await readLive(
+    own,
+    nodes.map(({ node }) => node),
+  )
+  const unread = [...live.values()].flatMap((each) => (each.type === 'Unknown' ? each.because : []))
+  if (unread[0] !== undefined) {
+    warnPartial(`${countOf(unread.length, 'object')} could not be read live: ${unread[0]}`)
+  }
+  return live
+}
+
+/** `now`: for ages. */
+export function render(
+  told: ToldOfOne<TreeNode>,
+  output: Output,
+  owners: boolean,
+  live?: LiveOf,
+  now: number = Date.now(),
+): string {
   switch (output) {
     case 'json':
     case 'yaml':
+      if (live !== undefined) addLive(told.answer, live)
       return structured('Tree', told, output)
     case 'name':
       return namesIn(told.answer).join('')
     case 'wide':
-      return wide(told)
+      return rows(told, [...(live === undefined ? [] : liveColumns(live, now)), ...WIDE])
     case 'tree':
+      if (live !== undefined) return rows(told, liveColumns(live, now))
       return `${lines(told).join('\n')}\n`
     case 'dot':
       return dot(told.answer, owners)
@@ -61,23 +104,76 @@ function namesIn(root: TreeNode): string[] {
   return nodes.map(({ node }) => `${lineOf(objectName(node))}\n`)
 }
 
-function wide({ answer: root, cluster }: ToldOfOne<TreeNode>): string {
+interface Column {
+  readonly title: string
+  cell(node: TreeNode): string
+  style?(node: TreeNode): Style | undefined
+}
+
+const WIDE: readonly Column[] = [
+  {
+    title: 'STATE',
+    cell: ({ phase }) => shortPhaseText(phase),
+    style: ({ phase }) => styleOfPhase(phase),
+  },
+  { title: 'UID', cell: ({ uid }) => uid },
+  { title: 'NOTES', cell: (node) => notesOf(node).join('; ') },
+]
+
+function liveColumns(live: LiveOf, now: number): readonly Column[] {
+  const cell =
+    (found: (each: Live & { type: 'Found' }) => string, absent = '-') =>
+    ({ uid }: TreeNode): string => {
+      const each = live.get(uid)
+      if (each?.type === 'Found') return found(each) || '-'
+      return each?.type === 'NotFound' ? absent : '?'
+    }
+  const status = cell((each) => each.status, 'NotFound')
+  return [
+    { title: 'READY', cell: cell(({ ready }) => ready) },
+    { title: 'REASON', cell: cell(({ reason }) => reason) },
+    { title: 'STATUS', cell: status, style: (node) => STATUS_STYLES[status(node)] },
+    {
+      title: 'AGE',
+      cell: cell(({ createdAt }) => (createdAt === null ? '' : spanText(now - createdAt))),
+    },
+  ]
+}
+
+const STATUS_STYLES: Readonly<Record<string, Style>> = {
+  Current: 'green',
+  InProgress: 'yellow',
+  Terminating: 'yellow',
+  Failed: 'red',
+  NotFound: 'gray',
+}
+
+/** As a table, the tree in its names. */
+function rows({ answer: root, cluster }: ToldOfOne<TreeNode>, more: readonly Column[]): string {
   const all = [...drawn(root)]
-  const rows = all.map(({ node, head }) => {
-    const { namespace, kind, name, phase, uid } = node
-    return [
-      namespace,
-      `${head}${kind}/${name}`,
-      shortPhaseText(phase),
-      uid,
-      notesOf(node).join('; '),
-    ]
+  const cells = all.map(({ node, head }) => {
+    const beside = more.map((column) => column.cell(node))
+    return [node.namespace, `${head}${node.kind}/${node.name}`, ...beside]
   })
-  const head = ['NAMESPACE', 'NAME', 'STATE', 'UID', 'NOTES']
-  const body = table(head, rows, (row, column) =>
-    column === 2 ? styleOfPhase(all[row]?.node.phase ?? '') : undefined,
-  )
+  const head = ['NAMESPACE', 'NAME', ...more.map(({ title }) => title)]
+  const body = table(head, cells, (row, column) => {
+    const node = all[row]?.node
+    return node === undefined ? undefined : more[column - 2]?.style?.(node)
+  })
   return `Cluster ${lineOf(labelOf(cluster))}\n${body}`
+}
+
+/** Null for what could not be read. */
+function addLive(root: TreeNode, live: LiveOf): void {
+  for (const { node } of drawn(root)) Object.assign(node, { live: documentOf(live.get(node.uid)) })
+}
+
+function documentOf(each: Live | undefined): object | null {
+  if (each?.type === 'NotFound') return { status: 'NotFound' }
+  if (each?.type !== 'Found') return null
+  const { ready, reason, status, createdAt } = each
+  const time = createdAt === null ? null : new Date(createdAt).toISOString()
+  return { ready, reason, status, createdAt: time }
 }
 
 interface Drawn {

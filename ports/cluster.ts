@@ -180,7 +180,7 @@ export interface Cluster extends AsyncDisposable {
    * log calls the request.
    */
   get(target: Target, signal: AbortSignal, of?: ClusterId, auditId?: string): Promise<GetAnswer>
-  /** The object with its body: for the archive alone, nothing else needs it. */
+  /** The object with its body: for the archive, and for a user who asks for the status of an object. Kinfold needs it for nothing else. */
   read(target: Target, signal: AbortSignal, of?: ClusterId): Promise<ReadAnswer>
   delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer>
   patch(

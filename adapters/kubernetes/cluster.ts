@@ -3,7 +3,7 @@
  *
  * What must stay true: no DELETE leaves without both preconditions and an explicit policy, none names a collection, and its dry run stands in
  * the body (in the URL beside a body it would be ignored, and the object deleted). The one exception, always a dry run, is lock-probe.ts. A patch
- * begins with a test of the uid. Each call is one exchange (two with a server that takes no choice of types), and everything but what goes into the archive is asked for as metadata only.
+ * begins with a test of the uid. Each call is one exchange (two with a server that takes no choice of types), and everything but what `read` is asked for goes as metadata only.
  *
  * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a simulated one too.
  */
