@@ -150,7 +150,7 @@ async function argumentsOf({ command, flags, given }: Line, word: string): Promi
   const [argument] = command.registeredArguments
   if (given > 0 || argument === undefined) return NOTHING
   if (argument.name() === 'shell') return plain(SHELLS)
-  if (argument.name() === 'dir') return FILES
+  if (['dir', 'file'].includes(argument.name())) return FILES
   // A name is that of any object that was ever seen: too many to offer.
   if (argument.name() !== 'object' || word.includes('/')) return NOTHING
   const kinds = new Set([...Object.keys(SHORT_NAMES), ...(await watched(flags)).kinds])

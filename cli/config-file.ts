@@ -11,8 +11,30 @@ import { bad, checkKey } from './setting.ts'
 import { yaml } from './yaml.ts'
 
 const API_VERSION = 'kinfold/v1alpha1'
+/** They say what the file is, and set nothing. */
+export const HEAD_KEYS: readonly string[] = ['apiVersion', 'kind']
+export const CONFIG_HEAD: Readonly<Record<string, unknown>> = {
+  apiVersion: API_VERSION,
+  kind: 'Config',
+}
 
 export function readConfigFile(path: string, keys: readonly string[]): Record<string, unknown> {
+  const content = readConfigMapping(path)
+  for (const key of Object.keys(content)) {
+    checkKey(key, keys, `--config ${path}`)
+  }
+  checkHead(content, path)
+  return content
+}
+
+export function checkHead(content: Record<string, unknown>, path: string): void {
+  if (content['apiVersion'] !== API_VERSION || content['kind'] !== 'Config') {
+    throw bad(`--config ${path}: expected apiVersion: ${API_VERSION} and kind: Config`)
+  }
+}
+
+/** Whatever its keys are. */
+export function readConfigMapping(path: string): Record<string, unknown> {
   let source: string
   try {
     source = readFileSync(path, 'utf8')
@@ -27,14 +49,7 @@ export function readConfigFile(path: string, keys: readonly string[]): Record<st
   if (!isMap(document.contents)) {
     throw bad(`--config ${path}: expected a YAML mapping with apiVersion: ${API_VERSION}`)
   }
-  const content = valuesOf(document, path)
-  for (const key of Object.keys(content)) {
-    checkKey(key, keys, `--config ${path}`)
-  }
-  if (content['apiVersion'] !== API_VERSION || content['kind'] !== 'Config') {
-    throw bad(`--config ${path}: expected apiVersion: ${API_VERSION} and kind: Config`)
-  }
-  return content
+  return valuesOf(document, path)
 }
 
 /** Aliases are resolved only now: of one that leads nowhere, or to far too much, YAML says nothing before. */

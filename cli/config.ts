@@ -82,7 +82,7 @@ export interface UpFlags extends ArchiveFlags {
 }
 
 const MODES: readonly Mode[] = ['observe', 'dry-run', 'enforce']
-const PRESETS: readonly Preset[] = ['parity', 'guarded']
+export const PRESETS: readonly Preset[] = ['parity', 'guarded']
 const LOCKS: readonly LockWanted[] = ['required', 'optional', 'off']
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error']
 const FORMATS: readonly LogFormat[] = ['text', 'json']
@@ -129,7 +129,15 @@ export function configFile({ config }: Pick<UpFlags, 'config'>): Record<string, 
 
 /** `http` is where the endpoint listens unless told otherwise. */
 export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpConfig {
-  const file = configFile(flags)
+  return upConfigOf(flags, configFile(flags), http)
+}
+
+/** The same of what a file holds, whose keys are known. */
+export function upConfigOf(
+  flags: UpFlags,
+  file: Readonly<Record<string, unknown>>,
+  http: string = '127.0.0.1:7070',
+): UpConfig {
   const pick = (key: string, flag: unknown): Setting => ({
     key,
     value: flag ?? file[key],

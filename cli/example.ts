@@ -59,6 +59,8 @@ export const EXAMPLES: Readonly<
   ],
   'lineage tail': [['lineage tail', 'owners and state of each object, as they change']],
   completion: [['completion bash', 'for ~/.bashrc: source <(kinfold completion bash)']],
+  'config validate': [['config validate kinfold.yaml', 'before a start']],
+  'config print': [['config print kinfold.yaml --with-defaults', 'what a start would go by']],
   rbac: [['rbac --kinds pods,replicasets.apps --service up', 'the least rights for two kinds']],
   doctor: [['doctor --context prod --kinds pods', 'are these rights granted?']],
 }

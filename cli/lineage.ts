@@ -39,7 +39,7 @@ export function addLineage(program: Command): void {
       'start',
     )
     .option('--no-follow', 'stop at the end')
-    .option('-o, --output <format>', 'text, json (a record a line), yaml', 'text')
+    .option('-o, --output <format>', 'text, json or yaml (a record a line, or a document)', 'text')
     .action(async (flags: ClientFlags & { from: string; follow: boolean; output: string }) => {
       if (flags.from !== 'start' && flags.from !== 'end') {
         throw new ExitError(EXIT.input, `--from ${flags.from} is neither start nor end`)

@@ -22,6 +22,8 @@ const NOWHERE = ['--server', 'http://127.0.0.1:1']
 const MOST_MODULES = 25
 
 const QUESTIONS: readonly (readonly string[])[] = [
+  ['status'],
+  ['get', 'pods'],
   ['tree', 'deploy/web'],
   ['why', 'deploy/web'],
   ['cascade', 'deploy/web'],

@@ -41,6 +41,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   restore: async () => (await import('./restore.ts')).addRestore,
   backup: async () => (await import('./backup.ts')).addBackup,
   upgrade: async () => (await import('./upgrade-command.ts')).addUpgrade,
+  config: async () => (await import('./config-command.ts')).addConfig,
   doctor: async () => (await import('./doctor.ts')).addDoctor,
   rbac: async () => (await import('./rbac.ts')).addRbac,
   topics: async () => (await import('./topics.ts')).addTopics,
