@@ -114,7 +114,7 @@ const bad: readonly [string, readonly string[], RegExp][] = [
   [
     'an output format',
     ['tree', 'pod/a', '-o', 'svg'],
-    /-o svg is none of tree, json, yaml, dot, mermaid/,
+    /-o svg is none of tree, wide, name, json, yaml, dot, mermaid/,
   ],
 ]
 

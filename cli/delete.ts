@@ -63,8 +63,8 @@ async function deleteObject(words: string[], flags: DeleteFlags): Promise<void> 
   const { openOwnCluster } = await import('./own-cluster.ts')
   await using own = await openOwnCluster('delete', flags)
   const asked = askedOf(words, flags, own)
-  const hint = `context "${own.cluster.name}" leads to the cluster with id ${own.id}`
-  const server = { ...serverOf(flags), hint: flags.cluster === undefined ? hint : undefined }
+  const hint = flags.cluster === undefined ? own.hint : undefined
+  const server = { ...serverOf(flags), hint }
   const told = await planned(server, asked)
   own.check(told.cluster)
   warnPartial(told.partial)

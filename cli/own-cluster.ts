@@ -4,7 +4,7 @@
  * What must stay true: nothing is done there before it is known to be the very cluster that Kinfold's answer is about; credentials are those of the kubeconfig,
  * never Kinfold's.
  *
- * Not here: what is read or deleted (delete.ts, live.ts).
+ * Not here: what is asked, read or deleted (scope.ts, live.ts, delete.ts).
  */
 import type { Target } from '../core/model/command.ts'
 import type { GroupKind } from '../core/model/object.ts'
@@ -19,6 +19,8 @@ const CALL_MS = 15_000
 export interface OwnCluster extends AsyncDisposable {
   /** By which Kinfold knows it. */
   readonly id: string
+  /** What is said beside a refusal: the user named no id. */
+  readonly hint: string
   readonly cluster: Cluster
   /** Throws unless this is the cluster that is told of. */
   check(told: ClusterRef): void
@@ -26,10 +28,11 @@ export interface OwnCluster extends AsyncDisposable {
   kind(of: GroupKind): Promise<DiscoveredKind | undefined>
 }
 
-/** `service`: what its audit log calls who asks. Of the named context, else of the current one. */
+/** Of the named context, else of the current one. `service`: what its audit log calls who asks. `otherwise`: what to do where its id cannot be read. */
 export async function openOwnCluster(
   service: string,
   { context, kubeconfig }: ScopeFlags,
+  otherwise = '',
 ): Promise<OwnCluster> {
   const [opened] = openClusters(service, kubeconfig, context === undefined ? [] : [context])
   if (opened === undefined) throw new Error('one context is opened')
@@ -41,12 +44,13 @@ export async function openOwnCluster(
     await opened[Symbol.asyncDispose]()
     throw new ExitError(
       EXIT.failure,
-      `which cluster context "${name}" leads to is unknown: ${whyOf(error)}`,
+      `which cluster context "${name}" leads to is unknown: ${whyOf(error)}${otherwise}`,
     )
   }
   let kinds: Promise<readonly DiscoveredKind[]> | undefined
   return {
     ...{ id, cluster: opened },
+    hint: `context "${name}" leads to the cluster with id ${id}`,
     check(told) {
       if (told.id === id) return
       throw new ExitError(

@@ -4,7 +4,7 @@
  * What must stay true: a cluster is known by its id, which its own API server says, never by the name of a context: two people may call two clusters alike. Without
  * `--context` no cluster is chosen, and nothing is asked but Kinfold. What cannot be known is a sentence, never a guess.
  *
- * Not here: credentials (clusters.ts). That is loaded only where a context is named: a question costs what it needs.
+ * Not here: asking that API server (own-cluster.ts). It is loaded only where a context is named: a question costs what it needs.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -15,8 +15,6 @@ import { selectorParams, serverOf } from './client.ts'
 import { yaml } from './yaml.ts'
 
 const DEFAULT_NAMESPACE = 'default'
-/** An API server is asked for its id within this. */
-const IDENTIFY_MS = 15_000
 
 export interface Question {
   readonly server: Server
@@ -37,26 +35,11 @@ export async function questionOf(words: readonly string[], flags: ObjectFlags): 
 export async function clusterScopeOf(
   flags: ScopeFlags,
 ): Promise<Pick<Scope, 'cluster'> & Pick<Server, 'hint'>> {
-  const { cluster, context, kubeconfig } = flags
+  const { cluster, context } = flags
   if (cluster !== undefined || context === undefined) return { cluster, hint: undefined }
-  const id = await identified(kubeconfig, context)
-  return { cluster: id, hint: `context "${context}" leads to the cluster with id ${id}` }
-}
-
-async function identified(kubeconfig: string | undefined, context: string): Promise<string> {
-  const { openClusters } = await import('./clusters.ts')
-  const [opened] = openClusters('question', kubeconfig, [context])
-  if (opened === undefined) throw new Error('a context that was named is opened')
-  await using cluster = opened
-  try {
-    return await cluster.identify(AbortSignal.timeout(IDENTIFY_MS))
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new ExitError(
-      EXIT.failure,
-      `which cluster context "${context}" leads to is unknown: ${why}; name the cluster with --cluster`,
-    )
-  }
+  const { openOwnCluster } = await import('./own-cluster.ts')
+  await using own = await openOwnCluster('question', flags, '; name the cluster with --cluster')
+  return { cluster: own.id, hint: own.hint }
 }
 
 interface Kubeconfig {

@@ -4,6 +4,9 @@ import { fileURLToPath } from 'node:url'
 
 const MAIN = fileURLToPath(new URL('../cli/main.ts', import.meta.url))
 
+/** The user who runs the tests may have a namespace in a kubeconfig. */
+const NOBODYS = '/nowhere/kubeconfig'
+
 export interface Ran {
   /** Null when it was ended by a signal. */
   readonly code: number | null
@@ -22,7 +25,7 @@ export function startKinfold(
   output: number | 'pipe' = 'pipe',
 ): Running {
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { ...process.env, NO_COLOR: '1', ...env },
+    env: { ...process.env, NO_COLOR: '1', KUBECONFIG: NOBODYS, ...env },
     stdio: ['ignore', output, 'pipe'],
   })
   let stdout = ''
