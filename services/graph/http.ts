@@ -10,7 +10,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import { Problem } from '../../runtime/problem.ts'
+import { documentOf } from './api/document.ts'
 import type { Shadow } from './audit/shadow.ts'
+import { shadowAnswer } from './audit/shadow-answer.ts'
 import type { DirectiveParts } from './orders/directive-http.ts'
 import { addDirectives } from './orders/directive-http.ts'
 import type { Access } from './query/access.ts'
@@ -49,7 +51,9 @@ async function mayAsk(request: FastifyRequest, access: Access): Promise<void> {
 
 /** Where another collector and this one agree, and where not. */
 export function addShadow(server: FastifyInstance, shadow: Pick<Shadow, 'report'>): void {
-  server.get('/v1/shadow', async () => ({ answer: await shadow.report(), partial: '' }))
+  server.get('/v1/shadow', async () =>
+    documentOf('Shadow', { answer: shadowAnswer(await shadow.report()), partial: '' }),
+  )
 }
 
 /** `lineage` and `history` as lines of JSON, from `from` on; with `follow=true` for ever. */

@@ -120,7 +120,8 @@ test('a pause is told to the reapers first, a resume last, and both are folded w
   equal(response.status, 200)
   const { effective, ...answer } = (await response.json()) as DirectiveAnswer
   deepEqual(answer, {
-    ...{ verb: 'pause', cluster: '', about: 'all clusters (test)', who: 'local:ann' },
+    ...{ apiVersion: 'kinfold/v1', kind: 'DirectiveResult', partial: '' },
+    ...{ verb: 'pause', cluster: null, about: 'all clusters (test)', who: 'local:ann' },
     ...{ partitions: 1, folded: 1 },
   })
   equal(effective, 'No new deletes or updates from 2 s from now. Confirmed by 1 of 1 partition.')
@@ -193,7 +194,7 @@ test('one cluster is named by its name or its id', async (t) => {
   const rig = await rigFor(t)
   for (const cluster of ['test', 'c']) {
     const response = await rig.order({ verb: 'pause', cluster })
-    equal(((await response.json()) as DirectiveAnswer).cluster, 'c')
+    equal(((await response.json()) as DirectiveAnswer).cluster?.id, 'c')
   }
   equal((await rig.control(pauseKey('c')))?.cluster, 'c')
   const response = await rig.order({ verb: 'pause', cluster: 'tset' })

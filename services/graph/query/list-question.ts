@@ -9,6 +9,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
+import { documentOf } from '../api/document.ts'
 import { askedOf } from './choice.ts'
 import { clusterRefs } from './cluster-label.ts'
 import type { Clusters } from './clusters.ts'
@@ -16,6 +17,7 @@ import type { Forwarding } from './forward.ts'
 import { clusterMarked } from './forward-call.ts'
 import { namedClusters } from './not-found.ts'
 import { keyPrefixOf, type ListAsked, type ListedObject, type ObjectList } from './object-list.ts'
+import type { Answer } from './query.ts'
 
 const LISTED = 500
 const LISTED_MOST = 2_000
@@ -57,7 +59,7 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
     const ids = namedClusters(all, words['cluster']).map(({ id }) => id)
     const left = ids.filter((id) => id >= (marked ?? cursor.cluster)).toSorted()
     const [cluster, following] = left
-    if (cluster === undefined) return { answer: emptyPage(null), partial: '' }
+    if (cluster === undefined) return documentOf('ObjectList', emptyPage(null, ''))
     const next = following === undefined ? null : cursorText({ cluster: following, after: '' })
     const after = cluster === cursor.cluster ? cursor.after : ''
     try {
@@ -67,18 +69,18 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
         const { next: key, ...page } = answer
         const rest = key === null ? next : cursorText({ cluster, after: key })
         const told: ListAnswer = { ...page, continue: rest }
-        return { answer: told, partial }
+        return documentOf('ObjectList', { answer: told, partial })
       })
     } catch (error) {
       const isAway = error instanceof Problem && error.status === 503
       if (!isAway || marked !== undefined || ids.length === 1) throw error
-      return { answer: emptyPage(next), partial: error.message }
+      return documentOf('ObjectList', emptyPage(next, error.message))
     }
   })
 }
 
-function emptyPage(next: string | null): ListAnswer {
-  return { objects: [], count: 0, continue: next, kinds: [] }
+function emptyPage(next: string | null, partial: string): Answer<ListAnswer> {
+  return { answer: { objects: [], count: 0, continue: next, kinds: [] }, partial }
 }
 
 function listAsked(words: Record<string, string | undefined>): ListAsked {
