@@ -22,9 +22,11 @@ import { failed, passed } from '../../runtime/health.ts'
 import { openToken } from '../../runtime/http-token.ts'
 import { INSTANCE } from '../../runtime/instance.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import { checked } from '../../testing/answer-check.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { appendAll, assign, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
 import type { ClusterRef, Shaped } from './api/document.ts'
+import { ROUTES } from './api/route.ts'
 import { addGraphRoutes } from './http.ts'
 import type { DirectiveAnswer } from './orders/directive-http.ts'
 import type { Cascade } from './query/cascade.ts'
@@ -110,7 +112,16 @@ async function serve(
     await running[Symbol.asyncDispose]()
   })
   const caughtUp = async (): Promise<void> => await running.caughtUp()
-  return { url, log, caughtUp, get: async (path, init) => await fetch(url + path, init) }
+  const get = async (path: string, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(url + path, init)
+    return isRoute(path) ? await checked(url + path, response, init?.method) : response
+  }
+  return { url, log, caughtUp, get }
+}
+
+/** What is no route is compared by its refusal alone; paths with a slash at their end are none. */
+function isRoute(path: string): boolean {
+  return ROUTES.some((route) => route.path === path.split('?')[0])
 }
 
 type CascadeDocument = Shaped<Cascade> & { readonly partial: string }

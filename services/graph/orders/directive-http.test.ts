@@ -9,6 +9,7 @@ import type { Control } from '../../../ports/service-record.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { serveEndpoint } from '../../../runtime/endpoint.ts'
 import { setPrincipal } from '../../../runtime/principal.ts'
+import { checked } from '../../../testing/answer-check.ts'
 import {
   appendAll,
   assign,
@@ -19,6 +20,7 @@ import {
   runTask,
   viewOf,
 } from '../../../testing/task-rig.ts'
+
 import { type HeldPlan, heldPlanOf } from '../query/held.ts'
 import { createHistoryIndex } from '../query/history-index.ts'
 import { readerOf } from '../query/view.ts'
@@ -88,12 +90,14 @@ async function rigFor(t: TestContext): Promise<Rig> {
   return {
     held: async () => (await heldPlanOf(viewOf(running.task), 10, questions.query)).answer,
     appended,
-    order: async (body, headers = {}) =>
-      await fetch(`${url}/v1/directives`, {
+    async order(body, headers = {}) {
+      const response = await fetch(`${url}/v1/directives`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
-      }),
+      })
+      return await checked(`${url}/v1/directives`, response, 'POST')
+    },
     async tell(more) {
       lines.push(...more)
       const all = eventsOf(lines)

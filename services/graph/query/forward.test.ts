@@ -7,6 +7,7 @@ import type { CommandSettled, Event } from '../../../core/model/event.ts'
 import type { KeyRange, StoreEntry } from '../../../ports/store.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import type { HttpToken } from '../../../runtime/http-token.ts'
+import { checked } from '../../../testing/answer-check.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import {
   GraphGroup,
@@ -104,7 +105,7 @@ function has({ graph }: GraphProcess, cluster: string): boolean {
 }
 
 async function textOf({ url }: GraphProcess, path: string, init?: RequestInit): Promise<string> {
-  const response = await fetch(url + path, init)
+  const response = await checked(url + path, await fetch(url + path, init), init?.method)
   const text = await response.text()
   equal(response.status, 200, `${path}: ${text}`)
   return text

@@ -84,32 +84,16 @@ function emptyPage(next: string | null, partial: string): Answer<ListAnswer> {
 }
 
 function listAsked(words: Record<string, string | undefined>): ListAsked {
-  const { kind = '', name, namespace, labelSelector, limit = `${LISTED}` } = words
-  if (labelSelector !== undefined) {
-    throw new Problem(
-      400,
-      'labelSelector: Kinfold keeps no labels but those that protect an object; select by kind, namespace or name',
-    )
-  }
+  const { kind = '', name, namespace, limit = `${LISTED}` } = words
   if (name !== undefined && (kind === '' || namespace === undefined)) {
     throw new Problem(400, 'a name takes a kind and a namespace; without a name all are listed')
   }
-  const most = Number(limit)
-  if (!/^\d+$/.test(limit) || most < 1) {
-    throw new Problem(400, `limit ${limit} is no whole number from 1 on`)
-  }
   return {
     ...{ kind, name, namespace },
-    isGone: flagOf(words, 'gone'),
-    isCounted: flagOf(words, 'count'),
-    limit: Math.min(most, LISTED_MOST),
+    isGone: words['gone'] === 'true',
+    isCounted: words['count'] === 'true',
+    limit: Math.min(Number(limit), LISTED_MOST),
   }
-}
-
-function flagOf(words: Record<string, string | undefined>, key: string): boolean {
-  const word = words[key] ?? 'false'
-  if (word === 'true' || word === 'false') return word === 'true'
-  throw new Problem(400, `${key} ${word} is none of true, false`)
 }
 
 function cursorText({ cluster, after }: Cursor): string {

@@ -7,6 +7,7 @@ import type { Event } from '../../../core/model/event.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { serveEndpoint } from '../../../runtime/endpoint.ts'
+import { checked } from '../../../testing/answer-check.ts'
 import { GraphGroup, type GraphProcess, tell } from '../../../testing/graph-group.ts'
 import { runs } from '../../../testing/hostile.ts'
 import { World } from '../../../testing/story.ts'
@@ -40,7 +41,8 @@ interface Lister {
 
 async function pageOf(url: string, query: string, cursor: string | null, init?: RequestInit) {
   const rest = cursor === null ? '' : `&continue=${cursor}`
-  const response = await fetch(`${url}/v1/objects?${query}${rest}`, init)
+  const asked = `${url}/v1/objects?${query}${rest}`
+  const response = await checked(asked, await fetch(asked, init))
   const text = await response.text()
   equal(response.status, 200, `${query}: ${text}`)
   return JSON.parse(text) as Told

@@ -250,22 +250,12 @@ async function follow(
 }
 
 function cascadeOf(text: string | undefined): PropagationPolicy {
-  switch (text?.toLowerCase() ?? 'background') {
-    case 'background':
-      return 'Background'
-    case 'foreground':
-      return 'Foreground'
-    case 'orphan':
-      return 'Orphan'
-    default:
-      throw new Problem(400, `cascade ${text} is none of background, foreground, orphan`)
-  }
+  if (text === 'foreground') return 'Foreground'
+  return text === 'orphan' ? 'Orphan' : 'Background'
 }
 
-function limitOf(text: string | undefined): number {
-  const limit = text === undefined ? PLAN_LISTED : Number(text)
-  if (Number.isInteger(limit) && limit >= 0) return Math.min(limit, PLAN_LISTED_MOST)
-  throw new Problem(400, `limit ${text} is no whole number`)
+function limitOf(text: string = `${PLAN_LISTED}`): number {
+  return Math.min(Number(text), PLAN_LISTED_MOST)
 }
 
 /** Runs one after the other; who finds `most` waiting is refused. */
