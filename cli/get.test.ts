@@ -72,7 +72,7 @@ const gone: ListedObject = {
   ...{ ...pod, name: 'b\u001b[2J', uid: 'u-2', phase: 'gone', createdAt: null, verdict: null },
   goneAt: '2026-01-01T00:01:00.000Z',
 }
-const told = documentOf('ObjectList', { answer: { objects: [pod, gone] }, partial: '' })
+const told = documentOf('ObjectList', { answer: { objects: [pod, gone] }, partial: '', asOf: [] })
 const NOW = Date.parse('2026-01-01T03:00:00.000Z')
 
 test('as a table, wide, and as names, with no control characters', () => {

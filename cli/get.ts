@@ -7,7 +7,7 @@
  */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { Document } from '../services/graph/api/document.ts'
+import type { AsOf, Document } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { ListAnswer } from '../services/graph/query/list-question.ts'
 import type { ListedObject } from '../services/graph/query/object-list.ts'
@@ -32,6 +32,8 @@ interface GetFlags extends ObjectFlags {
 
 /** What is printed: all pages as one. */
 interface ListDocument extends Document {
+  /** Of each partition, as of its first page. */
+  readonly asOf: readonly AsOf[]
   readonly objects: readonly ListedObject[]
 }
 
@@ -86,19 +88,22 @@ function paramsOf(kind: string, name: string | undefined, flags: GetFlags): URLS
 async function listed(server: Server, params: URLSearchParams): Promise<Listed> {
   const objects: ListedObject[] = []
   const doubts = new Set<string>()
+  const asOf = new Map<number, AsOf>()
   const kinds = new Set<string>()
   for (;;) {
     const response = await ask(server, `/v1/objects?${params}`)
-    const page = (await response.json()) as Document & ListAnswer
+    const page = (await response.json()) as Document & ListAnswer & { readonly asOf: AsOf[] }
     objects.push(...page.objects)
     for (const kind of page.kinds) kinds.add(kind)
     if (page.partial !== '') doubts.add(page.partial)
+    for (const each of page.asOf) if (!asOf.has(each.partition)) asOf.set(each.partition, each)
     if (page.continue !== null) {
       params.set('continue', page.continue)
       continue
     }
     const { apiVersion, kind } = page
-    return { document: { apiVersion, kind, partial: [...doubts].join('; '), objects }, kinds }
+    const partial = [...doubts].join('; ')
+    return { document: { apiVersion, kind, partial, objects, asOf: [...asOf.values()] }, kinds }
   }
 }
 

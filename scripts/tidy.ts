@@ -46,7 +46,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   runtime: ['ports', 'runtime', 'node', 'npm'],
   services: ['core', 'ports', 'runtime', 'node', 'npm', 'self'],
   'services/graph/fold': [...ROOM_OF_SERVICE, 'services/graph/fold'],
-  'services/graph/api': ['core/model', 'runtime', 'npm', 'services/graph/api'],
+  'services/graph/api': ['core/model', 'runtime', 'node', 'npm', 'services/graph/api'],
   'services/graph/query': [
     ...ROOM_OF_SERVICE,
     'services/graph/api',

@@ -10,6 +10,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import { documentOf } from './api/document.ts'
+import { addTags } from './api/etag.ts'
 import { openApi } from './api/openapi.ts'
 import { addRouteTable } from './api/parameter.ts'
 import { DOCUMENT_PATH } from './api/route.ts'
@@ -35,6 +36,7 @@ const STREAM_WAIT_MS = 5_000
 
 export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void {
   addRouteTable(server)
+  addTags(server)
   // Before its words are looked at: who may not ask learns nothing of them.
   server.addHook('preValidation', async (request) => await mayAsk(request, parts.access))
   const document = openApi()

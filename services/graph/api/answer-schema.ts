@@ -101,7 +101,10 @@ function document(
   return say(description, record({ ...envelope, ...fields }))
 }
 
-const ABOUT_ONE = { cluster: ref('Cluster') }
+const FRESH = {
+  asOf: say('How fresh it is: of each partition that it rests on.', listOf(ref('AsOf'))),
+}
+const ABOUT_ONE = { cluster: ref('Cluster'), ...FRESH }
 
 const PARTS: Readonly<Record<string, Schema>> = {
   Cluster: say(
@@ -115,6 +118,11 @@ const PARTS: Readonly<Record<string, Schema>> = {
       ),
     }),
   ),
+  AsOf: record({
+    partition: COUNT,
+    position: say('Everything in the topic `events` before this offset is in the answer.', COUNT),
+    time: say('Log time of the cluster by then.', TIME_OR_NULL),
+  }),
   TreeNode: record({
     ...NAMED,
     phase: say(
@@ -296,6 +304,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
   Held: document(
     'Held',
     {
+      ...FRESH,
       mode: say('Null where this process has no partition.', orNull(MODE)),
       pauses: listOf(record({ cluster: CLUSTER_OR_NULL, ...ORDERED })),
       protections: listOf(record({ cluster: CLUSTER_OR_NULL, subject: TEXT, ...ORDERED })),
@@ -328,6 +337,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
   ObjectList: document(
     'ObjectList',
     {
+      ...FRESH,
       objects: listOf(
         record({
           ...{ cluster: ref('Cluster'), ...NAMED, phase: TEXT },

@@ -27,6 +27,15 @@ export type DocumentKind =
   | 'Tree'
   | 'Why'
 
+/** How fresh what an answer rests on is. */
+export interface AsOf {
+  readonly partition: number
+  /** Everything in `events` before this offset is in the answer. */
+  readonly position: number
+  /** Log time of the cluster by then, RFC 3339; null before its first heartbeat. */
+  readonly time: string | null
+}
+
 /** What an answer is made from. */
 export interface Answered<T> {
   readonly answer: T

@@ -2,7 +2,7 @@
 import { SCHEMAS } from './answer-schema.ts'
 import type { Parameter, Route } from './route.ts'
 import { ROUTES } from './route.ts'
-import type { Schema } from './schema.ts'
+import { type Schema, TEXT } from './schema.ts'
 
 const PROBLEM = { $ref: '#/components/responses/Problem' }
 
@@ -48,6 +48,7 @@ export function openApi(): string {
 }
 
 function operationOf({ operation, summary, parameters, body, answers }: Route): Schema {
+  const isTagged = body === undefined && '$ref' in (answers['application/json'] ?? {})
   return {
     operationId: operation,
     summary,
@@ -56,7 +57,12 @@ function operationOf({ operation, summary, parameters, body, answers }: Route): 
       requestBody: { required: true, content: { 'application/json': { schema: body } } },
     }),
     responses: {
-      200: { description: summary, content: contentOf(answers) },
+      200: {
+        description: summary,
+        ...(isTagged && { headers: { ETag: { schema: TEXT } } }),
+        content: contentOf(answers),
+      },
+      ...(isTagged && { 304: { description: 'The same as before: If-None-Match has its ETag.' } }),
       '4XX': PROBLEM,
       '5XX': PROBLEM,
     },

@@ -9,7 +9,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
-import { documentOf } from '../api/document.ts'
+import { type AsOf, documentOf } from '../api/document.ts'
 import { askedOf } from './choice.ts'
 import { clusterRefs } from './cluster-label.ts'
 import type { Clusters } from './clusters.ts'
@@ -65,11 +65,12 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
     try {
       return await forwarding.answered(request, reply, cluster, async (view) => {
         const ref = clusterRefs(all)(cluster)
+        const asOf = [view.asOf()]
         const { answer, partial } = await objectList.page(view, ref, asked, after)
         const { next: key, ...page } = answer
         const rest = key === null ? next : cursorText({ cluster, after: key })
         const told: ListAnswer = { ...page, continue: rest }
-        return documentOf('ObjectList', { answer: told, partial })
+        return documentOf('ObjectList', { answer: told, partial, asOf })
       })
     } catch (error) {
       const isAway = error instanceof Problem && error.status === 503
@@ -79,8 +80,11 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
   })
 }
 
-function emptyPage(next: string | null, partial: string): Answer<ListAnswer> {
-  return { answer: { objects: [], count: 0, continue: next, kinds: [] }, partial }
+function emptyPage(
+  next: string | null,
+  partial: string,
+): Answer<ListAnswer> & { readonly asOf: readonly AsOf[] } {
+  return { answer: { objects: [], count: 0, continue: next, kinds: [] }, partial, asOf: [] }
 }
 
 function listAsked(words: Record<string, string | undefined>): ListAsked {

@@ -112,8 +112,9 @@ function aboutOne(parts: QuestionParts): About {
       const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
       return await forwarding.answered(request, reply, cluster, async (view) => {
         const ref = clusterRefs(await clusters.all())(view.cluster)
+        const asOf = [view.asOf()]
         const told = await answer(view, await choose(parts, asked, view.cluster), ref)
-        return 'answer' in told ? documentOf(kind, withCluster(told, ref)) : told
+        return 'answer' in told ? documentOf(kind, { ...told, cluster: ref, asOf }) : told
       })
     } catch (error) {
       // Who may not see the graph learns nothing of what is there, or not.
@@ -151,7 +152,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const here = await heldIn([], clusters.readers(), query)
     const held = heldOfAll([here, ...all.map(({ answer }) => answer)], asked)
     const doubts = [partial, held.partial].filter((text) => text !== '')
-    return documentOf('Held', { answer: held.answer, partial: doubts.join('; ') })
+    return documentOf('Held', { ...held, partial: doubts.join('; ') })
   })
   server.get('/v1/plan/held', async (request, reply) => {
     const { cluster: named, limit: listed } = askedOf(request)
@@ -167,8 +168,11 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     }
     const cluster = clusterRefs(await clusters.all())(only.id)
     return await forwarding.answered(request, reply, only.id, async (view) => {
-      const told = await oneAtATime(() => heldPlanOf(view, limit, query))
-      return documentOf('HeldPlan', withCluster(told, cluster))
+      return await oneAtATime(async () => {
+        const asOf = [view.asOf()]
+        const told = await heldPlanOf(view, limit, query)
+        return documentOf('HeldPlan', { ...told, cluster, asOf })
+      })
     })
   })
   server.get('/v1/plan', async (request, reply) => {
@@ -242,7 +246,7 @@ async function follow(
   if (!(await cascades.begins(view, root, closed))) notGoing(root)
   const lines = async function* (answers: AsyncIterable<CascadeAnswer>): AsyncIterable<string> {
     for await (const told of answers) {
-      yield `${JSON.stringify(documentOf('Cascade', withCluster(told, cluster)))}\n`
+      yield `${JSON.stringify(documentOf('Cascade', { ...told, cluster }))}\n`
     }
   }
   const stream = Readable.from(lines(cascades.follow(view, root, closed)))
@@ -273,13 +277,6 @@ function queue(most: number): <T>(work: () => Promise<T>) => Promise<T> {
       waiting -= 1
     }
   }
-}
-
-function withCluster<T extends Answered<object>>(
-  told: T,
-  cluster: ClusterRef,
-): T & { readonly cluster: ClusterRef } {
-  return { ...told, cluster }
 }
 
 /** Between graph processes. */
