@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ReapAnswer } from '../ports/cluster.ts'
 import type { ExitError } from '../runtime/lifecycle.ts'
-import type { Plan } from '../services/graph/query/plan.ts'
 import { GraphGroup, tell } from '../testing/graph-group.ts'
 import { runKinfold } from '../testing/kinfold-command.ts'
 import { eventsOf } from '../testing/task-rig.ts'
+import type { Plan } from './answer.ts'
 import { confirmationFor, identityOf, outcomeOf } from './delete.ts'
 
 const root: Plan['root'] = {
@@ -21,12 +21,13 @@ const root: Plan['root'] = {
 }
 const cluster = { name: 'north', id: 'c-1', scope: 'north' }
 
-function toldOf(plan: Partial<Plan>, partial = '') {
+function toldOf(plan: Partial<Plan>, partial = ''): Plan {
   const counts = [{ group: 'apps', kind: 'Deployment', effect: 'deleted', count: 3 }] as const
   const whole: Plan = {
-    ...{ root, cascade: 'Background', counts, total: 3, objects: [], holds: [], digest: 'abc' },
+    ...{ apiVersion: 'kinfold/v1', kind: 'Plan', partial: '', asOf: [], cluster },
+    ...{ root, cascade: 'background', counts, total: 3, objects: [], holds: [], digest: 'abc' },
   }
-  return { answer: { ...whole, ...plan }, partial, cluster }
+  return { ...whole, ...plan, partial }
 }
 
 function count(deleted: number, kept = 0): Partial<Plan> {

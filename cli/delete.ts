@@ -12,10 +12,9 @@ import { type Command, Option } from 'commander'
 import type { PropagationPolicy } from '../core/model/object.ts'
 import type { ReapAnswer } from '../ports/cluster.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { Plan } from '../services/graph/query/plan.ts'
+import type { Plan } from './answer.ts'
 import type { ObjectFlags, Server } from './client.ts'
 import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
-import type { ToldOfOne } from './output.ts'
 import type { OwnCluster } from './own-cluster.ts'
 import { CASCADES, type Cascade, render } from './plan.ts'
 import { namespaceOf } from './scope.ts'
@@ -32,7 +31,6 @@ interface DeleteFlags extends ObjectFlags {
   readonly dryRun?: boolean
 }
 
-type Told = ToldOfOne<Plan>
 type Root = Plan['root']
 
 const POLICIES: Readonly<Record<Cascade, PropagationPolicy>> = {
@@ -71,7 +69,7 @@ async function deleteObject(words: string[], flags: DeleteFlags): Promise<void> 
   process.stdout.write(render(told, 'table'))
   if (flags.dryRun) return
   const confirmation = confirmationFor(told, flags.yes === true, process.stdin.isTTY === true)
-  const { root } = told.answer
+  const { root } = told
   const version = await versionOf(own, root)
   if (confirmation !== 'none' && !(await isConfirmed(confirmation, root))) {
     throw new ExitError(EXIT.refused, 'nothing was deleted')
@@ -108,21 +106,20 @@ function paramsOfUid(asked: URLSearchParams, { uid }: Root): URLSearchParams {
   return params
 }
 
-async function planned(server: Server, params: URLSearchParams): Promise<Told> {
-  return (await (await ask(server, `/v1/plan?${params}`)).json()) as Told
+async function planned(server: Server, params: URLSearchParams): Promise<Plan> {
+  return (await (await ask(server, `/v1/plan?${params}`)).json()) as Plan
 }
 
 /** Equal for plans of the same. One that is not whole has no digest. */
-export function identityOf({ answer, partial }: Told): string {
-  const { digest, total, counts } = answer
+export function identityOf({ digest, total, counts, partial }: Plan): string {
   return digest ?? JSON.stringify([total, counts, partial])
 }
 
 export type Confirmation = 'none' | 'yes' | 'name'
 
 /** What the user has to type. Throws where nobody can be asked and has to be. */
-export function confirmationFor(told: Told, isYes: boolean, isTerminal: boolean): Confirmation {
-  const { digest, total, counts } = told.answer
+export function confirmationFor(told: Plan, isYes: boolean, isTerminal: boolean): Confirmation {
+  const { digest, total, counts } = told
   const isWhole = digest !== null && total !== null && told.partial === ''
   if (isYes && !isWhole) {
     throw new ExitError(

@@ -10,7 +10,7 @@ import type { Target } from '../core/model/command.ts'
 import type { GroupKind } from '../core/model/object.ts'
 import type { Cluster, DiscoveredKind } from '../ports/cluster.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { ClusterRef } from '../services/graph/query/cluster-label.ts'
+import type { ClusterRef } from '../services/graph/api/document.ts'
 import type { ScopeFlags } from './client.ts'
 import { openClusters } from './clusters.ts'
 

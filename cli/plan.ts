@@ -2,11 +2,11 @@
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
-import type { Plan } from '../services/graph/query/plan.ts'
+import type { Plan as PlanDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, warnPartial, withObject } from './client.ts'
 import { addPlanHeld } from './held.ts'
-import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { outputOf, structured } from './output.ts'
 import { styleOfEffect } from './paint.ts'
 import { questionOf } from './scope.ts'
 import { type StyleOf, table } from './table.ts'
@@ -48,25 +48,24 @@ export function addPlan(program: Command): void {
       params.set('cascade', flags.cascade)
       params.set('limit', flags.limit)
       const response = await ask(server, `/v1/plan?${params}`)
-      const told = (await response.json()) as ToldOfOne<Plan>
+      const told = (await response.json()) as PlanDocument
       warnPartial(told.partial)
-      if (output === 'name')
-        warnPartial(unlistedText(knownOf(told.answer), told.answer.objects.length))
+      if (output === 'name') warnPartial(unlistedText(knownOf(told), told.objects.length))
       process.stdout.write(render(told, output))
     })
 }
 
-function knownOf({ counts }: Plan): number {
+function knownOf({ counts }: PlanDocument): number {
   return counts.reduce((sum, { count }) => sum + count, 0)
 }
 
-export function render(told: ToldOfOne<Plan>, output: Output): string {
+export function render(told: PlanDocument, output: Output): string {
   switch (output) {
     case 'json':
     case 'yaml':
-      return structured('Plan', told, output)
+      return structured(told, output)
     case 'name':
-      return told.answer.objects
+      return told.objects
         .filter(({ effect }) => effect === 'deleted' || effect === 'stuck')
         .map((object) => `${lineOf(objectName(object))}\n`)
         .join('')
@@ -76,8 +75,8 @@ export function render(told: ToldOfOne<Plan>, output: Output): string {
   }
 }
 
-function text({ answer: plan, cluster }: ToldOfOne<Plan>, isWide: boolean): string {
-  const { root, counts, objects, holds } = plan
+function text(plan: PlanDocument, isWide: boolean): string {
+  const { cluster, root, counts, objects, holds } = plan
   const counted = counts.map(({ group, kind, effect, count }) => {
     const type = group === '' ? kind : `${kind}.${group}`
     return [type, effect, String(count)]
@@ -98,7 +97,7 @@ function text({ answer: plan, cluster }: ToldOfOne<Plan>, isWide: boolean): stri
   const total =
     plan.total === null ? `At least ${countOf(known, 'object')}` : countOf(known, 'object')
   return [
-    `Plan: delete ${lineOf(`${root.kind}/${root.name}${at}`)} in cluster ${lineOf(labelOf(cluster))} with --cascade=${plan.cascade.toLowerCase()}\n`,
+    `Plan: delete ${lineOf(`${root.kind}/${root.name}${at}`)} in cluster ${lineOf(labelOf(cluster))} with --cascade=${plan.cascade}\n`,
     `${total}:\n\n`,
     table(['KIND', 'EFFECT', 'COUNT'], counted),
     listed.length === 0 ? '' : `\n${table(head, listed, styleOfRow)}`,

@@ -18,6 +18,7 @@ const well: ClusterStatus = {
   ...{ mode: 'enforce', preset: 'guarded', heartbeatAgeMs: 4_000, monitored: 52, synced: 52 },
   ...{ lagEntries: 0, isPaused: false, openBreakers: 0, held: none, refused: 0 },
 }
+const HEAD = { apiVersion: 'kinfold/v1', kind: 'ClusterList', partial: '' } as const
 const METRICS = `kinfold_lock{cluster="north",required="true"} 1
 kinfold_cluster_connected{cluster="north"} 1
 kinfold_cluster_connected{cluster="other"} 0
@@ -25,7 +26,7 @@ kinfold_cluster_connected{cluster="other"} 0
 
 function readOf(status: ClusterStatus | null, more: Partial<Read> = {}): Read {
   const clusters = [{ cluster, partition: 0, status }]
-  const list = { answer: { clusters }, partial: '' }
+  const list = { ...HEAD, clusters }
   return { list, isReady: true, checks: ['readyz check passed'], metrics: METRICS, ...more }
 }
 
@@ -33,7 +34,7 @@ test('where all is well nothing needs a person', () => {
   const answer = statusOf(readOf(well))
   deepEqual(answer.needs, [])
   equal(
-    render({ answer, partial: '' }, 'table'),
+    render(answer, 'table'),
     `CLUSTER   MODE      PRESET    KINDS   SEEN     LAG   HELD   REFUSED   BREAKERS   LOCK       STATE
 north     enforce   guarded   52/52   4s ago   0     0      0         0          in force   fine
 Nothing needs a person.
@@ -91,7 +92,7 @@ const NEEDS: readonly (readonly [string, Read, RegExp])[] = [
   ['no readiness', readOf(well, { isReady: false, checks: ['?'] }), /^the process is not ready$/],
   [
     'no cluster at all',
-    { ...readOf(well), list: { answer: { clusters: [] }, partial: '' } },
+    { ...readOf(well), list: { ...HEAD, clusters: [] } },
     /^no cluster was ever watched$/,
   ],
 ]
@@ -110,7 +111,7 @@ test('an optional lock that is absent, holds that end, and warnings need nobody'
   const checks = ['[!]lock/north warning: absent', 'readyz check passed']
   const answer = statusOf(readOf({ ...well, held: { ...none, hold: 9 } }, { metrics, checks }))
   deepEqual([answer.needs, answer.warnings], [[], ['[!]lock/north warning: absent']])
-  match(render({ answer, partial: '' }, 'table'), / 9 .* not in force +fine\n/)
+  match(render(answer, 'table'), / 9 .* not in force +fine\n/)
 })
 
 test('what this endpoint does not know is not told of it: a lock elsewhere, one of two clusters of a name', () => {
@@ -118,7 +119,7 @@ test('what this endpoint does not know is not told of it: a lock elsewhere, one 
   const twice = [cluster, { ...cluster, id: 'c-2' }].map((each) => {
     return { cluster: each, partition: 0, status: well }
   })
-  const list = { answer: { clusters: twice }, partial: '' }
+  const list = { ...HEAD, clusters: twice }
   deepEqual(
     statusOf(readOf(well, { list })).clusters.map(({ lock }) => lock),
     [null, null],

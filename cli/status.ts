@@ -7,12 +7,12 @@
  */
 import type { Command } from 'commander'
 import { EXIT } from '../runtime/lifecycle.ts'
-import type { ClusterRef } from '../services/graph/query/cluster-label.ts'
+import type { ClusterRef, Document } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { ClusterListAnswer, ClusterStatus } from '../services/graph/query/cluster-list.ts'
 import type { ClientFlags, Server } from './client.ts'
 import { ask, askAnyway, serverOf, warnPartial, withServer } from './client.ts'
-import { outputOf, structured, type Told } from './output.ts'
+import { outputOf, structured } from './output.ts'
 import { paint } from './paint.ts'
 import { samplesOf } from './scrape.ts'
 import { spanText, table } from './table.ts'
@@ -48,7 +48,7 @@ export interface Need {
   readonly command: string
 }
 
-export interface Status {
+export interface Status extends Document {
   readonly isReady: boolean
   readonly clusters: readonly ClusterRow[]
   readonly needs: readonly Need[]
@@ -57,7 +57,7 @@ export interface Status {
 }
 
 export interface Read {
-  readonly list: Told<ClusterListAnswer>
+  readonly list: Document & ClusterListAnswer
   readonly isReady: boolean
   /** Lines of `/readyz?verbose`. */
   readonly checks: readonly string[]
@@ -72,10 +72,10 @@ export function addStatus(program: Command): void {
     .action(async (flags: ClientFlags & { output: string }) => {
       const output = outputOf(flags.output, OUTPUTS)
       const read = await readFrom(serverOf(flags))
-      const told = { answer: statusOf(read), partial: read.list.partial }
-      warnPartial(told.partial)
-      process.stdout.write(render(told, output))
-      process.exitCode = told.answer.needs.length > 0 ? EXIT.findings : EXIT.ok
+      const status = statusOf(read)
+      warnPartial(status.partial)
+      process.stdout.write(render(status, output))
+      process.exitCode = status.needs.length > 0 ? EXIT.findings : EXIT.ok
     })
 }
 
@@ -87,7 +87,7 @@ async function readFrom(server: Server): Promise<Read> {
     ask(server, '/metrics'),
   ])
   return {
-    list: (await clusters.json()) as Told<ClusterListAnswer>,
+    list: (await clusters.json()) as Document & ClusterListAnswer,
     isReady: ready.ok,
     checks: (await ready.text()).trimEnd().split('\n'),
     metrics: await metrics.text(),
@@ -95,8 +95,8 @@ async function readFrom(server: Server): Promise<Read> {
 }
 
 export function statusOf({ list, isReady, checks, metrics }: Read): Status {
-  const named = Map.groupBy(list.answer.clusters, ({ cluster }) => cluster.name)
-  const clusters = list.answer.clusters.map(({ cluster, status }): ClusterRow => {
+  const named = Map.groupBy(list.clusters, ({ cluster }) => cluster.name)
+  const clusters = list.clusters.map(({ cluster, status }): ClusterRow => {
     // Watchers and reapers know clusters by name: of two that share one nobody can say here which is meant.
     const isAlone = named.get(cluster.name)?.length === 1
     const mine = (name: string) =>
@@ -121,6 +121,7 @@ export function statusOf({ list, isReady, checks, metrics }: Read): Status {
     needs.push({ cluster: null, what: 'no cluster was ever watched', command: '' })
   }
   return {
+    ...{ apiVersion: 'kinfold/v1', kind: 'Status', partial: list.partial },
     ...{ isReady, clusters },
     needs: [...needs, ...clusters.flatMap(needsOf)],
     warnings: checks.filter((check) => check.startsWith(WARNING)),
@@ -161,8 +162,8 @@ function needsOf({ cluster, status, lock, isConnected }: ClusterRow): readonly N
   return needs
 }
 
-export function render(told: Told<Status>, output: Output): string {
-  return output === 'table' ? text(told.answer) : structured('Status', told, output)
+export function render(status: Status, output: Output): string {
+  return output === 'table' ? text(status) : structured(status, output)
 }
 
 const HEAD = [

@@ -1,11 +1,12 @@
 /** `kinfold tree`: the dependents of an object, or its owners. */
 import type { Command } from 'commander'
+import type { DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { TreeNode } from '../services/graph/query/tree.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, warnPartial, withObject } from './client.ts'
 import type { Live } from './live.ts'
-import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { outputOf, structured } from './output.ts'
 import { paint, type Style, styleOfPhase, styleOfVerdict } from './paint.ts'
 import { questionOf } from './scope.ts'
 import { spanText, table } from './table.ts'
@@ -28,6 +29,9 @@ interface TreeFlags extends ObjectFlags {
 /** By uid. */
 type LiveOf = ReadonlyMap<string, Live>
 
+type Root = Shaped<TreeNode>
+type TreeDocument = DocumentOfOne & { readonly root: Root }
+
 export function addTree(program: Command): void {
   withObject(program.command('tree'))
     .description('dependents of an object, level by level, or its owners')
@@ -40,7 +44,7 @@ export function addTree(program: Command): void {
       const { server, params } = await questionOf(words, flags)
       if (flags.owners) params.set('owners', 'true')
       const response = await ask(server, `/v1/tree?${params}`)
-      const told = (await response.json()) as ToldOfOne<TreeNode>
+      const told = (await response.json()) as TreeDocument
       warnPartial(told.partial)
       const live = flags.live ? await liveOf(told, flags) : undefined
       process.stdout.write(render(told, output, flags.owners === true, live))
@@ -48,12 +52,12 @@ export function addTree(program: Command): void {
 }
 
 /** Of the cluster that the answer is about, or refused. */
-async function liveOf(told: ToldOfOne<TreeNode>, flags: TreeFlags): Promise<LiveOf> {
+async function liveOf(told: TreeDocument, flags: TreeFlags): Promise<LiveOf> {
   const { openOwnCluster } = await import('./own-cluster.ts')
   const { readLive } = await import('./live.ts')
   await using own = await openOwnCluster('tree', flags)
   own.check(told.cluster)
-  const nodes = [...drawn(told.answer)].filter(({ node }) => !node.repeated && node.uid !== HIDDEN)
+  const nodes = [...drawn(told.root)].filter(({ node }) => !node.repeated && node.uid !== HIDDEN)
   const live = await readLive(
     own,
     nodes.map(({ node }) => node),
@@ -67,7 +71,7 @@ async function liveOf(told: ToldOfOne<TreeNode>, flags: TreeFlags): Promise<Live
 
 /** `now`: for ages. */
 export function render(
-  told: ToldOfOne<TreeNode>,
+  told: TreeDocument,
   output: Output,
   owners: boolean,
   live?: LiveOf,
@@ -76,38 +80,38 @@ export function render(
   switch (output) {
     case 'json':
     case 'yaml':
-      if (live !== undefined) addLive(told.answer, live)
-      return structured('Tree', told, output)
+      if (live !== undefined) addLive(told.root, live)
+      return structured(told, output)
     case 'name':
-      return namesIn(told.answer).join('')
+      return namesIn(told.root).join('')
     case 'wide':
       return rows(told, [...(live === undefined ? [] : liveColumns(live, now)), ...WIDE])
     case 'tree':
       if (live !== undefined) return rows(told, liveColumns(live, now))
       return `${lines(told).join('\n')}\n`
     case 'dot':
-      return dot(told.answer, owners)
+      return dot(told.root, owners)
     case 'mermaid':
-      return mermaid(told.answer, owners)
+      return mermaid(told.root, owners)
   }
 }
 
-function lines({ answer: root, cluster }: ToldOfOne<TreeNode>): string[] {
+function lines({ root, cluster }: TreeDocument): string[] {
   return [...drawn(root)].map(({ node, head }) => {
     return head + lineOf(label(node, node === root ? [`cluster ${labelOf(cluster)}`] : []))
   })
 }
 
 /** Each object once, in the order of the tree. */
-function namesIn(root: TreeNode): string[] {
+function namesIn(root: Root): string[] {
   const nodes = [...drawn(root)].filter(({ node }) => !node.repeated)
   return nodes.map(({ node }) => `${lineOf(objectName(node))}\n`)
 }
 
 interface Column {
   readonly title: string
-  cell(node: TreeNode): string
-  style?(node: TreeNode): Style | undefined
+  cell(node: Root): string
+  style?(node: Root): Style | undefined
 }
 
 const WIDE: readonly Column[] = [
@@ -123,7 +127,7 @@ const WIDE: readonly Column[] = [
 function liveColumns(live: LiveOf, now: number): readonly Column[] {
   const cell =
     (found: (each: Live & { type: 'Found' }) => string, absent = '-') =>
-    ({ uid }: TreeNode): string => {
+    ({ uid }: Root): string => {
       const each = live.get(uid)
       if (each?.type === 'Found') return found(each) || '-'
       return each?.type === 'NotFound' ? absent : '?'
@@ -149,7 +153,7 @@ const STATUS_STYLES: Readonly<Record<string, Style>> = {
 }
 
 /** As a table, the tree in its names. */
-function rows({ answer: root, cluster }: ToldOfOne<TreeNode>, more: readonly Column[]): string {
+function rows({ root, cluster }: TreeDocument, more: readonly Column[]): string {
   const all = [...drawn(root)]
   const cells = all.map(({ node, head }) => {
     const beside = more.map((column) => column.cell(node))
@@ -164,7 +168,7 @@ function rows({ answer: root, cluster }: ToldOfOne<TreeNode>, more: readonly Col
 }
 
 /** Null for what could not be read. */
-function addLive(root: TreeNode, live: LiveOf): void {
+function addLive(root: Root, live: LiveOf): void {
   for (const { node } of drawn(root)) Object.assign(node, { live: documentOf(live.get(node.uid)) })
 }
 
@@ -177,14 +181,14 @@ function documentOf(each: Live | undefined): object | null {
 }
 
 interface Drawn {
-  readonly node: TreeNode
+  readonly node: Root
   /** What is drawn before it. */
   readonly head: string
 }
 
 /** Iterative: a chain may be ten thousand deep. */
-function* drawn(root: TreeNode): Iterable<Drawn> {
-  const stack: { node: TreeNode; prefix: string; head: string }[] = [
+function* drawn(root: Root): Iterable<Drawn> {
+  const stack: { node: Root; prefix: string; head: string }[] = [
     { node: root, prefix: '', head: '' },
   ]
   for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
@@ -199,7 +203,7 @@ function* drawn(root: TreeNode): Iterable<Drawn> {
   }
 }
 
-function label(node: TreeNode, first: readonly string[]): string {
+function label(node: Root, first: readonly string[]): string {
   const { namespace, phase } = node
   const at = namespace === '' ? '' : ` -n ${namespace}`
   const state = phase === 'observed' ? '' : paint(shortPhaseText(phase), styleOfPhase(phase))
@@ -208,7 +212,7 @@ function label(node: TreeNode, first: readonly string[]): string {
 }
 
 /** Beside its state. */
-function notesOf({ edge, repeated, verdict }: TreeNode): readonly string[] {
+function notesOf({ edge, repeated, verdict }: Root): readonly string[] {
   return [
     edge === null || edge.standing === 'solid' ? '' : standingText(edge.standing),
     repeated ? 'listed above' : '',
@@ -222,8 +226,8 @@ function standingText(standing: string): string {
   return standing === 'unresolvable' ? 'reference cannot be resolved' : standing
 }
 
-function walk(root: TreeNode, visit: (node: TreeNode, above: TreeNode | null) => void): void {
-  const queue: [TreeNode, TreeNode | null][] = [[root, null]]
+function walk(root: Root, visit: (node: Root, above: Root | null) => void): void {
+  const queue: [Root, Root | null][] = [[root, null]]
   for (const [node, above] of queue) {
     visit(node, above)
     for (const child of node.children) queue.push([child, node])
@@ -231,7 +235,7 @@ function walk(root: TreeNode, visit: (node: TreeNode, above: TreeNode | null) =>
 }
 
 /** Edges point from dependent to owner, as in the dump of kube-controller-manager's collector. */
-function dot(root: TreeNode, owners: boolean): string {
+function dot(root: Root, owners: boolean): string {
   const nodes: string[] = []
   const edges: string[] = []
   walk(root, (node, above) => {
@@ -244,7 +248,7 @@ function dot(root: TreeNode, owners: boolean): string {
   return ['strict digraph full {', ...nodes, ...edges, '}', ''].join('\n')
 }
 
-function mermaid(root: TreeNode, owners: boolean): string {
+function mermaid(root: Root, owners: boolean): string {
   const ids = new Map<string, string>()
   const out = ['graph TD']
   walk(root, (node, above) => {

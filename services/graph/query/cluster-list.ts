@@ -13,8 +13,9 @@ import type { HeldBy } from '../../../core/model/node.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { Mode, Preset } from '../../../core/model/policy.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import { type ClusterRef, documentOf } from '../api/document.ts'
 import { NONE_HELD } from '../fold/tally.ts'
-import { type ClusterRef, clusterRefs } from './cluster-label.ts'
+import { clusterRefs } from './cluster-label.ts'
 import type { Clusters } from './clusters.ts'
 import type { Forwarding } from './forward.ts'
 import { readJson } from './forward-call.ts'
@@ -89,7 +90,8 @@ export function addClusterList(server: FastifyInstance, parts: ClusterListParts)
       }),
     }
     const doubts = new Set([partial, ...all.map((each) => each.answer.partial)])
-    return { answer, partial: [...doubts].filter((text) => text !== '').join('; ') }
+    const lacks = [...doubts].filter((text) => text !== '').join('; ')
+    return documentOf('ClusterList', { answer, partial: lacks })
   })
 }
 

@@ -194,13 +194,16 @@ class Round<T> {
 /** Aborts when nobody waits for the reply any more. */
 export function closedOf(reply: FastifyReply): AbortSignal {
   const closed = new AbortController()
+  if (reply.raw.closed) closed.abort()
   reply.raw.on('close', () => closed.abort())
   return closed.signal
 }
 
+const PASSED = ['content-type', 'x-content-type-options', 'etag', 'cache-control', 'vary']
+
 /** As it comes: whoever reads slowly makes the other process wait. An answer that breaks off there breaks off here. */
 function pass(reply: FastifyReply, { statusCode, headers, body }: Answer): FastifyReply {
-  for (const name of ['content-type', 'x-content-type-options']) {
+  for (const name of PASSED) {
     const value = headers[name]
     if (value !== undefined) reply.header(name, value)
   }

@@ -4,7 +4,7 @@
  * What must stay true: it reads what is committed and changes nothing; an answer that may be incomplete says so.
  */
 import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
-import type { Attempt, Node, Verdict } from '../../../core/model/node.ts'
+import type { Attempt, Node, Phase, Verdict } from '../../../core/model/node.ts'
 import type { OwnerReference } from '../../../core/model/object.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import type { History } from '../../../core/model/record.ts'
@@ -40,13 +40,13 @@ export interface Answer<T> {
 export interface Why {
   readonly object: Named
   /** Null when it is gone; `unknown` while its partition is being restored. */
-  readonly phase: string | null
+  readonly phase: Phase | 'unknown' | null
   readonly references: readonly (OwnerReference & {
     readonly standing: Standing
     readonly reason: string
   })[]
   readonly verdict: (Omit<Verdict, 'basis'> & { readonly basis: readonly string[] }) | null
-  readonly attempt: Attempt | null
+  readonly attempt: Omit<Attempt, 'intent'> | null
   /** What is in the way of what the verdict asks for. */
   readonly obstacle: Obstacle | null
   /** Of one that is not here: what is known of it as an owner. */
@@ -126,10 +126,19 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
         return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
       })
-      return { answer: { object, ...rest, references, obstacle: seen ?? null, history }, partial }
+      const named = namedOf(object)
+      return {
+        answer: { object: named, ...rest, references, obstacle: seen ?? null, history },
+        partial,
+      }
     },
     namesake: async (view, node) => await namesakeText(view, index, node),
   }
+}
+
+/** Of what the index knows of it: whatever else it holds is answered from the store. */
+function namedOf({ cluster, uid, group, kind, namespace, name, at }: Named): Named {
+  return { cluster, uid, group, kind, namespace, name, at }
 }
 
 export function behindText(lag: bigint): string {
@@ -149,10 +158,16 @@ function standingIn(
     node,
     phase: phaseOf(view, node),
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
-    attempt: node?.attempt ?? null,
+    attempt: attemptOf(node),
     obstacle: node === undefined ? null : obstacleOf(view, node),
     asOwner: owner === undefined ? null : knownOwner(owner),
   }
+}
+
+function attemptOf(node: Node | undefined): Why['attempt'] {
+  if (node?.attempt == null) return null
+  const { intent: _, ...attempt } = node.attempt
+  return attempt
 }
 
 /** Its absence was proven without a GET, or could not be proven. */
@@ -161,7 +176,7 @@ function namedBadly({ name }: OwnerReference): string {
 }
 
 /** Null when it is gone, which nobody can say of a store that is being restored. */
-function phaseOf(view: View, node: Node | undefined): string | null {
+function phaseOf(view: View, node: Node | undefined): Why['phase'] {
   return node?.phase ?? (view.partial() === '' ? null : 'unknown')
 }
 
