@@ -119,36 +119,9 @@ export function selectorParams(words: readonly string[], flags: ObjectFlags): UR
   if (kind === '' || name === '' || more !== undefined) {
     throw new ExitError(EXIT.input, `${first}: expected KIND/NAME, KIND NAME or uid:UID`)
   }
-  params.set('kind', longName(kind))
+  params.set('kind', kind)
   params.set('name', name)
   return params
-}
-
-/** As kubectl has it, also before a group: `deploy.apps`, `deploy.v1.apps`. */
-export function longName(kind: string): string {
-  const [short = '', ...group] = kind.split('.')
-  return [SHORT_NAMES[short.toLowerCase()] ?? short, ...group].join('.')
-}
-
-/** kubectl's, for the kinds that every cluster has. */
-export const SHORT_NAMES: Readonly<Record<string, string>> = {
-  cm: 'configmap',
-  cj: 'cronjob',
-  crd: 'customresourcedefinition',
-  deploy: 'deployment',
-  ds: 'daemonset',
-  ep: 'endpoints',
-  ing: 'ingress',
-  no: 'node',
-  ns: 'namespace',
-  po: 'pod',
-  pv: 'persistentvolume',
-  pvc: 'persistentvolumeclaim',
-  rc: 'replicationcontroller',
-  rs: 'replicaset',
-  sa: 'serviceaccount',
-  sts: 'statefulset',
-  svc: 'service',
 }
 
 export async function ask(

@@ -72,9 +72,9 @@ test('a new log is paused and keeps protections, epochs and the archive, and not
       value: codec.encode({ type: 'Assignment', cluster: 'c', partition: 1, objects: 9 }),
     },
   ])
-  const own = { group: '', kind: '', resource: '', projection: '', partition: 1 }
+  const own = { group: '', kind: '', resource: '', projection: '', partition: 1, shortNames: [] }
   const mark = { type: 'Watermark', cluster: 'c', clusterEpoch: 4, sync: 0, ...own } as const
-  const kindMark = { ...mark, kind: 'Pod', resource: 'pods' }
+  const kindMark = { ...mark, kind: 'Pod', resource: 'pods', shortNames: ['po'] }
   await from.append('watermarks', 0, [
     { key: 'c//', value: codec.encode({ ...mark, epoch: 5, resourceVersion: '' }) },
     { key: 'c//Pod', value: codec.encode({ ...kindMark, epoch: 6, resourceVersion: '99' }) },
