@@ -668,7 +668,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     outputs: text,
     foldVersion: number,
     last: text,
-    orders: fc.array(offset, { maxLength: 3 }),
+    inForce: fc.array(text, { maxLength: 3 }),
   },
 }
 

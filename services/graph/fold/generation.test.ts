@@ -35,10 +35,11 @@ async function told(log: Log, topic: Topic, partition = 0): Promise<readonly unk
   const page = await log.read(topic, partition, 0n, { limit: 100, waitMs: 0 })
   const records = page.entries.map(async ({ key, value }) => {
     const given = codec.decode(value ?? new Uint8Array())
-    const record =
+    const found =
       given.type === 'OrderGiven'
-        ? await orderOf(log, codec, given, { partition, orders: [] })
+        ? await orderOf(log, codec, given, { partition, inForce: [] })
         : given
+    const record = found.type === 'Found' ? found.order : found
     switch (record.type) {
       case 'Control':
         return `${key} ${record.verb} by ${record.who}`
