@@ -123,6 +123,7 @@ export async function runEmbedded(
     ...graphOptionsOf(config),
     observe: observeLatency(metrics.meter, logClock),
   })
+  const { graph, census, index, shadow } = parts
   const watchers = clusters.map((cluster) =>
     openWatcher({
       ...{ cluster, log, codec, clock, random, logger },
@@ -137,6 +138,14 @@ export async function runEmbedded(
     logBytes: () => log.bytes(),
     ...{ clock, logger },
   })
+  const notifications = openNotifications({
+    config: config.notify,
+    counts: () => census.counts(),
+    locks: () => reaper.status().locks,
+    clusters: connected,
+    nameOf: namesOf(watchers),
+    ...{ clock: logClock, logger, meter: metrics.meter },
+  })
   const reaper = openReaper({
     log,
     codec,
@@ -149,8 +158,8 @@ export async function runEmbedded(
     archive: config.archive.settings,
     lock: config.lock,
     lacksRoom: () => disk.lacking(),
+    events: notifications.events,
   })
-  const { graph, census, index, shadow } = parts
   registerProcess(metrics.meter, VERSION)
   registerWatchers(metrics.meter, watchers)
   registerGraph(metrics.meter, graph, census, namesOf(watchers), logClock)
@@ -158,13 +167,6 @@ export async function runEmbedded(
   registerReaper(metrics.meter, reaper, namesOf(watchers))
   registerFreeDisk(metrics.meter, config.data)
   registerLogFile(metrics.meter, disk, log)
-  const notifications = openNotifications({
-    config: config.notify,
-    counts: () => census.counts(),
-    locks: () => reaper.status().locks,
-    nameOf: namesOf(watchers),
-    ...{ clock: logClock, logger, meter: metrics.meter },
-  })
   const checks = (): readonly Check[] => [
     ...readinessOf(watchers, graph, census),
     ...reaper.status().locks.map(checkOfLock),

@@ -15,6 +15,17 @@ export async function openReaperService(parts: ServiceParts): Promise<Service> {
   const connected: ConnectedCluster[] = []
   const identities = watchIdentities(connected, clock, logger)
   const placement = parts.placement(0, config.mode)
+  const nameOf = (id: string): string =>
+    connected.find((each) => each.id === id)?.cluster.name ?? id
+  let reaper: ReturnType<typeof openReaper> | undefined
+  const notifications = openNotifications({
+    config: config.notify,
+    counts: () => [],
+    locks: () => reaper?.status().locks ?? [],
+    clusters: connected,
+    nameOf,
+    ...{ clock, logger, meter },
+  })
   const make = (url: string): ReturnType<typeof openReaper> =>
     openReaper({
       ...{ log, codec, clock, random, logger },
@@ -23,17 +34,8 @@ export async function openReaperService(parts: ServiceParts): Promise<Service> {
       archive: config.archive.settings,
       lock: config.lock,
       placement: { of: placement, url },
+      events: notifications.events,
     })
-  const nameOf = (id: string): string =>
-    connected.find((each) => each.id === id)?.cluster.name ?? id
-  let reaper: ReturnType<typeof openReaper> | undefined
-  const notifications = openNotifications({
-    config: config.notify,
-    counts: () => [],
-    locks: () => reaper?.status().locks ?? [],
-    nameOf,
-    ...{ clock, logger, meter },
-  })
   return {
     checks: () => [
       ...clusters.map((cluster) => {
