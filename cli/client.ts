@@ -8,12 +8,14 @@ import type { Command } from 'commander'
 import { readTokens } from '../runtime/http-token.ts'
 import { INSTANCE_HEADER } from '../runtime/instance.ts'
 import { EXIT, type ExitCode, ExitError } from '../runtime/lifecycle.ts'
+import { trustAlso } from '../runtime/tls.ts'
 import { defaultDataDirectory } from './data-directory.ts'
 
 export interface ClientFlags {
   readonly server?: string
   readonly data?: string
   readonly tokenFile?: string
+  readonly certificateAuthority?: string
 }
 
 export interface ObjectFlags extends ClientFlags {
@@ -40,6 +42,7 @@ export function withServer(command: Command): Command {
     .option('--server <url>', 'endpoint of a running kinfold (default: as its data directory says)')
     .option('--data <dir>', 'data directory of the running kinfold')
     .option('--token-file <file>', 'file with the token that it wants to be shown')
+    .option('--certificate-authority <file>', 'authority of its certificate, in PEM')
 }
 
 export function withObject(command: Command): Command {
@@ -63,6 +66,8 @@ export function serverOf(flags: ClientFlags): Server {
       `no kinfold answers from ${data}; start one with "kinfold up --data ${data}", or name its endpoint with --server`,
     )
   }
+  const authority = flags.certificateAuthority ?? process.env['KINFOLD_CERTIFICATE_AUTHORITY']
+  if (authority) trustAlso(authority)
   // What lies in a data directory is shown to nobody but who wrote it there.
   const file = flags.tokenFile ?? (process.env['KINFOLD_TOKEN_FILE'] || about?.tokenFile)
   return {
@@ -149,6 +154,9 @@ function exitOf(status: number): ExitCode {
   return status < 500 && !isRefusal ? EXIT.input : EXIT.failure
 }
 
+/** Of Node, where a certificate is not of who is asked, or nobody known vouches for it. */
+const UNTRUSTED = /CERT|SIGNATURE|ISSUER/
+
 async function answerOf(
   { url, token, instance }: Server,
   path: string,
@@ -166,11 +174,18 @@ async function answerOf(
   let response: Response
   try {
     response = await fetch(`${url}${path}`, { ...init, headers, signal: late.signal })
-  } catch {
+  } catch (error) {
     if (late.signal.aborted) {
       const hint = init.method === 'POST' ? '; it may still carry out the order later' : ''
       const waited = `within ${withinMs / 1_000} s`
       throw new ExitError(EXIT.failure, `kinfold at ${url} does not answer ${waited}${hint}`)
+    }
+    const code = String((error as { cause?: { code?: unknown } }).cause?.code)
+    if (UNTRUSTED.test(code)) {
+      throw new ExitError(
+        EXIT.failure,
+        `the certificate of ${url} is not trusted (${code}): name its authority with --certificate-authority, and with --server a name that it is for`,
+      )
     }
     throw new ExitError(
       EXIT.failure,

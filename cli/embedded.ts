@@ -18,6 +18,7 @@ import { together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
+import { openTlsOf } from '../runtime/tls.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
@@ -47,6 +48,7 @@ import {
   checkOfLock,
   checksOfData,
   checksOfNoLock,
+  checksOfTls,
   checksOfToken,
   readinessOf,
 } from './readiness.ts'
@@ -72,6 +74,8 @@ export type EmbeddedConfig = Pick<
   | 'http'
   | 'httpTokenFile'
   | 'httpAdvertise'
+  | 'httpTls'
+  | 'httpTlsCaFile'
   | 'httpReview'
   | 'httpAuthorize'
   | 'kubeconfig'
@@ -99,7 +103,8 @@ export async function runEmbedded(
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
-  const http = { address: config.http, token, authority, advertise: config.httpAdvertise }
+  const tls = openTlsOf(config)
+  const http = { address: config.http, token, tls, authority, advertise: config.httpAdvertise }
   await checkAddress(http)
   checkUpgraded(config.data)
   // A first start without a cluster leaves nothing; of a log that is there, what is wrong with it comes first.
@@ -175,6 +180,7 @@ export async function runEmbedded(
     ...disk.checks(),
     ...checksOfData(config.data),
     ...checksOfToken(token),
+    ...checksOfTls(tls),
     ...notifications.checks(),
   ]
   const served = await serveEndpoint(

@@ -26,13 +26,14 @@ import { createLogger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
 import { ResourceStack } from '../runtime/resource-stack.ts'
+import { openTlsOf } from '../runtime/tls.ts'
 import { configFile, type UpConfig, type UpFlags, upConfig } from './config.ts'
 import { type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 import { createLogProbe } from './log-probe.ts'
 import { openAuthority } from './open-authority.ts'
 import { registerEndpoint, registerProcess } from './process-metrics.ts'
-import { checkOfGroup, checksOfToken } from './readiness.ts'
+import { checkOfGroup, checksOfTls, checksOfToken } from './readiness.ts'
 import { VERSION } from './version.ts'
 
 export type ServiceName = 'graph' | 'reaper' | 'watcher'
@@ -83,7 +84,9 @@ export async function runService(
   const isShared = name === 'graph'
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
-  const http = { address: config.http, token, authority, advertise: config.httpAdvertise, isShared }
+  const tls = openTlsOf(config)
+  const advertise = config.httpAdvertise
+  const http = { address: config.http, token, tls, authority, advertise, isShared }
   await checkAddress(http)
   becomeLean()
   keepCompiled()
@@ -127,6 +130,7 @@ export async function runService(
         ...groups.map((group) => checkOfGroup(group.status())),
         probe.check(),
         ...checksOfToken(token),
+        ...checksOfTls(tls),
       ],
       scrape: metrics.scrape,
       logger,
