@@ -20,6 +20,7 @@ export interface ValueRow {
 const SET_BY_CHART: ReadonlySet<string> = new Set([
   ...['apiVersion', 'kind', 'kubeconfig', 'contexts', 'kinds', 'data', 'kafka', 'archive'],
   ...['http', 'httpTokenFile', 'httpAdvertise'],
+  ...['httpTlsCertFile', 'httpTlsKeyFile', 'httpTlsCaFile'],
 ])
 
 const TEXT: Schema = { type: 'string' }
@@ -105,6 +106,12 @@ export const VALUES: readonly ValueRow[] = [
   ),
   row('http.tokenKey', { ...TEXT, minLength: 1 }, 'its key'),
   row(
+    'http.tls.existingSecret',
+    TEXT,
+    'TLS on all endpoints, by `tls.crt` and `tls.key` as cert-manager writes them; for names below `.NAMESPACE.svc`',
+  ),
+  row('http.tls.caKey', TEXT, 'key with an authority of your own in that Secret, such as `ca.crt`'),
+  row(
     'archive.enabled',
     FLAG,
     'put objects away before they are deleted ([archive.md](archive.md))',
@@ -152,6 +159,11 @@ export const VALUES: readonly ValueRow[] = [
   row('serviceMonitor.enabled', FLAG, 'needs the CRDs of the Prometheus operator'),
   row('serviceMonitor.interval', TEXT, ''),
   row('serviceMonitor.labels', LABELS, 'by which your Prometheus selects it'),
+  row(
+    'serviceMonitor.tlsConfig',
+    FREE,
+    'with `http.tls`: the authority, and a `serverName` of the certificate',
+  ),
   row('prometheusRule.enabled', FLAG, 'the [alerts](alerts.md)'),
   row('prometheusRule.labels', LABELS, ''),
   row('dashboard.enabled', FLAG, 'a ConfigMap with the Grafana dashboard'),
