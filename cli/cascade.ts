@@ -1,11 +1,12 @@
 /** `kinfold cascade`: progress of a deletion, which dependents are deleted, which remain and what blocks them; with `-w` until none is left. */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import type { DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
 import type { Cascade, Progress } from '../services/graph/query/cascade.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, linesOf, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
-import { outputOf, structured, structuredPart, type ToldOfOne } from './output.ts'
+import { outputOf, structured, structuredPart } from './output.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { shortPhaseText } from './word.ts'
@@ -13,9 +14,7 @@ import { shortPhaseText } from './word.ts'
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
 
-interface ToldCascade extends ToldOfOne<Cascade> {
-  readonly isFinal: boolean
-}
+type CascadeDocument = DocumentOfOne & Shaped<Cascade> & { readonly isFinal: boolean }
 
 interface CascadeFlags extends ObjectFlags {
   readonly watch?: boolean
@@ -34,7 +33,7 @@ export function addCascade(program: Command): void {
       if (flags.watch) params.set('follow', 'true')
       const response = await ask(serverOf(flags), `/v1/cascade?${params}`)
       if (flags.watch) return await watch(response, output)
-      const told = (await response.json()) as ToldCascade
+      const told = (await response.json()) as CascadeDocument
       warnPartial(told.partial)
       process.stdout.write(render(told, output))
     })
@@ -44,13 +43,13 @@ async function watch(response: Response, output: Output): Promise<void> {
   let former = ''
   let lacking = ''
   for await (const line of linesOf(response)) {
-    const told = JSON.parse(line) as ToldCascade
+    const told = JSON.parse(line) as CascadeDocument
     const { partial, isFinal } = told
     // How much it lacks changes with every line; what it lacks is told once.
     const lacks = partial.replaceAll(/\d+/g, '')
     if (lacks !== lacking || isFinal) warnPartial(partial)
     lacking = lacks
-    const text = output === 'table' ? `${oneLine(told)}\n` : structuredPart('Cascade', told, output)
+    const text = output === 'table' ? `${oneLine(told)}\n` : structuredPart(told, output)
     if (text !== former) process.stdout.write(text)
     former = text
     if (isFinal) return
@@ -58,8 +57,8 @@ async function watch(response: Response, output: Output): Promise<void> {
   throw new ExitError(EXIT.failure, 'kinfold ended before the cascade did; ask again')
 }
 
-export function render(told: ToldOfOne<Cascade>, output: Output): string {
-  return output === 'table' ? text(told) : structured('Cascade', told, output)
+export function render(told: CascadeDocument, output: Output): string {
+  return output === 'table' ? text(told) : structured(told, output)
 }
 
 const PROGRESS: Readonly<Record<Progress, string>> = {
@@ -70,8 +69,8 @@ const PROGRESS: Readonly<Record<Progress, string>> = {
   unknown: 'unknown',
 }
 
-export function oneLine({ answer, cluster }: ToldOfOne<Cascade>): string {
-  const { root, done, remaining, progress, blocked, waiting } = answer
+export function oneLine(told: CascadeDocument): string {
+  const { cluster, root, done, remaining, progress, blocked, waiting } = told
   const parts = Object.entries(progress).filter(([, count]) => count > 0)
   const detail = parts.map(([what, count]) => `${count} ${PROGRESS[what as Progress]}`).join(', ')
   const held = blocked[0] ?? waiting[0]
@@ -85,8 +84,8 @@ export function oneLine({ answer, cluster }: ToldOfOne<Cascade>): string {
   )
 }
 
-function text(told: ToldOfOne<Cascade>): string {
-  const { blocked, waiting, kinds } = told.answer
+function text(told: CascadeDocument): string {
+  const { blocked, waiting, kinds } = told
   const sections = [`${oneLine(told)}\n`]
   if (kinds.length > 0) {
     const rows = kinds.map(({ group, kind, done, remaining }) => {

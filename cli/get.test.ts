@@ -1,6 +1,7 @@
 /** `kinfold get` reads all pages, and prints what they hold in each of its forms. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { documentOf } from '../services/graph/api/document.ts'
 import type { ListedObject } from '../services/graph/query/object-list.ts'
 import { GraphGroup, tell } from '../testing/graph-group.ts'
 import { runKinfold } from '../testing/kinfold-command.ts'
@@ -71,7 +72,7 @@ const gone: ListedObject = {
   ...{ ...pod, name: 'b\u001b[2J', uid: 'u-2', phase: 'gone', createdAt: null, verdict: null },
   goneAt: '2026-01-01T00:01:00.000Z',
 }
-const told = { answer: { objects: [pod, gone] }, partial: '' }
+const told = documentOf('ObjectList', { answer: { objects: [pod, gone] }, partial: '', asOf: [] })
 const NOW = Date.parse('2026-01-01T03:00:00.000Z')
 
 test('as a table, wide, and as names, with no control characters', () => {
@@ -84,7 +85,7 @@ north     shop        pod/b\\u001b[2J   deleted 2026-01-01T00:01:00Z   -
   )
   match(render(told, 'wide', false, NOW), /pod\/a .* 3h +u-1 +1 +\w+: its owner exists\n/)
   equal(render(told, 'name', false, NOW), 'pod/a\npod/b\\u001b[2J\n')
-  equal(render({ answer: { objects: [] }, partial: '' }, 'table', false, NOW), 'No objects.\n')
+  equal(render({ ...told, objects: [] }, 'table', false, NOW), 'No objects.\n')
 })
 
 test('as JSON, in the shape of every answer', () => {
@@ -93,6 +94,6 @@ test('as JSON, in the shape of every answer', () => {
     [document.apiVersion, document.kind, document.partial],
     ['kinfold/v1', 'ObjectList', ''],
   )
-  deepEqual(document.objects[0].cluster, { name: 'north', id: 'c-1' })
+  deepEqual(document.objects[0].cluster, { name: 'north', id: 'c-1', scope: 'north' })
   equal(document.objects[1].goneAt, '2026-01-01T00:01:00.000Z')
 })

@@ -7,12 +7,13 @@
  */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import type { AsOf, Document } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { ListAnswer } from '../services/graph/query/list-question.ts'
 import type { ListedObject } from '../services/graph/query/object-list.ts'
 import type { ObjectFlags, Server } from './client.ts'
 import { ask, serverOf, warnPartial, withObject } from './client.ts'
-import { outputOf, structured, type Told } from './output.ts'
+import { outputOf, structured } from './output.ts'
 import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { shortPhaseText, verdictText } from './word.ts'
@@ -29,9 +30,15 @@ interface GetFlags extends ObjectFlags {
   readonly sortBy: string
 }
 
-/** What all pages hold together. */
-interface Listed {
+/** What is printed: all pages as one. */
+interface ListDocument extends Document {
+  /** Of each partition, as of its first page. */
+  readonly asOf: readonly AsOf[]
   readonly objects: readonly ListedObject[]
+}
+
+interface Listed {
+  readonly document: ListDocument
   readonly kinds: ReadonlySet<string>
 }
 
@@ -48,13 +55,12 @@ export function addGet(program: Command): void {
       const output = outputOf(flags.output, OUTPUTS)
       const order = orderOf(flags.sortBy)
       const params = paramsOf(kind, name, flags)
-      const { answer, partial } = await listed(serverOf(flags), params)
-      warnPartial(partial)
-      if (answer.objects.length === 0) refuseNothing(kind, name, answer, partial)
-      const objects = [...answer.objects].sort(order === 'age' ? byAge : byName)
+      const { document, kinds } = await listed(serverOf(flags), params)
+      warnPartial(document.partial)
+      if (document.objects.length === 0) refuseNothing(kind, name, kinds, document.partial)
+      const objects = [...document.objects].sort(order === 'age' ? byAge : byName)
       const hasNamespace = flags.allNamespaces === true
-      const told = { answer: { objects }, partial }
-      process.stdout.write(render(told, output, hasNamespace, Date.now()))
+      process.stdout.write(render({ ...document, objects }, output, hasNamespace, Date.now()))
     })
 }
 
@@ -79,27 +85,33 @@ function paramsOf(kind: string, name: string | undefined, flags: GetFlags): URLS
   return params
 }
 
-async function listed(server: Server, params: URLSearchParams): Promise<Told<Listed>> {
+async function listed(server: Server, params: URLSearchParams): Promise<Listed> {
   const objects: ListedObject[] = []
   const doubts = new Set<string>()
+  const asOf = new Map<number, AsOf>()
   const kinds = new Set<string>()
   for (;;) {
     const response = await ask(server, `/v1/objects?${params}`)
-    const { answer, partial } = (await response.json()) as Told<ListAnswer>
-    objects.push(...answer.objects)
-    for (const kind of answer.kinds) kinds.add(kind)
-    if (partial !== '') doubts.add(partial)
-    if (answer.continue === null) break
-    params.set('continue', answer.continue)
+    const page = (await response.json()) as Document & ListAnswer & { readonly asOf: AsOf[] }
+    objects.push(...page.objects)
+    for (const kind of page.kinds) kinds.add(kind)
+    if (page.partial !== '') doubts.add(page.partial)
+    for (const each of page.asOf) if (!asOf.has(each.partition)) asOf.set(each.partition, each)
+    if (page.continue !== null) {
+      params.set('continue', page.continue)
+      continue
+    }
+    const { apiVersion, kind } = page
+    const partial = [...doubts].join('; ')
+    return { document: { apiVersion, kind, partial, objects, asOf: [...asOf.values()] }, kinds }
   }
-  return { answer: { objects, kinds }, partial: [...doubts].join('; ') }
 }
 
 /** An empty list is an answer, but not to a name, nor to a kind that nobody serves. */
 function refuseNothing(
   kind: string,
   name: string | undefined,
-  { kinds }: Listed,
+  kinds: ReadonlySet<string>,
   partial: string,
 ): void {
   if (kinds.size === 0 && partial === '') {
@@ -114,16 +126,16 @@ function refuseNothing(
 }
 
 export function render(
-  told: Told<{ readonly objects: readonly ListedObject[] }>,
+  document: ListDocument,
   output: Output,
   hasNamespace: boolean,
   now: number,
 ): string {
-  const { objects } = told.answer
+  const { objects } = document
   switch (output) {
     case 'json':
     case 'yaml':
-      return structured('ObjectList', told, output)
+      return structured(document, output)
     case 'name':
       return objects.map((object) => `${lineOf(nameOf(object))}\n`).join('')
     case 'table':

@@ -1,9 +1,9 @@
 /** What is held, and what waits for approval, as people and programs read it. */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import { documentOf } from '../services/graph/api/document.ts'
 import type { HeldAnswer, HeldPlan } from '../services/graph/query/held.ts'
 import { heldText, planText } from './held.ts'
-import type { ToldOfOne } from './output.ts'
 import { lineOf } from './terminal.ts'
 
 const north = { name: 'north', id: 'c-0', scope: 'north' }
@@ -63,8 +63,8 @@ const plan: HeldPlan = {
   first: null,
 }
 
-function told<T>(answer: T): ToldOfOne<T> {
-  return { answer, partial: '', cluster: north }
+function told<T extends object>(answer: T) {
+  return documentOf('Held', { answer, partial: '', cluster: north })
 }
 
 test('what is held, as a table', () => {

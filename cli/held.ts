@@ -1,6 +1,7 @@
 /** `kinfold held`: what is held, and by what; `kinfold plan held`: what an approval would release, with its digest. */
 import type { Command } from 'commander'
-import { type ClusterRef, labelOf } from '../services/graph/query/cluster-label.ts'
+import type { ClusterRef, Document, DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
+import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type {
   HeldAnswer,
   HeldPlan,
@@ -10,13 +11,16 @@ import type {
 } from '../services/graph/query/held.ts'
 import type { ClientFlags } from './client.ts'
 import { ask, serverOf, warnPartial, withServer } from './client.ts'
-import { outputOf, structured, type Told, type ToldOfOne } from './output.ts'
+import { outputOf, structured } from './output.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { blockedText, countOf } from './word.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
+
+type HeldDocument = Document & Shaped<HeldAnswer>
+type HeldPlanDocument = DocumentOfOne & Shaped<HeldPlan>
 
 interface HeldFlags extends ClientFlags {
   readonly cluster?: string
@@ -29,7 +33,7 @@ export function addHeld(program: Command): void {
     .description('what would be deleted and is held: by what, since when, and what releases it')
     .action(async (flags: HeldFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const told = await asked<Told<HeldAnswer>>('/v1/held', flags)
+      const told = await asked<HeldDocument>('/v1/held', flags)
       process.stdout.write(heldText(told, output))
     })
 }
@@ -42,7 +46,7 @@ export function addPlanHeld(plan: Command): void {
     .option('--limit <n>', 'objects that are listed; all are counted', '100')
     .action(async (flags: HeldFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const told = await asked<ToldOfOne<HeldPlan>>('/v1/plan/held', flags)
+      const told = await asked<HeldPlanDocument>('/v1/plan/held', flags)
       process.stdout.write(planText(told, output))
     })
 }
@@ -53,7 +57,7 @@ function withHeld(command: Command): Command {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
 }
 
-async function asked<T extends Told<object>>(path: string, flags: HeldFlags): Promise<T> {
+async function asked<T extends Document>(path: string, flags: HeldFlags): Promise<T> {
   const params = new URLSearchParams()
   if (flags.cluster !== undefined) params.set('cluster', flags.cluster)
   if (flags.limit !== undefined) params.set('limit', flags.limit)
@@ -63,9 +67,8 @@ async function asked<T extends Told<object>>(path: string, flags: HeldFlags): Pr
   return told
 }
 
-export function heldText(told: Told<HeldAnswer>, output: Output): string {
-  if (output !== 'table') return structured('Held', told, output)
-  const { answer } = told
+export function heldText(answer: HeldDocument, output: Output): string {
+  if (output !== 'table') return structured(answer, output)
   const breakers = answer.breakers.map(({ cluster, namespace, since, because }) => {
     const whose = namespace === '' ? '' : `namespace ${lineOf(namespace)} in `
     return `The breaker of ${whose}${clusterText(cluster)} has been open since ${time(since)}: ${lineOf(because)}. To close it: kinfold close-breaker${flagOf(cluster)} --why …\n`
@@ -88,14 +91,14 @@ const HELD_HEAD = [
   'EXAMPLE',
 ]
 
-function nothingText({ mode, refused }: HeldAnswer): string {
+function nothingText({ mode, refused }: HeldDocument): string {
   if (mode === 'observe') {
     return 'In mode observe Kinfold deletes nothing, so no object is listed as held.\n'
   }
   return `Nothing${refused.length > 0 ? ' else' : ''} is held.\n`
 }
 
-function refusedText({ cluster, ...count }: RefusedCount): string {
+function refusedText({ cluster, ...count }: Shaped<RefusedCount>): string {
   return `Refused in ${clusterText(cluster)}: ${lineOf(blockedText(count))}\n`
 }
 
@@ -123,9 +126,9 @@ function flagOf(cluster: ClusterRef | null): string {
   return cluster === null ? '' : ` --cluster ${lineOf(cluster.scope)}`
 }
 
-export function planText(told: ToldOfOne<HeldPlan>, output: Output): string {
-  if (output !== 'table') return structured('HeldPlan', told, output)
-  const { total, objects, digest } = told.answer
+export function planText(told: HeldPlanDocument, output: Output): string {
+  if (output !== 'table') return structured(told, output)
+  const { total, objects, digest } = told
   const where = clusterText(told.cluster)
   if (total === 0) return `Nothing waits for approval in ${where}.\n`
   const rows = objects.map(({ namespace, kind, name, what, since, because }) => {
@@ -141,12 +144,12 @@ export function planText(told: ToldOfOne<HeldPlan>, output: Output): string {
     '\n',
     digest === null
       ? 'No digest: this plan is incomplete.\n'
-      : `Digest: sha256:${digest}\nTo release them: kinfold approve sha256:${digest}${flagOf(told.cluster)} --why …\n`,
-    approvalsText(told.answer),
+      : `Digest: ${digest}\nTo release them: kinfold approve ${digest}${flagOf(told.cluster)} --why …\n`,
+    approvalsText(told),
   ].join('')
 }
 
-function approvalsText({ approvals, first }: HeldPlan): string {
+function approvalsText({ approvals, first }: HeldPlanDocument): string {
   if (approvals < 2) return ''
   if (first === null) return 'Two people have to approve it.\n'
   const { who, why, until } = first

@@ -1,6 +1,7 @@
 /** A plan and a cascade in each of their forms, and what is said beside readiness. */
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import { documentOf } from '../services/graph/api/document.ts'
 import type { Cascade } from '../services/graph/query/cascade.ts'
 import type { Plan } from '../services/graph/query/plan.ts'
 import { oneLine, render as renderCascade } from './cascade.ts'
@@ -42,7 +43,7 @@ const plan: Plan = {
 }
 
 const cluster = { name: 'north', id: 'c-1', scope: 'north' }
-const told = { answer: plan, partial: '', cluster }
+const told = documentOf('Plan', { answer: plan, partial: '', cluster })
 
 test('a plan as a table', () => {
   equal(
@@ -61,9 +62,8 @@ shop        Deployment/web   deleted   it is deleted
 Note: 2 objects would be held for 1h (evidence not-found).
 `,
   )
-  const cut = { ...plan, total: null, digest: null }
-  match(render({ ...told, answer: cut }, 'table'), /\nAt least 3 objects:\n/)
-  doesNotMatch(render({ ...told, answer: { ...plan, objects: [] } }, 'table'), /NAMESPACE/)
+  match(render({ ...told, total: null, digest: null }, 'table'), /\nAt least 3 objects:\n/)
+  doesNotMatch(render({ ...told, objects: [] }, 'table'), /NAMESPACE/)
 })
 
 const cascade: Cascade = {
@@ -93,7 +93,7 @@ const cascade: Cascade = {
 test('a cascade as a line, and as tables', () => {
   const line =
     'Deployment/web -n shop, cluster north: deleted. Dependents: 4 done, 2 remaining (1 being deleted, 1 blocked); Pod/p: 403 from a webhook'
-  const toldOf = { answer: cascade, partial: '', cluster }
+  const toldOf = documentOf('Cascade', { answer: cascade, partial: '', cluster, isFinal: false })
   equal(oneLine(toldOf), line)
   equal(
     renderCascade(toldOf, 'table'),

@@ -1,18 +1,21 @@
 /** `kinfold plan delete`: what would be deleted with an object, before it is. */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import type { DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Plan } from '../services/graph/query/plan.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
 import { addPlanHeld } from './held.ts'
-import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { outputOf, structured } from './output.ts'
 import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { countOf } from './word.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
+
+type PlanDocument = DocumentOfOne & Shaped<Plan>
 
 const CASCADES = ['background', 'foreground', 'orphan'] as const
 
@@ -45,18 +48,18 @@ export function addPlan(program: Command): void {
       params.set('cascade', flags.cascade)
       params.set('limit', flags.limit)
       const response = await ask(serverOf(flags), `/v1/plan?${params}`)
-      const told = (await response.json()) as ToldOfOne<Plan>
+      const told = (await response.json()) as PlanDocument
       warnPartial(told.partial)
       process.stdout.write(render(told, output))
     })
 }
 
-export function render(told: ToldOfOne<Plan>, output: Output): string {
-  return output === 'table' ? text(told) : structured('Plan', told, output)
+export function render(told: PlanDocument, output: Output): string {
+  return output === 'table' ? text(told) : structured(told, output)
 }
 
-function text({ answer: plan, cluster }: ToldOfOne<Plan>): string {
-  const { root, counts, objects, holds } = plan
+function text(plan: PlanDocument): string {
+  const { cluster, root, counts, objects, holds } = plan
   const counted = counts.map(({ group, kind, effect, count }) => {
     const type = group === '' ? kind : `${kind}.${group}`
     return [type, effect, String(count)]
@@ -71,7 +74,7 @@ function text({ answer: plan, cluster }: ToldOfOne<Plan>): string {
   const total =
     plan.total === null ? `At least ${countOf(known, 'object')}` : countOf(known, 'object')
   return [
-    `Plan: delete ${lineOf(`${root.kind}/${root.name}${at}`)} in cluster ${lineOf(labelOf(cluster))} with --cascade=${plan.cascade.toLowerCase()}\n`,
+    `Plan: delete ${lineOf(`${root.kind}/${root.name}${at}`)} in cluster ${lineOf(labelOf(cluster))} with --cascade=${plan.cascade}\n`,
     `${total}:\n\n`,
     table(['KIND', 'EFFECT', 'COUNT'], counted),
     listed.length === 0 ? '' : `\n${table(['NAMESPACE', 'OBJECT', 'EFFECT', 'REASON'], listed)}`,

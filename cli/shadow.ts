@@ -1,13 +1,17 @@
 /** `kinfold shadow`: what another collector of the same cluster deletes, beside what Kinfold would. Exit code 1 when they differ. */
 import type { Command } from 'commander'
 import { EXIT } from '../runtime/lifecycle.ts'
-import type { ShadowCase, ShadowReport } from '../services/graph/audit/shadow-report.ts'
+import type { Document, Shaped } from '../services/graph/api/document.ts'
+import type { ShadowAnswer } from '../services/graph/audit/shadow-answer.ts'
+import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { ClientFlags } from './client.ts'
 import { ask, serverOf, warnPartial, withServer } from './client.ts'
-import { outputOf, structured, type Told } from './output.ts'
+import { outputOf, structured } from './output.ts'
 import { table, time } from './table.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
+
+type ShadowDocument = Document & Shaped<ShadowAnswer>
 
 export function addShadow(program: Command): void {
   withServer(program.command('shadow'))
@@ -19,26 +23,23 @@ export function addShadow(program: Command): void {
     .action(async (flags: ClientFlags & { output: string; unclear?: boolean }) => {
       const output = outputOf(flags.output, OUTPUTS)
       const response = await ask(serverOf(flags), '/v1/shadow')
-      const told = (await response.json()) as Told<ShadowReport>
+      const told = (await response.json()) as ShadowDocument
       warnPartial(told.partial)
-      const report = told.answer
       process.stdout.write(
-        output === 'table'
-          ? show(report, flags.unclear === true)
-          : structured('Shadow', told, output),
+        output === 'table' ? show(told, flags.unclear === true) : structured(told, output),
       )
-      const differs = report.clusters.some(({ theirs, ours }) => theirs + ours > 0)
+      const differs = told.clusters.some(({ theirs, ours }) => theirs + ours > 0)
       process.exitCode = differs ? EXIT.findings : EXIT.ok
     })
 }
 
-export function show(report: ShadowReport, withUnclear: boolean): string {
+export function show(report: ShadowDocument, withUnclear: boolean): string {
   const { since, mode, patienceMs, clusters, cases } = report
   const now = mode === 'observe' ? '' : `; nothing is compared now, in mode ${mode ?? 'unknown'}`
   if (since === null) return 'Nothing has been compared yet: start with --mode observe.\n'
   const head = ['CLUSTER', 'AGREED', 'THEIRS', 'OURS', 'UNCLEAR', 'PENDING', 'MEDIAN LAG', 'P99']
   const rows = clusters.map((each) => [
-    each.clusterName,
+    labelOf(each.cluster),
     ...[each.agreed, each.theirs, each.ours, each.unclear, each.pending].map(String),
     duration(each.medianLagMs),
     duration(each.p99LagMs),
@@ -57,15 +58,15 @@ export function show(report: ShadowReport, withUnclear: boolean): string {
 function rowOf({
   agreement,
   at,
-  clusterName,
+  cluster,
   namespace,
   kind,
   name,
   because,
   evidence,
-}: ShadowCase) {
+}: ShadowDocument['cases'][number]) {
   const why = evidence === null ? because : `${because} [${evidence}]`
-  return [agreement, time(at), clusterName, namespace || '-', `${kind}/${name}`, why]
+  return [agreement, time(at), labelOf(cluster), namespace || '-', `${kind}/${name}`, why]
 }
 
 function duration(ms: number | null): string {

@@ -16,12 +16,12 @@ export function table(head: readonly string[], told: readonly (readonly string[]
   return [head, ...rows].map((row) => `${line(row)}\n`).join('')
 }
 
-/** To the second, in UTC; `-` when it is not known. */
-export function time(ms: number | null): string {
-  return ms === null ? '-' : `${new Date(ms).toISOString().slice(0, 19)}Z`
+/** Milliseconds or RFC 3339, to the second, in UTC; `-` when it is not known. */
+export function time(at: number | string | null): string {
+  return at === null ? '-' : `${new Date(at).toISOString().slice(0, 19)}Z`
 }
 
 /** Of what has not happened yet: rounded up, as in the reasons that name it. */
-export function timeAhead(ms: number | null): string {
-  return ms === null ? '-' : timeText(ms)
+export function timeAhead(at: number | string | null): string {
+  return at === null ? '-' : timeText(new Date(at).getTime())
 }

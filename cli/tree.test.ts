@@ -1,6 +1,7 @@
 /** A tree in each of its forms. */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import { documentOf } from '../services/graph/api/document.ts'
 import type { TreeNode } from '../services/graph/query/tree.ts'
 import { render } from './tree.ts'
 
@@ -27,7 +28,11 @@ const tree = node('Deployment', 'web', node('ReplicaSet', 'a', node('Pod', '1'))
   verdict: { type: 'reap', because: 'its owner no longer exists' },
 })
 
-const root = { answer: tree, partial: '', cluster }
+function told(root: TreeNode) {
+  return documentOf('Tree', { answer: { root }, partial: '', cluster })
+}
+
+const root = told(tree)
 
 test('as a tree, with the cluster in its first line', () => {
   equal(
@@ -45,9 +50,9 @@ test('as a tree, with the cluster in its first line', () => {
 test('a dependent whose reference cannot be resolved is marked', () => {
   const edge = { standing: 'unresolvable', controller: false, blocking: false } as const
   const odd = { ...node('Pod', 'odd'), edge, verdict: null }
-  const answer = node('ReplicaSet', 'a', odd)
+  const owner = told(node('ReplicaSet', 'a', odd))
   match(
-    render({ ...root, answer }, 'tree', false),
+    render(owner, 'tree', false),
     /\n└─ Pod\/odd -n shop {2}\(reference cannot be resolved\)\n$/,
   )
 })
@@ -67,12 +72,12 @@ test('as JSON and YAML, in an envelope', () => {
   equal((JSON.parse(render(root, 'json', false)) as { kind: string }).kind, 'Tree')
   match(
     render(root, 'yaml', false),
-    /^apiVersion: kinfold\/v1\nkind: Tree\ncluster:\n {2}name: north\n {2}id: c-1\npartial: ""\nroot:\n/,
+    /^apiVersion: kinfold\/v1\nkind: Tree\ncluster:\n {2}name: north\n {2}id: c-1\n {2}scope: north\npartial: ""\nroot:\n/,
   )
 })
 
 test('a chain of two thousand is no problem', () => {
   let chain = node('Pod', '0')
   for (let i = 1; i < 2_000; i++) chain = node('Pod', String(i), chain)
-  equal(render({ ...root, answer: chain }, 'tree', false).split('\n').length, 2_001)
+  equal(render({ ...root, root: chain }, 'tree', false).split('\n').length, 2_001)
 })

@@ -1,15 +1,19 @@
 /** `kinfold tree`: the dependents of an object, or its owners. */
 import type { Command } from 'commander'
+import type { DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { TreeNode } from '../services/graph/query/tree.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
-import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { outputOf, structured } from './output.ts'
 import { lineOf } from './terminal.ts'
 import { shortPhaseText, verdictText } from './word.ts'
 
 const OUTPUTS = ['tree', 'json', 'yaml', 'dot', 'mermaid'] as const
 type Output = (typeof OUTPUTS)[number]
+
+type Root = Shaped<TreeNode>
+type TreeDocument = DocumentOfOne & { readonly root: Root }
 
 export function addTree(program: Command): void {
   withObject(program.command('tree'))
@@ -22,30 +26,30 @@ export function addTree(program: Command): void {
       const params = selectorParams(words, flags)
       if (flags.owners) params.set('owners', 'true')
       const response = await ask(serverOf(flags), `/v1/tree?${params}`)
-      const told = (await response.json()) as ToldOfOne<TreeNode>
+      const told = (await response.json()) as TreeDocument
       warnPartial(told.partial)
       process.stdout.write(render(told, output, flags.owners === true))
     })
 }
 
-export function render(told: ToldOfOne<TreeNode>, output: Output, owners: boolean): string {
+export function render(told: TreeDocument, output: Output, owners: boolean): string {
   switch (output) {
     case 'json':
     case 'yaml':
-      return structured('Tree', told, output)
+      return structured(told, output)
     case 'tree':
       return `${lines(told).join('\n')}\n`
     case 'dot':
-      return dot(told.answer, owners)
+      return dot(told.root, owners)
     case 'mermaid':
-      return mermaid(told.answer, owners)
+      return mermaid(told.root, owners)
   }
 }
 
 /** Iterative: a chain may be ten thousand deep. */
-function lines({ answer: root, cluster }: ToldOfOne<TreeNode>): string[] {
+function lines({ root, cluster }: TreeDocument): string[] {
   const out: string[] = []
-  const stack: { node: TreeNode; prefix: string; head: string }[] = [
+  const stack: { node: Root; prefix: string; head: string }[] = [
     { node: root, prefix: '', head: '' },
   ]
   for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
@@ -63,7 +67,7 @@ function lines({ answer: root, cluster }: ToldOfOne<TreeNode>): string[] {
   return out
 }
 
-function label(node: TreeNode, first: readonly string[]): string {
+function label(node: Root, first: readonly string[]): string {
   const { namespace, phase, edge, repeated, verdict } = node
   const at = namespace === '' ? '' : ` -n ${namespace}`
   const notes = [
@@ -82,8 +86,8 @@ function standingText(standing: string): string {
   return standing === 'unresolvable' ? 'reference cannot be resolved' : standing
 }
 
-function walk(root: TreeNode, visit: (node: TreeNode, above: TreeNode | null) => void): void {
-  const queue: [TreeNode, TreeNode | null][] = [[root, null]]
+function walk(root: Root, visit: (node: Root, above: Root | null) => void): void {
+  const queue: [Root, Root | null][] = [[root, null]]
   for (const [node, above] of queue) {
     visit(node, above)
     for (const child of node.children) queue.push([child, node])
@@ -91,7 +95,7 @@ function walk(root: TreeNode, visit: (node: TreeNode, above: TreeNode | null) =>
 }
 
 /** Edges point from dependent to owner, as in the dump of kube-controller-manager's collector. */
-function dot(root: TreeNode, owners: boolean): string {
+function dot(root: Root, owners: boolean): string {
   const nodes: string[] = []
   const edges: string[] = []
   walk(root, (node, above) => {
@@ -104,7 +108,7 @@ function dot(root: TreeNode, owners: boolean): string {
   return ['strict digraph full {', ...nodes, ...edges, '}', ''].join('\n')
 }
 
-function mermaid(root: TreeNode, owners: boolean): string {
+function mermaid(root: Root, owners: boolean): string {
   const ids = new Map<string, string>()
   const out = ['graph TD']
   walk(root, (node, above) => {

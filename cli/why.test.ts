@@ -2,6 +2,7 @@
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { History } from '../core/model/record.ts'
+import { documentOf } from '../services/graph/api/document.ts'
 import type { Why } from '../services/graph/query/query.ts'
 import { tell } from './why.ts'
 
@@ -30,7 +31,7 @@ const why: Why = {
 }
 
 function told(part: Partial<Why>): string {
-  return tell({ answer: { ...why, ...part }, partial: '', cluster, others: [] })
+  return tell(documentOf('Why', { answer: { ...why, ...part }, partial: '', cluster, others: [] }))
 }
 
 test('what exists is told with its cluster, its owners, the verdict and what blocks it', () => {
@@ -47,7 +48,8 @@ Blocked (held): waits; since 2026-11-26T10:25:18Z, tried again when something ch
 
 test('of two clusters that have one name the first line has the id', () => {
   const shared = { ...cluster, scope: 'c-1' }
-  const text = tell({ answer: why, partial: '', cluster: shared, others: [] })
+  const asked = { answer: why, partial: '', cluster: shared, others: [] }
+  const text = tell(documentOf('Why', asked))
   match(text, /^Pod\/p -n shop, cluster north \(c-1\), uid u\n/)
 })
 

@@ -1,21 +1,19 @@
 /** `kinfold why`: the state of an object and its history, also after it was deleted. */
 import type { Command } from 'commander'
-import type { History } from '../core/model/record.ts'
+import type { DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Why } from '../services/graph/query/query.ts'
 import type { Others } from '../services/graph/query/question.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
-import { outputOf, structured, type ToldOfOne } from './output.ts'
+import { outputOf, structured } from './output.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { attemptText, evidenceText, phaseText, recordedText, verdictText } from './word.ts'
 
 const OUTPUTS = ['text', 'json', 'yaml'] as const
 
-interface ToldWhy extends ToldOfOne<Why> {
-  readonly others: Others
-}
+type WhyDocument = DocumentOfOne & Shaped<Why> & { readonly others: Shaped<Others> }
 
 export function addWhy(program: Command): void {
   withObject(program.command('why'))
@@ -25,14 +23,14 @@ export function addWhy(program: Command): void {
     .action(async (words: string[], flags: ObjectFlags & { output: string }) => {
       const output = outputOf(flags.output, OUTPUTS)
       const response = await ask(serverOf(flags), `/v1/why?${selectorParams(words, flags)}`)
-      const told = (await response.json()) as ToldWhy
+      const told = (await response.json()) as WhyDocument
       warnPartial(told.partial)
-      process.stdout.write(output === 'text' ? tell(told) : structured('Why', told, output))
+      process.stdout.write(output === 'text' ? tell(told) : structured(told, output))
     })
 }
 
-export function tell({ answer: why, cluster, others }: ToldWhy): string {
-  const { object, verdict, attempt, obstacle, references, history } = why
+export function tell(why: WhyDocument): string {
+  const { cluster, others, object, verdict, attempt, obstacle, references, history } = why
   const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
   const out = [
     `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}`,
@@ -61,21 +59,21 @@ export function tell({ answer: why, cluster, others }: ToldWhy): string {
 }
 
 /** One sentence. */
-function stateText({ phase, asOwner, history }: Why): string {
+function stateText({ phase, asOwner, history }: WhyDocument): string {
   if (phase !== null) return phaseText(phase)
   const { at, evidence } =
     asOwner?.proof ?? history.findLast(({ change }) => change === 'gone') ?? {}
   if (at === undefined) return 'No longer exists.'
   const how = evidence == null ? '' : ` (${evidenceText(evidence)})`
-  return `Deleted ${time(Number(at))}${how}.`
+  return `Deleted ${time(at)}${how}.`
 }
 
-function historyTable(history: readonly History[]): string {
+function historyTable(history: WhyDocument['history']): string {
   if (history.length === 0) return ''
   const rows = history.map(({ at, partition, position, change, text, evidence, command }) => {
     const beside = `${evidence === null ? '' : ` [${evidence}]`}${command === null ? '' : ` {${command}}`}`
     return [
-      new Date(Number(at)).toISOString(),
+      at ?? '-',
       `${partition}-${position}`,
       change === 'gone' ? 'deleted' : change,
       `${change === 'verdict' ? recordedText(text) : text}${beside}`,
@@ -85,7 +83,7 @@ function historyTable(history: readonly History[]): string {
 }
 
 /** Whoever asked by name may have meant another. */
-function othersText(others: Others): string {
+function othersText(others: WhyDocument['others']): string {
   if (others.length === 0) return ''
   const lines = others.map(({ cluster, uid, isThere, at }) => {
     const what = isThere ? 'exists' : `deleted, last event ${time(at)}`
@@ -96,7 +94,7 @@ function othersText(others: Others): string {
 
 /** Its reason is that of the verdict, often: then it is not told twice. */
 function obstacleText(
-  { by, reason, since, count, until }: NonNullable<Why['obstacle']>,
+  { by, reason, since, count, until }: NonNullable<WhyDocument['obstacle']>,
   because: string | undefined,
 ): string {
   const facts = [

@@ -15,7 +15,15 @@ export class Problem extends Error {
 export function problem(reply: FastifyReply, error: unknown): FastifyReply {
   const status = error instanceof Problem ? error.status : statusOf(error)
   const detail = refusalOf(error) ?? (error instanceof Error ? error.message : String(error))
-  return reply.code(status).type('application/problem+json').send({ status, detail })
+  return reply
+    .code(status)
+    .type('application/problem+json')
+    .send(JSON.stringify(bodyOf(status, detail)))
+}
+
+/** All is said in `detail`: of a type of its own nobody could make more. */
+function bodyOf(status: number, detail: string): object {
+  return { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail }
 }
 
 /** What the server itself refuses (a body that is too large, or no JSON) says so in `statusCode`. */
@@ -45,7 +53,7 @@ export function refuseUnread(error: Error & { readonly code?: string }, socket: 
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const [status, detail] = unreadBecause(error.code)
   if (socket.writable) {
-    const body = JSON.stringify({ status, detail })
+    const body = JSON.stringify(bodyOf(status, detail))
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       'Content-Type: application/problem+json',

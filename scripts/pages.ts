@@ -1,13 +1,14 @@
 /**
  * `npm run pages` writes docs/invariants.md and docs/faults.md from the rows in the code: what must hold and what can go wrong (sim/catalogue.ts), what
  * the simulator checks and draws (sim/checkers.ts, sim/faults.ts), and which tests name a row; docs/cli.md from the commands
- * (cli-page.ts), and docs/asyncapi.json from the topics and schemas (asyncapi-page.ts).
+ * (cli-page.ts), docs/asyncapi.json from the topics and schemas (asyncapi-page.ts), and docs/openapi.json from the routes (services/graph/api).
  *
  * What must stay true: a page says nothing that is not in the code, so it can be written again at any time. A row that nothing checks is an error.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openApi } from '../services/graph/api/openapi.ts'
 import * as catalogue from '../sim/catalogue.ts'
 import { CHECKERS } from '../sim/checkers.ts'
 import { BY_THEMSELVES, FAULTS, UNCOVERED } from '../sim/faults.ts'
@@ -37,6 +38,7 @@ export async function pages(root: string): Promise<readonly Page[]> {
     { file: 'docs/faults.md', text: faultsPage(texts.filter(({ file }) => isTest(file))) },
     { file: 'docs/cli.md', text: await cliPage() },
     { file: 'docs/asyncapi.json', text: asyncApi() },
+    { file: 'docs/openapi.json', text: openApi() },
   ]
 }
 

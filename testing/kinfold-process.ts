@@ -6,6 +6,7 @@
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Shaped } from '../services/graph/api/document.ts'
 import type { Cascade } from '../services/graph/query/cascade.ts'
 import type { Why } from '../services/graph/query/query.ts'
 import { ServerProcess } from './cluster/server-process.ts'
@@ -157,19 +158,20 @@ export class KinfoldProcess implements AsyncDisposable {
   }
 
   /** Undefined while it was never seen. */
-  async why(asked: Pick<Made, 'uid'> | { kind: string; name: string }): Promise<Why | undefined> {
+  async why(
+    asked: Pick<Made, 'uid'> | { kind: string; name: string },
+  ): Promise<Shaped<Why> | undefined> {
     const words = 'uid' in asked ? { uid: asked.uid } : asked
     const response = await this.#ask(`/v1/why?${new URLSearchParams(words)}`)
     if (response.status === 404) return undefined
     if (!response.ok) throw new Error(`why was answered ${response.status}`)
-    const { answer } = (await response.json()) as { answer: Why }
-    return answer
+    return (await response.json()) as Shaped<Why>
   }
 
-  async cascade({ uid }: Pick<Made, 'uid'>): Promise<Cascade> {
+  async cascade({ uid }: Pick<Made, 'uid'>): Promise<Shaped<Cascade>> {
     const response = await this.#ask(`/v1/cascade?uid=${encodeURIComponent(uid)}`)
     if (!response.ok) throw new Error(`cascade was answered ${response.status}`)
-    return ((await response.json()) as { answer: Cascade }).answer
+    return (await response.json()) as Shaped<Cascade>
   }
 
   /** Type of the verdict on each; `none` for what has no owners, `unseen` for what is not there. */

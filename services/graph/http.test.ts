@@ -22,12 +22,14 @@ import { failed, passed } from '../../runtime/health.ts'
 import { openToken } from '../../runtime/http-token.ts'
 import { INSTANCE } from '../../runtime/instance.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import { checked } from '../../testing/answer-check.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { appendAll, assign, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import type { ClusterRef, Shaped } from './api/document.ts'
+import { ROUTES } from './api/route.ts'
 import { addGraphRoutes } from './http.ts'
 import type { DirectiveAnswer } from './orders/directive-http.ts'
-import type { Cascade, CascadeAnswer } from './query/cascade.ts'
-import type { ClusterRef } from './query/cluster-label.ts'
+import type { Cascade } from './query/cascade.ts'
 import { createHistoryIndex } from './query/history-index.ts'
 import type { Plan } from './query/plan.ts'
 import type { Why } from './query/query.ts'
@@ -110,8 +112,19 @@ async function serve(
     await running[Symbol.asyncDispose]()
   })
   const caughtUp = async (): Promise<void> => await running.caughtUp()
-  return { url, log, caughtUp, get: async (path, init) => await fetch(url + path, init) }
+  const get = async (path: string, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(url + path, init)
+    return isRoute(path) ? await checked(url + path, response, init?.method) : response
+  }
+  return { url, log, caughtUp, get }
 }
+
+/** What is no route is compared by its refusal alone; paths with a slash at their end are none. */
+function isRoute(path: string): boolean {
+  return ROUTES.some((route) => route.path === path.split('?')[0])
+}
+
+type CascadeDocument = Shaped<Cascade> & { readonly partial: string }
 
 function names(node: TreeNode): unknown {
   return [`${node.kind}/${node.name}`, ...node.children.map(names)]
@@ -120,16 +133,16 @@ function names(node: TreeNode): unknown {
 test('a tree goes down to the last dependent', async (t) => {
   const server = await serve(t)
   const response = await server.get('/v1/tree?kind=deployment&name=web&namespace=ns')
-  const { answer, partial } = (await response.json()) as { answer: TreeNode; partial: string }
+  const { root, partial } = (await response.json()) as { root: TreeNode; partial: string }
   equal(partial, '')
-  deepEqual(names(answer), ['Deployment/web', ['ReplicaSet/web-1', ['Pod/a'], ['Pod/b']]])
+  deepEqual(names(root), ['Deployment/web', ['ReplicaSet/web-1', ['Pod/a'], ['Pod/b']]])
 })
 
 test('a tree of an owner that is gone tells what is left of it', async (t) => {
   const server = await serve(t)
   const response = await server.get('/v1/tree?kind=rs&uid=rs-former')
-  const { answer } = (await response.json()) as { answer: TreeNode }
-  deepEqual([answer.phase, names(answer)], ['gone', ['ReplicaSet/former', ['Pod/left']]])
+  const { root } = (await response.json()) as { root: TreeNode }
+  deepEqual([root.phase, names(root)], ['gone', ['ReplicaSet/former', ['Pod/left']]])
 })
 
 test('whoever means another process is refused', async (t) => {
@@ -153,16 +166,16 @@ test('an answer about one cluster names it', async (t) => {
 test('a tree goes up to owners, also to those that were never seen', async (t) => {
   const server = await serve(t)
   const response = await server.get('/v1/tree?kind=pods&name=b&namespace=ns&owners=true')
-  const { answer } = (await response.json()) as { answer: TreeNode }
-  deepEqual(names(answer), ['Pod/b', ['ReplicaSet/web-1', ['Deployment/web']], ['Job/never']])
-  equal(answer.children[1]?.phase, 'unknown')
-  equal(answer.children[1]?.edge?.standing, 'unverified')
+  const { root } = (await response.json()) as { root: TreeNode }
+  deepEqual(names(root), ['Pod/b', ['ReplicaSet/web-1', ['Deployment/web']], ['Job/never']])
+  equal(root.children[1]?.phase, 'unknown')
+  equal(root.children[1]?.edge?.standing, 'unverified')
 })
 
 test('why tells of what is gone: the events, the verdict, the command', async (t) => {
   const server = await serve(t)
   const response = await server.get('/v1/why?kind=Pod&name=gone&namespace=ns')
-  const { answer } = (await response.json()) as { answer: Why }
+  const answer = (await response.json()) as Shaped<Why>
   equal(answer.phase, null)
   deepEqual(
     answer.history.map(({ change }) => change),
@@ -217,7 +230,7 @@ test('a tree has what names its owner by the kind in lower case, both ways', asy
   await server.caughtUp()
   const treeOf = async (words: string): Promise<TreeNode> => {
     const response = await server.get(`/v1/tree?${words}&namespace=ns`)
-    return ((await response.json()) as { answer: TreeNode }).answer
+    return ((await response.json()) as { root: TreeNode }).root
   }
   await eventually('it is indexed', async () => {
     return (await server.get('/v1/tree?kind=pod&name=low&namespace=ns')).ok
@@ -318,8 +331,8 @@ test('what was seen just now is found, and nothing is said to be missing of it',
   await server.caughtUp()
   const response = await server.get('/v1/why?kind=configmap&name=new&namespace=ns')
   equal(response.status, 200)
-  const { answer, partial } = (await response.json()) as { answer: Why; partial: string }
-  deepEqual([answer.history.length > 0, partial], [true, ''])
+  const { history, partial } = (await response.json()) as Shaped<Why> & { partial: string }
+  deepEqual([history.length > 0, partial], [true, ''])
 })
 
 test('a cascade whose begin is not indexed yet counts nothing that went before, and is not over', async (t) => {
@@ -330,19 +343,19 @@ test('a cascade whose begin is not indexed yet counts nothing that went before, 
     server.log,
     eventsOf([...STORY, 'delete rs/late', 'delete pod/stays']).slice(told),
   )
-  const asked = async (): Promise<CascadeAnswer | undefined> => {
+  const asked = async (): Promise<CascadeDocument | undefined> => {
     const response = await server.get('/v1/cascade?uid=rs-late')
-    return response.ok ? ((await response.json()) as CascadeAnswer) : undefined
+    return response.ok ? ((await response.json()) as CascadeDocument) : undefined
   }
-  await eventually('both are folded', async () => (await asked())?.answer.remaining === 0)
-  const { answer, partial } = (await asked()) as CascadeAnswer
+  await eventually('both are folded', async () => (await asked())?.remaining === 0)
+  const answer = (await asked()) as CascadeDocument
   // Of what went after it that may be known or not, of what went before that it did.
   ok(answer.done <= 1, `${answer.done}`)
   deepEqual([answer.isOver, answer.since], [false, null])
-  match(partial, /its deletion is not indexed yet/)
+  match(answer.partial, /its deletion is not indexed yet/)
   server.log.isAway = false
-  await eventually('it is indexed', async () => (await asked())?.answer.isOver === true)
-  equal((await asked())?.answer.done, 1)
+  await eventually('it is indexed', async () => (await asked())?.isOver === true)
+  equal((await asked())?.done, 1)
 })
 
 test('a method that a path does not take is refused with those that it does', async (t) => {
@@ -363,10 +376,10 @@ test('a method that a path does not take is refused with those that it does', as
 test('a plan and a cascade are answered, or say why not and what to ask instead', async (t) => {
   const server = await serve(t)
   const plan = await server.get('/v1/plan?kind=deployment&name=web&namespace=ns&limit=1')
-  const { answer } = (await plan.json()) as { answer: Plan }
-  deepEqual([answer.total, answer.objects.length], [4, 1])
+  const { total, objects } = (await plan.json()) as Plan
+  deepEqual([total, objects.length], [4, 1])
   const gone = await server.get('/v1/cascade?kind=rs&name=old&namespace=ns&uid=rs-old')
-  deepEqual(((await gone.json()) as { answer: Cascade }).answer.isOver, true)
+  deepEqual(((await gone.json()) as Cascade).isOver, true)
   const wrong = [
     ['/v1/cascade?kind=deployment&name=web&namespace=ns', 409, /kinfold plan delete/],
     ['/v1/plan?uid=rs-old', 409, /kinfold cascade/],

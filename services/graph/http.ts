@@ -9,8 +9,13 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
-import { Problem } from '../../runtime/problem.ts'
+import { documentOf } from './api/document.ts'
+import { addTags } from './api/etag.ts'
+import { openApi } from './api/openapi.ts'
+import { addRouteTable } from './api/parameter.ts'
+import { DOCUMENT_PATH } from './api/route.ts'
 import type { Shadow } from './audit/shadow.ts'
+import { shadowAnswer } from './audit/shadow-answer.ts'
 import type { DirectiveParts } from './orders/directive-http.ts'
 import { addDirectives } from './orders/directive-http.ts'
 import type { Access } from './query/access.ts'
@@ -30,7 +35,14 @@ const STREAM_LIMIT = 500
 const STREAM_WAIT_MS = 5_000
 
 export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void {
-  server.addHook('preHandler', async (request) => await mayAsk(request, parts.access))
+  addRouteTable(server)
+  addTags(server)
+  // Before its words are looked at: who may not ask learns nothing of them.
+  server.addHook('preValidation', async (request) => await mayAsk(request, parts.access))
+  const document = openApi()
+  server.get(DOCUMENT_PATH, async (_request, reply) =>
+    reply.type('application/json').send(document),
+  )
   addQuestions(server, parts)
   addObjectList(server, parts)
   addGraphDump(server, parts)
@@ -49,7 +61,9 @@ async function mayAsk(request: FastifyRequest, access: Access): Promise<void> {
 
 /** Where another collector and this one agree, and where not. */
 export function addShadow(server: FastifyInstance, shadow: Pick<Shadow, 'report'>): void {
-  server.get('/v1/shadow', async () => ({ answer: await shadow.report(), partial: '' }))
+  server.get('/v1/shadow', async () =>
+    documentOf('Shadow', { answer: shadowAnswer(await shadow.report()), partial: '' }),
+  )
 }
 
 /** `lineage` and `history` as lines of JSON, from `from` on; with `follow=true` for ever. */
@@ -62,9 +76,6 @@ function addStreams(server: FastifyInstance, { log, codec, clock }: HttpParts): 
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const { follow, from = 'start' } = askedOf(request)
-    if (from !== 'start' && from !== 'end') {
-      throw new Problem(400, `from ${from} is none of start, end`)
-    }
     const closed = new AbortController()
     request.raw.on('close', () => closed.abort())
     reply.hijack()

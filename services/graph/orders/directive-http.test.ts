@@ -9,6 +9,7 @@ import type { Control } from '../../../ports/service-record.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { serveEndpoint } from '../../../runtime/endpoint.ts'
 import { setPrincipal } from '../../../runtime/principal.ts'
+import { checked } from '../../../testing/answer-check.ts'
 import {
   appendAll,
   assign,
@@ -19,6 +20,7 @@ import {
   runTask,
   viewOf,
 } from '../../../testing/task-rig.ts'
+
 import { type HeldPlan, heldPlanOf } from '../query/held.ts'
 import { createHistoryIndex } from '../query/history-index.ts'
 import { readerOf } from '../query/view.ts'
@@ -88,12 +90,14 @@ async function rigFor(t: TestContext): Promise<Rig> {
   return {
     held: async () => (await heldPlanOf(viewOf(running.task), 10, questions.query)).answer,
     appended,
-    order: async (body, headers = {}) =>
-      await fetch(`${url}/v1/directives`, {
+    async order(body, headers = {}) {
+      const response = await fetch(`${url}/v1/directives`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
-      }),
+      })
+      return await checked(`${url}/v1/directives`, response, 'POST')
+    },
     async tell(more) {
       lines.push(...more)
       const all = eventsOf(lines)
@@ -120,7 +124,8 @@ test('a pause is told to the reapers first, a resume last, and both are folded w
   equal(response.status, 200)
   const { effective, ...answer } = (await response.json()) as DirectiveAnswer
   deepEqual(answer, {
-    ...{ verb: 'pause', cluster: '', about: 'all clusters (test)', who: 'local:ann' },
+    ...{ apiVersion: 'kinfold/v1', kind: 'DirectiveResult', partial: '' },
+    ...{ verb: 'pause', cluster: null, about: 'all clusters (test)', who: 'local:ann' },
     ...{ partitions: 1, folded: 1 },
   })
   equal(effective, 'No new deletes or updates from 2 s from now. Confirmed by 1 of 1 partition.')
@@ -193,7 +198,7 @@ test('one cluster is named by its name or its id', async (t) => {
   const rig = await rigFor(t)
   for (const cluster of ['test', 'c']) {
     const response = await rig.order({ verb: 'pause', cluster })
-    equal(((await response.json()) as DirectiveAnswer).cluster, 'c')
+    equal(((await response.json()) as DirectiveAnswer).cluster?.id, 'c')
   }
   equal((await rig.control(pauseKey('c')))?.cluster, 'c')
   const response = await rig.order({ verb: 'pause', cluster: 'tset' })

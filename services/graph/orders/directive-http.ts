@@ -6,7 +6,7 @@
  *
  * Not here: what may be asked for (directive-order.ts), who may ask (authority.ts), what follows from it (core/admit/directive.ts).
  */
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { MOST_PROTECTED } from '../../../core/admit/directive.ts'
 import { directivesOf, policyOf } from '../../../core/graph/graph.ts'
 import type { Directive } from '../../../core/model/event.ts'
@@ -19,6 +19,7 @@ import type { Log } from '../../../ports/log.ts'
 import type { Control } from '../../../ports/service-record.ts'
 import { principalOf, whoIs } from '../../../runtime/principal.ts'
 import { Problem } from '../../../runtime/problem.ts'
+import { type ClusterRef, documentOf } from '../api/document.ts'
 import { giveOrder } from '../fold/order.ts'
 import type { Access } from '../query/access.ts'
 import { clusterRefs, labelOf } from '../query/cluster-label.ts'
@@ -40,7 +41,8 @@ export interface DirectiveParts extends AsideParts {
 /** How far it has come when it is answered. */
 export interface DirectiveAnswer {
   readonly verb: string
-  readonly cluster: string
+  /** Null for all. */
+  readonly cluster: ClusterRef | null
   /** In words: what was paused, protected and so on. */
   readonly about: string
   readonly who: string
@@ -57,7 +59,7 @@ const FOLD_LOOK_MS = 20
 
 export function addDirectives(server: FastifyInstance, parts: DirectiveParts): void {
   const inTurn = oneAfterTheOther()
-  server.post('/v1/directives', async (request, reply): Promise<DirectiveAnswer | FastifyReply> => {
+  server.post('/v1/directives', async (request, reply): Promise<object> => {
     const principal = principalOf(request)
     // Whatever page a browser on this machine shows could ask for it.
     if (principal.by === 'local' && request.headers.origin !== undefined) {
@@ -67,8 +69,10 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
     await parts.access.order(request, order.verb)
     const who = { who: whoIs(principal, order.claimed), isProven: principal.user !== null }
     const cluster = await clusterIdOf(parts, order)
-    const given = async (view?: View): Promise<DirectiveAnswer> =>
-      await inTurn(() => give(parts, order, cluster, who, view))
+    const given = async (view?: View): Promise<object> => {
+      const answer = await inTurn(() => give(parts, order, cluster, who, view))
+      return documentOf('DirectiveResult', { answer, partial: '' })
+    }
     // What stops, and what takes that back, is given wherever it is asked for: the process that has the cluster may be what fails.
     if (cluster === '' || !RESTS_ON_STATE.has(order.verb)) return await given()
     return await parts.forwarding.answered(request, reply, cluster, given)
@@ -122,10 +126,11 @@ async function give(
   if (!isStopping) await control()
   const folded = await foldedBy(parts, offsets)
   const { verb } = order
+  const known = await parts.clusters.all()
   return {
     verb,
-    cluster,
-    about: aboutOf(order, cluster, await parts.clusters.all()),
+    cluster: cluster === '' ? null : clusterRefs(known)(cluster),
+    about: aboutOf(order, cluster, known),
     who,
     effective: `${isFirst ? FIRST_OF_TWO : effectOf(order, folded, offsets.length)}${aside}`,
     partitions: offsets.length,

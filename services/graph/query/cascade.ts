@@ -11,6 +11,7 @@ import { standingOf } from '../../../core/judge/standing.ts'
 import type { Node } from '../../../core/model/node.ts'
 import type { Uid } from '../../../core/model/object.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import type { AsOf } from '../api/document.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
@@ -77,6 +78,7 @@ export interface CascadeAnswer {
   readonly partial: string
   /** Nothing will change any more. */
   readonly isFinal: boolean
+  readonly asOf: readonly AsOf[]
 }
 
 export interface Cascades {
@@ -95,6 +97,7 @@ export function createCascades(
 ): Cascades {
   async function cascade(view: View, root: Named, lag: bigint): Promise<CascadeAnswer | undefined> {
     if (!isGoing(view, root)) return undefined
+    const asOf = [view.asOf()]
     const since = await beginOf(index, root)
     const isUnindexed = since === null && lag > 0n
     const from = isUnindexed ? Number.POSITIVE_INFINITY : since
@@ -113,7 +116,7 @@ export function createCascades(
     const answer = { ...rest, isOver: isOver && !isUnindexed }
     // What nobody can tell of now may still be there.
     const isFinal = answer.isOver && view.partial() === '' && (lag === 0n || walk.isCut)
-    return { answer, partial: doubts.join('; '), isFinal }
+    return { answer, partial: doubts.join('; '), isFinal, asOf }
   }
 
   return {
@@ -138,7 +141,8 @@ export function createCascades(
           standing = now
           const answer = await cascade(view, root, lag)
           if (answer === undefined) return
-          const text = JSON.stringify(answer)
+          const { asOf: _, ...rest } = answer
+          const text = JSON.stringify(rest)
           if (text !== told) yield answer
           told = text
           if (answer.isFinal) return

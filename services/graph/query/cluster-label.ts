@@ -1,13 +1,6 @@
 /** What clusters are called before people. What must stay true: two that have one name are told apart, since one may have taken the other's place. */
 import type { ClusterId } from '../../../core/model/object.ts'
-
-/** A cluster in an answer. */
-export interface ClusterRef {
-  readonly name: string
-  readonly id: ClusterId
-  /** What `--cluster` takes: the name, or the id where another cluster has that name. */
-  readonly scope: string
-}
+import type { ClusterRef } from '../api/document.ts'
 
 /** Of one that is not among them the name is its id. */
 export function clusterRefs(

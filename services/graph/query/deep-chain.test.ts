@@ -9,6 +9,7 @@ import { render } from '../../../cli/tree.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { World } from '../../../testing/story.ts'
 import { appendAll, assign, codec, runTask, viewOf } from '../../../testing/task-rig.ts'
+import { documentOf } from '../api/document.ts'
 import { createQuestions } from '../questions.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import { createHistoryIndex } from './history-index.ts'
@@ -44,7 +45,8 @@ test(`a chain ${DEPTH} deep overflows no stack, in whatever is asked of it`, asy
     equal(depthOf(answer), LEVELS + 1)
     match(partial, /cut after 256 levels/)
     for (const output of ['tree', 'json', 'yaml', 'dot', 'mermaid'] as const) {
-      const told = { answer, partial, cluster: { name: 'test', id: 'c', scope: 'test' } }
+      const cluster = { name: 'test', id: 'c', scope: 'test' }
+      const told = documentOf('Tree', { answer: { root: answer }, partial, cluster })
       ok(render(told, output, owners).split('\n').length > LEVELS)
     }
   }

@@ -69,7 +69,7 @@ export function moved(reply: FastifyReply, partition: number): Problem {
 export async function call(url: string, options: Call): Promise<Answer | string> {
   const { request, mark, beginsWithinMs, signal } = options
   const { method, body, headers } = request
-  const { authorization } = headers
+  const { authorization, 'if-none-match': tags } = headers
   try {
     const answer = await send(url + pathOf(request), {
       dispatcher: agent,
@@ -77,6 +77,8 @@ export async function call(url: string, options: Call): Promise<Answer | string>
       headers: {
         [FORWARDED]: textOf(mark),
         ...(authorization !== undefined && { authorization }),
+        // What is gathered is combined here, so nobody there can know what the caller has.
+        ...(tags !== undefined && 'cluster' in mark && { 'if-none-match': tags }),
         ...(body != null && { 'content-type': 'application/json' }),
       },
       body: body == null ? null : JSON.stringify(body),

@@ -7,6 +7,7 @@ import type { CommandSettled, Event } from '../../../core/model/event.ts'
 import type { KeyRange, StoreEntry } from '../../../ports/store.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import type { HttpToken } from '../../../runtime/http-token.ts'
+import { checked } from '../../../testing/answer-check.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import {
   GraphGroup,
@@ -104,7 +105,7 @@ function has({ graph }: GraphProcess, cluster: string): boolean {
 }
 
 async function textOf({ url }: GraphProcess, path: string, init?: RequestInit): Promise<string> {
-  const response = await fetch(url + path, init)
+  const response = await checked(url + path, await fetch(url + path, init), init?.method)
   const text = await response.text()
   equal(response.status, 200, `${path}: ${text}`)
   return text
@@ -195,7 +196,7 @@ test('while a process is dead, its clusters are refused with a sentence, and oth
   for (const path of ['/v1/why?uid=cm-only-c', '/v1/plan?uid=deploy-web&cluster=c']) {
     equal(JSON.parse(await textOf(asked, path)).partial, '')
   }
-  const { answer, partial } = JSON.parse(await textOf(asked, '/v1/held'))
+  const { partial, ...answer } = JSON.parse(await textOf(asked, '/v1/held'))
   match(partial, /^partitions 2, 3 of 4: http:\S+ cannot be asked: /)
   equal(answer.total, 0)
   equal(JSON.parse(await textOf(asked, '/v1/held?cluster=c')).partial, '')
@@ -369,11 +370,11 @@ test('a cascade that is followed comes line by line, and ends with who follows i
   equal(response.headers.get('content-type'), 'application/x-ndjson')
   const reader = response.body?.getReader()
   const read = async (): Promise<string> => new TextDecoder().decode((await reader?.read())?.value)
-  equal(JSON.parse(await read()).answer.remaining, 1)
+  equal(JSON.parse(await read()).remaining, 1)
   equal(having.forwarded().open, 1)
   const more = eventsAfter(STORY, ['cluster d', 'put pod/late <- rs/old'])
   await tell(group.log, more, partitionOf)
-  equal(JSON.parse(await read()).answer.remaining, 2)
+  equal(JSON.parse(await read()).remaining, 2)
   equal(having.forwarded().open, 1)
   gone.abort()
   await rejects(read())
@@ -417,10 +418,10 @@ test('an order that rests on how a cluster stands is carried out where it is; a 
   await having.kill()
   equal((await refusal(asked, '/v1/directives', approve)).status, 503)
   const paused = await textOf(asked, '/v1/directives', order({ verb: 'pause', cluster: 'north' }))
-  equal(JSON.parse(paused).cluster, 'd')
+  equal(JSON.parse(paused).cluster.id, 'd')
   await having.expire()
   await group.caughtUp()
-  const { pauses } = JSON.parse(await textOf(asked, '/v1/held')).answer as HeldAnswer
+  const { pauses } = JSON.parse(await textOf(asked, '/v1/held')) as HeldAnswer
   deepEqual(
     pauses.map(({ cluster }) => cluster?.name),
     ['north'],
@@ -456,7 +457,7 @@ test('what is held and what is refused is told of all clusters, by any process',
   await tell(group.log, eventsAfter(STORY, rolledBack), partitionOf)
   await group.caughtUp()
   for (const process of all) {
-    const { answer, partial } = JSON.parse(await textOf(process, '/v1/held'))
+    const { partial, ...answer } = JSON.parse(await textOf(process, '/v1/held'))
     const { total, counts: groups, refused } = answer as HeldAnswer
     equal(partial, '')
     ok(total > 0)
@@ -469,7 +470,7 @@ test('what is held and what is refused is told of all clusters, by any process',
       ],
     )
     const plan = JSON.parse(await textOf(process, '/v1/plan/held?cluster=north'))
-    notEqual(plan.answer.digest, null)
+    notEqual(plan.digest, null)
     deepEqual(plan.cluster, { name: 'north', id: 'd', scope: 'north' })
     const unnamed = await refusal(process, '/v1/plan/held')
     match(

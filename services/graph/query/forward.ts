@@ -198,9 +198,11 @@ export function closedOf(reply: FastifyReply): AbortSignal {
   return closed.signal
 }
 
+const PASSED = ['content-type', 'x-content-type-options', 'etag', 'cache-control', 'vary']
+
 /** As it comes: whoever reads slowly makes the other process wait. An answer that breaks off there breaks off here. */
 function pass(reply: FastifyReply, { statusCode, headers, body }: Answer): FastifyReply {
-  for (const name of ['content-type', 'x-content-type-options']) {
+  for (const name of PASSED) {
     const value = headers[name]
     if (value !== undefined) reply.header(name, value)
   }

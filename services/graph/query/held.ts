@@ -17,8 +17,8 @@ import { isSameSet } from '../../../core/model/hash.ts'
 import type { HeldBy, Node } from '../../../core/model/node.ts'
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
+import type { AsOf, ClusterRef } from '../api/document.ts'
 import type { BlockedCount } from '../fold/tally.ts'
-import type { ClusterRef } from './cluster-label.ts'
 import type { Answer, Query } from './query.ts'
 import type { View } from './view.ts'
 
@@ -139,6 +139,7 @@ export interface OwnHeld extends Pick<HeldAnswer, 'mode' | 'total'> {
   readonly refused: readonly Told<RefusedCount>[]
   readonly counts: readonly Told<HeldCount>[]
   readonly partial: string
+  readonly asOf: readonly AsOf[]
 }
 
 type Namesakes = Pick<Query, 'namesake'>
@@ -150,6 +151,7 @@ export async function heldIn(
   query: Namesakes,
 ): Promise<OwnHeld> {
   const counts = new Map<string, Counted>()
+  const asOf = views.map((view) => view.asOf())
   let isCut = false
   let total = 0
   const breakers: OwnHeld['breakers'][number][] = []
@@ -182,6 +184,7 @@ export async function heldIn(
     total,
     counts: told,
     partial,
+    asOf,
   }
 }
 
@@ -205,7 +208,7 @@ const UNCOUNTED = 'what is not carried out is still being counted'
 export function heldOfAll(
   all: readonly OwnHeld[],
   named: readonly ClusterRef[],
-): Answer<HeldAnswer> {
+): Answer<HeldAnswer> & Pick<OwnHeld, 'asOf'> {
   const refs = new Map(named.map(({ name, id, scope }) => [id, { name, id, scope }]))
   const told = <T extends { readonly cluster: ClusterId }>(each: T) => {
     const cluster = refs.get(each.cluster)
@@ -223,7 +226,15 @@ export function heldOfAll(
     counts: all.flatMap(({ counts }) => counts.flatMap(told)).sort(byCount),
   }
   const doubts = new Set(all.map(({ partial }) => partial))
-  return { answer, partial: [...doubts].filter((text) => text !== '').join('; ') }
+  const partial = [...doubts].filter((text) => text !== '').join('; ')
+  return { answer, partial, asOf: onePerPartition(all.flatMap(({ asOf }) => asOf)) }
+}
+
+/** Of several clusters of one partition the time that is furthest back. */
+function onePerPartition(all: readonly AsOf[]): readonly AsOf[] {
+  const sorted = all.toSorted((a, b) => ((a.time ?? '') < (b.time ?? '') ? 1 : -1))
+  const last = new Map(sorted.map((each) => [each.partition, each]))
+  return [...last.values()].sort((a, b) => a.partition - b.partition)
 }
 
 /** Each process says the same of what was ordered, but for one that is behind: the first counts. */

@@ -9,6 +9,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
+import { type AsOf, documentOf } from '../api/document.ts'
 import { askedOf } from './choice.ts'
 import { clusterRefs } from './cluster-label.ts'
 import type { Clusters } from './clusters.ts'
@@ -16,6 +17,7 @@ import type { Forwarding } from './forward.ts'
 import { clusterMarked } from './forward-call.ts'
 import { namedClusters } from './not-found.ts'
 import { keyPrefixOf, type ListAsked, type ListedObject, type ObjectList } from './object-list.ts'
+import type { Answer } from './query.ts'
 
 const LISTED = 500
 const LISTED_MOST = 2_000
@@ -57,57 +59,45 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
     const ids = namedClusters(all, words['cluster']).map(({ id }) => id)
     const left = ids.filter((id) => id >= (marked ?? cursor.cluster)).toSorted()
     const [cluster, following] = left
-    if (cluster === undefined) return { answer: emptyPage(null), partial: '' }
+    if (cluster === undefined) return documentOf('ObjectList', emptyPage(null, ''))
     const next = following === undefined ? null : cursorText({ cluster: following, after: '' })
     const after = cluster === cursor.cluster ? cursor.after : ''
     try {
       return await forwarding.answered(request, reply, cluster, async (view) => {
         const ref = clusterRefs(all)(cluster)
+        const asOf = [view.asOf()]
         const { answer, partial } = await objectList.page(view, ref, asked, after)
         const { next: key, ...page } = answer
         const rest = key === null ? next : cursorText({ cluster, after: key })
         const told: ListAnswer = { ...page, continue: rest }
-        return { answer: told, partial }
+        return documentOf('ObjectList', { answer: told, partial, asOf })
       })
     } catch (error) {
       const isAway = error instanceof Problem && error.status === 503
       if (!isAway || marked !== undefined || ids.length === 1) throw error
-      return { answer: emptyPage(next), partial: error.message }
+      return documentOf('ObjectList', emptyPage(next, error.message))
     }
   })
 }
 
-function emptyPage(next: string | null): ListAnswer {
-  return { objects: [], count: 0, continue: next, kinds: [] }
+function emptyPage(
+  next: string | null,
+  partial: string,
+): Answer<ListAnswer> & { readonly asOf: readonly AsOf[] } {
+  return { answer: { objects: [], count: 0, continue: next, kinds: [] }, partial, asOf: [] }
 }
 
 function listAsked(words: Record<string, string | undefined>): ListAsked {
-  const { kind = '', name, namespace, labelSelector, limit = `${LISTED}` } = words
-  if (labelSelector !== undefined) {
-    throw new Problem(
-      400,
-      'labelSelector: Kinfold keeps no labels but those that protect an object; select by kind, namespace or name',
-    )
-  }
+  const { kind = '', name, namespace, limit = `${LISTED}` } = words
   if (name !== undefined && (kind === '' || namespace === undefined)) {
     throw new Problem(400, 'a name takes a kind and a namespace; without a name all are listed')
   }
-  const most = Number(limit)
-  if (!/^\d+$/.test(limit) || most < 1) {
-    throw new Problem(400, `limit ${limit} is no whole number from 1 on`)
-  }
   return {
     ...{ kind, name, namespace },
-    isGone: flagOf(words, 'gone'),
-    isCounted: flagOf(words, 'count'),
-    limit: Math.min(most, LISTED_MOST),
+    isGone: words['gone'] === 'true',
+    isCounted: words['count'] === 'true',
+    limit: Math.min(Number(limit), LISTED_MOST),
   }
-}
-
-function flagOf(words: Record<string, string | undefined>, key: string): boolean {
-  const word = words[key] ?? 'false'
-  if (word === 'true' || word === 'false') return word === 'true'
-  throw new Problem(400, `${key} ${word} is none of true, false`)
 }
 
 function cursorText({ cluster, after }: Cursor): string {

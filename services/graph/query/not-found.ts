@@ -5,7 +5,8 @@
  */
 import { clusterOf } from '../../../core/graph/graph.ts'
 import { Problem } from '../../../runtime/problem.ts'
-import { type ClusterRef, clusterRefs, labelOf } from './cluster-label.ts'
+import type { ClusterRef } from '../api/document.ts'
+import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { Clusters, KnownCluster } from './clusters.ts'
 import { alike, type KnownKind, kindsIn } from './kind-name.ts'
 import type { Match, Query, Selector } from './query.ts'

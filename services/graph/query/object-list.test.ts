@@ -7,6 +7,7 @@ import type { Event } from '../../../core/model/event.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { serveEndpoint } from '../../../runtime/endpoint.ts'
+import { checked } from '../../../testing/answer-check.ts'
 import { GraphGroup, type GraphProcess, tell } from '../../../testing/graph-group.ts'
 import { runs } from '../../../testing/hostile.ts'
 import { World } from '../../../testing/story.ts'
@@ -18,6 +19,7 @@ import {
   eventsOf,
   runTask,
 } from '../../../testing/task-rig.ts'
+import type { Document } from '../api/document.ts'
 import { addGraphRoutes } from '../http.ts'
 import { createQuestions } from '../questions.ts'
 import { createHistoryIndex } from './history-index.ts'
@@ -27,10 +29,7 @@ import type { ListedObject } from './object-list.ts'
 const MOST_PAGES = 1_000
 const OBJECTS = Number(process.env['OBJECTS'] ?? 2_000)
 
-interface Told {
-  readonly answer: ListAnswer
-  readonly partial: string
-}
+type Told = Document & ListAnswer
 
 interface Lister {
   /** Lines of a story; they are folded when it returns. */
@@ -42,7 +41,8 @@ interface Lister {
 
 async function pageOf(url: string, query: string, cursor: string | null, init?: RequestInit) {
   const rest = cursor === null ? '' : `&continue=${cursor}`
-  const response = await fetch(`${url}/v1/objects?${query}${rest}`, init)
+  const asked = `${url}/v1/objects?${query}${rest}`
+  const response = await checked(asked, await fetch(asked, init))
   const text = await response.text()
   equal(response.status, 200, `${query}: ${text}`)
   return JSON.parse(text) as Told
@@ -58,7 +58,7 @@ async function allOf(
   const all: ListedObject[] = []
   for (let cursor: string | null = null, pages = 1; ; await between(), pages++) {
     ok(pages <= MOST_PAGES, 'it does not end')
-    const { answer } = await pageOf(url, query, cursor, init)
+    const answer = await pageOf(url, query, cursor, init)
     all.push(...answer.objects)
     if (answer.continue === null) return all
     cursor = answer.continue
@@ -157,18 +157,18 @@ test('objects are listed by kind, namespace and name, deleted ones where they ar
 test('times are RFC 3339, and of a deleted object it is said when that was', async (t) => {
   const asked = await lister(t)
   await asked.step(...STORY)
-  const [pod] = (await asked.page('kind=pod&namespace=shop')).answer.objects
+  const [pod] = (await asked.page('kind=pod&namespace=shop')).objects
   equal(pod?.createdAt, '1970-01-01T00:00:00.000Z')
   deepEqual(pod.owners, ['rs-a'])
-  const [gone] = (await asked.page('kind=pod&namespace=shop&name=old&gone=true')).answer.objects
+  const [gone] = (await asked.page('kind=pod&namespace=shop&name=old&gone=true')).objects
   match(gone?.goneAt ?? '', /^1970-01-01T00:16:\d\d\.\d{3}Z$/)
 })
 
 test('a count lists nothing', async (t) => {
   const asked = await lister(t)
   await asked.step(...STORY)
-  const { answer } = await asked.page('count=true&gone=true')
-  deepEqual(answer, { objects: [], count: 6, kinds: [], continue: null })
+  const { objects, count, kinds, continue: next } = await asked.page('count=true&gone=true')
+  deepEqual([objects, count, kinds, next], [[], 6, [], null])
 })
 
 test('a kind that is not listed yet, or not watched, is no empty list', async (t) => {
@@ -183,7 +183,7 @@ test('a kind that is not listed yet, or not watched, is no empty list', async (t
 test('what cannot be answered is refused with a sentence', async (t) => {
   const asked = await lister(t)
   await asked.step(...STORY)
-  const cursor = (await asked.page('kind=pods&limit=1')).answer.continue
+  const cursor = (await asked.page('kind=pods&limit=1')).continue
   const cases: readonly (readonly [string, number, RegExp])[] = [
     ['labelSelector=a%3Db', 400, /Kinfold keeps no labels/],
     ['limit=0', 400, /limit 0 is no whole number from 1 on/],
@@ -310,7 +310,7 @@ test('a cluster that cannot be asked is passed over, and named', async (t) => {
   const listed: ListedObject[] = []
   const partials = new Set<string>()
   for (let cursor: string | null = null; ; ) {
-    const { answer, partial } = await pageOf(asked.url, 'limit=100', cursor)
+    const { partial, ...answer } = await pageOf(asked.url, 'limit=100', cursor)
     listed.push(...answer.objects)
     partials.add(partial)
     cursor = answer.continue

@@ -11,7 +11,7 @@ import { lastPart, nodesPrefix, seenPrefix } from '../../../core/graph/key.ts'
 import type { Node, Verdict } from '../../../core/model/node.ts'
 import type { GroupKind, Uid } from '../../../core/model/object.ts'
 import { type KeyRange, prefixRange } from '../../../ports/store.ts'
-import type { ClusterRef } from './cluster-label.ts'
+import { type ClusterRef, timeOf } from '../api/document.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Indexed } from './history-index.ts'
 import { type KnownKind, kindsIn } from './kind-name.ts'
@@ -275,11 +275,4 @@ function unlisted({ kind }: ListAsked, kinds: readonly KnownKind[]): string {
 
 function nameOf({ group, resource }: KnownKind): string {
   return group === '' ? resource : `${resource}.${group}`
-}
-
-/** Null for what no calendar has. */
-function timeOf(ms: number | null): string | null {
-  if (ms === null) return null
-  const date = new Date(ms)
-  return Number.isNaN(date.getTime()) ? null : date.toISOString()
 }

@@ -45,7 +45,7 @@ export interface Why {
     readonly reason: string
   })[]
   readonly verdict: (Omit<Verdict, 'basis'> & { readonly basis: readonly string[] }) | null
-  readonly attempt: Attempt | null
+  readonly attempt: Omit<Attempt, 'intent'> | null
   /** What is in the way of what the verdict asks for. */
   readonly obstacle: Obstacle | null
   /** Of one that is not here: what is known of it as an owner. */
@@ -126,10 +126,19 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
         return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
       })
-      return { answer: { object, ...rest, references, obstacle: seen ?? null, history }, partial }
+      const named = namedOf(object)
+      return {
+        answer: { object: named, ...rest, references, obstacle: seen ?? null, history },
+        partial,
+      }
     },
     namesake: async (view, node) => await namesakeText(view, index, node),
   }
+}
+
+/** Of what the index knows of it: whatever else it holds is answered from the store. */
+function namedOf({ cluster, uid, group, kind, namespace, name, at }: Named): Named {
+  return { cluster, uid, group, kind, namespace, name, at }
 }
 
 export function behindText(lag: bigint): string {
@@ -149,10 +158,16 @@ function standingIn(
     node,
     phase: phaseOf(view, node),
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
-    attempt: node?.attempt ?? null,
+    attempt: attemptOf(node),
     obstacle: node === undefined ? null : obstacleOf(view, node),
     asOwner: owner === undefined ? null : knownOwner(owner),
   }
+}
+
+function attemptOf(node: Node | undefined): Why['attempt'] {
+  if (node?.attempt == null) return null
+  const { intent: _, ...attempt } = node.attempt
+  return attempt
 }
 
 /** Its absence was proven without a GET, or could not be proven. */

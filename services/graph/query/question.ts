@@ -9,10 +9,11 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PropagationPolicy } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
+import { type Answered, type ClusterRef, type DocumentKind, documentOf } from '../api/document.ts'
 import type { Access } from './access.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
 import { askedOf, type Chosen, choose, clusterOf, selector } from './choice.ts'
-import { type ClusterRef, clusterRefs, labelOf } from './cluster-label.ts'
+import { clusterRefs, labelOf } from './cluster-label.ts'
 import { closedOf } from './forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
@@ -59,9 +60,14 @@ function byTime({ object: a }: Match, { object: b }: Match): number {
 
 /** Answers about the one object that is meant, from the store that has its cluster, and names that cluster. A reply that was sent is passed on. */
 type About = (
+  kind: DocumentKind,
   request: FastifyRequest,
   reply: FastifyReply,
-  answer: (view: View, chosen: Chosen, cluster: ClusterRef) => Promise<object | FastifyReply>,
+  answer: (
+    view: View,
+    chosen: Chosen,
+    cluster: ClusterRef,
+  ) => Promise<Answered<object> | FastifyReply>,
 ) => Promise<unknown>
 
 export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
@@ -81,14 +87,14 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   }
   server.get('/v1/tree', async (request, reply) => {
     const isUp = askedOf(request)['owners'] === 'true'
-    return await about(request, reply, async (view, { object: root }) => {
+    return await about('Tree', request, reply, async (view, { object: root }) => {
       await access.object(request, root)
       const { answer, ...rest } = await query.tree(view, root, isUp)
-      return { answer: await access.shown(request, root.cluster, answer), ...rest }
+      return { answer: { root: await access.shown(request, root.cluster, answer) }, ...rest }
     })
   })
   server.get('/v1/why', async (request, reply) => {
-    return await about(request, reply, async (view, chosen) => {
+    return await about('Why', request, reply, async (view, chosen) => {
       await access.object(request, chosen.object)
       const answer = await query.why(view, chosen.object)
       return { ...answer, others: await shownOthers(request, chosen) }
@@ -100,14 +106,15 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
 
 function aboutOne(parts: QuestionParts): About {
   const { access, forwarding, clusters } = parts
-  return async (request, reply, answer) => {
+  return async (kind, request, reply, answer) => {
     const asked = selector(askedOf(request))
     try {
       const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
       return await forwarding.answered(request, reply, cluster, async (view) => {
         const ref = clusterRefs(await clusters.all())(view.cluster)
+        const asOf = [view.asOf()]
         const told = await answer(view, await choose(parts, asked, view.cluster), ref)
-        return told === reply ? reply : json({ ...told, cluster: ref })
+        return 'answer' in told ? documentOf(kind, { ...told, cluster: ref, asOf }) : told
       })
     } catch (error) {
       // Who may not see the graph learns nothing of what is there, or not.
@@ -122,7 +129,7 @@ function addCascade(server: FastifyInstance, { cascades }: QuestionParts, about:
     (query as Record<string, unknown>)['follow'] === 'true'
   server.get('/v1/cascade', { config: { isStream } }, async (request, reply) => {
     const isFollowed = askedOf(request)['follow'] === 'true'
-    return await about(request, reply, async (view, { object: root }, cluster) => {
+    return await about('Cascade', request, reply, async (view, { object: root }, cluster) => {
       if (isFollowed) return await follow(reply, cascades, view, root, cluster)
       return (await cascades.cascade(view, root)) ?? notGoing(root)
     })
@@ -144,10 +151,8 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     // Orders are known to every partition, also where there is no cluster yet.
     const here = await heldIn([], clusters.readers(), query)
     const held = heldOfAll([here, ...all.map(({ answer }) => answer)], asked)
-    return json({
-      ...held,
-      partial: [partial, held.partial].filter((text) => text !== '').join('; '),
-    })
+    const doubts = [partial, held.partial].filter((text) => text !== '')
+    return documentOf('Held', { ...held, partial: doubts.join('; ') })
   })
   server.get('/v1/plan/held', async (request, reply) => {
     const { cluster: named, limit: listed } = askedOf(request)
@@ -162,15 +167,19 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
       )
     }
     const cluster = clusterRefs(await clusters.all())(only.id)
-    return await forwarding.answered(request, reply, only.id, async (view) =>
-      json({ ...(await oneAtATime(() => heldPlanOf(view, limit, query))), cluster }),
-    )
+    return await forwarding.answered(request, reply, only.id, async (view) => {
+      return await oneAtATime(async () => {
+        const asOf = [view.asOf()]
+        const told = await heldPlanOf(view, limit, query)
+        return documentOf('HeldPlan', { ...told, cluster, asOf })
+      })
+    })
   })
   server.get('/v1/plan', async (request, reply) => {
     const asked = askedOf(request)
     const cascade = cascadeOf(asked['cascade'])
     const limit = limitOf(asked['limit'])
-    return await about(request, reply, async (view, { object }) => {
+    return await about('Plan', request, reply, async (view, { object }) => {
       const { uid, kind, name } = object
       const made = await oneAtATime(() => planner.plan(view, uid, cascade, limit))
       if (made !== undefined) return made
@@ -236,29 +245,21 @@ async function follow(
   const closed = closedOf(reply)
   if (!(await cascades.begins(view, root, closed))) notGoing(root)
   const lines = async function* (answers: AsyncIterable<CascadeAnswer>): AsyncIterable<string> {
-    for await (const told of answers) yield `${JSON.stringify({ ...told, cluster }, plain)}\n`
+    for await (const told of answers) {
+      yield `${JSON.stringify(documentOf('Cascade', { ...told, cluster }))}\n`
+    }
   }
   const stream = Readable.from(lines(cascades.follow(view, root, closed)))
   return reply.type('application/x-ndjson').send(stream)
 }
 
 function cascadeOf(text: string | undefined): PropagationPolicy {
-  switch (text?.toLowerCase() ?? 'background') {
-    case 'background':
-      return 'Background'
-    case 'foreground':
-      return 'Foreground'
-    case 'orphan':
-      return 'Orphan'
-    default:
-      throw new Problem(400, `cascade ${text} is none of background, foreground, orphan`)
-  }
+  if (text === 'foreground') return 'Foreground'
+  return text === 'orphan' ? 'Orphan' : 'Background'
 }
 
-function limitOf(text: string | undefined): number {
-  const limit = text === undefined ? PLAN_LISTED : Number(text)
-  if (Number.isInteger(limit) && limit >= 0) return Math.min(limit, PLAN_LISTED_MOST)
-  throw new Problem(400, `limit ${text} is no whole number`)
+function limitOf(text: string = `${PLAN_LISTED}`): number {
+  return Math.min(Number(text), PLAN_LISTED_MOST)
 }
 
 /** Runs one after the other; who finds `most` waiting is refused. */
@@ -278,6 +279,7 @@ function queue(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   }
 }
 
+/** Between graph processes. */
 function json(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer, plain))
 }

@@ -16,6 +16,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { KeyRange, Store, StoreEntry } from '../../../ports/store.ts'
 import { prefixRange, StoreError } from '../../../ports/store.ts'
+import { type AsOf, timeOf } from '../api/document.ts'
 import type { Task } from '../fold/task.ts'
 import { Turns } from '../turns.ts'
 
@@ -95,6 +96,14 @@ export class View {
       if (last === undefined || page.length < PAGE_KEYS) return
       range = { ...range, gte: `${last}\0` }
     }
+  }
+
+  /** To be taken before anything is read: what comes meanwhile may be in the answer, or not. */
+  asOf(): AsOf {
+    const { partition } = this.partition
+    const position = Number(this.partition.status().position)
+    const time = timeOf(clusterOf(this.reader, this.cluster)?.now ?? null)
+    return { partition, position, time }
   }
 
   /** Why an answer may be incomplete; empty when it is not. */

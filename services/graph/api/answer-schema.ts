@@ -1,0 +1,412 @@
+/**
+ * What `/v1` answers, as schemas: each document with all its fields.
+ *
+ * What must stay true: answer-type.test.ts compares them with the types that answers are made of, and schema.test.ts with what a server sends.
+ *
+ * Not here: routes and their parameters (route.ts).
+ */
+import {
+  COUNT,
+  FLAG,
+  listOf,
+  oneOf,
+  orNull,
+  record,
+  ref,
+  type Schema,
+  say,
+  TEXT,
+  TIME_OR_NULL,
+} from './schema.ts'
+
+const NAMED = { group: TEXT, kind: TEXT, namespace: TEXT, name: TEXT, uid: TEXT }
+const NUMBER_OR_NULL: Schema = { type: ['number', 'null'] }
+const COUNT_OR_NULL: Schema = { type: ['integer', 'null'] }
+const DIGEST_OR_NULL: Schema = orNull({ type: 'string', pattern: '^sha256:[0-9a-f]{64}$' })
+const OFFSET: Schema = say('Offset of an entry of the log.', COUNT)
+
+const PHASES = ['observed', 'deleting', 'waiting', 'orphaning', 'reaped', 'suspect']
+const STANDING = oneOf([
+  ...['solid', 'waiting', 'orphaned', 'dangling', 'unverified', 'unresolvable'],
+])
+const EVIDENCE = oneOf(['orphaning', 'deleted', 'waiting', 'missing', 'not-found', 'bulk'])
+const VERDICT_TYPE = oneOf([
+  ...['keep', 'deleting', 'blocked', 'verify', 'drop', 'reap', 'held', 'wait', 'finish'],
+])
+const HELD_BY = oneOf(['mode', 'pause', 'protection', 'approval', 'breaker', 'hold', 'budget'])
+const MODE = oneOf(['observe', 'dry-run', 'enforce'])
+const OBSTACLE_BY = oneOf([
+  ...['refused', 'stale', 'unresolvable', 'unverified', 'held', 'unconfirmed', 'finalizers'],
+  ...['doubt', 'dry-run'],
+])
+const COMMANDS = [
+  ...['DeleteObject', 'OrphanDependent', 'RemoveFinalizer', 'VerifyOwner', 'WarnObject'],
+]
+
+const SHORT_VERDICT = orNull(record({ type: VERDICT_TYPE, because: TEXT }))
+
+const OBSTACLE = {
+  by: OBSTACLE_BY,
+  reason: TEXT,
+  since: TIME_OR_NULL,
+  count: say('Tries so far; null when there is nothing to try.', COUNT_OR_NULL),
+  until: say('When it is tried again; null when only a change can help.', TIME_OR_NULL),
+}
+
+const PLANNED = {
+  ...NAMED,
+  resourceVersion: TEXT,
+  effect: oneOf(['deleted', 'stuck', 'kept', 'orphaned', 'blocked']),
+  because: TEXT,
+  owners: say('What owns it afterwards, as KIND/NAME.', listOf(TEXT)),
+  finalizers: listOf(TEXT),
+}
+
+const ORDERED = { who: TEXT, why: TEXT }
+const CLUSTER_OR_NULL = say('Null for all clusters.', orNull(ref('Cluster')))
+
+const HISTORY = {
+  ...{ uid: TEXT, group: TEXT, kind: TEXT, namespace: TEXT, name: TEXT },
+  type: { const: 'History' },
+  change: oneOf([
+    ...['created', 'references', 'phase', 'verdict', 'command', 'result', 'owner', 'gone'],
+  ]),
+  text: say('One sentence.', TEXT),
+  phase: orNull(oneOf(PHASES)),
+  evidence: orNull(EVIDENCE),
+  command: say('Id of the command.', orNull(TEXT)),
+  partition: COUNT,
+  position: OFFSET,
+  basis: say('Offsets of the events and of the policy that it rests on.', listOf(OFFSET)),
+}
+
+const ENTRY = {
+  partition: COUNT,
+  offset: OFFSET,
+  key: say('CLUSTER/UID.', TEXT),
+}
+const MILLISECONDS = say('Milliseconds since 1970.', { type: 'integer' })
+const MILLISECONDS_OR_NULL = say('Milliseconds since 1970.', { type: ['integer', 'null'] })
+
+function document(
+  kind: string,
+  fields: Readonly<Record<string, Schema>>,
+  description: string,
+): Schema {
+  const envelope = {
+    apiVersion: { const: 'kinfold/v1' },
+    kind: { const: kind },
+    partial: say('Why the answer may be incomplete; empty when it is complete.', TEXT),
+  }
+  return say(description, record({ ...envelope, ...fields }))
+}
+
+const FRESH = {
+  asOf: say('How fresh it is: of each partition that it rests on.', listOf(ref('AsOf'))),
+}
+const ABOUT_ONE = { cluster: ref('Cluster'), ...FRESH }
+
+const PARTS: Readonly<Record<string, Schema>> = {
+  Cluster: say(
+    'A cluster, by name and id.',
+    record({
+      name: TEXT,
+      id: say('Uid of its namespace kube-system.', TEXT),
+      scope: say(
+        'What the parameter `cluster` takes: its name, or its id where two clusters have that name.',
+        TEXT,
+      ),
+    }),
+  ),
+  AsOf: record({
+    partition: COUNT,
+    position: say('Everything in the topic `events` before this offset is in the answer.', COUNT),
+    time: say('Log time of the cluster by then.', TIME_OR_NULL),
+  }),
+  TreeNode: record({
+    ...NAMED,
+    phase: say(
+      'Of an object: observed, deleting, waiting, orphaning, reaped, suspect; of an owner that is not watched: absent, found, unknown; gone, once it is deleted.',
+      TEXT,
+    ),
+    edge: say(
+      'Of the reference between this object and the one above it; null for the root.',
+      orNull(record({ standing: STANDING, controller: FLAG, blocking: FLAG })),
+    ),
+    verdict: SHORT_VERDICT,
+    repeated: say('It is elsewhere in the tree, with its dependents.', FLAG),
+    children: listOf(ref('TreeNode')),
+  }),
+  Obstacle: record(OBSTACLE),
+  PlannedObject: record(PLANNED),
+  History: record({ ...HISTORY, at: TIME_OR_NULL }),
+  HistoryRecord: say(
+    'A record of the log, as it is.',
+    record({ ...HISTORY, cluster: TEXT, at: MILLISECONDS }),
+  ),
+  LineageRecord: say(
+    'A record of the log, as it is.',
+    record({
+      ...NAMED,
+      type: { const: 'Lineage' },
+      cluster: TEXT,
+      clusterName: TEXT,
+      version: TEXT,
+      scope: oneOf(['Namespaced', 'Cluster']),
+      phase: oneOf([...PHASES, 'gone']),
+      owners: listOf(
+        record({
+          ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
+          ...{ controller: FLAG, blocking: FLAG, standing: STANDING },
+        }),
+      ),
+      createdAt: MILLISECONDS_OR_NULL,
+      deletedAt: MILLISECONDS_OR_NULL,
+      why: TEXT,
+      verdict: orNull(VERDICT_TYPE),
+      heldBy: orNull(HELD_BY),
+      evidence: orNull(EVIDENCE),
+      position: OFFSET,
+      at: MILLISECONDS,
+    }),
+  ),
+  Problem: say(
+    'RFC 9457. `detail` is one sentence that says what to do.',
+    record({
+      type: { const: 'about:blank' },
+      title: say('The phrase of the status.', TEXT),
+      status: { type: 'integer' },
+      detail: TEXT,
+    }),
+  ),
+}
+
+const DOCUMENTS: Readonly<Record<string, Schema>> = {
+  Tree: document(
+    'Tree',
+    { ...ABOUT_ONE, root: ref('TreeNode') },
+    'Dependents of an object, level by level, or its owners.',
+  ),
+  Why: document(
+    'Why',
+    {
+      ...ABOUT_ONE,
+      object: record({ ...NAMED, at: say('Of the last event about it.', TIME_OR_NULL) }),
+      phase: say('Null once it is deleted.', orNull(oneOf([...PHASES, 'unknown']))),
+      references: listOf(
+        record({
+          ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
+          ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
+          ...{ standing: STANDING, reason: TEXT },
+        }),
+      ),
+      verdict: orNull(
+        record({
+          ...{ type: VERDICT_TYPE, evidence: orNull(EVIDENCE), because: TEXT },
+          basis: say('Offsets of the events and of the policy that it rests on.', listOf(TEXT)),
+        }),
+      ),
+      attempt: say(
+        'The command that was sent last.',
+        orNull(
+          record({
+            ...{ command: TEXT, verb: oneOf(COMMANDS), isDryRun: FLAG, finalizer: TEXT },
+            state: oneOf(['issued', 'backoff', 'would-go', 'confirming', 'done']),
+            ...{ count: COUNT, since: TIME_OR_NULL, until: TIME_OR_NULL, reason: TEXT },
+            outcome: orNull(oneOf(['done', 'absent', 'would-go', 'stale', 'blocked'])),
+          }),
+        ),
+      ),
+      obstacle: say('What prevents what the verdict asks for.', orNull(ref('Obstacle'))),
+      asOwner: say(
+        'What is known of it as an owner, where it is not watched or is deleted.',
+        orNull(
+          record({
+            state: oneOf(['unknown', 'absent', 'found']),
+            phase: orNull(oneOf(PHASES)),
+            orphanedAt: TIME_OR_NULL,
+            proof: orNull(record({ evidence: EVIDENCE, at: TIME_OR_NULL, position: OFFSET })),
+          }),
+        ),
+      ),
+      history: listOf(ref('History')),
+      others: say(
+        'Other objects that have or had its name, the latest first.',
+        listOf(record({ cluster: ref('Cluster'), uid: TEXT, isThere: FLAG, at: TIME_OR_NULL })),
+      ),
+    },
+    'Why an object exists, is being deleted or was deleted: its state and history.',
+  ),
+  Cascade: document(
+    'Cascade',
+    {
+      ...ABOUT_ONE,
+      root: record({ ...NAMED, phase: TEXT }),
+      since: say('When its deletion was observed; null where that is not known.', TIME_OR_NULL),
+      done: say('Dependents that are deleted, or lost the reference.', COUNT),
+      remaining: COUNT,
+      progress: record({
+        reaping: COUNT,
+        blocked: COUNT,
+        waiting: COUNT,
+        queued: COUNT,
+        unknown: COUNT,
+      }),
+      kinds: listOf(record({ group: TEXT, kind: TEXT, done: COUNT, remaining: COUNT })),
+      blocked: listOf(record({ ...NAMED, ...OBSTACLE })),
+      waiting: listOf(
+        record({ ...NAMED, phase: TEXT, because: TEXT, dependents: COUNT, blocking: COUNT }),
+      ),
+      isOver: say('It is deleted, and no dependent remains.', FLAG),
+      isFinal: say('Nothing will change any more.', FLAG),
+    },
+    'Progress of a deletion.',
+  ),
+  Plan: document(
+    'Plan',
+    {
+      ...ABOUT_ONE,
+      root: ref('PlannedObject'),
+      cascade: oneOf(['background', 'foreground', 'orphan']),
+      counts: listOf(record({ group: TEXT, kind: TEXT, effect: PLANNED.effect, count: COUNT })),
+      total: say('Null where it cannot be known.', COUNT_OR_NULL),
+      objects: listOf(ref('PlannedObject')),
+      holds: say('What the present policy would prevent or delay, in words.', listOf(TEXT)),
+      digest: say('Null where the plan is incomplete.', DIGEST_OR_NULL),
+    },
+    'What would be deleted with an object.',
+  ),
+  HeldPlan: document(
+    'HeldPlan',
+    {
+      ...ABOUT_ONE,
+      total: COUNT,
+      objects: listOf(
+        record({
+          ...NAMED,
+          by: HELD_BY,
+          evidence: TEXT,
+          what: say('What would be done.', TEXT),
+          because: TEXT,
+          since: TIME_OR_NULL,
+          until: TIME_OR_NULL,
+        }),
+      ),
+      digest: say(
+        'What an approval names; null where it cannot be read for certain.',
+        DIGEST_OR_NULL,
+      ),
+      approvals: say('How many people have to approve.', COUNT),
+      first: orNull(record({ ...ORDERED, until: TIME_OR_NULL })),
+    },
+    'What waits for approval in a cluster.',
+  ),
+  Held: document(
+    'Held',
+    {
+      ...FRESH,
+      mode: say('Null where this process has no partition.', orNull(MODE)),
+      pauses: listOf(record({ cluster: CLUSTER_OR_NULL, ...ORDERED })),
+      protections: listOf(record({ cluster: CLUSTER_OR_NULL, subject: TEXT, ...ORDERED })),
+      breakers: listOf(
+        record({
+          cluster: ref('Cluster'),
+          namespace: say('Empty for the breaker of the cluster.', TEXT),
+          since: TIME_OR_NULL,
+          because: TEXT,
+        }),
+      ),
+      refused: listOf(
+        record({
+          cluster: ref('Cluster'),
+          ...{ objects: COUNT, since: TIME_OR_NULL, tries: COUNT, nextTry: TIME_OR_NULL },
+          example: TEXT,
+        }),
+      ),
+      total: COUNT,
+      counts: listOf(
+        record({
+          cluster: ref('Cluster'),
+          ...{ by: HELD_BY, evidence: TEXT, group: TEXT, kind: TEXT, namespace: TEXT },
+          ...{ count: COUNT, since: TIME_OR_NULL, until: TIME_OR_NULL, because: TEXT },
+        }),
+      ),
+    },
+    'What would be deleted and is held, and by what.',
+  ),
+  ObjectList: document(
+    'ObjectList',
+    {
+      ...FRESH,
+      objects: listOf(
+        record({
+          ...{ cluster: ref('Cluster'), ...NAMED, phase: TEXT },
+          ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL, goneAt: TIME_OR_NULL },
+          verdict: SHORT_VERDICT,
+          owners: say('Uids.', listOf(TEXT)),
+        }),
+      ),
+      count: say('Objects of this page.', COUNT),
+      continue: say('For the next page; null on the last one.', orNull(TEXT)),
+      kinds: say(
+        'Kinds of its cluster that the question means; empty where all are.',
+        listOf(TEXT),
+      ),
+    },
+    'One page of objects.',
+  ),
+  Shadow: document(
+    'Shadow',
+    {
+      since: say('Null while nothing is compared.', TIME_OR_NULL),
+      mode: orNull(MODE),
+      patienceMs: COUNT,
+      clusters: listOf(
+        record({
+          cluster: ref('Cluster'),
+          ...{ agreed: COUNT, theirs: COUNT, ours: COUNT, unclear: COUNT, pending: COUNT },
+          ...{ medianLagMs: NUMBER_OR_NULL, p99LagMs: NUMBER_OR_NULL },
+        }),
+      ),
+      cases: listOf(
+        record({
+          cluster: ref('Cluster'),
+          agreement: oneOf(['theirs', 'ours', 'unclear']),
+          ...NAMED,
+          because: TEXT,
+          evidence: orNull(EVIDENCE),
+          at: TIME_OR_NULL,
+        }),
+      ),
+    },
+    'Where another collector and Kinfold agree, and where they differ.',
+  ),
+  DirectiveResult: document(
+    'DirectiveResult',
+    {
+      verb: TEXT,
+      cluster: CLUSTER_OR_NULL,
+      about: say('In words: what was paused, protected and so on.', TEXT),
+      who: TEXT,
+      effective: say('For people.', TEXT),
+      partitions: COUNT,
+      folded: say('Partitions of this process that have folded it.', COUNT),
+    },
+    'What became of an order.',
+  ),
+  LineageEntry: say(
+    'One line of the stream.',
+    record({
+      topic: { const: 'lineage' },
+      ...ENTRY,
+      value: say('Null: the object is forgotten.', orNull(ref('LineageRecord'))),
+    }),
+  ),
+  HistoryEntry: say(
+    'One line of the stream.',
+    record({ topic: { const: 'history' }, ...ENTRY, value: ref('HistoryRecord') }),
+  ),
+}
+
+/** All of `components/schemas`. */
+export const SCHEMAS: Readonly<Record<string, Schema>> = { ...PARTS, ...DOCUMENTS }

@@ -1,0 +1,32 @@
+/**
+ * ETag and If-None-Match of documents: who asks again and would be told the same is answered 304.
+ *
+ * What must stay true: the tag is a hash of the whole answer but `asOf`, made after the answer. So there is no list of what an answer depends on, of which
+ * something could be forgotten: equal tags are equal answers. It is a weak one, since `asOf` moves on with each heartbeat.
+ */
+import { createHash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+
+export function addTags(server: FastifyInstance): void {
+  server.addHook('preSerialization', async ({ method, headers }, reply, payload) => {
+    const isDocument = typeof payload === 'object' && payload !== null && 'apiVersion' in payload
+    if (!isDocument || method === 'POST') return payload
+    const { asOf, ...rest } = payload as { readonly asOf?: unknown }
+    const text = JSON.stringify(rest)
+    const tag = `W/"${createHash('sha256').update(text).digest('base64url')}"`
+    reply.headers({ etag: tag, 'cache-control': 'private, no-cache', vary: 'authorization' })
+    if (isMatch(headers['if-none-match'], tag)) reply.code(304)
+    reply.type('application/json').serializer(asItIs)
+    return asOf === undefined ? text : `${text.slice(0, -1)},"asOf":${JSON.stringify(asOf)}}`
+  })
+}
+
+function asItIs(text: unknown): string {
+  return String(text)
+}
+
+/** Weak comparison (RFC 9110, 8.8.3.2). */
+function isMatch(asked: string | undefined, tag: string): boolean {
+  const tags = (asked ?? '').split(',').map((each) => each.trim().replace(/^W\//, ''))
+  return tags.includes('*') || tags.includes(tag.slice('W/'.length))
+}

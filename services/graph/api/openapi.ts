@@ -1,0 +1,78 @@
+/** The OpenAPI 3.1 document of the endpoint, made of the table of routes. docs/openapi.json is this text (`npm run pages`). */
+import { SCHEMAS } from './answer-schema.ts'
+import type { Parameter, Route } from './route.ts'
+import { ROUTES } from './route.ts'
+import { type Schema, TEXT } from './schema.ts'
+
+const PROBLEM = { $ref: '#/components/responses/Problem' }
+
+export function openApi(): string {
+  const paths = Map.groupBy(ROUTES, ({ path }) => path)
+  const document = {
+    openapi: '3.1.1',
+    info: {
+      title: 'Kinfold',
+      version: 'v1',
+      description:
+        'Questions about owners, dependents and deletions, orders, and streams of the public record. What each answer means: docs/questions.md, docs/directives.md, docs/lineage.md. Within v1, fields and words may be added; none is removed or changes its meaning.',
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    },
+    servers: [{ url: 'http://127.0.0.1:7070' }],
+    security: [{ bearer: [] }, {}],
+    paths: Object.fromEntries(
+      [...paths].map(([path, routes]) => [
+        path,
+        Object.fromEntries(routes.map((route) => [route.method, operationOf(route)])),
+      ]),
+    ),
+    components: {
+      schemas: SCHEMAS,
+      responses: {
+        Problem: {
+          description: 'Why it was refused.',
+          content: {
+            'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+          },
+        },
+      },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'Where the endpoint wants one: docs/config.md.',
+        },
+      },
+    },
+  }
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+function operationOf({ operation, summary, parameters, body, answers }: Route): Schema {
+  const isTagged = body === undefined && '$ref' in (answers['application/json'] ?? {})
+  return {
+    operationId: operation,
+    summary,
+    ...(parameters.length > 0 && { parameters: parameters.map(parameterOf) }),
+    ...(body !== undefined && {
+      requestBody: { required: true, content: { 'application/json': { schema: body } } },
+    }),
+    responses: {
+      200: {
+        description: summary,
+        ...(isTagged && { headers: { ETag: { schema: TEXT } } }),
+        content: contentOf(answers),
+      },
+      ...(isTagged && { 304: { description: 'The same as before: If-None-Match has its ETag.' } }),
+      '4XX': PROBLEM,
+      '5XX': PROBLEM,
+    },
+  }
+}
+
+function parameterOf({ name, description, schema }: Parameter): Schema {
+  return { name, in: 'query', description, schema }
+}
+
+function contentOf(answers: Route['answers']): Schema {
+  return Object.fromEntries(Object.entries(answers).map(([type, schema]) => [type, { schema }]))
+}
