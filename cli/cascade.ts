@@ -1,9 +1,9 @@
 /** `kinfold cascade`: progress of a deletion, which dependents are deleted, which remain and what blocks them; with `-w` until none is left. */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
-import type { Cascade, Progress } from '../services/graph/query/cascade.ts'
+import type { Progress } from '../services/graph/query/cascade.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
+import type { Cascade as CascadeDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, linesOf, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
 import { outputOf, structured, structuredPart } from './output.ts'
@@ -13,8 +13,6 @@ import { shortPhaseText } from './word.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
-
-type CascadeDocument = DocumentOfOne & Shaped<Cascade> & { readonly isFinal: boolean }
 
 interface CascadeFlags extends ObjectFlags {
   readonly watch?: boolean

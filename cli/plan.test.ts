@@ -43,7 +43,7 @@ const plan: Plan = {
 }
 
 const cluster = { name: 'north', id: 'c-1', scope: 'north' }
-const told = documentOf('Plan', { answer: plan, partial: '', cluster })
+const told = documentOf('Plan', { answer: plan, partial: '', cluster, asOf: [] })
 
 test('a plan as a table', () => {
   equal(
@@ -93,7 +93,9 @@ const cascade: Cascade = {
 test('a cascade as a line, and as tables', () => {
   const line =
     'Deployment/web -n shop, cluster north: deleted. Dependents: 4 done, 2 remaining (1 being deleted, 1 blocked); Pod/p: 403 from a webhook'
-  const toldOf = documentOf('Cascade', { answer: cascade, partial: '', cluster, isFinal: false })
+  const toldOf = documentOf('Cascade', {
+    ...{ answer: cascade, partial: '', cluster, isFinal: false, asOf: [] },
+  })
   equal(oneLine(toldOf), line)
   equal(
     renderCascade(toldOf, 'table'),

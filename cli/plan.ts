@@ -1,9 +1,8 @@
 /** `kinfold plan delete`: what would be deleted with an object, before it is. */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
-import type { Plan } from '../services/graph/query/plan.ts'
+import type { Plan as PlanDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
 import { addPlanHeld } from './held.ts'
@@ -14,8 +13,6 @@ import { countOf } from './word.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
-
-type PlanDocument = DocumentOfOne & Shaped<Plan>
 
 const CASCADES = ['background', 'foreground', 'orphan'] as const
 

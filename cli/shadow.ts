@@ -1,17 +1,14 @@
 /** `kinfold shadow`: what another collector of the same cluster deletes, beside what Kinfold would. Exit code 1 when they differ. */
 import type { Command } from 'commander'
 import { EXIT } from '../runtime/lifecycle.ts'
-import type { Document, Shaped } from '../services/graph/api/document.ts'
-import type { ShadowAnswer } from '../services/graph/audit/shadow-answer.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
+import type { Shadow as ShadowDocument } from './answer.ts'
 import type { ClientFlags } from './client.ts'
 import { ask, serverOf, warnPartial, withServer } from './client.ts'
 import { outputOf, structured } from './output.ts'
 import { table, time } from './table.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
-
-type ShadowDocument = Document & Shaped<ShadowAnswer>
 
 export function addShadow(program: Command): void {
   withServer(program.command('shadow'))

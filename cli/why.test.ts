@@ -31,7 +31,9 @@ const why: Why = {
 }
 
 function told(part: Partial<Why>): string {
-  return tell(documentOf('Why', { answer: { ...why, ...part }, partial: '', cluster, others: [] }))
+  return tell(
+    documentOf('Why', { answer: { ...why, ...part }, partial: '', cluster, others: [], asOf: [] }),
+  )
 }
 
 test('what exists is told with its cluster, its owners, the verdict and what blocks it', () => {
@@ -48,7 +50,7 @@ Blocked (held): waits; since 2026-11-26T10:25:18Z, tried again when something ch
 
 test('of two clusters that have one name the first line has the id', () => {
   const shared = { ...cluster, scope: 'c-1' }
-  const asked = { answer: why, partial: '', cluster: shared, others: [] }
+  const asked = { answer: why, partial: '', cluster: shared, others: [], asOf: [] }
   const text = tell(documentOf('Why', asked))
   match(text, /^Pod\/p -n shop, cluster north \(c-1\), uid u\n/)
 })

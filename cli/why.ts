@@ -1,9 +1,7 @@
 /** `kinfold why`: the state of an object and its history, also after it was deleted. */
 import type { Command } from 'commander'
-import type { DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
-import type { Why } from '../services/graph/query/query.ts'
-import type { Others } from '../services/graph/query/question.ts'
+import type { Why as WhyDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
 import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
 import { outputOf, structured } from './output.ts'
@@ -12,8 +10,6 @@ import { lineOf } from './terminal.ts'
 import { attemptText, evidenceText, phaseText, recordedText, verdictText } from './word.ts'
 
 const OUTPUTS = ['text', 'json', 'yaml'] as const
-
-type WhyDocument = DocumentOfOne & Shaped<Why> & { readonly others: Shaped<Others> }
 
 export function addWhy(program: Command): void {
   withObject(program.command('why'))

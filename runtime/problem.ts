@@ -22,7 +22,7 @@ export function problem(reply: FastifyReply, error: unknown): FastifyReply {
 }
 
 /** All is said in `detail`: of a type of its own nobody could make more. */
-function bodyOf(status: number, detail: string): object {
+export function bodyOf(status: number, detail: string): object {
   return { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail }
 }
 

@@ -1,7 +1,7 @@
 /**
  * `npm run pages` writes docs/invariants.md and docs/faults.md from the rows in the code: what must hold and what can go wrong (sim/catalogue.ts), what
  * the simulator checks and draws (sim/checkers.ts, sim/faults.ts), and which tests name a row; docs/cli.md from the commands
- * (cli-page.ts), docs/asyncapi.json from the topics and schemas (asyncapi-page.ts), and docs/openapi.json from the routes (services/graph/api).
+ * (cli-page.ts), docs/asyncapi.json from the topics and schemas (asyncapi-page.ts), docs/openapi.json from the routes (services/graph/api), and cli/answer.ts from its schemas.
  *
  * What must stay true: a page says nothing that is not in the code, so it can be written again at any time. A row that nothing checks is an error.
  */
@@ -12,6 +12,7 @@ import { openApi } from '../services/graph/api/openapi.ts'
 import * as catalogue from '../sim/catalogue.ts'
 import { CHECKERS } from '../sim/checkers.ts'
 import { BY_THEMSELVES, FAULTS, UNCOVERED } from '../sim/faults.ts'
+import { answerTypes } from './answer-types.ts'
 import { asyncApi } from './asyncapi-page.ts'
 import { cliPage } from './cli-page.ts'
 
@@ -39,6 +40,7 @@ export async function pages(root: string): Promise<readonly Page[]> {
     { file: 'docs/cli.md', text: await cliPage() },
     { file: 'docs/asyncapi.json', text: asyncApi() },
     { file: 'docs/openapi.json', text: openApi() },
+    { file: 'cli/answer.ts', text: answerTypes() },
   ]
 }
 

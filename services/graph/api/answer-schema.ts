@@ -88,6 +88,13 @@ const ENTRY = {
 const MILLISECONDS = say('Milliseconds since 1970.', { type: 'integer' })
 const MILLISECONDS_OR_NULL = say('Milliseconds since 1970.', { type: ['integer', 'null'] })
 
+/** As it is, or that there is one which who asks may not see. */
+function entry(fields: Readonly<Record<string, Schema>> & { readonly topic: Schema }): Schema {
+  const { topic } = fields
+  const hidden = record({ topic, partition: COUNT, offset: OFFSET, isHidden: { const: true } })
+  return { anyOf: [record(fields), hidden] }
+}
+
 function document(
   kind: string,
   fields: Readonly<Record<string, Schema>>,
@@ -396,7 +403,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
   ),
   LineageEntry: say(
     'One line of the stream.',
-    record({
+    entry({
       topic: { const: 'lineage' },
       ...ENTRY,
       value: say('Null: the object is forgotten.', orNull(ref('LineageRecord'))),
@@ -404,7 +411,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
   ),
   HistoryEntry: say(
     'One line of the stream.',
-    record({ topic: { const: 'history' }, ...ENTRY, value: ref('HistoryRecord') }),
+    entry({ topic: { const: 'history' }, ...ENTRY, value: ref('HistoryRecord') }),
   ),
 }
 

@@ -70,15 +70,19 @@ export type Shaped<T> = T extends bigint
             ? T[K] extends string
               ? never
               : K
-            : K]: K extends Time ? string | null : Shaped<T[K]>
+            : K]: K extends Time
+            ? string | null
+            : K extends 'cascade'
+              ? Lowercase<T[K] & string>
+              : Shaped<T[K]>
         }
       : T
 
 /** What stands beside the answer, such as its cluster, stands beside its fields. */
-export function documentOf<T extends Answered<object>>(
-  kind: DocumentKind,
+export function documentOf<K extends DocumentKind, T extends Answered<object>>(
+  kind: K,
   told: T,
-): Document & Shaped<T['answer']> & Shaped<Omit<T, 'answer' | 'partial'>> {
+): Document & { readonly kind: K } & Shaped<T['answer']> & Shaped<Omit<T, 'answer' | 'partial'>> {
   const { answer, partial, ...beside } = told
   const { cluster, ...others } = beside as { readonly cluster?: ClusterRef }
   return {
@@ -88,7 +92,7 @@ export function documentOf<T extends Answered<object>>(
     partial,
     ...shaped(answer),
     ...shaped(others),
-  } as Document & Shaped<T['answer']> & Shaped<Omit<T, 'answer' | 'partial'>>
+  } as Document & { readonly kind: K } & Shaped<T['answer']> & Shaped<Omit<T, 'answer' | 'partial'>>
 }
 
 function shaped(from: object): object {

@@ -65,7 +65,7 @@ function wordComplaint({ name, schema }: Parameter, value: string): string {
     return `${name} ${value} is no whole number${minimum === 0 ? '' : ` from ${minimum} on`}`
   }
   if (typeof pattern === 'string' && !new RegExp(pattern).test(value)) {
-    return `${name} ${value}: ${description}`
+    return `${name} ${value} is none of ${description}`
   }
   return ''
 }

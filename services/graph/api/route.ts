@@ -29,6 +29,7 @@ export interface Route {
 
 const JSON_TYPE = 'application/json'
 const LINES = 'application/x-ndjson'
+const EVENTS = 'text/event-stream'
 
 const CLUSTER: Parameter = {
   name: 'cluster',
@@ -62,11 +63,28 @@ const FOLLOW: Parameter = {
   schema: FLAG,
 }
 const STREAM: readonly Parameter[] = [
-  { ...FOLLOW, description: 'The answer goes on with what is appended later.' },
+  {
+    ...FOLLOW,
+    description:
+      'The answer goes on with what is appended later. With Accept: text/event-stream it does so unless this is false.',
+  },
   {
     name: 'from',
-    description: '`start` (the default): the oldest entry that is kept; `end`: only what is new.',
-    schema: oneOf(['start', 'end']),
+    description:
+      '`start` (the default): the oldest entry that is kept; `end`: only what is new; or where to go on, for each partition the next offset to read. A partition that is not named is read from its start. The header Last-Event-ID comes before it.',
+    schema: {
+      type: 'string',
+      pattern: '^(start|end|\\d{1,9}-\\d{1,18}(,\\d{1,9}-\\d{1,18})*)$',
+      description: 'start, end, PARTITION-OFFSET,…',
+      examples: ['0-17,1-5'],
+    },
+  },
+  CLUSTER,
+  { name: 'kind', description: 'Only records of this kind.', schema: TEXT },
+  {
+    name: 'namespace',
+    description: 'Only records of this namespace; empty: of objects without one.',
+    schema: TEXT,
   },
 ]
 const CASCADES = ['background', 'foreground', 'orphan']
@@ -198,7 +216,7 @@ function question(
 }
 
 function stream(path: string, operation: string, answer: string, summary: string): Route {
-  const answers = { [LINES]: ref(answer) }
+  const answers = { [LINES]: ref(answer), [EVENTS]: TEXT }
   return { method: 'get', path, operation, summary, parameters: STREAM, answers }
 }
 

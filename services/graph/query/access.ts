@@ -28,7 +28,11 @@ export interface Access {
   order(request: FastifyRequest, verb: string): Promise<void>
   /** The same of anything that tells of more than one object. */
   graph(request: FastifyRequest): Promise<void>
-  /** The same of one object. */
+  /** Whether that is anything. */
+  mayAll(request: FastifyRequest): Promise<boolean>
+  /** Whether objects of this kind may be listed in this namespace of their cluster. */
+  mayList(request: FastifyRequest, place: Omit<Place, 'name'>): Promise<boolean>
+  /** As `graph`, of one object. */
   object(request: FastifyRequest, place: Place): Promise<void>
   /** Without names of what who asks may not get. */
   shown(request: FastifyRequest, cluster: string, tree: TreeNode): Promise<TreeNode>
@@ -60,17 +64,26 @@ export function createAccess({ clusters, authority, isReadingReviewed }: AccessP
   }
 
   /** Undefined also where another process has the cluster. */
-  async function resourceOf({ cluster, group, kind }: Place): Promise<string | undefined> {
+  async function resourceOf({
+    cluster,
+    group,
+    kind,
+  }: Omit<Place, 'name'>): Promise<string | undefined> {
     const known = await clusters.one(cluster)
     const view = known && clusters.view(known)
     return view && kindOf(view.reader, cluster, { group, kind })?.resource
   }
 
-  async function mayGet(request: FastifyRequest, place: Place, name: string): Promise<boolean> {
+  async function mayRead(
+    request: FastifyRequest,
+    verb: 'get' | 'list',
+    place: Omit<Place, 'name'>,
+    name: string,
+  ): Promise<boolean> {
     const resource = await resourceOf(place)
     if (resource === undefined) return false
     const { cluster, group, namespace } = place
-    return await may(request, cluster, { verb: 'get', group, resource, namespace, name })
+    return await may(request, cluster, { verb, group, resource, namespace, name })
   }
 
   async function mayAll(request: FastifyRequest): Promise<boolean> {
@@ -85,12 +98,16 @@ export function createAccess({ clusters, authority, isReadingReviewed }: AccessP
       if (await may(request, null, { ...wanted, name: verb }, true)) return
       throw new Problem(403, `to ${verb} takes the right to create directives.${GROUP}`)
     },
+    mayAll,
+    async mayList(request, place) {
+      return (await mayAll(request)) || (await mayRead(request, 'list', place, ''))
+    },
     async graph(request) {
       if (!(await mayAll(request))) throw denied()
     },
     async object(request, place) {
       if (await mayAll(request)) return
-      if (!(await mayGet(request, place, place.name))) throw denied()
+      if (!(await mayRead(request, 'get', place, place.name))) throw denied()
     },
     async shown(request, cluster, tree) {
       if (await mayAll(request)) return tree
@@ -98,7 +115,7 @@ export function createAccess({ clusters, authority, isReadingReviewed }: AccessP
       for (const node of nodesOf(tree)) {
         const key = keyOf(node)
         if (allowed.has(key) || allowed.size >= MOST_REVIEWED) continue
-        allowed.set(key, await mayGet(request, { ...node, cluster }, ''))
+        allowed.set(key, await mayRead(request, 'get', { ...node, cluster }, ''))
       }
       return hidden(tree, (node) => allowed.get(keyOf(node)) === true)
     },

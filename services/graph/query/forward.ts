@@ -194,6 +194,7 @@ class Round<T> {
 /** Aborts when nobody waits for the reply any more. */
 export function closedOf(reply: FastifyReply): AbortSignal {
   const closed = new AbortController()
+  if (reply.raw.closed) closed.abort()
   reply.raw.on('close', () => closed.abort())
   return closed.signal
 }

@@ -4,7 +4,7 @@
  * What must stay true: it reads what is committed and changes nothing; an answer that may be incomplete says so.
  */
 import { kindOf, ownerOf } from '../../../core/graph/graph.ts'
-import type { Attempt, Node, Verdict } from '../../../core/model/node.ts'
+import type { Attempt, Node, Phase, Verdict } from '../../../core/model/node.ts'
 import type { OwnerReference } from '../../../core/model/object.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import type { History } from '../../../core/model/record.ts'
@@ -39,7 +39,7 @@ export interface Answer<T> {
 export interface Why {
   readonly object: Named
   /** Null when it is gone; `unknown` while its partition is being restored. */
-  readonly phase: string | null
+  readonly phase: Phase | 'unknown' | null
   readonly references: readonly (OwnerReference & {
     readonly standing: Standing
     readonly reason: string
@@ -176,7 +176,7 @@ function namedBadly({ name }: OwnerReference): string {
 }
 
 /** Null when it is gone, which nobody can say of a store that is being restored. */
-function phaseOf(view: View, node: Node | undefined): string | null {
+function phaseOf(view: View, node: Node | undefined): Why['phase'] {
   return node?.phase ?? (view.partial() === '' ? null : 'unknown')
 }
 

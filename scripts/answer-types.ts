@@ -1,0 +1,41 @@
+/** cli/answer.ts: the types of what `/v1` answers, written from the schemas of the OpenAPI document (`npm run pages`), so the command line reads what is promised. */
+import { SCHEMAS } from '../services/graph/api/answer-schema.ts'
+import type { Schema } from '../services/graph/api/schema.ts'
+
+const HEAD = `/** What \`/v1\` answers, as docs/openapi.json has it. Written by \`npm run pages\` (scripts/answer-types.ts); not to be edited. */
+`
+
+export function answerTypes(): string {
+  const types = Object.entries(SCHEMAS).map(([name, schema]) => {
+    return `export type ${name} = ${typeOf(schema)}\n`
+  })
+  return [HEAD, ...types].join('\n')
+}
+
+function typeOf(schema: Schema): string {
+  const { $ref, anyOf, const: only, enum: words, type, items, properties } = schema
+  if (typeof $ref === 'string') return $ref.slice($ref.lastIndexOf('/') + 1)
+  if (Array.isArray(anyOf)) return anyOf.map((each: Schema) => typeOf(each)).join(' | ')
+  if (only !== undefined) return JSON.stringify(only)
+  if (Array.isArray(words)) return words.map((each) => JSON.stringify(each)).join(' | ')
+  if (Array.isArray(type))
+    return type.map((each: string) => typeOf({ ...schema, type: each })).join(' | ')
+  switch (type) {
+    case 'array':
+      return `readonly (${typeOf(items as Schema)})[]`
+    case 'object':
+      return `{ ${fieldsOf(properties as Record<string, Schema>)} }`
+    case 'integer':
+      return 'number'
+    default:
+      return String(type)
+  }
+}
+
+/** All are there: schemas have no optional ones (schema.ts). */
+function fieldsOf(properties: Readonly<Record<string, Schema>>): string {
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    return `readonly ${name}: ${typeOf(schema)}`
+  })
+  return fields.join('; ')
+}

@@ -1,0 +1,104 @@
+/**
+ * Which records of a stream are meant, and which of them who asks may see.
+ *
+ * What must stay true: a record of what who asks may not list in its own cluster is `hidden`: that there is something, and never what. In doubt it is hidden.
+ *
+ * Not here: reading the log (record-stream.ts).
+ */
+import type { FastifyRequest } from 'fastify'
+import { kindOf } from '../../../core/graph/graph.ts'
+import type { ClusterId, GroupKind } from '../../../core/model/object.ts'
+import type { PublicRecord } from '../../../ports/lineage.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import type { Access } from './access.ts'
+import { askedOf } from './choice.ts'
+import type { Clusters } from './clusters.ts'
+import { isKind, kindsIn } from './kind-name.ts'
+import { namedClusters } from './not-found.ts'
+
+/** `other`: not asked for. */
+export type Look = 'shown' | 'hidden' | 'other'
+
+export interface RecordFilter {
+  /** The one cluster whose process has to answer, since it alone knows what may be listed there; null: any process. */
+  readonly only: ClusterId | null
+  /** `record` null: the object is forgotten. */
+  look(key: string, record: PublicRecord | null): Promise<Look>
+}
+
+export interface FilterParts {
+  readonly clusters: Clusters
+  readonly access: Access
+}
+
+export async function recordFilter(
+  parts: FilterParts,
+  request: FastifyRequest,
+): Promise<RecordFilter> {
+  const isWhole = await parts.access.mayAll(request)
+  try {
+    return await filterOf(parts, request, isWhole)
+  } catch (error) {
+    // Which clusters and kinds there are is told to those only who may see the whole graph.
+    if (!isWhole) await parts.access.graph(request)
+    throw error
+  }
+}
+
+async function filterOf(
+  { clusters, access }: FilterParts,
+  request: FastifyRequest,
+  isWhole: boolean,
+): Promise<RecordFilter> {
+  const { cluster, kind, namespace } = askedOf(request)
+  const all = await clusters.all()
+  const asked = namedClusters(all, cluster)
+  const ids = cluster === undefined ? undefined : new Set(asked.map(({ id }) => id))
+  const [only] = asked
+  if (!isWhole && (ids?.size !== 1 || only === undefined || !namespace)) {
+    throw new Problem(403, 'a stream of a part takes the parameters cluster and namespace')
+  }
+  const views = new Map(asked.map((each) => [each.id, clusters.view(each)]))
+  if (kind !== undefined) await checkKind(kind, [...views.values()])
+  /** By cluster and kind. */
+  const meant = new Map<string, boolean>()
+  const isMeant = (id: ClusterId, { group, kind: its }: GroupKind): boolean => {
+    if (kind === undefined) return true
+    const key = `${id}/${group}/${its}`
+    const known = meant.get(key)
+    if (known !== undefined) return known
+    const view = views.get(id)
+    const is = isKind(
+      kind,
+      { group, kind: its },
+      view && kindOf(view.reader, id, { group, kind: its }),
+    )
+    meant.set(key, is)
+    return is
+  }
+  return {
+    only: isWhole ? null : (only?.id ?? null),
+    async look(key, record) {
+      const id = record?.cluster ?? key.slice(0, key.indexOf('/'))
+      if (ids !== undefined && !ids.has(id)) return 'other'
+      // Nobody can say of what kind or namespace it was; that it was deleted was told long ago.
+      if (record === null) return kind === undefined && namespace === undefined ? 'shown' : 'other'
+      if (namespace !== undefined && record.namespace !== namespace) return 'other'
+      if (!isMeant(id, record)) return 'other'
+      return isWhole || (await access.mayList(request, record)) ? 'shown' : 'hidden'
+    },
+  }
+}
+
+/** Where it is known which kinds there are, one that is none of them would be an empty stream for ever. */
+async function checkKind(
+  kind: string,
+  views: readonly ReturnType<Clusters['view']>[],
+): Promise<void> {
+  for (const view of views) {
+    if (view === undefined || view.partial() !== '') return
+    const kinds = await kindsIn(view)
+    if (kinds.length === 0 || kinds.some((each) => isKind(kind, each, each))) return
+  }
+  if (views.length > 0) throw new Problem(404, `no cluster that is asked serves a kind ${kind}`)
+}
