@@ -25,7 +25,8 @@ export async function installUnlessThere(consumer: Consumer): Promise<string | u
     for (const file of files) cpSync(join(sourceFolder(consumer), file), join(unfinished, file))
     const { status, stdout, stderr } = spawnSync('bash', ['-c', install], {
       cwd: unfinished,
-      env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
+      // Go as the servers are built, so that its own packages are compiled once.
+      env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-trimpath' },
       encoding: 'utf8',
     })
     if (status !== 0) {

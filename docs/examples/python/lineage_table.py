@@ -5,6 +5,7 @@ What must stay true: of each key the last entry counts; `gone` and a null value 
 known ends the program, with a sentence: skipping it would leave the table wrong.
 """
 import argparse
+import contextlib
 import io
 import re
 import sys
@@ -114,4 +115,5 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

@@ -6,20 +6,11 @@
  * sentence: skipping it would leave the table wrong. Nothing is committed, so each start reads everything.
  */
 import { randomUUID } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
-import avsc from 'avsc'
 import kafkajs, { type KafkaMessage } from 'kafkajs'
-
-type Decode = (body: Buffer) => Lineage
-type Strings<Field extends string> = { readonly [Each in Field]: string }
-type Lineage = Strings<
-  'clusterName' | 'group' | 'kind' | 'namespace' | 'name' | 'uid' | 'phase'
-> & {
-  readonly owners: readonly Strings<'kind' | 'name' | 'standing'>[]
-}
+import { Decoder, type Lineage } from './decoder.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -31,15 +22,7 @@ const { values: flags } = parseArgs({
   },
 })
 const topic = `${flags.application}.lineage`
-const names = {}
-schemaIn('lineage-owner.avsc', names)
-const reader = schemaIn('lineage.avsc', names)
-const byFingerprint = new Map([decoderOf(reader)])
-const former = join(flags.schemas, 'history/lineage')
-for (const file of existsSync(former) ? readdirSync(former) : []) {
-  byFingerprint.set(...decoderOf(schemaIn(`history/lineage/${file}`, {})))
-}
-const byId = new Map<number, Promise<Decode>>()
+const decoder = new Decoder(flags.schemas, flags.registry)
 
 // Kinfold writes zstd unless told otherwise, and kafkajs brings gzip only.
 kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
@@ -93,59 +76,10 @@ if (flags.follow || ends.size > 0) await consumer.run({ autoCommit: false, eachM
 /** Answers what is to be said of the change. */
 async function take({ key, value }: KafkaMessage): Promise<Lineage | undefined> {
   const before = table.get(String(key))
-  const after = value === null ? undefined : await decode(value)
+  const after = value === null ? undefined : await decoder.decode(value)
   if (after !== undefined && after.phase !== 'gone') table.set(String(key), after)
   else table.delete(String(key))
   return after ?? (before && { ...before, phase: 'gone' })
-}
-
-/** Single-object encoding: C3 01, the fingerprint, the body. By a registry: 00, the id, the body. */
-async function decode(bytes: Buffer): Promise<Lineage> {
-  if (bytes[0] === 0) {
-    const id = bytes.readInt32BE(1)
-    if (!byId.has(id)) byId.set(id, registered(id))
-    return (await byId.get(id)!)(bytes.subarray(5))
-  }
-  if (bytes.length < 10 || bytes.readUInt16BE(0) !== 0xc301)
-    throw new Error('this is no record of Kinfold.')
-  const fingerprint = bytes.readBigUInt64LE(2).toString(16).padStart(16, '0')
-  const decodeBody = byFingerprint.get(fingerprint)
-  if (decodeBody !== undefined) return decodeBody(bytes.subarray(10))
-  throw new Error(
-    `no schema has the fingerprint ${fingerprint}. Another version of Kinfold wrote this: give the folder schemas of the newest one with --schemas.`,
-  )
-}
-
-async function registered(id: number): Promise<Decode> {
-  if (flags.registry === undefined)
-    throw new Error('the schema is in a registry: give its URL with --registry.')
-  const response = await fetch(`${flags.registry}/schemas/ids/${id}`)
-  if (!response.ok) throw new Error(`the registry answers ${response.status} for schema ${id}.`)
-  const { schema } = (await response.json()) as { schema: string }
-  return decoderOf(avsc.Type.forSchema(JSON.parse(schema)))[1]
-}
-
-function schemaIn(file: string, registry: Record<string, avsc.Type>): avsc.Type {
-  return avsc.Type.forSchema(JSON.parse(readFileSync(join(flags.schemas, file), 'utf8')), {
-    registry,
-  })
-}
-
-/** What the writer wrote is read as today's record: fields that it lacked have their defaults. */
-function decoderOf(writer: avsc.Type): [fingerprint: string, decode: Decode] {
-  const resolver = reader.createResolver(writer)
-  return [fingerprintOf(writer), (body) => reader.fromBuffer(body, resolver) as Lineage]
-}
-
-/** CRC-64-AVRO of the parsing canonical form, as in Avro's specification. */
-function fingerprintOf(type: avsc.Type): string {
-  const empty = 0xc15d213aa4d7a795n
-  let crc = empty
-  for (const byte of Buffer.from(JSON.stringify(type.schema()))) {
-    crc ^= BigInt(byte)
-    for (let bit = 0; bit < 8; bit++) crc = (crc >> 1n) ^ (crc & 1n ? empty : 0n)
-  }
-  return crc.toString(16).padStart(16, '0')
 }
 
 async function show(): Promise<void> {
