@@ -97,6 +97,13 @@ suite('a consumer of lineage, of the examples', { skip: missingKafka() ?? false 
     })
   })
 
+  test('prints no table of a topic that does not exist, and fails', async (t) => {
+    await inEachLanguage(t, CONSUMERS, async (consumer, context) => {
+      const { code, stdout, stderr } = await run(context, consumer, `${kafka.application}-absent`)
+      deepEqual([stdout, code === 0], ['', false], stderr)
+    })
+  })
+
   test('refuses a schema that it does not know, and reads it as soon as it has it', async (t) => {
     const application = `${kafka.application}-former`
     await using log = await logOf(application)

@@ -82,14 +82,15 @@ def main():
     consumer = Consumer({
         "bootstrap.servers": options.brokers,
         # Where the brokers want it: "security.protocol": "SASL_SSL", "ssl.ca.location", "sasl.mechanism", "sasl.username", …
-        "group.id": "lineage-table",  # Required by the client. Partitions are assigned by hand, so no group is joined.
+        "group.id": "lineage-table",  # The client asks for its coordinator. Partitions are assigned by hand, so none is joined.
         "enable.auto.commit": False,
         "isolation.level": "read_committed",
         "enable.partition.eof": True,
     })
-    unread = set(consumer.list_topics(topic, timeout=30).topics[topic].partitions)
-    if not unread:
-        sys.exit(f"there is no topic {topic}.")
+    found = consumer.list_topics(topic, timeout=30).topics[topic]
+    if found.error is not None:
+        sys.exit(f"{topic}: {found.error.str()}")
+    unread = set(found.partitions)
     consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in unread])
     table = {}
     while unread or options.follow:
