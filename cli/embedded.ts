@@ -18,6 +18,7 @@ import { together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
+import { observedCluster } from '../runtime/telemetry/observed-cluster.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
@@ -33,6 +34,9 @@ import type { NotifyConfig } from './notify-config.ts'
 import { openAuthority } from './open-authority.ts'
 import {
   namesOf,
+  observeAppends,
+  observeCalls,
+  observeCommands,
   observeLatency,
   registerEndpoint,
   registerFreeDisk,
@@ -88,10 +92,10 @@ export type EmbeddedConfig = Pick<
   readonly noLock?: string
 }
 
-/** Runs until the signal aborts. `clusters` are closed by the caller. `onReady`: once, when `/readyz` would say so. */
+/** Runs until the signal aborts. The clusters are closed by the caller. `onReady`: once, when `/readyz` would say so. */
 export async function runEmbedded(
   config: EmbeddedConfig,
-  clusters: readonly Cluster[],
+  given: readonly Cluster[],
   logger: Logger,
   signal: AbortSignal,
   onReady: (url: string) => void = () => undefined,
@@ -102,9 +106,12 @@ export async function runEmbedded(
   const http = { address: config.http, token, authority, advertise: config.httpAdvertise }
   await checkAddress(http)
   checkUpgraded(config.data)
+  const clock = systemClock()
+  await using metrics = createMetrics(VERSION)
+  const onCall = observeCalls(metrics.meter)
+  const clusters = given.map((each) => observedCluster(each, () => clock.monotonicMs(), onCall))
   // A first start without a cluster leaves nothing; of a log that is there, what is wrong with it comes first.
   const first = existsSync(logIn(config)) ? undefined : await identifySome(clusters, signal)
-  const clock = systemClock()
   const random = systemRandom()
   const codec = avroCodec()
   makeDataDirectory(config.data)
@@ -112,7 +119,6 @@ export async function runEmbedded(
   const logClock = clockOf(log.time, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
   const connected = first ?? (await identifySome(clusters, signal))
-  await using metrics = createMetrics(VERSION)
   await using parts = await openGraph({
     log,
     codec,
@@ -123,12 +129,14 @@ export async function runEmbedded(
     ...graphOptionsOf(config),
     observe: observeLatency(metrics.meter, logClock),
   })
+  const appendsOf = observeAppends(metrics.meter)
   const watchers = clusters.map((cluster) =>
     openWatcher({
       ...{ cluster, log, codec, clock, random, logger },
       kinds: config.kinds,
       ignoreKinds: config.ignoreKinds,
       election: null,
+      observe: appendsOf(cluster.name),
     }),
   )
   const disk = new DiskSpace({
@@ -149,6 +157,7 @@ export async function runEmbedded(
     archive: config.archive.settings,
     lock: config.lock,
     lacksRoom: () => disk.lacking(),
+    observe: observeCommands(metrics.meter, namesOf(watchers)),
   })
   const { graph, census, index, shadow } = parts
   registerProcess(metrics.meter, VERSION)

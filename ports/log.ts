@@ -51,6 +51,8 @@ export interface Produced {
 export interface Appending extends Produced {
   /** The value as it is to be at the moment in which it is sent off, each time that it is: what it says may change while it waits. A few bytes larger than `value` at most. */
   readonly valueNow?: () => Uint8Array
+  /** When what it records was observed, by the monotonic clock of this process: for telemetry alone, and never written. */
+  readonly seenMs?: number
 }
 
 /** As they are to be sent off now. */

@@ -26,13 +26,16 @@ export interface ReaperMainOptions {
   readonly placement?: ReaperParts['placement']
   readonly archive?: ArchiveSettings | undefined
   readonly lacksRoom?: ReaperParts['lacksRoom']
+  /** Hears of everything, before it is logged. */
+  readonly observe?: ReaperParts['observe'] | undefined
 }
 
 /** The same reason in a cluster is a line once a minute, with how many there were: a pause blocks a whole backlog. */
 const BLOCKED_LINE_MS = 60_000
 const MAX_REASONS = 1_000
 
-export function openReaper({ clusters, logger, mode, lock, ...ports }: ReaperMainOptions): Reaper {
+export function openReaper(options: ReaperMainOptions): Reaper {
+  const { clusters, logger, mode, lock, observe, ...ports } = options
   const told = new Map<string, { at: number; count: number }>()
   const isNews = (key: string): number => {
     const now = ports.clock.monotonicMs()
@@ -54,6 +57,7 @@ export function openReaper({ clusters, logger, mode, lock, ...ports }: ReaperMai
     locks,
     clusters: (id) => clusters.find((each) => each.id === id),
     observe: (note) => {
+      observe?.(note)
       if (note.type === 'Settled') {
         const { command, result } = note
         if (result.type !== 'CommandSettled' || result.outcome !== 'blocked') return
