@@ -45,6 +45,11 @@ export interface Produced {
   readonly key: string
   /** Null only on compacted topics. At most 7 MiB with its key. */
   readonly value: Uint8Array | null
+  /**
+   * Which trace the record belongs to (`traceparent` of W3C Trace Context): printable ASCII, at most 64 characters. It is beside the value, so no digest and no audit
+   * has it, and a log may lose it: nothing but telemetry may read it.
+   */
+  readonly trace?: string
 }
 
 /** What is appended. */
@@ -58,7 +63,10 @@ export interface Appending extends Produced {
 /** As they are to be sent off now. */
 export function sentNow(records: readonly Appending[]): readonly Produced[] {
   if (records.every(({ valueNow }) => valueNow === undefined)) return records
-  return records.map(({ key, value, valueNow }) => ({ key, value: valueNow?.() ?? value }))
+  return records.map(({ valueNow, ...record }) => ({
+    ...record,
+    value: valueNow?.() ?? record.value,
+  }))
 }
 
 export interface Entry extends Produced {
