@@ -16,7 +16,6 @@ import type { Check } from '../runtime/health.ts'
 import { openToken } from '../runtime/http-token.ts'
 import { together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
 import { observedCluster } from '../runtime/telemetry/observed-cluster.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
@@ -55,6 +54,7 @@ import {
   readinessOf,
 } from './readiness.ts'
 import { sayReady } from './ready-line.ts'
+import { openTelemetry } from './telemetry.ts'
 import { checkUpgraded } from './upgrade.ts'
 import { VERSION } from './version.ts'
 import { watching } from './watching.ts'
@@ -107,16 +107,18 @@ export async function runEmbedded(
   await checkAddress(http)
   checkUpgraded(config.data)
   const clock = systemClock()
-  await using metrics = createMetrics(VERSION)
-  const onCall = observeCalls(metrics.meter)
+  const codec = avroCodec()
+  await using telemetry = await openTelemetry({ service: 'kinfold', codec, clock, logger })
+  const { metrics, traces } = telemetry
+  const onCall = observeCalls(metrics.meter, traces)
   const clusters = given.map((each) => observedCluster(each, () => clock.monotonicMs(), onCall))
   // A first start without a cluster leaves nothing; of a log that is there, what is wrong with it comes first.
   const first = existsSync(logIn(config)) ? undefined : await identifySome(clusters, signal)
   const random = systemRandom()
-  const codec = avroCodec()
   makeDataDirectory(config.data)
-  await using log = await openLog(config, clock)
-  const logClock = clockOf(log.time, clock)
+  await using file = await openLog(config, clock, traces !== undefined)
+  const log = traces === undefined ? file : traces.log(file)
+  const logClock = clockOf(file.time, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
   const connected = first ?? (await identifySome(clusters, signal))
   await using parts = await openGraph({
@@ -127,7 +129,7 @@ export async function runEmbedded(
     directory: config.data,
     access: { authority, isReadingReviewed: config.httpAuthorize },
     ...graphOptionsOf(config),
-    observe: observeLatency(metrics.meter, logClock),
+    observe: observeLatency(metrics.meter, logClock, traces),
   })
   const appendsOf = observeAppends(metrics.meter)
   const watchers = clusters.map((cluster) =>
@@ -142,14 +144,14 @@ export async function runEmbedded(
   const disk = new DiskSpace({
     directory: config.data,
     reserveBytes: config.diskReserveBytes,
-    logBytes: () => log.bytes(),
+    logBytes: () => file.bytes(),
     ...{ clock, logger },
   })
   const reaper = openReaper({
     log,
     codec,
     clock: logClock,
-    ageMs: (timestamp) => log.time.ageMs(timestamp),
+    ageMs: (timestamp) => file.time.ageMs(timestamp),
     random,
     logger,
     clusters: connected,
@@ -166,7 +168,7 @@ export async function runEmbedded(
   registerShadow(metrics.meter, shadow, census, namesOf(watchers))
   registerReaper(metrics.meter, reaper, namesOf(watchers))
   registerFreeDisk(metrics.meter, config.data)
-  registerLogFile(metrics.meter, disk, log)
+  registerLogFile(metrics.meter, disk, file)
   const notifications = openNotifications({
     config: config.notify,
     counts: () => census.counts(),
@@ -178,7 +180,7 @@ export async function runEmbedded(
     ...readinessOf(watchers, graph, census),
     ...reaper.status().locks.map(checkOfLock),
     ...(config.noLock === undefined ? [] : checksOfNoLock(clusters, config.noLock)),
-    ...checksOfLogTime(log.time),
+    ...checksOfLogTime(file.time),
     ...disk.checks(),
     ...checksOfData(config.data),
     ...checksOfToken(token),
@@ -216,7 +218,7 @@ export async function runEmbedded(
         (either) => shadow.run(either),
         (either) => disk.run(either),
         ...notifications.loops,
-        (either) => watchLogTime(log.time, clock, logger, either),
+        (either) => watchLogTime(file.time, clock, logger, either),
         (either) =>
           sayReady({ checks, watchers, ...config }, clock, logger, either, () => onReady(url)),
         (either) => serveAddress(config, url, either),
@@ -228,11 +230,11 @@ export async function runEmbedded(
   }
 }
 
-async function openLog(config: EmbeddedConfig, clock: Clock): Promise<SqliteLog> {
+async function openLog(config: EmbeddedConfig, clock: Clock, traces: boolean): Promise<SqliteLog> {
   const directory = logIn(config)
   const isNew = !existsSync(directory)
   const partitions = config.partitions ?? (isNew ? 1 : undefined)
-  return await openSqliteLog({ directory, partitions, clock })
+  return await openSqliteLog({ directory, partitions, clock, traces })
 }
 
 function logIn({ data }: EmbeddedConfig): string {

@@ -16,6 +16,7 @@ import { outcomeOf } from '../services/reaper/tally.ts'
 import { brokenWatch, type WatcherObserver } from '../services/watcher/status.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { type DiskSpace, spaceOf } from './disk-space.ts'
+import type { ProcessTraces } from './telemetry.ts'
 
 /** Graph and reaper know clusters by their ids; people by their names. */
 export type ClusterNames = (id: string) => string
@@ -163,13 +164,19 @@ function brokenWatches(watcher: Watcher): Reading[] {
 /** Bounds of the latency histogram's buckets. */
 const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-export function observeLatency(meter: Meter, clock: Clock): TaskObserver {
+/** `traces`: of those who want to hear of each event, too. */
+export function observeLatency(
+  meter: Meter,
+  clock: Clock,
+  traces?: Pick<ProcessTraces, 'folded'>,
+): TaskObserver {
   const latency = meter.createHistogram('kinfold_decision_latency_seconds', {
     description: 'From the append of an event to the fold that issued commands for it.',
     advice: { explicitBucketBoundaries: LATENCY_SECONDS },
   })
   return {
-    folded: (_event, at, outcome) => {
+    folded: (event, at, outcome) => {
+      traces?.folded(event, at, outcome)
       if (outcome.commands.length > 0) latency.record((clock.now() - at.timestamp) / 1_000)
     },
   }
@@ -186,13 +193,16 @@ export function observeAppends(
   return (cluster) => ({ appended: (tookMs) => latency.record(tookMs / 1_000, { cluster }) })
 }
 
-export function observeCalls(meter: Meter): CallObserver {
+export function observeCalls(meter: Meter, traces?: Pick<ProcessTraces, 'called'>): CallObserver {
   const latency = meter.createHistogram('kinfold_api_call_duration_seconds', {
     description: 'API calls about one object, from sending to the answer, by what it says.',
     advice: { explicitBucketBoundaries: LATENCY_SECONDS },
   })
-  return ({ cluster, verb, outcome, tookMs }) =>
+  return (call) => {
+    const { cluster, verb, outcome, tookMs } = call
+    traces?.called(call)
     latency.record(tookMs / 1_000, { cluster, verb, outcome: OUTCOMES[outcome] })
+  }
 }
 
 /** As other labels are written. */

@@ -12,7 +12,7 @@ import type { Service, ServiceParts } from './service.ts'
 
 export async function openReaperService(parts: ServiceParts): Promise<Service> {
   const { config, log, codec, clock, random, logger, meter } = parts
-  const onCall = observeCalls(meter)
+  const onCall = observeCalls(meter, parts.traces)
   const clusters = openClusters('reaper', config.kubeconfig, config.contexts).map((each) =>
     observedCluster(each, () => clock.monotonicMs(), onCall),
   )
