@@ -1,5 +1,5 @@
 /** Over a real Kafka and a real API server the services apart write one trace of a deletion: each its own part of it. */
-import { deepEqual, match, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -74,6 +74,7 @@ suite('telemetry of the services apart', { skip: skip ?? false }, () => {
       ],
     )
     deepEqual(new Set(all.map(({ resource }) => resource['service.version'])), new Set([VERSION]))
+    equal(new Set(all.map(({ resource }) => resource['service.instance.id'])).size, 3)
     deepEqual(
       new Set(all.map(({ resource }) => resource['deployment.environment.name'])),
       new Set(['test']),

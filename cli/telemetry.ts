@@ -5,6 +5,7 @@
  *
  * Not here: which variables there are (runtime/telemetry/settings.ts), what is in a trace (runtime/telemetry/traces.ts).
  */
+import { hostname } from 'node:os'
 import type { Clock } from '../ports/clock.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Log } from '../ports/log.ts'
@@ -41,11 +42,12 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
   const { service, clock, logger } = parts
   const settings = telemetrySettings(process.env)
   for (const reason of settings.warnings) logger.log('warn', 'telemetry', { reason })
-  const resource = resourceOf(service, VERSION)
   if (!settings.traces && !settings.metrics) {
-    const metrics = createMetrics(resource)
+    const metrics = createMetrics(resourceOf(service, VERSION))
     return { metrics, traces: undefined, [Symbol.asyncDispose]: () => close(metrics) }
   }
+  // What several processes of a service send has to be told apart; who scrapes them knows.
+  const resource = resourceOf(service, VERSION, `${hostname()}:${process.pid}`)
   const otlp = await import('../runtime/telemetry/otlp.ts')
   otlp.logComplaints(logger, () => clock.monotonicMs())
   const { traces: isTraced, metrics: isSent } = settings

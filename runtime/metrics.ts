@@ -21,8 +21,11 @@ export interface Metrics extends AsyncDisposable {
 }
 
 /** What `target_info`, spans and metrics say of this process; what the environment says (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`) goes before. */
-export function resourceOf(service: string, version: string): Resource {
-  const named = { 'service.name': service, 'service.version': version }
+export function resourceOf(service: string, version: string, instance?: string): Resource {
+  const named = {
+    ...{ 'service.name': service, 'service.version': version },
+    ...(instance !== undefined && { 'service.instance.id': instance }),
+  }
   return defaultResource()
     .merge(resourceFromAttributes(named))
     .merge(detectResources({ detectors: [envDetector, serviceNameEnvDetector] }))

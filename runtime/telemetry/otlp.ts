@@ -1,7 +1,7 @@
 /**
  * Sends spans and metrics by OTLP over HTTP. Loaded only where the environment asks for it (settings.ts).
  *
- * What must stay true: a collector that does not answer holds up neither the service nor its end. What goes wrong is a line in the log, one a minute at most.
+ * What must stay true: a collector that does not answer holds up neither the service nor its end. What goes wrong is a line in the log, once a minute at most for the same thing.
  */
 import { DiagLogLevel, diag, type Tracer } from '@opentelemetry/api'
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto'
@@ -18,6 +18,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { Logger } from '../logger.ts'
+import { BoundedMap } from './bounded-map.ts'
 import type { Sampling, TelemetrySettings } from './settings.ts'
 import { type SpanCounts, SpanQueue } from './span-queue.ts'
 import { MOST_LINKS } from './traces.ts'
@@ -25,6 +26,8 @@ import { MOST_LINKS } from './traces.ts'
 /** What is left is sent at the end, for so long at most. */
 const LAST_MS = 2_000
 const LINE_MS = 60_000
+const MOST_COMPLAINTS = 64
+const COMPLAINT_LENGTH = 300
 
 export interface OpenTracer extends AsyncDisposable {
   readonly tracer: Tracer
@@ -65,12 +68,15 @@ export function metricReader(settings: TelemetrySettings): MetricReader {
 
 /** OpenTelemetry's own complaints. */
 export function logComplaints(logger: Logger, monotonicMs: () => number): void {
-  let saidMs = Number.NEGATIVE_INFINITY
+  const said = new BoundedMap<string, number>(MOST_COMPLAINTS)
   const complain = (message: string, ...details: readonly unknown[]): void => {
-    if (monotonicMs() - saidMs < LINE_MS) return
-    saidMs = monotonicMs()
     const reason = [message, ...details].map((each) => reasonOf(each)).join(' ')
-    logger.log('warn', 'telemetry is not sent', { reason: reason.slice(0, 500) })
+    const complaint = reason.slice(0, COMPLAINT_LENGTH)
+    const saidMs = said.get(complaint)
+    if (saidMs !== undefined && monotonicMs() - saidMs < LINE_MS) return
+    said.delete(complaint)
+    said.set(complaint, monotonicMs())
+    logger.log('warn', 'telemetry', { reason: complaint })
   }
   const ignore = (): void => undefined
   diag.setLogger(
