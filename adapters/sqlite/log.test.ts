@@ -1,15 +1,18 @@
 /** The embedded log against its contract, and what only it does. */
-import { deepEqual } from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { type LogFixture, logContract } from '../../ports/log.contract.ts'
+import type { Entry } from '../../ports/log.ts'
 import { SettableClock } from '../../testing/settable-clock.ts'
 import { backUpLog } from './backup.ts'
 import { openSqliteLog } from './log.ts'
 
+const RECORDED = join(import.meta.dirname, '..', '..', 'testing', 'data-directories')
 const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
 
 async function fixture(
@@ -63,6 +66,29 @@ test('a file gets room for traces when it is opened with them, and is the same l
     all,
   )
 })
+
+for (const recorded of readdirSync(RECORDED)) {
+  test(`${recorded}, which an earlier version wrote, gets room for traces and keeps all that it has`, async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), 'log-'))
+    t.after(() => rmSync(directory, { recursive: true }))
+    const file = gunzipSync(readFileSync(join(RECORDED, recorded)))
+    writeFileSync(join(directory, 'log.sqlite'), file)
+    const clock = new SettableClock()
+    const read = async (traces: boolean): Promise<readonly Entry[]> => {
+      await using log = await openSqliteLog({ directory, clock, traces })
+      const { start, end } = await log.bounds('events', 0)
+      ok(end > start)
+      return (await log.read('events', 0, start, { limit: 10_000, waitMs: 0 })).entries
+    }
+    const before = await read(false)
+    deepEqual(await read(true), before)
+    {
+      await using log = await openSqliteLog({ directory, clock, traces: true })
+      await log.append('events', 0, [{ key: 'k', value: Buffer.from('v'), trace: TRACE }])
+    }
+    equal((await read(false)).at(-1)?.trace, TRACE)
+  })
+}
 
 test('a trace is under no sum: whatever is done to it, the log is whole', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'log-'))
