@@ -150,6 +150,21 @@ export const VALUES: readonly ValueRow[] = [
   row('podAnnotations', LABELS, ''),
   row('podLabels', LABELS, ''),
   row(
+    'telemetryEnv',
+    {
+      type: 'array',
+      items: {
+        ...{ type: 'object', additionalProperties: false, required: ['name'] },
+        properties: {
+          name: { type: 'string', pattern: '^OTEL_[A-Z0-9_]+$' },
+          value: TEXT,
+          valueFrom: FREE,
+        },
+      },
+    },
+    'variables of OpenTelemetry ([telemetry.md](telemetry.md)), as `env` of a container has them',
+  ),
+  row(
     'networkPolicy.enabled',
     FLAG,
     "only the release's own pods, and `from`, reach the endpoints",

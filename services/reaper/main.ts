@@ -29,6 +29,8 @@ export interface ReaperMainOptions {
   readonly lacksRoom?: ReaperParts['lacksRoom']
   /** Undefined: no Kubernetes Events are written about what is deleted. */
   readonly events?: EventRecorder | undefined
+  /** Hears of everything, before it is logged. */
+  readonly observe?: ReaperParts['observe'] | undefined
 }
 
 /** The same reason in a cluster is a line once a minute, with how many there were: a pause blocks a whole backlog. */
@@ -36,7 +38,7 @@ const BLOCKED_LINE_MS = 60_000
 const MAX_REASONS = 1_000
 
 export function openReaper(options: ReaperMainOptions): Reaper {
-  const { clusters, logger, mode, lock, events, ...ports } = options
+  const { clusters, logger, mode, lock, events, observe, ...ports } = options
   const told = new Map<string, { at: number; count: number }>()
   const isNews = (key: string): number => {
     const now = ports.clock.monotonicMs()
@@ -58,6 +60,7 @@ export function openReaper(options: ReaperMainOptions): Reaper {
     locks,
     clusters: (id) => clusters.find((each) => each.id === id),
     observe: (note) => {
+      observe?.(note)
       if (note.type === 'Settled') {
         const { command, result } = note
         events?.settled(command, result)

@@ -294,10 +294,22 @@ suite('the chart', { skip }, () => {
     refuses('replicas=2', /additional properties 'replicas' not allowed/)
     refuses('config.http=0.0.0.0:1', /additional properties 'http' not allowed/)
     refuses('config.mode=delete', /value must be one of/)
+    refuses('telemetryEnv[0].name=NODE_OPTIONS', /does not match pattern/)
     refuses('terminationGracePeriodSeconds=5', /minimum/)
     refuses('mode=kafka', /needs kafka\.brokers/)
     refuses('localCluster.enabled=false', /no cluster to collect/)
     refuses('clusters[0].context=local,clusters[0].existingSecret=x', /the same context/)
+  })
+
+  test('gives each service the variables of OpenTelemetry', () => {
+    const pods = render('kafka.yaml').filter(({ kind }) => /^(Deployment|StatefulSet)$/.test(kind))
+    equal(pods.length, 3)
+    for (const pod of pods) {
+      const text = JSON.stringify(pod)
+      match(text, /"name":"OTEL_EXPORTER_OTLP_ENDPOINT","value":"http:\/\/collector:4318"/)
+      match(text, /"OTEL_EXPORTER_OTLP_HEADERS","valueFrom":\{"secretKeyRef":/)
+    }
+    ok(!JSON.stringify(render('defaults.yaml')).includes('OTEL_'))
   })
 
   test('leaves the rights to delete out for a reader', () => {

@@ -223,6 +223,9 @@ spec:
         - name: KUBECONFIG
           value: {{ include "kinfold.kubeconfigPath" $root }}
         {{- end }}
+        {{- with $v.telemetryEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       ports:
         - { name: http, containerPort: {{ .port }} }
       # The endpoint is served once the log is open: a large one, or topics that are still missing, take a while.
