@@ -14,6 +14,7 @@ import type { ClusterCount } from '../services/graph/census.ts'
 import { createNotifier, type Notifier } from '../services/notify/notifier.ts'
 import {
   createEventRecorder,
+  EVENT_FATES,
   type EventRecorder,
   type EventSubject,
 } from '../services/reaper/event-recorder.ts'
@@ -58,11 +59,11 @@ export function openNotifications(parts: NotificationParts): Notifications {
     { value: notifier?.sent ?? 0, labels: {} },
   ])
   const events = config?.hasEvents && clusters ? recorderOf(clusters, clock) : undefined
-  if (events !== undefined) {
-    observeCounter(meter, 'kinfold_kubernetes_events', 'Kubernetes Events, by their fate.', () =>
-      [...events.counts()].map(([result, value]) => ({ value, labels: { result } })),
-    )
-  }
+  const fates =
+    'Kubernetes Events: written, refused by the server, or left out since there were too many. 0 without notify.events.'
+  observeCounter(meter, 'kinfold_kubernetes_events', fates, () =>
+    EVENT_FATES.map((result) => ({ value: events?.counts().get(result) ?? 0, labels: { result } })),
+  )
   const told = events && notifierOf(eventsOf(events))
   return {
     events,

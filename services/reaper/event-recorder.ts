@@ -18,7 +18,8 @@ export interface EventRecorderParts {
   readonly clock: Clock
 }
 
-export type EventFate = 'written' | 'refused' | 'left out'
+export const EVENT_FATES = ['written', 'refused', 'left out'] as const
+export type EventFate = (typeof EVENT_FATES)[number]
 
 export interface EventRecorder {
   /** Looks at what became of a command; returns at once. */
