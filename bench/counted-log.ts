@@ -48,9 +48,10 @@ export class CountedLog extends MemoryLog {
     if (topic !== 'events') return await super.append(topic, partition, records)
     const first = this.#events.length
     const nowMs = this.#clock.now()
-    for (const { key, value } of records) {
+    for (const { key, value, trace } of records) {
       const timestamp = this.#hasDigests ? BEGINNING_MS + this.#events.length : nowMs
-      this.#events.push({ offset: BigInt(this.#events.length), timestamp, key, value })
+      const entry = { offset: BigInt(this.#events.length), timestamp, key, value }
+      this.#events.push(trace === undefined ? entry : { ...entry, trace })
     }
     this.#more.resolve()
     this.#more = Promise.withResolvers()

@@ -6,6 +6,8 @@
  *
  * Not here: logs, watchers, reapers (cascade.ts, fold.ts).
  */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,9 +16,14 @@ import { openLevelStore } from '../adapters/level/store.ts'
 import { becomeLean } from '../cli/lean-process.ts'
 import type { Command } from '../core/model/command.ts'
 import type { LoggedEvent } from '../core/model/event.ts'
-import type { Produced } from '../ports/log.ts'
+import type { Log, Produced } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { resourceOf } from '../runtime/metrics.ts'
+import { type OpenTracer, openTracer } from '../runtime/telemetry/otlp.ts'
+import { telemetrySettings } from '../runtime/telemetry/settings.ts'
+import type { SpanCounts } from '../runtime/telemetry/span-queue.ts'
+import { Traces } from '../runtime/telemetry/traces.ts'
 import { GatheringStore } from '../services/graph/fold/gathering-store.ts'
 import { giveOrder } from '../services/graph/fold/order.ts'
 import { Task } from '../services/graph/fold/task.ts'
@@ -45,6 +52,8 @@ export interface FoldingOptions extends Readonly<Record<string, number>> {
   readonly commit: number
   /** 1: what was written is told by its SHA-256 as well, and the log's time is a count: for what must be the same in two versions. */
   readonly digests: number
+  /** 0: none. Else so many of a hundred traces are kept, and sent to a collector that takes all of them. */
+  readonly traces: number
 }
 
 interface Reads {
@@ -70,9 +79,10 @@ const PULSE_EVERY = 4_000
 
 export async function benchFolding(options: FoldingOptions): Promise<Report> {
   becomeLean()
+  await using traced = options.traces === 0 ? undefined : await Traced.open(options.traces)
   const all: Folded[] = []
   for (let round = 0; round < options.rounds; round++) {
-    all.push(await ownership(options), await cascade(options))
+    all.push(await ownership(options, traced?.traces), await cascade(options, traced?.traces))
   }
   const of = (stream: Folded['stream']): Folded[] => all.filter((each) => each.stream === stream)
   return {
@@ -83,18 +93,21 @@ export async function benchFolding(options: FoldingOptions): Promise<Report> {
       costs('An event of ownership, in the second half of all', of('ownership')),
       costs('A dependent of an owner that goes, until its deletion is told', of('cascade')),
     ],
-    measured: all,
+    measured: traced === undefined ? all : [...all, { spans: traced.counts() }],
   }
 }
 
-async function ownership({ events, living, commit, digests }: FoldingOptions): Promise<Folded> {
+async function ownership(
+  { events, living, commit, digests }: FoldingOptions,
+  traces: Traces | undefined,
+): Promise<Folded> {
   const told = new Ownership(0, 1, living)
   const records = Array.from({ length: events }, (_, index) => {
     if (index % PULSE_EVERY === 0) return record(CLUSTER, pulse())
     const { home, event } = told.next()
     return record(home, event)
   })
-  await using field = await Field.open(commit, digests > 0)
+  await using field = await Field.open(commit, digests > 0, traces)
   const half = records.length >> 1
   await field.fold(records.slice(0, half))
   return await field.measure('ownership', records.length - half, async () => {
@@ -102,9 +115,12 @@ async function ownership({ events, living, commit, digests }: FoldingOptions): P
   })
 }
 
-async function cascade({ dependents, commit, digests }: FoldingOptions): Promise<Folded> {
+async function cascade(
+  { dependents, commit, digests }: FoldingOptions,
+  traces: Traces | undefined,
+): Promise<Folded> {
   const { added, owner, gone } = condemnation(dependents)
-  await using field = await Field.open(commit, digests > 0)
+  await using field = await Field.open(commit, digests > 0, traces)
   await field.fold(added.map(recordOf))
   return await field.measure('cascade', dependents, async () => {
     field.answer = (commands) => [
@@ -128,10 +144,50 @@ function recordOf({ home, event }: Told): Produced {
   return record(home, event)
 }
 
+/** As a service has them, with a collector in a process of its own. */
+class Traced implements AsyncDisposable {
+  readonly traces: Traces
+  readonly counts: () => SpanCounts
+  readonly #closing: AsyncDisposableStack
+
+  private constructor(tracer: OpenTracer, closing: AsyncDisposableStack) {
+    this.traces = new Traces({ tracer: tracer.tracer, codec, clock })
+    this.counts = () => tracer.counts()
+    this.#closing = closing
+  }
+
+  static async open(percent: number): Promise<Traced> {
+    const closing = new AsyncDisposableStack()
+    const sink = spawn(process.execPath, ['--eval', SINK], { stdio: ['ignore', 'pipe', 'inherit'] })
+    closing.defer(() => void sink.kill())
+    const [port] = (await once(sink.stdout, 'data')) as [Buffer]
+    process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = `http://127.0.0.1:${String(port).trim()}`
+    // All of it is told at once here; a watcher's events come one after the other.
+    process.env['OTEL_BSP_MAX_QUEUE_SIZE'] = '65536'
+    process.env['OTEL_TRACES_SAMPLER'] = 'parentbased_traceidratio'
+    process.env['OTEL_TRACES_SAMPLER_ARG'] = String(percent / 100)
+    const resource = resourceOf('kinfold-bench', '0')
+    const tracer = closing.use(openTracer(telemetrySettings(process.env), resource, '0'))
+    return new Traced(tracer, closing)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#closing.disposeAsync()
+  }
+}
+
+const SINK = `
+const server = require('node:http').createServer((request, response) => {
+  request.resume().on('end', () => response.end())
+})
+server.listen(0, '127.0.0.1', () => console.log(server.address().port))`
+
 /** A task with its store and its log. */
 class Field implements AsyncDisposable {
   answer: (commands: readonly Command[]) => readonly Produced[] = () => []
   readonly #log: CountedLog
+  /** The same, with traces where they are measured. */
+  readonly #traced: Log
   readonly #reads: Reads = { gets: 0, missed: 0, pages: 0 }
   readonly #ended = new AbortController()
   readonly #closing = new AsyncDisposableStack()
@@ -139,22 +195,30 @@ class Field implements AsyncDisposable {
   #issued: Command[] = []
   #caughtUp: PromiseWithResolvers<void> = Promise.withResolvers()
 
-  private constructor(perCommit: number, hasDigests: boolean) {
+  private constructor(perCommit: number, hasDigests: boolean, traces: Traces | undefined) {
     this.#log = new CountedLog(clock, perCommit, hasDigests)
+    this.#traced = traces?.log(this.#log) ?? this.#log
   }
 
-  static async open(perCommit: number, hasDigests: boolean): Promise<Field> {
-    const field = new Field(perCommit, hasDigests)
+  static async open(
+    perCommit: number,
+    hasDigests: boolean,
+    traces: Traces | undefined,
+  ): Promise<Field> {
+    const field = new Field(perCommit, hasDigests, traces)
     const directory = await mkdtemp(join(tmpdir(), 'kinfold-bench-'))
     field.#closing.defer(async () => await rm(directory, { recursive: true, force: true }))
     const store = await openLevelStore({ directory: join(directory, 'store'), identity: 'bench' })
     field.#closing.use(store)
     const task = new Task({
-      ...{ log: field.#log, codec, clock, partition: 0 },
+      ...{ log: field.#traced, codec, clock, partition: 0 },
       store: new GatheringStore(counted(store, field.#reads), clock),
       pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 },
       observe: {
-        folded: (_event, _at, { commands }) => void field.#issued.push(...commands),
+        folded: (event, at, { commands }) => {
+          traces?.folded(event, at)
+          field.#issued.push(...commands)
+        },
         committed: (_records, position) => void field.#committed(position),
       },
     })
@@ -167,7 +231,12 @@ class Field implements AsyncDisposable {
   /** Resolves once these are folded, and what came of them. */
   async fold(records: readonly Produced[]): Promise<void> {
     this.#caughtUp = Promise.withResolvers()
-    await this.#log.append('events', 0, records)
+    const seenMs = clock.monotonicMs()
+    await this.#traced.append(
+      'events',
+      0,
+      records.map((each) => ({ ...each, seenMs })),
+    )
     await this.#caughtUp.promise
   }
 

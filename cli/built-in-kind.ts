@@ -1,7 +1,8 @@
 /**
- * The kinds that every cluster has, by plural and group, with kubectl's short names: what people may mean by a name that is none.
+ * The kinds that every cluster has, by plural and group, with kubectl's short names: what people may mean by a name that is none, and
+ * what a shell offers them.
  *
- * What must stay true: for sentences about mistakes only. No name is resolved by it without a word.
+ * What must stay true: no name is resolved by it without a word.
  */
 import { type ListedKind, nameOf, readKind } from './kind-name.ts'
 
@@ -75,6 +76,9 @@ const BUILT_IN: readonly BuiltIn[] = NAMES.trim()
     const [name = '', ...shortNames] = line.trim().split(' ')
     return { ...readKind(name), shortNames }
   })
+
+/** Of all of them. */
+export const SHORT_NAMES: readonly string[] = BUILT_IN.flatMap(({ shortNames }) => shortNames)
 
 /** Its full name; undefined where nothing that every cluster has is called so. */
 export function builtInNamed(word: string): string | undefined {

@@ -1,11 +1,13 @@
 /** Where a running Kinfold is asked, as flags name it. */
 import { equal, match, rejects, throws } from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server as HttpServer } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { issue, makeAuthority } from '../testing/kafka/certificates.ts'
 import { ask, order, selectorParams, serverOf } from './client.ts'
 import { defaultDataDirectory } from './data-directory.ts'
 
@@ -30,9 +32,8 @@ for (const [named, url] of [
 }
 
 for (const [words, kind] of [
-  [['deploy/web'], 'deployment'],
-  [['Deploy.apps/web'], 'deployment.apps'],
-  [['deploy.v1.apps', 'web'], 'deployment.v1.apps'],
+  [['deploy/web'], 'deploy'],
+  [['deploy.v1.apps', 'web'], 'deploy.v1.apps'],
   [['widgets.example.com/x'], 'widgets.example.com'],
 ] as const) {
   test(`${words.join(' ')} is of kind ${kind}`, () => {
@@ -51,6 +52,24 @@ test('an environment variable that is empty names nothing', (t) => {
   }
   match(serverOf({}).url, /^http:\/\/127\.0\.0\.1:\d+$/)
   equal(isAbsolute(defaultDataDirectory()), true)
+})
+
+test('over TLS it asks who shows a certificate that it trusts, and says what to do with another one', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'kinfold-client-tls-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const authority = await makeAuthority(folder, 'authority')
+  const { certificateFile, keyFile } = await issue(authority, 'endpoint', 'broker')
+  const pair = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) }
+  const server = createSecureServer(pair, (_request, response) => response.end('{}'))
+  const url = (await listening(t, server)).replace('http:', 'https:')
+  await rejects(
+    ask(serverOf({ server: url }), '/v1/why'),
+    /the certificate of https:.* is not trusted .*--certificate-authority/,
+  )
+  const certificateAuthority = authority.certificateFile
+  equal((await ask(serverOf({ server: url, certificateAuthority }), '/v1/why')).status, 200)
+  const elsewhere = url.replace('127.0.0.1', 'localhost')
+  await rejects(ask(serverOf({ server: elsewhere }), '/v1/why'), /is not trusted .*ALTNAME/)
 })
 
 test('uid: names no object', () => {
@@ -119,5 +138,5 @@ test('two objects are not joined to one', () => {
       message: /: expected one object, as KIND\/NAME, KIND NAME or uid:UID$/,
     })
   }
-  equal(selectorParams(['deploy', 'web'], { namespace: 'shop' }).get('kind'), 'deployment')
+  equal(selectorParams(['deploy', 'web'], { namespace: 'shop' }).get('kind'), 'deploy')
 })

@@ -8,12 +8,14 @@ import type { Command } from 'commander'
 import { readTokens } from '../runtime/http-token.ts'
 import { INSTANCE_HEADER } from '../runtime/instance.ts'
 import { EXIT, type ExitCode, ExitError } from '../runtime/lifecycle.ts'
+import { trustAlso } from '../runtime/tls.ts'
 import { defaultDataDirectory } from './data-directory.ts'
 
 export interface ClientFlags {
   readonly server?: string
   readonly data?: string
   readonly tokenFile?: string
+  readonly certificateAuthority?: string
 }
 
 /** How a cluster is meant: by its own name or id, or by the context that leads to it. */
@@ -55,6 +57,7 @@ export function withServer(command: Command): Command {
     .option('--server <url>', 'endpoint of a running kinfold (default: as its data directory says)')
     .option('--data <dir>', 'data directory of the running kinfold')
     .option('--token-file <file>', 'file with the token that it wants to be shown')
+    .option('--certificate-authority <file>', 'authority of its certificate, in PEM')
 }
 
 export function withObject(command: Command): Command {
@@ -85,6 +88,8 @@ export function serverOf(flags: ClientFlags): Server {
       `no kinfold answers from ${data}; start one with "kinfold up --data ${data}", or name its endpoint with --server`,
     )
   }
+  const authority = flags.certificateAuthority ?? process.env['KINFOLD_CERTIFICATE_AUTHORITY']
+  if (authority) trustAlso(authority)
   // What lies in a data directory is shown to nobody but who wrote it there.
   const file = flags.tokenFile ?? (process.env['KINFOLD_TOKEN_FILE'] || about?.tokenFile)
   return {
@@ -141,36 +146,9 @@ export function selectorParams(words: readonly string[], scope: Scope): URLSearc
   if (kind === '' || name === '' || more !== undefined) {
     throw new ExitError(EXIT.input, `${first}: expected KIND/NAME, KIND NAME or uid:UID`)
   }
-  params.set('kind', longName(kind))
+  params.set('kind', kind)
   params.set('name', name)
   return params
-}
-
-/** As kubectl has it, also before a group: `deploy.apps`, `deploy.v1.apps`. */
-export function longName(kind: string): string {
-  const [short = '', ...group] = kind.split('.')
-  return [SHORT_NAMES[short.toLowerCase()] ?? short, ...group].join('.')
-}
-
-/** kubectl's, for the kinds that every cluster has. */
-export const SHORT_NAMES: Readonly<Record<string, string>> = {
-  cm: 'configmap',
-  cj: 'cronjob',
-  crd: 'customresourcedefinition',
-  deploy: 'deployment',
-  ds: 'daemonset',
-  ep: 'endpoints',
-  ing: 'ingress',
-  no: 'node',
-  ns: 'namespace',
-  po: 'pod',
-  pv: 'persistentvolume',
-  pvc: 'persistentvolumeclaim',
-  rc: 'replicationcontroller',
-  rs: 'replicaset',
-  sa: 'serviceaccount',
-  sts: 'statefulset',
-  svc: 'service',
 }
 
 export async function ask(
@@ -203,6 +181,9 @@ function exitOf(status: number): ExitCode {
   return status < 500 && !isRefusal ? EXIT.input : EXIT.failure
 }
 
+/** Of Node, where a certificate is not of who is asked, or nobody known vouches for it. */
+const UNTRUSTED = /CERT|SIGNATURE|ISSUER/
+
 async function answerOf(
   server: Server,
   path: string,
@@ -234,11 +215,18 @@ async function responseOf(
   const timer = setTimeout(() => late.abort(), withinMs)
   try {
     return await fetch(`${url}${path}`, { ...init, headers, signal: late.signal })
-  } catch {
+  } catch (error) {
     if (late.signal.aborted) {
       const hint = init.method === 'POST' ? '; it may still carry out the order later' : ''
       const waited = `within ${withinMs / 1_000} s`
       throw new ExitError(EXIT.failure, `kinfold at ${url} does not answer ${waited}${hint}`)
+    }
+    const code = String((error as { cause?: { code?: unknown } }).cause?.code)
+    if (UNTRUSTED.test(code)) {
+      throw new ExitError(
+        EXIT.failure,
+        `the certificate of ${url} is not trusted (${code}): name its authority with --certificate-authority, and with --server a name that it is for`,
+      )
     }
     throw new ExitError(
       EXIT.failure,

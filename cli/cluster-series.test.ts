@@ -1,7 +1,7 @@
 /** What metrics say of clusters: each series is of one cluster. */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMetrics } from '../runtime/metrics.ts'
+import { createMetrics, resourceOf } from '../runtime/metrics.ts'
 import type { Census } from '../services/graph/census.ts'
 import { NONE_BLOCKED, NONE_HELD } from '../services/graph/fold/tally.ts'
 import { registerGraph } from './process-metrics.ts'
@@ -17,7 +17,7 @@ test('clusters of one name have series of their own', async () => {
         ...{ isBreakerOpen: false, isPaused: false },
       })),
   }
-  await using metrics = createMetrics('0')
+  await using metrics = createMetrics(resourceOf('kinfold', '0'))
   registerGraph(metrics.meter, { tasks: [] }, census, (id) => NAMES[id] ?? id, { now: () => 0 })
   const text = await metrics.scrape()
   match(text, /^kinfold_edges\{cluster="prod \(id-1\)".*\} 1$/m)

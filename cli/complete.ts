@@ -8,7 +8,8 @@
  * Not here: the scripts of the shells (completion.ts).
  */
 import type { Command, Option } from 'commander'
-import { ask, type ClientFlags, type ScopeFlags, SHORT_NAMES, serverOf } from './client.ts'
+import { SHORT_NAMES } from './built-in-kind.ts'
+import { ask, type ClientFlags, type ScopeFlags, serverOf } from './client.ts'
 import { ORDERS } from './get-order.ts'
 import { COMMAND_NAMES, createProgram } from './program.ts'
 import { contextNames } from './scope.ts'
@@ -153,7 +154,7 @@ async function argumentsOf({ command, flags, given }: Line, word: string): Promi
   if (['dir', 'file'].includes(argument.name())) return FILES
   // A name is that of any object that was ever seen: too many to offer.
   if (argument.name() !== 'object' || word.includes('/')) return NOTHING
-  const kinds = new Set([...Object.keys(SHORT_NAMES), ...(await watched(flags)).kinds])
+  const kinds = new Set([...SHORT_NAMES, ...(await watched(flags)).kinds])
   return {
     values: [...kinds].sort().map((kind) => [`${kind}/`, '']),
     directive: NO_FILE + NO_SPACE,

@@ -9,6 +9,7 @@
 import { checkHttp } from '../runtime/endpoint.ts'
 import { openToken } from '../runtime/http-token.ts'
 import { ExitError } from '../runtime/lifecycle.ts'
+import { openTlsOf } from '../runtime/tls.ts'
 import { CONFIG_KEYS, PRESETS, upConfigOf } from './config.ts'
 import { checkHead, HEAD_KEYS } from './config-file.ts'
 import { kafkaConfig } from './kafka-config.ts'
@@ -21,6 +22,8 @@ const BESIDE: Readonly<Record<string, string>> = {
   protection: 'preset',
   approvals: 'httpAuth',
   httpAuthorize: 'httpAuth',
+  httpTlsCertFile: 'httpTlsKeyFile',
+  httpTlsKeyFile: 'httpTlsCertFile',
 }
 
 /** One of each key at most: within a section the first. */
@@ -74,6 +77,7 @@ function checkKafka(section: unknown, file: string): void {
 function checkEndpoint(config: ReturnType<typeof upConfigOf>): void {
   const { http: address, httpAdvertise: advertise, httpTokenFile, httpReview } = config
   const token = httpTokenFile === undefined ? undefined : openToken(httpTokenFile)
+  openTlsOf(config)
   // Where a cluster says who asks, any address is taken: it is asked at a start only.
   const isReviewed = token === undefined && httpReview !== undefined
   checkHttp({

@@ -9,6 +9,7 @@ import { policyFor } from '../core/model/policy.ts'
 import { makeDirectory } from '../runtime/directory.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Level, LogFormat } from '../runtime/logger.ts'
+import type { TlsFiles } from '../runtime/tls.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../services/graph/fold/retention.ts'
 import type { LockWanted } from '../services/reaper/lock.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
@@ -20,7 +21,7 @@ import { nameOf } from './kind-name.ts'
 import { listedKinds } from './listed-kind.ts'
 import { type NotifyConfig, notifyConfig } from './notify-config.ts'
 import { protectionOf } from './protection-config.ts'
-import { bytes, duration, flagOf, oneOf, type Setting, text, texts, whole } from './setting.ts'
+import { bad, bytes, duration, flagOf, oneOf, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig extends AuthorityConfig {
   readonly kubeconfig: string | undefined
@@ -46,6 +47,10 @@ export interface UpConfig extends AuthorityConfig {
   /** What requests must show; undefined: nothing, on loopback. */
   readonly httpTokenFile: string | undefined
   readonly httpAdvertise: string | undefined
+  /** Undefined: plain HTTP. */
+  readonly httpTls: TlsFiles | undefined
+  /** Whom this process trusts as well, where it asks another one of its service. */
+  readonly httpTlsCaFile: string | undefined
   readonly logLevel: Level
   /** Undefined: text on a terminal, JSON otherwise. */
   readonly logFormat: LogFormat | undefined
@@ -74,6 +79,9 @@ export interface UpFlags extends ArchiveFlags {
   readonly http?: string
   readonly httpTokenFile?: string
   readonly httpAdvertise?: string
+  readonly httpTlsCertFile?: string
+  readonly httpTlsKeyFile?: string
+  readonly httpTlsCaFile?: string
   readonly httpAuth?: string
   readonly httpAuthorize?: string
   readonly logLevel?: string
@@ -108,6 +116,9 @@ export const CONFIG_KEYS: readonly string[] = [
   'http',
   'httpTokenFile',
   'httpAdvertise',
+  'httpTlsCertFile',
+  'httpTlsKeyFile',
+  'httpTlsCaFile',
   'httpAuth',
   'httpAuthorize',
   'logLevel',
@@ -121,6 +132,12 @@ export const CONFIG_KEYS: readonly string[] = [
   'archive',
   'notify',
 ]
+
+function tlsFiles(certFile: string | undefined, keyFile: string | undefined): TlsFiles | undefined {
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile }
+  if (certFile === undefined && keyFile === undefined) return undefined
+  throw bad('httpTlsCertFile and httpTlsKeyFile are given together, or not at all')
+}
 
 /** What stands in the file; nothing without one. */
 export function configFile({ config }: Pick<UpFlags, 'config'>): Record<string, unknown> {
@@ -161,6 +178,11 @@ export function upConfigOf(
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
     httpAdvertise: text(pick('httpAdvertise', flags.httpAdvertise)),
+    httpTls: tlsFiles(
+      text(pick('httpTlsCertFile', flags.httpTlsCertFile)),
+      text(pick('httpTlsKeyFile', flags.httpTlsKeyFile)),
+    ),
+    httpTlsCaFile: text(pick('httpTlsCaFile', flags.httpTlsCaFile)),
     ...httpAuthority(pick('httpAuth', flags.httpAuth), pick('httpAuthorize', flags.httpAuthorize)),
     logLevel: oneOf(pick('logLevel', flags.logLevel), LEVELS) ?? 'info',
     logFormat: oneOf(pick('logFormat', flags.logFormat), FORMATS),

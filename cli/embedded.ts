@@ -16,8 +16,9 @@ import type { Check } from '../runtime/health.ts'
 import { openToken } from '../runtime/http-token.ts'
 import { together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
+import { observedCluster } from '../runtime/telemetry/observed-cluster.ts'
+import { openTlsOf } from '../runtime/tls.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
@@ -33,6 +34,9 @@ import type { NotifyConfig } from './notify-config.ts'
 import { openAuthority } from './open-authority.ts'
 import {
   namesOf,
+  observeAppends,
+  observeCalls,
+  observeCommands,
   observeLatency,
   registerEndpoint,
   registerFreeDisk,
@@ -47,10 +51,12 @@ import {
   checkOfLock,
   checksOfData,
   checksOfNoLock,
+  checksOfTls,
   checksOfToken,
   readinessOf,
 } from './readiness.ts'
 import { sayReady } from './ready-line.ts'
+import { openTelemetry } from './telemetry.ts'
 import { checkUpgraded } from './upgrade.ts'
 import { VERSION } from './version.ts'
 import { watching } from './watching.ts'
@@ -72,6 +78,8 @@ export type EmbeddedConfig = Pick<
   | 'http'
   | 'httpTokenFile'
   | 'httpAdvertise'
+  | 'httpTls'
+  | 'httpTlsCaFile'
   | 'httpReview'
   | 'httpAuthorize'
   | 'kubeconfig'
@@ -88,10 +96,10 @@ export type EmbeddedConfig = Pick<
   readonly noLock?: string
 }
 
-/** Runs until the signal aborts. `clusters` are closed by the caller. `onReady`: once, when `/readyz` would say so. */
+/** Runs until the signal aborts. The clusters are closed by the caller. `onReady`: once, when `/readyz` would say so. */
 export async function runEmbedded(
   config: EmbeddedConfig,
-  clusters: readonly Cluster[],
+  given: readonly Cluster[],
   logger: Logger,
   signal: AbortSignal,
   onReady: (url: string) => void = () => undefined,
@@ -99,20 +107,25 @@ export async function runEmbedded(
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
-  const http = { address: config.http, token, authority, advertise: config.httpAdvertise }
+  const tls = openTlsOf(config)
+  const http = { address: config.http, token, tls, authority, advertise: config.httpAdvertise }
   await checkAddress(http)
   checkUpgraded(config.data)
+  const clock = systemClock()
+  const codec = avroCodec()
+  await using telemetry = await openTelemetry({ service: 'kinfold', codec, clock, logger })
+  const { metrics, traces } = telemetry
+  const onCall = observeCalls(metrics.meter, traces)
+  const clusters = given.map((each) => observedCluster(each, () => clock.monotonicMs(), onCall))
   // A first start without a cluster leaves nothing; of a log that is there, what is wrong with it comes first.
   const first = existsSync(logIn(config)) ? undefined : await identifySome(clusters, signal)
-  const clock = systemClock()
   const random = systemRandom()
-  const codec = avroCodec()
   makeDataDirectory(config.data)
-  await using log = await openLog(config, clock)
-  const logClock = clockOf(log.time, clock)
+  await using file = await openLog(config, clock, traces !== undefined)
+  const log = traces === undefined ? file : traces.log(file)
+  const logClock = clockOf(file.time, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
   const connected = first ?? (await identifySome(clusters, signal))
-  await using metrics = createMetrics(VERSION)
   await using parts = await openGraph({
     log,
     codec,
@@ -121,27 +134,38 @@ export async function runEmbedded(
     directory: config.data,
     access: { authority, isReadingReviewed: config.httpAuthorize },
     ...graphOptionsOf(config),
-    observe: observeLatency(metrics.meter, logClock),
+    observe: observeLatency(metrics.meter, logClock, traces),
   })
+  const { graph, census, index, shadow } = parts
+  const appendsOf = observeAppends(metrics.meter)
   const watchers = clusters.map((cluster) =>
     openWatcher({
       ...{ cluster, log, codec, clock, random, logger },
       kinds: config.kinds,
       ignoreKinds: config.ignoreKinds,
       election: null,
+      observe: appendsOf(cluster.name),
     }),
   )
   const disk = new DiskSpace({
     directory: config.data,
     reserveBytes: config.diskReserveBytes,
-    logBytes: () => log.bytes(),
+    logBytes: () => file.bytes(),
     ...{ clock, logger },
+  })
+  const notifications = openNotifications({
+    config: config.notify,
+    counts: () => census.counts(),
+    locks: () => reaper.status().locks,
+    clusters: connected,
+    nameOf: namesOf(watchers),
+    ...{ clock: logClock, logger, meter: metrics.meter },
   })
   const reaper = openReaper({
     log,
     codec,
     clock: logClock,
-    ageMs: (timestamp) => log.time.ageMs(timestamp),
+    ageMs: (timestamp) => file.time.ageMs(timestamp),
     random,
     logger,
     clusters: connected,
@@ -149,30 +173,25 @@ export async function runEmbedded(
     archive: config.archive.settings,
     lock: config.lock,
     lacksRoom: () => disk.lacking(),
+    events: notifications.events,
+    observe: observeCommands(metrics.meter, namesOf(watchers)),
   })
-  const { graph, census, index, shadow } = parts
   registerProcess(metrics.meter, VERSION)
   registerWatchers(metrics.meter, watchers)
   registerGraph(metrics.meter, graph, census, namesOf(watchers), logClock)
   registerShadow(metrics.meter, shadow, census, namesOf(watchers))
   registerReaper(metrics.meter, reaper, namesOf(watchers))
   registerFreeDisk(metrics.meter, config.data)
-  registerLogFile(metrics.meter, disk, log)
-  const notifications = openNotifications({
-    config: config.notify,
-    counts: () => census.counts(),
-    locks: () => reaper.status().locks,
-    nameOf: namesOf(watchers),
-    ...{ clock: logClock, logger, meter: metrics.meter },
-  })
+  registerLogFile(metrics.meter, disk, file)
   const checks = (): readonly Check[] => [
     ...readinessOf(watchers, graph, census),
     ...reaper.status().locks.map(checkOfLock),
     ...(config.noLock === undefined ? [] : checksOfNoLock(clusters, config.noLock)),
-    ...checksOfLogTime(log.time),
+    ...checksOfLogTime(file.time),
     ...disk.checks(),
     ...checksOfData(config.data),
     ...checksOfToken(token),
+    ...checksOfTls(tls),
     ...notifications.checks(),
   ]
   const served = await serveEndpoint(
@@ -207,7 +226,7 @@ export async function runEmbedded(
         (either) => shadow.run(either),
         (either) => disk.run(either),
         ...notifications.loops,
-        (either) => watchLogTime(log.time, clock, logger, either),
+        (either) => watchLogTime(file.time, clock, logger, either),
         (either) =>
           sayReady({ checks, watchers, ...config }, clock, logger, either, () => onReady(url)),
         (either) => serveAddress(config, url, either),
@@ -219,11 +238,11 @@ export async function runEmbedded(
   }
 }
 
-async function openLog(config: EmbeddedConfig, clock: Clock): Promise<SqliteLog> {
+async function openLog(config: EmbeddedConfig, clock: Clock, traces: boolean): Promise<SqliteLog> {
   const directory = logIn(config)
   const isNew = !existsSync(directory)
   const partitions = config.partitions ?? (isNew ? 1 : undefined)
-  return await openSqliteLog({ directory, partitions, clock })
+  return await openSqliteLog({ directory, partitions, clock, traces })
 }
 
 function logIn({ data }: EmbeddedConfig): string {

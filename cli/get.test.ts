@@ -1,11 +1,12 @@
 /** `kinfold get` reads all pages, and prints what they hold in each of its forms. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { Watermark } from '../ports/service-record.ts'
 import { documentOf } from '../services/graph/api/document.ts'
 import type { ListedObject } from '../services/graph/query/object-list.ts'
 import { GraphGroup, tell } from '../testing/graph-group.ts'
 import { runKinfold } from '../testing/kinfold-command.ts'
-import { eventsOf } from '../testing/task-rig.ts'
+import { codec, eventsOf } from '../testing/task-rig.ts'
 import { render } from './get.ts'
 
 const STORY = [
@@ -17,11 +18,27 @@ const STORY = [
   'delete pod/old in shop',
 ]
 
+/** As the watcher leaves it. */
+function watermark(kind: Pick<Watermark, 'group' | 'kind' | 'resource' | 'shortNames'>) {
+  const rest = { resourceVersion: '', sync: 0, projection: '', partition: 0 }
+  const mark = { type: 'Watermark', cluster: 'c', epoch: 1, clusterEpoch: 1, ...rest } as const
+  return { key: `c/${kind.group}/${kind.kind}`, value: codec.encode({ ...mark, ...kind }) }
+}
+
 async function served(t: TestContext): Promise<string> {
   const group = new GraphGroup(1)
   t.after(async () => await group.stop())
   const { url } = await group.start()
   await tell(group.log, eventsOf(STORY))
+  await group.log.append('watermarks', 0, [
+    watermark({ group: '', kind: 'Pod', resource: 'pods', shortNames: ['po'] }),
+    watermark({
+      group: 'apps',
+      kind: 'Deployment',
+      resource: 'deployments',
+      shortNames: ['deploy'],
+    }),
+  ])
   await group.caughtUp()
   return url
 }

@@ -12,7 +12,7 @@ import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { ListAnswer } from '../services/graph/query/list-question.ts'
 import type { ListedObject } from '../services/graph/query/object-list.ts'
 import type { ObjectFlags, Server } from './client.ts'
-import { ask, longName, serverOf, warnPartial, withObject } from './client.ts'
+import { ask, serverOf, warnPartial, withObject } from './client.ts'
 import { ORDERS, orderOf } from './get-order.ts'
 import { outputOf, structured } from './output.ts'
 import { styleOfPhase } from './paint.ts'
@@ -81,7 +81,7 @@ function paramsOf(kind: string, name: string | undefined, flags: GetFlags): URLS
   if (kind === '' || kind.includes('/')) {
     throw new ExitError(EXIT.input, `${kind}: expected KIND, or KIND NAME`)
   }
-  const params = new URLSearchParams({ kind: longName(kind) })
+  const params = new URLSearchParams({ kind })
   if (name !== undefined) {
     if (flags.allNamespaces) throw new ExitError(EXIT.input, 'a name takes a namespace, and not -A')
     params.set('name', name)

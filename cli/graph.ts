@@ -24,12 +24,12 @@ export async function openGraphService(parts: ServiceParts, standbys: number): P
   const made = await openGraph({
     ...{ log, codec, clock, logger },
     directory: join(config.data, parts.kafka.settings.application),
-    logIdentity: log.identity,
+    logIdentity: parts.logIdentity,
     placement: parts.placement(standbys, policyName(options.policy.policy)),
     access: { authority: parts.authority, isReadingReviewed: config.httpAuthorize },
     ...options,
     pace: FAR,
-    observe: observeLatency(meter, clock),
+    observe: observeLatency(meter, clock, parts.traces),
   })
   const { graph, census, index, shadow } = made
   registerFreeDisk(meter, config.data)

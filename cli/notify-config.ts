@@ -9,11 +9,15 @@ import { openWebhookSecret, type WebhookOptions } from '../runtime/webhook.ts'
 import type { NoticeType } from '../services/notify/notifier.ts'
 import { bad, checkKey, flag, text, texts } from './setting.ts'
 
-export interface NotifyConfig extends WebhookOptions {
+export interface NotifyConfig {
+  /** Undefined: nothing is sent anywhere. */
+  readonly webhook: WebhookOptions | undefined
+  /** Whether Kubernetes Events are written. */
+  readonly hasEvents: boolean
   readonly on: readonly NoticeType[]
 }
 
-const KEYS = ['url', 'secretFile', 'on', 'insecure']
+const KEYS = ['url', 'secretFile', 'on', 'insecure', 'events']
 const TYPES: readonly NoticeType[] = ['approval', 'breaker', 'held', 'lock']
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
@@ -28,8 +32,9 @@ export function notifyConfig(section: unknown, file: string): NotifyConfig | und
   for (const key of Object.keys(fields)) checkKey(key, KEYS, from)
   const setting = (key: string) => ({ key, value: fields[key], from: `${from}.${key}` })
   const url = text(setting('url'))
-  if (url === undefined) throw bad(`${from}: url is missing`)
-  checkUrl(url, `${from}.url`, flag(setting('insecure')) === true)
+  const hasEvents = flag(setting('events')) === true
+  if (url === undefined && !hasEvents) throw bad(`${from}: url is missing, or events: true`)
+  if (url !== undefined) checkUrl(url, `${from}.url`, flag(setting('insecure')) === true)
   const on = texts(setting('on'))
   for (const each of on) {
     if (!TYPES.some((type) => type === each)) {
@@ -37,8 +42,12 @@ export function notifyConfig(section: unknown, file: string): NotifyConfig | und
     }
   }
   const secretFile = text(setting('secretFile'))
+  if (url === undefined && secretFile !== undefined) {
+    throw bad(`${from}: secretFile signs what is sent to url, which is missing`)
+  }
   const secret = secretFile === undefined ? undefined : openWebhookSecret(secretFile)
-  return { url, secret, on: on.length === 0 ? TYPES : (on as readonly NoticeType[]) }
+  const webhook = url === undefined ? undefined : { url, secret }
+  return { webhook, hasEvents, on: on.length === 0 ? TYPES : (on as readonly NoticeType[]) }
 }
 
 function checkUrl(text: string, from: string, isInsecure: boolean): void {

@@ -69,7 +69,9 @@ test('all is told unless some is named', () => {
 
 for (const [section, says] of [
   [[], /kinfold.yaml: notify: expected a mapping/],
-  [{}, /url is missing/],
+  [{}, /url is missing, or events: true/],
+  [{ events: true, secretFile: '/x' }, /secretFile signs what is sent to url, which is missing/],
+  [{ events: 'yes' }, /events/],
   [{ url: 'example.com' }, /notify.url: expected a URL/],
   [{ url: 'ftp://example.com' }, /notify.url: expected a URL/],
   [{ url: 'https://a:b@example.com' }, /takes no user and password/],
@@ -85,8 +87,8 @@ for (const [section, says] of [
 
 test('without TLS on this machine only, or where that is said', () => {
   for (const url of ['http://127.0.0.1:9/x', 'http://localhost/x', 'http://[::1]:9/x']) {
-    equal(notifyConfig({ url }, 'kinfold.yaml')?.url, url)
+    equal(notifyConfig({ url }, 'kinfold.yaml')?.webhook?.url, url)
   }
   const url = 'http://hook.tools.svc/x'
-  equal(notifyConfig({ url, insecure: true }, 'kinfold.yaml')?.url, url)
+  equal(notifyConfig({ url, insecure: true }, 'kinfold.yaml')?.webhook?.url, url)
 })

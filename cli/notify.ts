@@ -1,22 +1,32 @@
 /**
- * The webhook that the section `notify` of the config file asks for.
+ * Who is told what waits for a person, as the section `notify` of the config file has it: a webhook, and Kubernetes Events.
  *
  * What must stay true: without the section nothing is sent anywhere; a receiver that is away makes nobody unready, but it is said.
  */
 import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../ports/clock.ts'
+import type { Webhook, WebhookEvent } from '../ports/webhook.ts'
 import { type Check, warned } from '../runtime/health.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { observeCounter } from '../runtime/metrics.ts'
 import { openWebhook } from '../runtime/webhook.ts'
 import type { ClusterCount } from '../services/graph/census.ts'
-import { createNotifier } from '../services/notify/notifier.ts'
+import { createNotifier, type Notifier } from '../services/notify/notifier.ts'
+import {
+  createEventRecorder,
+  EVENT_FATES,
+  type EventRecorder,
+  type EventSubject,
+} from '../services/reaper/event-recorder.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
+import type { ConnectedCluster } from '../services/reaper/reaper.ts'
 import { isKnownIn, noticesOf } from './notice.ts'
 import type { NotifyConfig } from './notify-config.ts'
 
 export interface Notifications {
   readonly loops: readonly ((signal: AbortSignal) => Promise<void>)[]
+  /** For the reaper of this process; undefined where no Events are asked for. */
+  readonly events: EventRecorder | undefined
   checks(): readonly Check[]
 }
 
@@ -24,6 +34,8 @@ export interface NotificationParts {
   readonly config: NotifyConfig | undefined
   readonly counts: () => readonly ClusterCount[]
   readonly locks: () => readonly LockStatus[]
+  /** Where Events are written; undefined: this process has no connections. */
+  readonly clusters?: readonly ConnectedCluster[]
   readonly nameOf: (cluster: string) => string
   readonly clock: Clock
   readonly logger: Logger
@@ -31,27 +43,71 @@ export interface NotificationParts {
 }
 
 export function openNotifications(parts: NotificationParts): Notifications {
-  const { config, counts, locks, nameOf, clock, logger, meter } = parts
-  const notifier =
-    config &&
+  const { config, counts, locks, clusters, nameOf, clock, logger, meter } = parts
+  const notifierOf = (webhook: Webhook): Notifier =>
     createNotifier({
-      webhook: openWebhook(config),
+      webhook,
       notices: () =>
-        noticesOf(counts(), nameOf, locks()).filter(({ type }) => config.on.includes(type)),
+        noticesOf(counts(), nameOf, locks()).filter(({ type }) => config?.on.includes(type)),
       isKnown: (notice) => isKnownIn(notice, counts(), locks()),
       clock,
       onFailed: (reason) => logger.log('warn', 'a notification was not taken', { reason }),
     })
+  const notifier = config?.webhook && notifierOf(openWebhook(config.webhook))
   const described = 'Events that the webhook of notify took.'
   observeCounter(meter, 'kinfold_notifications', described, () => [
     { value: notifier?.sent ?? 0, labels: {} },
   ])
-  if (notifier === undefined) return { loops: [], checks: () => [] }
+  const events = config?.hasEvents && clusters ? recorderOf(clusters, clock) : undefined
+  const fates =
+    'Kubernetes Events: written, refused by the server, or left out since there were too many. 0 without notify.events.'
+  observeCounter(meter, 'kinfold_kubernetes_events', fates, () =>
+    EVENT_FATES.map((result) => ({ value: events?.counts().get(result) ?? 0, labels: { result } })),
+  )
+  const told = events && notifierOf(eventsOf(events))
   return {
-    loops: [(signal) => notifier.run(signal)],
+    events,
+    loops: [notifier, told, events].flatMap((each) =>
+      each === undefined ? [] : [(signal: AbortSignal) => each.run(signal)],
+    ),
     checks: () => {
-      const failure = notifier.failure()
+      const failure = notifier?.failure() ?? ''
       return failure === '' ? [] : [warned('notify', failure)]
+    },
+  }
+}
+
+function recorderOf(clusters: readonly ConnectedCluster[], clock: Clock): EventRecorder {
+  return createEventRecorder({ clusters: (of) => clusters.find(({ id }) => id === of), clock })
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  approval: 'HeldForApproval',
+  breaker: 'BreakerOpen',
+  held: 'Held',
+  lock: 'LockNotInForce',
+}
+
+/** About the namespace whose uid is the cluster's id: Events about a cluster as a whole have no other object. */
+function eventsOf(events: EventRecorder): Webhook {
+  return {
+    async send({ type, data }: WebhookEvent) {
+      const { cluster, message, command } = data as {
+        readonly cluster: { readonly id: string }
+        readonly message: string
+        readonly command: string
+      }
+      const [what = '', how] = type.split('.').slice(2)
+      const isOver = how === 'over'
+      const about: EventSubject = {
+        ...{ group: '', version: 'v1', kind: 'Namespace', resource: 'namespaces' },
+        ...{ namespace: '', name: 'kube-system', uid: cluster.id },
+      }
+      events.tell(cluster.id, about, {
+        type: isOver ? 'Normal' : 'Warning',
+        reason: `${REASONS[what] ?? what}${isOver ? 'IsOver' : ''}`,
+        message: isOver ? message : `${message}; see "${command}"`,
+      })
     },
   }
 }

@@ -145,11 +145,23 @@ suite('an owner', { skip: skip ?? false }, () => {
     deepEqual(await missingOf(plane, [stays!]), [])
   })
 
+  test('is asked for by the short name of its definition, and by none that it lacks', async () => {
+    const made = await make(plane, { kind: WIDGET, name: 'named' })
+    const asked = { kind: shortOf(WIDGET.resource), name: 'named' }
+    await eventually('it is seen', async () => (await kinfold.why(made)) !== undefined)
+    equal((await kinfold.why(asked))?.object.uid, made.uid)
+    equal(await kinfold.why({ ...asked, kind: 'w' }), undefined)
+  })
+
   async function makeThree(name: string): Promise<[Made, Made, Made]> {
     const drafts = [0, 1, 2].map((i) => ({ kind: CONFIG_MAP, name: `${name}-${i}` }))
     return (await makeAll(plane, drafts)) as [Made, Made, Made]
   }
 })
+
+function shortOf(resource: string): string {
+  return resource.slice(0, 2)
+}
 
 /** Resolves when the server serves it. */
 async function define(
@@ -161,7 +173,7 @@ async function define(
   const spec = {
     group,
     scope: 'Namespaced',
-    names: { plural: resource, kind: name },
+    names: { plural: resource, kind: name, shortNames: [shortOf(resource)] },
     versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema } }],
   }
   await make(plane, { kind: { ...DEFINITION, body: { spec } }, name: `${resource}.${group}` })

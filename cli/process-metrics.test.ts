@@ -11,8 +11,12 @@ const DOCUMENT = join(import.meta.dirname, '..', 'docs', 'metrics.md')
 /** OpenTelemetry's. */
 const NOT_OURS = 'target_info'
 
-/** A playground has no lock, and no watch that is broken. */
-const NOT_HERE = ['kinfold_lock', 'kinfold_watch_broken_since_seconds']
+/** A playground has no lock, and no watch that is broken; and nobody asked for its traces. */
+const NOT_HERE = [
+  'kinfold_lock',
+  'kinfold_watch_broken_since_seconds',
+  'kinfold_telemetry_spans_total',
+]
 
 test('what is served is documented, and what is documented is served', async (t) => {
   const data = mkdtempSync(join(tmpdir(), 'kinfold-metrics-'))

@@ -4,16 +4,19 @@ import type { Clock } from '../ports/clock.ts'
 import type { Served } from '../runtime/endpoint.ts'
 import type { Reading } from '../runtime/metrics.ts'
 import { observeCounter, observeGauge } from '../runtime/metrics.ts'
+import type { CallObserver, ObservedCall } from '../runtime/telemetry/observed-cluster.ts'
 import type { Shadow } from '../services/graph/audit/shadow.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
 import type { BlockedCount } from '../services/graph/fold/tally.ts'
 import type { TaskObserver } from '../services/graph/fold/task.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { clusterLabels } from '../services/graph/query/cluster-label.ts'
-import type { Reaper } from '../services/reaper/reaper.ts'
-import { brokenWatch } from '../services/watcher/status.ts'
+import type { Reaper, ReaperNote } from '../services/reaper/reaper.ts'
+import { outcomeOf } from '../services/reaper/tally.ts'
+import { brokenWatch, type WatcherObserver } from '../services/watcher/status.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
 import { type DiskSpace, spaceOf } from './disk-space.ts'
+import type { ProcessTraces } from './telemetry.ts'
 
 /** Graph and reaper know clusters by their ids; people by their names. */
 export type ClusterNames = (id: string) => string
@@ -161,15 +164,69 @@ function brokenWatches(watcher: Watcher): Reading[] {
 /** Bounds of the latency histogram's buckets. */
 const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-export function observeLatency(meter: Meter, clock: Clock): TaskObserver {
+/** `traces`: of those who want to hear of each event, too. */
+export function observeLatency(
+  meter: Meter,
+  clock: Clock,
+  traces?: Pick<ProcessTraces, 'folded'>,
+): TaskObserver {
   const latency = meter.createHistogram('kinfold_decision_latency_seconds', {
     description: 'From the append of an event to the fold that issued commands for it.',
     advice: { explicitBucketBoundaries: LATENCY_SECONDS },
   })
   return {
-    folded: (_event, at, outcome) => {
+    folded: (event, at, outcome) => {
+      traces?.folded(event, at, outcome)
       if (outcome.commands.length > 0) latency.record((clock.now() - at.timestamp) / 1_000)
     },
+  }
+}
+
+/** `cluster`: by name. */
+export function observeAppends(
+  meter: Meter,
+): (cluster: string) => Pick<WatcherObserver, 'appended'> {
+  const latency = meter.createHistogram('kinfold_watch_append_latency_seconds', {
+    description: 'From when an event of an object was read to when it was appended.',
+    advice: { explicitBucketBoundaries: LATENCY_SECONDS },
+  })
+  return (cluster) => ({ appended: (tookMs) => latency.record(tookMs / 1_000, { cluster }) })
+}
+
+export function observeCalls(meter: Meter, traces?: Pick<ProcessTraces, 'called'>): CallObserver {
+  const latency = meter.createHistogram('kinfold_api_call_duration_seconds', {
+    description: 'API calls about one object, from sending to the answer, by what it says.',
+    advice: { explicitBucketBoundaries: LATENCY_SECONDS },
+  })
+  return (call) => {
+    const { cluster, verb, outcome, tookMs } = call
+    traces?.called(call)
+    latency.record(tookMs / 1_000, { cluster, verb, outcome: OUTCOMES[outcome] })
+  }
+}
+
+/** As other labels are written. */
+const OUTCOMES: Readonly<Record<ObservedCall['outcome'], string>> = {
+  Found: 'found',
+  Absent: 'absent',
+  Unknown: 'unknown',
+  Removed: 'removed',
+  Changed: 'changed',
+  WouldGo: 'would-go',
+  Conflict: 'conflict',
+  Refused: 'refused',
+}
+
+export function observeCommands(meter: Meter, nameOf: ClusterNames): (note: ReaperNote) => void {
+  const latency = meter.createHistogram('kinfold_command_latency_seconds', {
+    description: 'From the append of a command to its result.',
+    advice: { explicitBucketBoundaries: LATENCY_SECONDS },
+  })
+  return (note) => {
+    if (note.type !== 'Settled') return
+    const { command, result, ageMs } = note
+    const cluster = nameOf(command.cluster)
+    latency.record(ageMs / 1_000, { cluster, verb: command.type, result: outcomeOf(result) })
   }
 }
 

@@ -2,6 +2,7 @@
 import { intrusionInto } from '../runtime/file-access.ts'
 import { type Check, failed, passed, warned } from '../runtime/health.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
+import type { Tls } from '../runtime/tls.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
@@ -56,6 +57,12 @@ export function checksOfData(data: string): Check[] {
 export function checksOfToken(token: Pick<HttpToken, 'failure'> | undefined): Check[] {
   const failure = token?.failure() ?? ''
   return failure === '' ? [] : [warned('http-token', `none of its tokens is accepted: ${failure}`)]
+}
+
+/** What of the endpoint's certificate nobody can use; empty when all is well. */
+export function checksOfTls(tls: Pick<Tls, 'failure'> | undefined): Check[] {
+  const failure = tls?.failure() ?? ''
+  return failure === '' ? [] : [warned('http-tls', failure)]
 }
 
 /** Where the lock is not looked for since there can be none. */

@@ -1,20 +1,36 @@
 /** `kinfold reaper`: carries out the commands on Kafka; several share them. */
 import { failed, passed } from '../runtime/health.ts'
+import { observedCluster } from '../runtime/telemetry/observed-cluster.ts'
 import { openReaper } from '../services/reaper/main.ts'
 import type { ConnectedCluster } from '../services/reaper/reaper.ts'
 import { openClusters } from './clusters.ts'
 import { identifyEach, watchIdentities } from './identity.ts'
 import { openNotifications } from './notify.ts'
-import { registerReaper } from './process-metrics.ts'
+import { observeCalls, observeCommands, registerReaper } from './process-metrics.ts'
 import { checkOfLock } from './readiness.ts'
 import type { Service, ServiceParts } from './service.ts'
 
 export async function openReaperService(parts: ServiceParts): Promise<Service> {
   const { config, log, codec, clock, random, logger, meter } = parts
-  const clusters = openClusters('reaper', config.kubeconfig, config.contexts)
+  const onCall = observeCalls(meter, parts.traces)
+  const clusters = openClusters('reaper', config.kubeconfig, config.contexts).map((each) =>
+    observedCluster(each, () => clock.monotonicMs(), onCall),
+  )
   const connected: ConnectedCluster[] = []
   const identities = watchIdentities(connected, clock, logger)
   const placement = parts.placement(0, config.mode)
+  const nameOf = (id: string): string =>
+    connected.find((each) => each.id === id)?.cluster.name ?? id
+  const onNote = observeCommands(meter, nameOf)
+  let reaper: ReturnType<typeof openReaper> | undefined
+  const notifications = openNotifications({
+    config: config.notify,
+    counts: () => [],
+    locks: () => reaper?.status().locks ?? [],
+    clusters: connected,
+    nameOf,
+    ...{ clock, logger, meter },
+  })
   const make = (url: string): ReturnType<typeof openReaper> =>
     openReaper({
       ...{ log, codec, clock, random, logger },
@@ -23,17 +39,9 @@ export async function openReaperService(parts: ServiceParts): Promise<Service> {
       archive: config.archive.settings,
       lock: config.lock,
       placement: { of: placement, url },
+      events: notifications.events,
+      observe: onNote,
     })
-  const nameOf = (id: string): string =>
-    connected.find((each) => each.id === id)?.cluster.name ?? id
-  let reaper: ReturnType<typeof openReaper> | undefined
-  const notifications = openNotifications({
-    config: config.notify,
-    counts: () => [],
-    locks: () => reaper?.status().locks ?? [],
-    nameOf,
-    ...{ clock, logger, meter },
-  })
   return {
     checks: () => [
       ...clusters.map((cluster) => {

@@ -86,6 +86,12 @@ function serviceCommand(program: Command, name: ServiceName, description: string
     )
     .option('--http-token-file <file>', 'file of tokens, one a line, that requests must have')
     .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
+    .option(
+      '--http-tls-cert-file <file>',
+      'certificate of the endpoint, in PEM: TLS instead of HTTP',
+    )
+    .option('--http-tls-key-file <file>', 'its key, in PEM')
+    .option('--http-tls-ca-file <file>', 'authorities of other processes, beside the usual ones')
     .option('--config <file>', 'YAML file with the same settings; flags win')
   return addKafkaOptions(addAuthorityOptions(addLogOptions(command)))
 }

@@ -12,7 +12,7 @@ import { createKafkaPlacement, type KafkaPlacement } from '../adapters/kafka/pla
 import { TopicsMissing } from '../adapters/kafka/topics.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Codec } from '../ports/codec.ts'
-import { LogError } from '../ports/log.ts'
+import { type Log, LogError } from '../ports/log.ts'
 import type { Placement } from '../ports/placement.ts'
 import type { Random } from '../ports/random.ts'
 import type { Authority } from '../runtime/authority.ts'
@@ -23,16 +23,17 @@ import { type HttpToken, openToken } from '../runtime/http-token.ts'
 import { EXIT, ExitError, stopSignal, together } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createLogger } from '../runtime/logger.ts'
-import { createMetrics } from '../runtime/metrics.ts'
 import { systemRandom } from '../runtime/random.ts'
 import { ResourceStack } from '../runtime/resource-stack.ts'
+import { openTlsOf } from '../runtime/tls.ts'
 import { configFile, type UpConfig, type UpFlags, upConfig } from './config.ts'
 import { type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
 import { createLogProbe } from './log-probe.ts'
 import { openAuthority } from './open-authority.ts'
 import { registerEndpoint, registerProcess } from './process-metrics.ts'
-import { checkOfGroup, checksOfToken } from './readiness.ts'
+import { checkOfGroup, checksOfTls, checksOfToken } from './readiness.ts'
+import { openTelemetry, type ProcessTraces } from './telemetry.ts'
 import { VERSION } from './version.ts'
 
 export type ServiceName = 'graph' | 'reaper' | 'watcher'
@@ -48,12 +49,16 @@ export interface ServiceFlags extends UpFlags, KafkaFlags {
 export interface ServiceParts {
   readonly config: UpConfig
   readonly kafka: KafkaConfig
-  readonly log: KafkaLog
+  readonly log: Log
+  /** Of another log the stores are others'. */
+  readonly logIdentity: string
   readonly codec: Codec
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
   readonly meter: Meter
+  /** Undefined: nobody wants them. */
+  readonly traces: ProcessTraces | undefined
   /** What requests to the endpoint must show, and what other processes of the service want to be shown. */
   readonly token: HttpToken | undefined
   /** Clusters that say who asks. */
@@ -83,7 +88,9 @@ export async function runService(
   const isShared = name === 'graph'
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
-  const http = { address: config.http, token, authority, advertise: config.httpAdvertise, isShared }
+  const tls = openTlsOf(config)
+  const advertise = config.httpAdvertise
+  const http = { address: config.http, token, tls, authority, advertise, isShared }
   await checkAddress(http)
   becomeLean()
   keepCompiled()
@@ -93,13 +100,18 @@ export async function runService(
   // Only the graph writes what others read, and reads it again.
   const isRegistered = name === 'graph' && kafka.registry !== undefined
   const codec = isRegistered ? await registeredCodec(kafka.registry) : avroCodec()
-  await using log = await openLog(name, kafka, config, clock, logger, signal)
-  await using metrics = createMetrics(VERSION)
+  await using brokers = await openLog(name, kafka, config, clock, logger, signal)
+  await using telemetry = await openTelemetry({
+    ...{ service: `kinfold-${name}`, codec, clock, logger },
+  })
+  const { metrics, traces } = telemetry
+  const log = traces === undefined ? brokers : traces.log(brokers)
   registerProcess(metrics.meter, VERSION)
   await using placements = new ResourceStack()
   const groups: KafkaPlacement[] = []
   await using service = await open({
-    ...{ config, kafka, log, clock, logger, token, authority },
+    ...{ config, kafka, log, clock, logger, token, authority, traces },
+    logIdentity: brokers.identity,
     codec,
     random: systemRandom(),
     meter: metrics.meter,
@@ -127,6 +139,7 @@ export async function runService(
         ...groups.map((group) => checkOfGroup(group.status())),
         probe.check(),
         ...checksOfToken(token),
+        ...checksOfTls(tls),
       ],
       scrape: metrics.scrape,
       logger,

@@ -149,7 +149,7 @@ test('nobody upgrades what is in use, nor what a newer Kinfold wrote', async (t)
     await using log = await openSqliteLog(options)
     const position: Position = {
       ...{ type: 'Position', partition: 0, partitions: 1, position: 0n },
-      ...{ state: '', outputs: '', foldVersion: FOLD_VERSION + 1, last: '', orders: [] },
+      ...{ state: '', outputs: '', foldVersion: FOLD_VERSION + 1, last: '', inForce: [] },
     }
     await log.append('changelog', 0, [{ key: POSITION_KEY, value: codec.encode(position) }])
   }

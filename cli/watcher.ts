@@ -2,7 +2,7 @@
 import { hostname } from 'node:os'
 import { openWatcher } from '../services/watcher/main.ts'
 import { openWatchedClusters } from './clusters.ts'
-import { registerWatchers } from './process-metrics.ts'
+import { observeAppends, registerWatchers } from './process-metrics.ts'
 import { checksOfWatcher } from './readiness.ts'
 import type { Service, ServiceParts } from './service.ts'
 import { watching } from './watching.ts'
@@ -12,10 +12,11 @@ export async function openWatcherService(parts: ServiceParts): Promise<Service> 
   const clusters = openWatchedClusters(config.kubeconfig, config.contexts)
   const holder = hostname()
   const { kinds, ignoreKinds } = config
+  const appendsOf = observeAppends(meter)
   const watchers = clusters.map(({ cluster, exchange }) => {
     const election = { exchange, holder }
     const parts = { cluster, log, codec, clock, random, logger, kinds, ignoreKinds, election }
-    return openWatcher(parts)
+    return openWatcher({ ...parts, observe: appendsOf(cluster.name) })
   })
   registerWatchers(meter, watchers)
   return {

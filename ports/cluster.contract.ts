@@ -458,15 +458,15 @@ function patches(given: Given): void {
   test('no object to warn about it, but adds an Event, and only one however often', async () => {
     const { cluster, request } = given()
     const made = await make(given(), 'warned')
-    const warning = { reason: 'OwnerRefInvalidNamespace', message: 'ownerRef [v1/ConfigMap]' }
+    const told = { type: 'Warning', reason: 'Odd', message: 'ownerRef [v1/ConfigMap]' } as const
     for (const _ of [1, 2]) {
-      equal((await cluster.warn(target(made), warning, deadline())).type, 'Changed')
+      equal((await cluster.writeEvent(target(made), told, deadline())).type, 'Changed')
     }
     const { body } = await request('GET', `/api/v1/namespaces/${NAMESPACE}/events`)
     const events = body.items.filter((it: Regarding) => it.involvedObject.uid === made.uid)
     equal(events.length, 1)
     const [event] = events
-    deepEqual([event.type, event.reason, event.message], ['Warning', ...Object.values(warning)])
+    deepEqual([event.type, event.reason, event.message], Object.values(told))
     match(event.involvedObject.apiVersion, /^v1$/)
     deepEqual(await current(given(), made), made)
   })

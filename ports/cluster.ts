@@ -144,7 +144,10 @@ export type PatchOperation =
   | { readonly op: 'add'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }
 
-export interface WarningEvent {
+/** A Kubernetes Event. */
+export interface ClusterEvent {
+  readonly type: 'Normal' | 'Warning'
+  /** In CamelCase. */
   readonly reason: string
   readonly message: string
 }
@@ -190,9 +193,10 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
     auditId?: string,
   ): Promise<ReapAnswer>
-  warn(
+  /** About the target, which may be gone. Where the same was written before, `Changed` with that one: Events have names of what they say. */
+  writeEvent(
     target: Target,
-    warning: WarningEvent,
+    event: ClusterEvent,
     signal: AbortSignal,
     auditId?: string,
   ): Promise<ReapAnswer>

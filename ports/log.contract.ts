@@ -59,6 +59,7 @@ export function logContract(name: string, open: Open): void {
   committing(name, open)
   holdingBack(name, open)
   closing(name, open)
+  tracing(name, open)
 }
 
 function appending(name: string, open: Open): void {
@@ -593,6 +594,53 @@ function closing(name: string, open: Open): void {
 
 function record(key: string, value: string = key): Produced {
   return { key, value: new TextEncoder().encode(value) }
+}
+
+const TRACES = [1, 2, 3, 4].map((each) => `00-${'a'.repeat(32)}-000000000000000${each}-01`)
+
+function tracing(name: string, open: Open): void {
+  test(`${name}: the trace of a record comes with it, and its value is as without`, async (t) => {
+    const fixture = await open(t)
+    const [first, second, third, fourth] = TRACES as [string, string, string, string]
+    const { log } = fixture
+    const valueNow = (): Uint8Array => new TextEncoder().encode('now')
+    await log.append('events', 0, [
+      { ...record('a'), trace: first },
+      record('b'),
+      { ...record('c'), trace: second, valueNow, seenMs: 7 },
+    ])
+    await using task = await log.openTask(0)
+    const records = [{ ...record('d'), trace: third }, record('e')]
+    const changelog = [{ key: 'f', value: null, trace: fourth }]
+    await task.commit({ outputs: [{ topic: 'commands', partition: 1, records }], changelog })
+    const all = async (on: Log): Promise<readonly (string | undefined)[]> => {
+      const events = await readAll(on, 'events', 0)
+      const commands = await readAll(on, 'commands', 1)
+      const changes = (await readAll(on, 'changelog', 0)).filter(({ key }) => key !== FENCE_KEY)
+      const entries = [...events, ...commands, ...changes]
+      deepEqual(entries.map(show), ['a=a', 'b=b', 'c=now', 'd=d', 'e=e', 'f=null'])
+      return entries.map(({ trace }) => trace)
+    }
+    const expected = [first, undefined, second, third, undefined, fourth]
+    deepEqual(await all(log), expected)
+    const [without] = (await readAll(log, 'events', 0)).filter(({ key }) => key === 'b')
+    equal('trace' in without!, false)
+    const reopened = await fixture.reopen?.()
+    if (reopened !== undefined) deepEqual(await all(reopened.log), expected)
+  })
+
+  test(`${name}: a trace that could not be one is refused, and nothing is written`, async (t) => {
+    const { log } = await open(t)
+    for (const trace of ['', 'x'.repeat(65), 'a b', 'a\u0000', 'é']) {
+      await refuses('INVALID', log.append('events', 0, [{ ...record('a'), trace }]))
+    }
+    deepEqual(await readAll(log, 'events', 0), [])
+    await log.append('events', 0, [{ ...record('a'), trace: 'x'.repeat(64) }])
+    deepEqual(
+      (await readAll(log, 'events', 0)).map(({ trace }) => trace),
+      ['x'.repeat(64)],
+    )
+  })
 }
 
 function show(entry: Entry): string {

@@ -45,18 +45,28 @@ export interface Produced {
   readonly key: string
   /** Null only on compacted topics. At most 7 MiB with its key. */
   readonly value: Uint8Array | null
+  /**
+   * Which trace the record belongs to (`traceparent` of W3C Trace Context): printable ASCII, at most 64 characters. It is beside the value, so no digest and no audit
+   * has it, and a log may lose it: nothing but telemetry may read it.
+   */
+  readonly trace?: string
 }
 
 /** What is appended. */
 export interface Appending extends Produced {
   /** The value as it is to be at the moment in which it is sent off, each time that it is: what it says may change while it waits. A few bytes larger than `value` at most. */
   readonly valueNow?: () => Uint8Array
+  /** When what it records was observed, by the monotonic clock of this process: for telemetry alone, and never written. */
+  readonly seenMs?: number
 }
 
 /** As they are to be sent off now. */
 export function sentNow(records: readonly Appending[]): readonly Produced[] {
   if (records.every(({ valueNow }) => valueNow === undefined)) return records
-  return records.map(({ key, value, valueNow }) => ({ key, value: valueNow?.() ?? value }))
+  return records.map(({ valueNow, ...record }) => ({
+    ...record,
+    value: valueNow?.() ?? record.value,
+  }))
 }
 
 export interface Entry extends Produced {

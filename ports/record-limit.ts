@@ -9,11 +9,16 @@ const MAX_KEY_BYTES = 32 * 1024
 /** A DELETE of an object with as many references as core/model/cap.ts takes in, and what surrounds them. Services that sell Kafka take 8 MiB with a batch's own bytes. */
 export const MAX_RECORD_BYTES: number = 7 * 1024 * 1024
 const MAX_DETAIL_BYTES = 64 * 1024
+export const MAX_TRACE_BYTES = 64
+const TRACE = /^[\x21-\x7e]{1,64}$/
 /** No UTF-16 unit of a key takes more in UTF-8. */
 const UNIT_BYTES = 3
 
 export function checkRecords(topic: Topic, records: readonly Produced[]): void {
-  for (const { key, value } of records) {
+  for (const { key, value, trace } of records) {
+    if (trace !== undefined && !isTrace(trace)) {
+      throw invalid(`The trace of the record ${key} for ${topic} is not 1 to 64 of ASCII: drop it`)
+    }
     if (isFarBelow(key, value)) continue
     const keyBytes = Buffer.byteLength(key)
     if (keyBytes === 0 || keyBytes > MAX_KEY_BYTES || !key.isWellFormed()) {
@@ -26,6 +31,11 @@ export function checkRecords(topic: Topic, records: readonly Produced[]): void {
       throw invalid(`The record ${key} for ${topic} is larger than 7 MiB: split it`)
     }
   }
+}
+
+/** Whether a log may carry it. What does not fit is left out by whoever reads it: it may be another program's. */
+export function isTrace(text: string): boolean {
+  return TRACE.test(text)
 }
 
 /** As nearly all are: whatever its key takes in UTF-8, which is slow to count, it is within all limits. */

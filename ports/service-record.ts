@@ -69,6 +69,8 @@ export interface Watermark extends GroupKind {
   readonly projection: string
   /** That has what it covers; -1: written before a cluster had one. */
   readonly partition: number
+  /** Of the kind, in small letters, as discovery gives them: for whoever asks. */
+  readonly shortNames: readonly string[]
 }
 
 /** For audits: where a partition stood, and the running SHA-256 over all it had changed, commanded and noted until then. */

@@ -18,6 +18,8 @@ export const STALLED_MS = 30_000
 const LOOK_EVERY_MS = 5_000
 
 interface Connection {
+  /** With TLS the one that is encrypted, from when it is. */
+  socket: Socket
   requests: number
   /** Bytes that the system has taken, and since when no more. */
   sent: number
@@ -36,8 +38,11 @@ export class Connections {
   readonly #clock: Clock
   readonly #most: number
   /** Both with those first that have been so for longest. */
-  readonly #idle = new Map<Socket, Connection>()
-  readonly #busy = new Map<Socket, Connection>()
+  readonly #idle = new Set<Connection>()
+  readonly #busy = new Set<Connection>()
+  readonly #of = new WeakMap<Socket, Connection>()
+  /** Those without TLS yet, by the address they come from. */
+  readonly #plain = new Map<string, Connection>()
   #crowded = 0
   #stalled = 0
 
@@ -45,6 +50,7 @@ export class Connections {
     this.#clock = clock
     this.#most = most
     server.on('connection', (socket) => this.#opened(socket))
+    server.on('secureConnection', (socket: Socket) => this.#secured(socket))
     server.on('request', (request, response) => this.#asked(request, response))
   }
 
@@ -64,52 +70,78 @@ export class Connections {
   #opened(socket: Socket): void {
     const { open } = this.counts()
     if (open >= this.#most) this.#makeRoom()
-    this.#idle.set(socket, { requests: 0, sent: 0, sentAt: this.#clock.monotonicMs() })
+    const connection = { socket, requests: 0, sent: 0, sentAt: this.#clock.monotonicMs() }
+    const from = fromOf(socket)
+    this.#plain.set(from, connection)
+    this.#take(socket, connection)
     socket.once('close', () => {
-      this.#idle.delete(socket)
-      this.#busy.delete(socket)
+      if (this.#plain.get(from) === connection) this.#plain.delete(from)
     })
   }
 
+  /** The same connection: from now on what counts is what is read and written in it. */
+  #secured(socket: Socket): void {
+    const connection = this.#plain.get(fromOf(socket))
+    if (connection === undefined) return void socket.destroy()
+    connection.socket = socket
+    this.#take(socket, connection)
+  }
+
+  #take(socket: Socket, connection: Connection): void {
+    this.#of.set(socket, connection)
+    if (!this.#busy.has(connection)) this.#idle.add(connection)
+    socket.once('close', () => this.#forget(connection))
+  }
+
+  #forget(connection: Connection): void {
+    this.#idle.delete(connection)
+    this.#busy.delete(connection)
+  }
+
   #makeRoom(): void {
-    const [oldest] = this.#idle.size > 0 ? this.#idle.keys() : this.#busy.keys()
+    const [oldest] = this.#idle.size > 0 ? this.#idle : this.#busy
     if (oldest === undefined) return
     this.#crowded += 1
     this.#close(oldest)
   }
 
   /** Its own event comes a turn later, and others may be opened until then. */
-  #close(socket: Socket): void {
-    this.#idle.delete(socket)
-    this.#busy.delete(socket)
-    socket.destroy()
+  #close(connection: Connection): void {
+    this.#forget(connection)
+    connection.socket.destroy()
   }
 
   #asked({ socket }: IncomingMessage, response: ServerResponse): void {
-    const connection = this.#idle.get(socket) ?? this.#busy.get(socket)
-    if (connection === undefined) return
+    const connection = this.#of.get(socket)
+    const isOpen = connection && (this.#idle.has(connection) || this.#busy.has(connection))
+    if (!isOpen) return
     connection.requests += 1
-    this.#idle.delete(socket)
-    if (!this.#busy.has(socket)) this.#busy.set(socket, connection)
+    this.#idle.delete(connection)
+    this.#busy.add(connection)
     response.once('close', () => {
       connection.requests -= 1
-      if (connection.requests > 0 || !this.#busy.delete(socket)) return
-      this.#idle.set(socket, connection)
+      if (connection.requests > 0 || !this.#busy.delete(connection)) return
+      this.#idle.add(connection)
     })
   }
 
   /** Whoever has asked and reads nothing may have gone back to being idle: its answer waits all the same. */
   #cutStalled(): void {
     const now = this.#clock.monotonicMs()
-    for (const [socket, connection] of [...this.#busy, ...this.#idle]) {
+    for (const connection of [...this.#busy, ...this.#idle]) {
+      const { socket } = connection
       const sent = socket.bytesWritten - socket.writableLength
       if (socket.writableLength === 0 || sent !== connection.sent) {
         connection.sent = sent
         connection.sentAt = now
       } else if (now - connection.sentAt >= STALLED_MS) {
         this.#stalled += 1
-        this.#close(socket)
+        this.#close(connection)
       }
     }
   }
+}
+
+function fromOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }

@@ -3,12 +3,11 @@
  *
  * What must stay true: it listens on loopback only, unless whoever asks has to show a token; what one request may bring is bounded, and so is how
  * many answers may go on without end: whoever takes them all leaves every other request, probes first, as it was.
- *
- * Not here: TLS, which is for what stands before it.
  */
 import { once } from 'node:events'
+import type { Server as HttpsServer } from 'node:https'
 import { createServer, isIP } from 'node:net'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastify from 'fastify'
 import type { Clock } from '../ports/clock.ts'
 import { parseAddress } from './address.ts'
@@ -25,6 +24,7 @@ import { isPrincipal, type Principal, principalOf, setPrincipal } from './princi
 import { Problem, problem, refuseUnread } from './problem.ts'
 import { Refusals } from './refusals.ts'
 import { MOST_STREAMS, StreamLimit } from './stream-limit.ts'
+import type { Tls } from './tls.ts'
 
 export interface EndpointParts {
   readonly version: string
@@ -68,6 +68,8 @@ export interface HttpSettings {
   readonly address: string
   /** What requests must show; undefined: nothing, and only loopback is listened on. */
   readonly token?: HttpToken | undefined
+  /** Undefined: plain HTTP. */
+  readonly tls?: Tls | undefined
   /** Clusters that say who somebody is; undefined: none is asked. */
   readonly authority?: Authority | undefined
   /** `HOST:PORT` by which others reach it; undefined: as it is bound. */
@@ -158,13 +160,9 @@ function isUnspecified(host: string): boolean {
 /** Listens; resolves with the server, to be closed, and its URLs. */
 export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings): Promise<Served> {
   checkHttp(settings)
-  const { address, token, authority, advertise } = settings
+  const { address, token, authority, advertise, tls } = settings
   const { host, port } = parseAddress(address)
-  const server = fastify({
-    ...{ logger: false, forceCloseConnections: true, ...LIMITS },
-    clientErrorHandler: refuseUnread,
-    frameworkErrors: (error, _request, reply) => problem(reply, error),
-  })
+  const server = bareServer(tls)
   const clock = parts.clock ?? systemClock()
   const connections = new Connections(server.server, clock)
   const refusals = new Refusals(clock, parts.logger)
@@ -199,16 +197,20 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   const closed = new AbortController()
   server.server.once('close', () => closed.abort())
   void connections.run(closed.signal)
+  void tls?.renew(server.server as HttpsServer, clock, closed.signal)
   const bound = server.server.address()
   if (bound === null || typeof bound === 'string')
     throw new ExitError(EXIT.failure, 'no port was bound')
   const here = isUnspecified(bound.address) ? '127.0.0.1' : bound.address
-  const url = urlOf(here, bound.port)
+  const scheme = tls === undefined ? 'http' : 'https'
+  const near = urlOf(scheme, here, bound.port)
   const others = advertise === undefined ? undefined : parseAddress(advertise)
+  const advertised = others === undefined ? near : urlOf(scheme, others.host, others.port)
   return {
     server,
-    url,
-    advertised: others === undefined ? url : urlOf(others.host, others.port),
+    // A certificate is for the name by which others come, and seldom for an address of this machine.
+    url: tls === undefined ? near : advertised,
+    advertised,
     status: () => ({
       streams: streams.open,
       connections: connections.counts(),
@@ -236,8 +238,21 @@ function addStreamLimit(server: FastifyInstance, streams: StreamLimit): void {
   })
 }
 
-function urlOf(host: string, port: number): string {
-  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+/** Fastify's types tell a server with TLS from one without; what is done with them here is the same. */
+function bareServer(tls: Tls | undefined): FastifyInstance {
+  const options = {
+    ...{ logger: false, forceCloseConnections: true, ...LIMITS },
+    clientErrorHandler: refuseUnread,
+    frameworkErrors: (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) =>
+      problem(reply, error),
+  }
+  if (tls === undefined) return fastify(options)
+  const https = { ...LIMITS.http, ...tls.pair, handshakeTimeout: ARRIVAL_MS }
+  return fastify({ ...options, https }) as unknown as FastifyInstance
+}
+
+function urlOf(scheme: 'http' | 'https', host: string, port: number): string {
+  return `${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 }
 
 function addInstanceCheck(server: FastifyInstance): void {

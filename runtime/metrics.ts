@@ -4,8 +4,15 @@
  */
 import type { Meter } from '@opentelemetry/api'
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
-import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
-import { MeterProvider } from '@opentelemetry/sdk-metrics'
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  type Resource,
+  resourceFromAttributes,
+  serviceNameEnvDetector,
+} from '@opentelemetry/resources'
+import { MeterProvider, type MetricReader } from '@opentelemetry/sdk-metrics'
 
 export interface Metrics extends AsyncDisposable {
   readonly meter: Meter
@@ -13,13 +20,22 @@ export interface Metrics extends AsyncDisposable {
   scrape(): Promise<string>
 }
 
-/** `version`: of this program, which names itself in `target_info`. */
-export function createMetrics(version: string): Metrics {
+/** What `target_info`, spans and metrics say of this process; what the environment says (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`) goes before. */
+export function resourceOf(service: string, version: string, instance?: string): Resource {
+  const named = {
+    ...{ 'service.name': service, 'service.version': version },
+    ...(instance !== undefined && { 'service.instance.id': instance }),
+  }
+  return defaultResource()
+    .merge(resourceFromAttributes(named))
+    .merge(detectResources({ detectors: [envDetector, serviceNameEnvDetector] }))
+}
+
+/** `others`: where metrics go beside the endpoint. */
+export function createMetrics(resource: Resource, others: readonly MetricReader[] = []): Metrics {
   // No server of its own: the endpoint is one of ours.
   const exporter = new PrometheusExporter({ preventServerStart: true })
-  const named = { 'service.name': 'kinfold', 'service.version': version }
-  const resource = defaultResource().merge(resourceFromAttributes(named))
-  const provider = new MeterProvider({ resource, readers: [exporter] })
+  const provider = new MeterProvider({ resource, readers: [exporter, ...others] })
   const serializer = new PrometheusSerializer('', false)
   return {
     meter: provider.getMeter('kinfold'),

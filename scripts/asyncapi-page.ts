@@ -31,7 +31,7 @@ export function asyncApi(): string {
       title: 'Kinfold',
       version: VERSION,
       description:
-        'What anybody may consume of the record of owners. How to read it, with examples: docs/lineage.md.',
+        'What anybody may consume of the record of owners. How to read it, with examples: docs/consumers.md.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/vnd.apache.avro',

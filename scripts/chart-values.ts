@@ -20,6 +20,7 @@ export interface ValueRow {
 const SET_BY_CHART: ReadonlySet<string> = new Set([
   ...['apiVersion', 'kind', 'kubeconfig', 'contexts', 'kinds', 'data', 'kafka', 'archive'],
   ...['http', 'httpTokenFile', 'httpAdvertise'],
+  ...['httpTlsCertFile', 'httpTlsKeyFile', 'httpTlsCaFile'],
 ])
 
 const TEXT: Schema = { type: 'string' }
@@ -105,6 +106,12 @@ export const VALUES: readonly ValueRow[] = [
   ),
   row('http.tokenKey', { ...TEXT, minLength: 1 }, 'its key'),
   row(
+    'http.tls.existingSecret',
+    TEXT,
+    'TLS on all endpoints, by `tls.crt` and `tls.key` as cert-manager writes them; for names below `.NAMESPACE.svc`',
+  ),
+  row('http.tls.caKey', TEXT, 'key with an authority of your own in that Secret, such as `ca.crt`'),
+  row(
     'archive.enabled',
     FLAG,
     'put objects away before they are deleted ([archive.md](archive.md))',
@@ -143,6 +150,21 @@ export const VALUES: readonly ValueRow[] = [
   row('podAnnotations', LABELS, ''),
   row('podLabels', LABELS, ''),
   row(
+    'telemetryEnv',
+    {
+      type: 'array',
+      items: {
+        ...{ type: 'object', additionalProperties: false, required: ['name'] },
+        properties: {
+          name: { type: 'string', pattern: '^OTEL_[A-Z0-9_]+$' },
+          value: TEXT,
+          valueFrom: FREE,
+        },
+      },
+    },
+    'variables of OpenTelemetry ([telemetry.md](telemetry.md)), as `env` of a container has them',
+  ),
+  row(
     'networkPolicy.enabled',
     FLAG,
     "only the release's own pods, and `from`, reach the endpoints",
@@ -152,6 +174,11 @@ export const VALUES: readonly ValueRow[] = [
   row('serviceMonitor.enabled', FLAG, 'needs the CRDs of the Prometheus operator'),
   row('serviceMonitor.interval', TEXT, ''),
   row('serviceMonitor.labels', LABELS, 'by which your Prometheus selects it'),
+  row(
+    'serviceMonitor.tlsConfig',
+    FREE,
+    'with `http.tls`: the authority, and a `serverName` of the certificate',
+  ),
   row('prometheusRule.enabled', FLAG, 'the [alerts](alerts.md)'),
   row('prometheusRule.labels', LABELS, ''),
   row('dashboard.enabled', FLAG, 'a ConfigMap with the Grafana dashboard'),

@@ -43,7 +43,7 @@ try {
 async function record(): Promise<void> {
   await using log = await openSqliteLog({ directory, partitions: 1, clock: systemClock() })
   const own = { group: '', kind: '', resource: '', resourceVersion: '', sync: 0, projection: '' }
-  const mark = { ...own, partition: 0 }
+  const mark = { ...own, partition: 0, shortNames: [] }
   const watermark = { type: 'Watermark', cluster: 'c', epoch: 7, clusterEpoch: 3, ...mark } as const
   await log.append('watermarks', 0, [{ key: 'c//', value: codec.encode(watermark) }])
   const archived = { key: 'c/rs-a', value: Buffer.from('what was archived') }

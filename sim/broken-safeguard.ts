@@ -307,6 +307,21 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'an offset of orders is believed to be given once',
+    mistake: 'after orders lost its end, what people ask for is refused',
+    changes: [
+      {
+        file: 'services/graph/fold/order.ts',
+        from: 'mayComeIntoForce(inForce, offset) ? inForce : await held(log, inForce, end)',
+        to: 'end > 0n ? inForce : await held(log, inForce, end)',
+      },
+    ],
+    by: {
+      file: 'services/graph/fold/order.test.ts',
+      test: 'after many orders, those that are given since the end of orders was lost come into force (F39)',
+    },
+  },
+  {
     name: 'what orders lost is not said again',
     mistake: 'a reaper that starts then knows of no pause',
     changes: [

@@ -365,7 +365,7 @@ function isFollowed(world: World, offset: bigint): boolean {
   return Array.from({ length: world.broker.partitions }, (_, partition) => {
     const bytes = world.contentOf(partition).get(POSITION_KEY)
     const state = bytes === undefined ? undefined : world.codec.decode(bytes)
-    return state?.type === 'Position' && state.orders.includes(offset)
+    return state?.type === 'Position' && state.inForce.some((mark) => mark.startsWith(`${offset}/`))
   }).every((isIn) => isIn)
 }
 

@@ -158,8 +158,11 @@ export class KinfoldProcess implements AsyncDisposable {
   }
 
   /** Undefined while it was never seen. */
-  async why({ uid }: Pick<Made, 'uid'>): Promise<Shaped<Why> | undefined> {
-    const response = await this.#ask(`/v1/why?uid=${encodeURIComponent(uid)}`)
+  async why(
+    asked: Pick<Made, 'uid'> | { kind: string; name: string },
+  ): Promise<Shaped<Why> | undefined> {
+    const words = 'uid' in asked ? { uid: asked.uid } : asked
+    const response = await this.#ask(`/v1/why?${new URLSearchParams(words)}`)
     if (response.status === 404) return undefined
     if (!response.ok) throw new Error(`why was answered ${response.status}`)
     return (await response.json()) as Shaped<Why>

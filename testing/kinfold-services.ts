@@ -24,6 +24,8 @@ export interface ServicesOptions {
   readonly standbys?: number
   /** For every service, as they are given; or for each its own. */
   readonly flags?: readonly string[] | ((service: ServiceName) => readonly string[])
+  /** Beside the environment of the test. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 const MAIN = join(import.meta.dirname, '..', 'cli', 'main.ts')
@@ -104,6 +106,7 @@ export class ServiceProcess {
       binary: process.execPath,
       args: [MAIN, this.service, ...this.#flags()],
       logFile: this.logFile,
+      env: { ...process.env, ...this.#options.env },
     }
     this.#process = await ServerProcess.start(command, async () => true)
   }

@@ -56,8 +56,12 @@ export class SchemaRegistry implements AsyncDisposable {
     if (expected && request.headers.authorization !== `Basic ${expected}`) {
       return { status: 401, body: { error_code: 401, message: 'Unauthorized' } }
     }
-    const [, kind, name = '', last] = (request.url ?? '').split('/').map(decodeURIComponent)
+    const { pathname } = new URL(request.url ?? '/', this.url)
+    const [, kind, name = '', last] = pathname.split('/').map(decodeURIComponent)
     if (kind === 'schemas') return this.#schema(Number(last))
+    if (request.method !== 'POST') {
+      return { status: 404, body: { error_code: 404, message: 'HTTP 404 Not Found' } }
+    }
     const { schema } = JSON.parse(await textOf(request)) as { schema: string }
     const parsed = JSON.parse(schema) as Schema
     return last === 'versions' ? this.#register(name, parsed) : this.#lookUp(name, parsed)

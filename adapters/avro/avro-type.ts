@@ -211,7 +211,8 @@ class PlainBytesType extends avro.types.BytesType {
 class TextType extends avro.types.StringType {
   _write(tap: Tap, value: unknown): void {
     if (typeof value !== 'string') throw new Error('not a string')
-    if (!writeShortAscii(tap, value)) tap.writeString(value)
+    // Of half a surrogate pair avsc makes bytes that are no UTF-8, and strict readers refuse the whole record.
+    if (!writeShortAscii(tap, value)) tap.writeString(value.toWellFormed())
   }
 }
 

@@ -42,6 +42,14 @@ test('a text of any length and script is written as Avro says', () => {
   }
 })
 
+test('half a surrogate pair is written as U+FFFD, since readers elsewhere refuse what is no UTF-8', () => {
+  for (const length of [0, 1, 63, 64, 4_000]) {
+    const [before, after] = ['x'.repeat(length), 'é']
+    const written = codec.encode({ ...SEEN, resourceVersion: `${before}\ud800${after}` })
+    deepEqual(written, codec.encode({ ...SEEN, resourceVersion: `${before}\ufffd${after}` }))
+  }
+})
+
 test('a text that the buffer has no room for is written whole', () => {
   for (let length = 900; length < 1_030; length++) {
     const fresh = codecOf([

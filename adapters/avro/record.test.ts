@@ -477,6 +477,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     sync: number,
     projection: text,
     partition: number,
+    shortNames: list(text),
   },
   Digest: { partition: number, position: offset, state: text, outputs: text, foldVersion: number },
   Snapshot: {
@@ -667,7 +668,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     outputs: text,
     foldVersion: number,
     last: text,
-    orders: fc.array(offset, { maxLength: 3 }),
+    inForce: fc.array(text, { maxLength: 3 }),
   },
 }
 

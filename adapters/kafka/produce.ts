@@ -13,8 +13,8 @@ const API_VERSION = 7
 const ALL_REPLICAS = -1
 /** Records of one batch take no more, before packing; a topic takes batches of twice that. One larger record goes alone. */
 const BATCH_BYTES = 900 * 1024
-/** What a record costs beside key and value, at most. */
-const RECORD_OVERHEAD_BYTES = 32
+/** What a record costs beside key, value and trace, at most. */
+const RECORD_OVERHEAD_BYTES = 48
 
 export interface Batched {
   readonly topic: string
@@ -76,8 +76,9 @@ export function inBatches<T extends Produced>(records: readonly T[]): (readonly 
   const pieces: (readonly T[])[] = []
   let from = 0
   let size = 0
-  for (const [index, { key, value }] of records.entries()) {
-    const bytes = RECORD_OVERHEAD_BYTES + Buffer.byteLength(key) + (value?.length ?? 0)
+  for (const [index, { key, value, trace }] of records.entries()) {
+    const content = Buffer.byteLength(key) + (value?.length ?? 0) + (trace?.length ?? 0)
+    const bytes = RECORD_OVERHEAD_BYTES + content
     if (index > from && size + bytes > BATCH_BYTES) {
       pieces.push(records.slice(from, index))
       from = index

@@ -5,15 +5,23 @@ import fc from 'fast-check'
 import { crc32c } from '../../ports/crc32c.ts'
 import type { Entry, Produced } from '../../ports/log.ts'
 import { type Batch, COMPRESSIONS, decodeBatches, encodeBatch } from './record-batch.ts'
+import { Writer } from './wire.ts'
 
 const ATTRIBUTES_AT = 21
 const CRC_AT = 17
+const LENGTH_AT = 8
+const BODY_AT = 12
+const RECORDS_AT = 61
 const NOW = 1_790_000_000_000
 const STAMP = { producerId: 7n, epoch: 1, sequence: 0, isTransactional: false }
 
 const key = fc.string({ unit: 'binary', maxLength: 40 })
 const value = fc.option(fc.uint8Array({ maxLength: 300 }), { nil: null })
-const records = fc.array(fc.record({ key, value }), { minLength: 1, maxLength: 40 })
+const trace = fc.string({ unit: fc.constantFrom('0', 'f', '-'), minLength: 1, maxLength: 64 })
+const records = fc.array(fc.record({ key, value, trace }, { requiredKeys: ['key', 'value'] }), {
+  minLength: 1,
+  maxLength: 40,
+})
 
 /** As the broker stores it: with its first offset, which no sum covers. */
 function stored(bytes: Buffer, first: bigint): Buffer {
@@ -33,7 +41,7 @@ function expected(produced: readonly Produced[], first: bigint): Entry[] {
   return produced.map((record, index) => ({
     offset: first + BigInt(index),
     timestamp: NOW,
-    key: record.key,
+    ...record,
     value: record.value && [...record.value],
   })) as unknown as Entry[]
 }
@@ -132,4 +140,79 @@ test('a batch of an old format is refused', () => {
   const set = encodeBatch([{ key: 'k', value: null }], STAMP, NOW, 'none')
   set.writeInt8(1, MAGIC_AT)
   throws(() => entriesOf(decodeBatches(set)), /a batch of format 1/)
+})
+
+/** A batch of one record whose headers are these bytes: their count, and each with its lengths. */
+function withHeaders(headers: Buffer): Buffer {
+  const record = new Writer(64)
+  record.int8(0).varint(0).varint(0).varint(1).utf8('k', 1).varint(1).utf8('v', 1).raw(headers)
+  const body = new Writer(64)
+  body.varint(record.written.length).raw(record.written)
+  const set = encodeBatch([{ key: 'k', value: null }], STAMP, NOW, 'none').subarray(0, RECORDS_AT)
+  const all = Buffer.concat([set, body.written])
+  all.writeInt32BE(all.length - BODY_AT, LENGTH_AT)
+  all.writeUInt32BE(crc32c(all.subarray(ATTRIBUTES_AT)), CRC_AT)
+  return all
+}
+
+function headers(...all: readonly (readonly [name: string, value: string | null])[]): Buffer {
+  const out = new Writer(64)
+  out.varint(all.length)
+  for (const [name, text] of all) {
+    out.varint(Buffer.byteLength(name)).utf8(name, Buffer.byteLength(name))
+    if (text === null) out.varint(-1)
+    else out.varint(Buffer.byteLength(text)).utf8(text, Buffer.byteLength(text))
+  }
+  return out.written
+}
+
+test('of the headers of other programs nothing is taken, and of a trace only what can be one', () => {
+  const traceOf = (bytes: Buffer): string | undefined => {
+    const [entry] = entriesOf(decodeBatches(stored(withHeaders(bytes), 5n)))
+    deepEqual([entry?.key, entry?.offset], ['k', 5n])
+    return entry?.trace
+  }
+  equal(traceOf(headers()), undefined)
+  equal(traceOf(headers(['other', 'x'], ['traceparent', '00-a'], ['more', null])), '00-a')
+  equal(traceOf(headers(['Traceparent', 'x'], ['traceparen', 'y'])), undefined)
+  equal(traceOf(headers(['traceparent', null])), undefined)
+  equal(traceOf(headers(['traceparent', ''])), undefined)
+  equal(traceOf(headers(['traceparent', 'x'.repeat(65)])), undefined)
+  equal(traceOf(headers(['traceparent', 'a b'])), undefined)
+  equal(traceOf(headers(['traceparent', '\u00e9'])), undefined)
+  const many = Array.from({ length: 1_000 }, (_, number) => [`h${number}`, 'x'] as const)
+  equal(traceOf(headers(...many, ['traceparent', 'last'])), 'last')
+})
+
+test('a count or a length of headers that its record does not hold is an error, as any other', () => {
+  const numbers = (...all: number[]): Buffer => {
+    const out = new Writer(64)
+    for (const each of all) out.varint(each)
+    return out.written
+  }
+  for (const hostile of [
+    numbers(-1),
+    numbers(1),
+    numbers(2 ** 31 - 1),
+    numbers(1, 2 ** 31 - 1),
+    numbers(1, -1, 0),
+    numbers(1, 0, 2 ** 31 - 1),
+    numbers(2, 0, 0, 0),
+  ]) {
+    const set = stored(withHeaders(hostile), 5n)
+    throws(() => entriesOf(decodeBatches(set)), RangeError, hostile.toString('hex'))
+  }
+})
+
+test('no header reaches into the record behind it', () => {
+  const first = withHeaders(headers(['traceparent', 'x']))
+  const length = first.readInt8(RECORDS_AT)
+  const bodies = Buffer.concat([first.subarray(RECORDS_AT), first.subarray(RECORDS_AT)])
+  // The first record says that it ends a byte sooner than its header does.
+  bodies.writeInt8(length - 2, 0)
+  const set = Buffer.concat([first.subarray(0, RECORDS_AT), bodies])
+  set.writeInt32BE(set.length - BODY_AT, LENGTH_AT)
+  set.writeInt32BE(2, RECORDS_AT - 4)
+  set.writeUInt32BE(crc32c(set.subarray(ATTRIBUTES_AT)), CRC_AT)
+  throws(() => entriesOf(decodeBatches(stored(set, 5n))), /header is longer than its record/)
 })

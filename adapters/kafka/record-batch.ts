@@ -15,6 +15,7 @@ import {
 } from 'node:zlib'
 import { crc32c } from '../../ports/crc32c.ts'
 import type { Entry, Produced } from '../../ports/log.ts'
+import { isTrace, MAX_TRACE_BYTES } from '../../ports/record-limit.ts'
 import { Reader, sizeOfVarint, Writer } from './wire.ts'
 
 export const COMPRESSIONS = ['none', 'gzip', 'zstd'] as const
@@ -38,6 +39,12 @@ const LENGTH_AT = 8
 const BODY_AT = 12
 const CRC_AT = 17
 const SUMMED_AT = 21
+
+/** The one header that is ours, by the name that other programs know. Those of others are passed over. */
+const TRACE_HEADER = 'traceparent'
+const TRACE_HEAD_BYTES = sizeOfVarint(TRACE_HEADER.length) + TRACE_HEADER.length
+/** Of a header: two lengths, one of them of nothing. */
+const LEAST_HEADER_BYTES = 2
 
 /** What numbers the batches of one producer, so that a broker knows a repeated one. */
 export interface ProducerStamp {
@@ -71,11 +78,15 @@ export function encodeBatch(
 
 function encodeRecords(records: readonly Produced[]): Buffer {
   const out = new Writer(8_192)
-  for (const [delta, { key, value }] of records.entries()) {
+  for (const [delta, { key, value, trace }] of records.entries()) {
     const keySize = Buffer.byteLength(key)
     const valueSize = value === null ? -1 : value.length
+    const traceSize = trace === undefined ? 0 : Buffer.byteLength(trace)
+    const headerSize =
+      trace === undefined ? 0 : TRACE_HEAD_BYTES + sizeOfVarint(traceSize) + traceSize
     const size =
       3 + // attributes, delta of time, number of headers
+      headerSize +
       sizeOfVarint(delta) +
       sizeOfVarint(keySize) +
       keySize +
@@ -84,7 +95,11 @@ function encodeRecords(records: readonly Produced[]): Buffer {
     out.varint(size).int8(0).varint(0).varint(delta)
     out.varint(keySize).utf8(key, keySize).varint(valueSize)
     if (value !== null) out.raw(value)
-    out.varint(0)
+    if (trace === undefined) out.varint(0)
+    else {
+      out.varint(1).varint(TRACE_HEADER.length).utf8(TRACE_HEADER, TRACE_HEADER.length)
+      out.varint(traceSize).utf8(trace, traceSize)
+    }
   }
   return out.written
 }
@@ -169,8 +184,31 @@ function decodeRecord(read: Reader, first: bigint, timestamp: number): Entry {
   const key = read.raw(Math.max(read.varint(), 0)).toString()
   const valueSize = read.varint()
   const value = valueSize < 0 ? null : read.raw(valueSize)
-  read.at = end // headers are nobody's here
-  return { offset, timestamp, key, value }
+  const headers = read.varint()
+  const trace = headers === 0 ? undefined : traceIn(read, headers, end)
+  read.at = end
+  return trace === undefined
+    ? { offset, timestamp, key, value }
+    : { offset, timestamp, key, value, trace }
+}
+
+/** A count or a length that does not fit its record is damage, as of any other part; a trace that cannot be one is none. */
+function traceIn(read: Reader, count: number, end: number): string | undefined {
+  if (count < 0 || count * LEAST_HEADER_BYTES > end - read.at) {
+    throw new RangeError(`a record has ${count} headers, which its size does not hold`)
+  }
+  let trace: string | undefined
+  for (let left = count; left > 0; left--) {
+    const name = read.raw(read.varint())
+    const size = read.varint()
+    const value = size < 0 ? undefined : read.raw(size)
+    if (read.at > end) throw new RangeError('a header is longer than its record')
+    const isOurs = name.length === TRACE_HEADER.length && name.toString() === TRACE_HEADER
+    if (!isOurs || value === undefined || value.length > MAX_TRACE_BYTES) continue
+    const text = value.toString('latin1')
+    if (isTrace(text)) trace = text
+  }
+  return trace
 }
 
 /** A control record's key says what it is: two numbers of 16 bits, its version and its type. */

@@ -128,8 +128,9 @@ describe('a cluster sends', () => {
 
   test('a warning about a cluster-scoped object to the namespace default', async () => {
     const { cluster, sent } = scripted(() => [503, {}])
+    const told = { type: 'Warning', reason: 'R', message: 'x'.repeat(2_000) } as const
     const node = { ...POD, namespace: '', kind: 'Node', resource: 'nodes', name: 'Up:Er' }
-    const answer = await cluster.warn(node, { reason: 'R', message: 'x'.repeat(2_000) }, SIGNAL)
+    const answer = await cluster.writeEvent(node, told, SIGNAL)
     deepEqual([answer.type, answer.code], ['Unknown', 503])
     const body = JSON.parse(sent[0]?.body ?? '')
     equal(sent[0]?.path, '/api/v1/namespaces/default/events')

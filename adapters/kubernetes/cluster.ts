@@ -13,6 +13,7 @@ import { apiVersionOf, type ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type {
   Cluster,
+  ClusterEvent,
   DeleteOptions,
   Discovery,
   GetAnswer,
@@ -24,7 +25,6 @@ import type {
   ReapAnswer,
   Resource,
   UnknownAnswer,
-  WarningEvent,
   WatchEvent,
 } from '../../ports/cluster.ts'
 import {
@@ -221,15 +221,15 @@ class HttpCluster implements Cluster {
   }
 
   /** The same warning about the same object gets the same name, so there is one however often this is called. */
-  async warn(
+  async writeEvent(
     target: Target,
-    warning: WarningEvent,
+    told: ClusterEvent,
     signal: AbortSignal,
     auditId?: string,
   ): Promise<ReapAnswer> {
-    const event = eventTarget(target, warning)
+    const event = eventTarget(target, told)
     const path = namespacePath(event.namespace, event.resource)
-    const body = JSON.stringify(eventBody(event, target, warning, this.#reading.now()))
+    const body = JSON.stringify(eventBody(event, target, told, this.#reading.now()))
     const reply = await this.#call('POST', path, body, signal, { auditId })
     if ('type' in reply) return reply
     const isThere = reply.status === 409
@@ -381,22 +381,21 @@ function nowhere({ resource, name }: Target, more = ''): UnknownAnswer {
 }
 
 /** Events about cluster-scoped objects are kept in `default`. */
-function eventTarget(target: Target, warning: WarningEvent): Target {
-  const { reason, message } = warning
+function eventTarget(target: Target, { type, reason, message }: ClusterEvent): Target {
   return {
     group: '',
     version: 'v1',
     kind: 'Event',
     resource: 'events',
     namespace: target.namespace || 'default',
-    name: `kinfold-${hash64(JSON.stringify([target.uid, target.name, reason, message]))}`,
+    name: `kinfold-${hash64(JSON.stringify([target.uid, target.name, type, reason, message]))}`,
     uid: '',
     resourceVersion: '',
     aggregated: false,
   }
 }
 
-function eventBody(event: Target, about: Target, warning: WarningEvent, now: number): object {
+function eventBody(event: Target, about: Target, told: ClusterEvent, now: number): object {
   const { kind, namespace, name, uid } = about
   const time = new Date(now).toISOString()
   return {
@@ -407,9 +406,9 @@ function eventBody(event: Target, about: Target, warning: WarningEvent, now: num
       ...{ kind, namespace, name, uid },
       apiVersion: apiVersionOf(about.group, about.version),
     },
-    type: 'Warning',
-    reason: warning.reason,
-    message: warning.message.slice(0, MAX_MESSAGE_LENGTH),
+    type: told.type,
+    reason: told.reason,
+    message: told.message.slice(0, MAX_MESSAGE_LENGTH),
     source: { component: FIELD_MANAGER },
     reportingComponent: FIELD_MANAGER,
     reportingInstance: '',

@@ -27,10 +27,13 @@ export class MemoryPartition {
     if (transaction !== undefined && !this.#open.has(transaction)) {
       this.#open.set(transaction, first)
     }
-    for (const { key, value } of records) {
+    for (const { key, value, trace } of records) {
       const bytes = value === null ? null : copyOf(value)
       const entry = { offset: this.#next++, timestamp, key, value: bytes }
-      this.#entries.push({ entry, transaction })
+      this.#entries.push({
+        entry: trace === undefined ? entry : { ...entry, trace },
+        transaction,
+      })
     }
     this.#wake()
     return first

@@ -36,7 +36,7 @@ test('after every slice the lane is whole and folds to the same values', async (
   const property = fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
     const path = join(directory, `${files++}.sqlite`)
     createFile(path, 1)
-    const file = new LogFile({ path, readOnly: false, maxBytes: undefined })
+    const file = new LogFile({ path, readOnly: false, maxBytes: undefined, traces: false })
     try {
       await play(file, steps)
     } finally {

@@ -18,7 +18,7 @@ import { columnsSum } from './checksum.ts'
 import { damagedFile, failureOf, isLogError } from './failure.ts'
 import { type Head, headColumns, headSum, nameOf } from './head.ts'
 import { RecordTable } from './record-table.ts'
-import { FORMAT, hasSchema, type Root, rootSum } from './schema.ts'
+import { addTraces, FORMAT, hasTraces, type Root, rootSum } from './schema.ts'
 import { FOLLOWED, TAIL_BYTES, Tail } from './tail.ts'
 
 export interface FileOptions {
@@ -26,6 +26,8 @@ export interface FileOptions {
   readonly readOnly: boolean
   /** Beyond it the file takes no more. */
   readonly maxBytes: number | undefined
+  /** Whether it is to have room for traces. */
+  readonly traces: boolean
 }
 
 /** What may be done within one transaction. Nothing here may be called after it. */
@@ -79,7 +81,7 @@ export class LogFile {
   #root: Root
   #failed: Error | undefined
 
-  constructor({ path, readOnly, maxBytes }: FileOptions) {
+  constructor({ path, readOnly, maxBytes, traces }: FileOptions) {
     this.path = path
     this.#readOnly = readOnly
     this.#db = openDatabase(path, readOnly)
@@ -88,8 +90,11 @@ export class LogFile {
       // Until `opened`, all that is read of a file that another process writes is of one moment.
       if (readOnly) this.#db.exec('BEGIN')
       this.#root = this.#loadRoot()
-      if (!hasSchema(this.#db))
+      const isTraced = hasTraces(this.#db)
+      if (isTraced === undefined)
         throw damagedFile(path, 'its schema is not the one it was made with')
+      const isMigrated = !readOnly && traces && !isTraced
+      if (isMigrated) addTraces(this.#db)
       this.#selectHead = this.#db.prepare('SELECT * FROM head WHERE lane = ?')
       this.#updateHead = this.#db.prepare(
         'REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -99,7 +104,7 @@ export class LogFile {
         'SELECT offset, detail, sum FROM position WHERE lane = ? AND reader = ?',
       )
       this.#upsertPosition = this.#db.prepare('REPLACE INTO position VALUES (?, ?, ?, ?, ?)')
-      this.records = new RecordTable(this.#db, path)
+      this.records = new RecordTable(this.#db, path, isTraced || isMigrated)
       this.#loadHeads()
       if (!readOnly) this.#makeTails()
     } catch (error) {

@@ -50,6 +50,8 @@ export interface SqliteLogOptions {
   readonly readOnly?: boolean | undefined
   /** The file takes no more beyond this size. */
   readonly maxBytes?: number | undefined
+  /** Traces of records are kept, too: the file gets a column for them, for ever. */
+  readonly traces?: boolean | undefined
 }
 
 /** A reader at the end of a lane. */
@@ -69,7 +71,10 @@ export async function openSqliteLog(options: SqliteLogOptions): Promise<SqliteLo
   let file: LogFile | undefined
   try {
     if (!existsSync(path)) throw missing(path)
-    file = new LogFile({ path, readOnly, maxBytes: options.maxBytes })
+    file = new LogFile({
+      ...{ path, readOnly, maxBytes: options.maxBytes },
+      traces: options.traces ?? false,
+    })
     checkPartitions(options, file)
     await verifyFile(file)
     file.opened()
@@ -366,6 +371,7 @@ function outOfRange(head: Head, asked: bigint): LogError {
   return new LogError('OUT_OF_RANGE', `The log's ${held}: start from a snapshot or a relist`)
 }
 
-function entryOf({ offset, timestamp, key, value }: StoredRecord): Entry {
-  return { offset: BigInt(offset), timestamp, key, value }
+function entryOf({ offset, timestamp, key, value, trace }: StoredRecord): Entry {
+  const entry = { offset: BigInt(offset), timestamp, key, value }
+  return trace === undefined ? entry : { ...entry, trace }
 }

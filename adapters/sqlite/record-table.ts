@@ -2,12 +2,13 @@
  * The records of all lanes in one table, read only with their sums and links checked.
  *
  * What must stay true: nothing is returned that its lane does not vouch for: each record fits its sum, each links to the one before it, the first one to
- * what precedes it and the last one to the head. So a hole is as visible as a changed byte.
+ * what precedes it and the last one to the head. So a hole is as visible as a changed byte. A trace alone is under no sum: it may be any.
  *
  * Not here: transactions (log-file.ts).
  */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Produced } from '../../ports/log.ts'
+import { isTrace } from '../../ports/record-limit.ts'
 import { recordSum } from './checksum.ts'
 import { damagedAt } from './failure.ts'
 import { type Head, idOf, OFFSET_END } from './head.ts'
@@ -20,6 +21,8 @@ export interface StoredRecord {
   /** Sum of the record before it that is still there. */
   readonly prev: number
   readonly sum: number
+  /** Under no sum. */
+  readonly trace?: string
 }
 
 export interface Stretch {
@@ -33,10 +36,12 @@ const MAX_STRETCH_RECORDS = 5_000
 const MAX_STRETCH_BYTES = 4 * 1024 * 1024
 
 const COLUMNS = 'id & 17592186044415, timestamp, key, value, prev, sum'
+const TRACED_COLUMNS = `${COLUMNS}, trace`
 const RANGE = 'FROM record WHERE id >= ? AND id < ?'
 
 export class RecordTable {
   readonly #path: string
+  readonly #isTraced: boolean
   readonly #insert: StatementSync
   readonly #upward: StatementSync
   readonly #downward: StatementSync
@@ -46,16 +51,19 @@ export class RecordTable {
   readonly #deleteRange: StatementSync
   readonly #relink: StatementSync
 
-  constructor(db: DatabaseSync, path: string) {
+  /** `isTraced`: whether its table has the column for traces; else they are left out. */
+  constructor(db: DatabaseSync, path: string, isTraced: boolean) {
     const prepare = (sql: string): StatementSync => {
       const statement = db.prepare(sql)
       statement.setReturnArrays(true)
       return statement
     }
+    const columns = isTraced ? TRACED_COLUMNS : COLUMNS
     this.#path = path
-    this.#insert = prepare('INSERT INTO record VALUES (?, ?, ?, ?, ?, ?)')
-    this.#upward = prepare(`SELECT ${COLUMNS} ${RANGE} ORDER BY id LIMIT ?`)
-    this.#downward = prepare(`SELECT ${COLUMNS} ${RANGE} ORDER BY id DESC LIMIT ?`)
+    this.#isTraced = isTraced
+    this.#insert = prepare(`INSERT INTO record VALUES (?, ?, ?, ?, ?, ?${isTraced ? ', ?' : ''})`)
+    this.#upward = prepare(`SELECT ${columns} ${RANGE} ORDER BY id LIMIT ?`)
+    this.#downward = prepare(`SELECT ${columns} ${RANGE} ORDER BY id DESC LIMIT ?`)
     this.#below = prepare(`SELECT sum ${RANGE} ORDER BY id DESC LIMIT 1`)
     this.#key = prepare('SELECT key FROM record WHERE id = ?')
     this.#delete = prepare('DELETE FROM record WHERE id = ?')
@@ -69,9 +77,11 @@ export class RecordTable {
   append(head: Head, produced: readonly Produced[], now: number): Head {
     const timestamp = Math.max(head.timestamp, now)
     let { next, last } = head
-    for (const { key, value } of produced) {
+    for (const { key, value, trace } of produced) {
       const sum = recordSum(head.lane, next, timestamp, key, value)
-      this.#insert.run(idOf(head.lane, next), timestamp, key, value, last, sum)
+      const row = [idOf(head.lane, next), timestamp, key, value, last, sum] as const
+      if (this.#isTraced) this.#insert.run(...row, trace ?? null)
+      else this.#insert.run(...row)
       last = sum
       next++
     }
@@ -167,8 +177,8 @@ function take(rows: Iterable<unknown>): { records: StoredRecord[]; cut: boolean 
 
 /** A column of another type than the table's is damage; its sum will tell. */
 function storedRecord(row: readonly SQLOutputValue[]): StoredRecord {
-  const [offset, timestamp, key, value, prev, sum] = row
-  return {
+  const [offset, timestamp, key, value, prev, sum, trace] = row
+  const record = {
     offset: Number(offset),
     timestamp: Number(timestamp),
     key: String(key),
@@ -176,6 +186,7 @@ function storedRecord(row: readonly SQLOutputValue[]): StoredRecord {
     prev: Number(prev),
     sum: Number(sum),
   }
+  return typeof trace === 'string' && isTrace(trace) ? { ...record, trace } : record
 }
 
 function columns(row: unknown): readonly SQLOutputValue[] {

@@ -2,7 +2,7 @@
  * The tables of log.sqlite, and how a new file comes to be.
  *
  * What must stay true: a file appears under its name only once it is complete, so an empty or cut one is damage, never a fresh start; and its
- * schema is letter by letter the one below.
+ * schema is letter by letter the one below, with the column for traces or, where none was ever written, without.
  *
  * Auditors: read the view `entry` with any SQLite client, also while the log is in use.
  */
@@ -42,6 +42,11 @@ FROM record JOIN head ON head.lane = record.id >> 44
 WHERE record.id & 17592186044415 >= head.start`,
 }
 
+/** Beside what the sums vouch for: a log without it, or with another text in it, is the same log. */
+const ADD_TRACES = 'ALTER TABLE record ADD COLUMN trace TEXT'
+/** As SQLite writes the table down after that. */
+const TRACED_RECORD = TABLES['record']?.replace(/\) STRICT$/, ', trace TEXT) STRICT')
+
 export function createFile(path: string, partitions: number): void {
   const unfinished = `${path}.new`
   for (const suffix of ['', '-journal']) rmSync(unfinished + suffix, { force: true })
@@ -59,12 +64,21 @@ export function createFile(path: string, partitions: number): void {
   syncDirectory(dirname(path))
 }
 
-/** True if the file has exactly the tables this version knows. */
-export function hasSchema(db: DatabaseSync): boolean {
+/** Whether its records have a column for traces; undefined if the file has not exactly the tables this version knows. */
+export function hasTraces(db: DatabaseSync): boolean | undefined {
   const rows = db.prepare('SELECT name, sql FROM sqlite_schema').all()
   const found = new Map(rows.map((row) => [row['name'], row['sql']]))
+  const isTraced = found.get('record') === TRACED_RECORD
   const names = Object.keys(TABLES)
-  return found.size === names.length && names.every((name) => found.get(name) === TABLES[name])
+  const isOurs = names.every((name) => {
+    return found.get(name) === TABLES[name] || (name === 'record' && isTraced)
+  })
+  return isOurs && found.size === names.length ? isTraced : undefined
+}
+
+/** For ever: an older version does not open it any more. */
+export function addTraces(db: DatabaseSync): void {
+  db.exec(ADD_TRACES)
 }
 
 /** The root row: the file's format, its shape, and the exclusive or of the sums of all heads. */

@@ -34,8 +34,9 @@ export class Tail {
   /** These were committed as the lane's last, the first of them at `offset`. */
   append(offset: number, timestamp: number, records: readonly Produced[]): void {
     let at = BigInt(offset)
-    for (const { key, value } of records) {
-      this.#entries.push({ offset: at++, timestamp, key, value: value && this.#copied(value) })
+    for (const { key, value, trace } of records) {
+      const entry = { offset: at++, timestamp, key, value: value && this.#copied(value) }
+      this.#entries.push(trace === undefined ? entry : { ...entry, trace })
       this.#bytes += bytesOf(key, value)
     }
     while (this.#bytes > this.#maxBytes) this.#letGo()

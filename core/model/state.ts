@@ -450,6 +450,6 @@ export interface Position {
   readonly foldVersion: number
   /** Digest of the entry before `position`, as it was folded: whether the log still says the same there. Empty where none was. */
   readonly last: string
-  /** Offsets in `orders` of those that came into force last, ascending: each does so once. */
-  readonly orders: readonly bigint[]
+  /** Of `orders`, those that came into force last, by offset: each does so once (services/graph/fold/order.ts). */
+  readonly inForce: readonly string[]
 }

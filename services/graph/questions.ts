@@ -38,7 +38,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
     access: createAccess({ clusters, ...access }),
     query: createQuery(clusters, index),
-    objectList: createObjectList(index),
+    objectList: createObjectList(index, clusters),
     planner: createPlanner(index),
     cascades: createCascades(index, clock),
     dump: createGraphDump(clusters, index),

@@ -296,7 +296,9 @@ async function call(
     case 'WarnObject': {
       if (dryRun) return WOULD_WARN
       const { reason, message } = command
-      return send('WARN', (to) => to.warn(target, { reason, message }, signal, id))
+      return send('WARN', (to) =>
+        to.writeEvent(target, { type: 'Warning', reason, message }, signal, id),
+      )
     }
   }
 }

@@ -72,7 +72,8 @@ export function createTally(): Tally {
   }
 }
 
-function outcomeOf(result: Result): Outcome | 'found' {
+/** The one word for it. */
+export function outcomeOf(result: Result): Outcome | 'found' {
   switch (result.type) {
     case 'CommandSettled':
       return result.outcome

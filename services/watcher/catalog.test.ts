@@ -57,6 +57,7 @@ const cases: readonly (readonly [string, Discovery, string])[] = [
   ],
   ['another preferred version is told', answer([pod, { ...job, versions: ['v2', 'v1'] }]), '+Job'],
   ['lost verbs are told', answer([pod, { ...job, verbs: ['get', 'list'] }]), '+Job'],
+  ['another short name is told', answer([{ ...pod, shortNames: ['po'] }, job]), '+Pod'],
   ['another scope is told', answer([{ ...pod, scope: 'Cluster' }, job]), '+Pod'],
 ]
 
@@ -68,11 +69,17 @@ for (const [name, discovery, expected] of cases) {
 
 test('what an earlier watcher knew is served anew, or missing', () => {
   const known = new Map([
-    ['batch/Job', { group: 'batch', kind: 'Job', resource: 'jobs' }],
-    ['x.io/Gone', { group: 'x.io', kind: 'Gone', resource: 'gones' }],
-    ['y.io/Down', { group: 'y.io', kind: 'Down', resource: 'downs' }],
+    ['batch/Job', { group: 'batch', kind: 'Job', resource: 'jobs', shortNames: [] }],
+    ['x.io/Gone', { group: 'x.io', kind: 'Gone', resource: 'gones', shortNames: [] }],
+    ['y.io/Down', { group: 'y.io', kind: 'Down', resource: 'downs', shortNames: [] }],
   ])
   equal(show(compareCatalog(known, answer([pod, job], ['y.io/v1']))), '+Pod +Job -Gone')
+})
+
+test('of short names as many are kept, and as long, as people type', () => {
+  const shortNames = ['PO', '', 'x'.repeat(64), ...Array.from({ length: 9 }, (_, at) => `p${at}`)]
+  const [first] = catalogOf(answer([{ ...pod, shortNames }])).values()
+  deepEqual(first?.shortNames, ['po', 'p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6'])
 })
 
 test('kinds are monitored that can be listed, watched and deleted, and are no events', () => {

@@ -12,6 +12,8 @@ import { IGNORED_KINDS } from './config.ts'
 
 export interface ServedKind extends GroupKind {
   readonly resource: string
+  /** In small letters; at most as many, and as long, as people type. */
+  readonly shortNames: readonly string[]
   readonly scope: Scope
   readonly versions: readonly string[]
   readonly monitored: boolean
@@ -44,6 +46,7 @@ export const EVERYTHING: Selection = { kinds: null, ignoreKinds: [], unwatchable
 /** What an earlier watcher knew of a kind. */
 export interface KnownKind extends GroupKind {
   readonly resource: string
+  readonly shortNames: readonly string[]
 }
 
 export interface CatalogChange {
@@ -117,6 +120,7 @@ function servedKind(kind: DiscoveredKind, selection: Selection): ServedKind {
     group: kind.group,
     kind: kind.kind,
     resource: kind.resource,
+    shortNames: shortNamesOf(kind),
     scope: kind.scope,
     versions: kind.versions,
     monitored: reason === '',
@@ -124,6 +128,15 @@ function servedKind(kind: DiscoveredKind, selection: Selection): ServedKind {
     aggregated: kind.aggregated,
     ambiguous,
   }
+}
+
+/** Of a server's answer, which may be anybody's. */
+const MOST_SHORT_NAMES = 8
+const LONGEST_SHORT_NAME = 63
+
+function shortNamesOf({ shortNames }: DiscoveredKind): readonly string[] {
+  const known = shortNames.filter((name) => name !== '' && name.length <= LONGEST_SHORT_NAME)
+  return known.slice(0, MOST_SHORT_NAMES).map((name) => name.toLowerCase())
 }
 
 const NEEDED_VERBS = ['list', 'watch', 'delete'] as const
@@ -150,6 +163,7 @@ function isSameKind(a: ServedKind | KnownKind, b: ServedKind): boolean {
   return (
     'versions' in a &&
     a.resource === b.resource &&
+    a.shortNames.join() === b.shortNames.join() &&
     a.scope === b.scope &&
     a.versions.join() === b.versions.join() &&
     a.monitored === b.monitored &&

@@ -56,8 +56,8 @@ export class KindRoster {
     this.#scope = scope
     this.#onEnd = onEnd
     for (const mark of marks) {
-      const { group, kind, resource, resourceVersion } = mark
-      this.#known.set(kindKey(mark), { group, kind, resource })
+      const { group, kind, resource, shortNames, resourceVersion } = mark
+      this.#known.set(kindKey(mark), { group, kind, resource, shortNames })
       if (resourceVersion !== '') this.#resume.set(kindKey(mark), resourceVersion)
     }
   }
@@ -107,9 +107,9 @@ export class KindRoster {
 
   /** Where every served kind stands; what is gathered of it is sent off first. */
   checkpoints(): readonly KindMark[] {
-    return [...this.#known].flatMap(([key, { group, kind, resource }]) => {
+    return [...this.#known].flatMap(([key, { group, kind, resource, shortNames }]) => {
       const stand = this.#monitors.get(key)?.checkpoint() ?? this.#stand(key)
-      return [{ group, kind, resource, ...stand }]
+      return [{ group, kind, resource, shortNames, ...stand }]
     })
   }
 

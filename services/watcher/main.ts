@@ -9,6 +9,7 @@ import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { LEASE } from './config.ts'
+import type { WatcherObserver } from './status.ts'
 import type { Watcher } from './watcher.ts'
 import { createWatcher } from './watcher.ts'
 
@@ -25,6 +26,7 @@ export interface WatcherMainOptions {
   readonly kinds: readonly string[] | null
   /** To leave out, the same way. */
   readonly ignoreKinds: readonly string[]
+  readonly observe?: Pick<WatcherObserver, 'appended'> | undefined
 }
 
 /** Among processes that watch the same cluster for the same log. */
@@ -36,7 +38,8 @@ export interface Election {
 }
 
 export function openWatcher(options: WatcherMainOptions): Watcher {
-  const { cluster, logger, election, kinds, ignoreKinds, clock, random, ...ports } = options
+  const { cluster, logger, election, kinds, ignoreKinds, clock, random, observe, ...ports } =
+    options
   const lease =
     election === null
       ? new MemoryLease(LEASE.name)
@@ -49,6 +52,7 @@ export function openWatcher(options: WatcherMainOptions): Watcher {
     lease,
     config: { kinds, ignoreKinds },
     observe: {
+      ...observe,
       note: (level, message, fields) =>
         logger.log(level, message, { cluster: cluster.name, ...fields }),
     },

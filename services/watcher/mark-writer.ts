@@ -46,7 +46,9 @@ export class MarkWriter {
 
   /** Kinds of which nothing stands yet. What a round under way has gathered of them is of their time before. */
   async remember(kinds: readonly KnownKind[]): Promise<void> {
-    const marks = kinds.map(({ group, kind, resource }) => ({ group, kind, resource, ...NOWHERE }))
+    const marks = kinds.map(({ group, kind, resource, shortNames }) => {
+      return { group, kind, resource, shortNames, ...NOWHERE }
+    })
     for (const mark of marks) this.#pending.delete(kindKey(mark))
     await this.#append(() => marks.map((mark) => this.#record(mark)))
   }
@@ -55,7 +57,7 @@ export class MarkWriter {
     const { publisher } = this.#deps
     for (const key of roster.takeGone()) this.#pending.set(key, null)
     for (const mark of roster.checkpoints()) {
-      const isNews = this.#written.get(kindKey(mark)) !== mark.resourceVersion
+      const isNews = this.#written.get(kindKey(mark)) !== textOf(mark)
       if (isNews) this.#pending.set(kindKey(mark), mark)
     }
     const unsettled = roster.oldestRequest
@@ -85,7 +87,12 @@ export class MarkWriter {
   }
 
   #record(mark: KindMark): Produced {
-    this.#written.set(kindKey(mark), mark.resourceVersion)
+    this.#written.set(kindKey(mark), textOf(mark))
     return kindMark(this.#deps.codec, this.#deps.reign, mark)
   }
+}
+
+/** Of what may change while the kind stays. */
+function textOf({ resourceVersion, shortNames }: KindMark): string {
+  return [resourceVersion, ...shortNames].join(' ')
 }

@@ -36,6 +36,7 @@ export interface KindMark {
   readonly group: string
   readonly kind: string
   readonly resource: string
+  readonly shortNames: readonly string[]
   /** Empty: nothing to go on from. */
   readonly resourceVersion: ResourceVersion
   readonly sync: number
@@ -175,19 +176,20 @@ export interface Reign {
 }
 
 export function clusterMark(codec: Codec, reign: Reign): Produced {
-  const own = { group: '', kind: '', resource: '', resourceVersion: '', sync: 0 }
+  const own = { group: '', kind: '', resource: '', shortNames: [], resourceVersion: '', sync: 0 }
   const value = codec.encode({ type: 'Watermark', ...reign, ...own })
   return { key: clusterMarkKey(reign.cluster), value }
 }
 
 export function kindMark(codec: Codec, reign: Reign, mark: KindMark): Produced {
-  const { group, kind, resource, resourceVersion, sync } = mark
+  const { group, kind, resource, shortNames, resourceVersion, sync } = mark
   const value = codec.encode({
     type: 'Watermark',
     ...reign,
     group,
     kind,
     resource,
+    shortNames,
     resourceVersion,
     sync,
   })

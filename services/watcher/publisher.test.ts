@@ -179,3 +179,22 @@ test('a heartbeat that waited for the log says how long ago there was life', asy
   const [pulse] = event.type === 'Heartbeat' ? event.kinds : []
   ok(Math.abs((pulse?.ageMs ?? 0) - 3_000 - waitedMs) <= 1, `of an age of ${pulse?.ageMs} ms`)
 })
+
+test('it reports how long each event of an object waited, after the append, and of nothing else', async () => {
+  const log = newLog()
+  const lag = new Lag({ clock, config: DEFAULT_CONFIG })
+  const waits: number[] = []
+  const observer = { appended: (tookMs: number) => waits.push(tookMs) }
+  const deps = { log, codec, clock, random: seeded(1), config: DEFAULT_CONFIG, lag, observer }
+  const publisher = new Publisher({ ...deps, partition: PARTITION }, new AbortController().signal)
+  for (let refusals = 0; refusals < 3; refusals++) log.refuseNextAppend()
+  const toldMs = clock.monotonicMs()
+  publisher.tell('c', beat(1))
+  publisher.tell('c', deletion())
+  const settled = publisher.settled().then(() => clock.monotonicMs() - toldMs)
+  await setImmediate()
+  deepEqual(waits, [])
+  await clock.advance(60_000)
+  deepEqual(waits, [await settled])
+  ok(waits[0]! > 0)
+})

@@ -14,12 +14,14 @@ import type { Appending } from '../../ports/log.ts'
 import type { Lag } from './lag.ts'
 import type { LogDeps } from './log-retry.ts'
 import { appendUntilDone } from './log-retry.ts'
+import type { WatcherObserver } from './status.ts'
 
 export interface PublisherDeps extends LogDeps {
   readonly codec: Codec
   readonly lag: Lag
   /** Of `events`: the cluster's. */
   readonly partition: number
+  readonly observer?: Pick<WatcherObserver, 'appended'>
 }
 
 /** What is told sooner is told at once. */
@@ -67,7 +69,7 @@ export class Publisher {
 
   tell(key: string, event: Tellable): void {
     const value = this.#deps.codec.encode(event)
-    this.#enqueue({ key, value, ...this.#valueNow(event, value) })
+    this.#enqueue({ key, value, ...this.#valueNow(event, value), ...this.#seen(event) })
   }
 
   /** Resolves when more may be told. Rejects when the log is lost to us. */
@@ -115,6 +117,7 @@ export class Publisher {
       await appendUntilDone(this.#deps, 'events', this.#deps.partition, records, this.#signal)
       this.#acked += records.length
       this.#queuedBytes -= bytes
+      this.#report(records)
       if (this.#fullness < DRAINED) this.#fullSinceMs = undefined
       this.#throwIfLost()
       const before = this.#progress
@@ -122,6 +125,25 @@ export class Publisher {
       before.resolve()
     }
     this.#isPumping = false
+  }
+
+  /** Of what is about one object: everything else is ours, and nobody waits for it. */
+  #seen({ type }: Tellable): Pick<Appending, 'seenMs'> {
+    switch (type) {
+      case 'ObjectAdded':
+      case 'ObjectUpdated':
+      case 'ObjectDeleted':
+        return { seenMs: this.#deps.clock.monotonicMs() }
+      default:
+        return {}
+    }
+  }
+
+  #report(records: readonly Appending[]): void {
+    const { observer, clock } = this.#deps
+    if (observer?.appended === undefined) return
+    const nowMs = clock.monotonicMs()
+    for (const { seenMs } of records) if (seenMs !== undefined) observer.appended(nowMs - seenMs)
   }
 
   /** Where the value depends on when it is appended. */

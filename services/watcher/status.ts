@@ -112,6 +112,8 @@ export type Fields = Readonly<Record<string, string | number | boolean | null>>
 export interface WatcherObserver {
   /** The message is constant; what varies is in the fields. */
   note(level: 'info' | 'warn' | 'error', message: string, fields: Fields): void
+  /** An event about an object was read, and appended so long after. */
+  appended?(tookMs: number): void
 }
 
 export const SILENT: WatcherObserver = { note: () => undefined }

@@ -210,7 +210,27 @@ suite('the chart', { skip }, () => {
       'selector',
     ])
     const [endpoint] = spec('ServiceMonitor')['endpoints'] as [object]
-    deepEqual(Object.keys(endpoint).sort(), ['authorization', 'interval', 'path', 'port'])
+    deepEqual(Object.keys(endpoint).sort(), ['authorization', 'interval', 'path', 'port', 'scheme'])
+  })
+
+  test('serves TLS by a Secret, with probes, clients and Prometheus that know of it', () => {
+    const manifests = render('kafka.yaml')
+    const { httpTls, httpTlsCaFile } = upConfig({ config: configFileOf(manifests, 'tls.yaml') })
+    match(httpTls?.certFile ?? '', /\/http-tls\/tls\.crt$/)
+    match(httpTlsCaFile ?? '', /\/http-tls\/ca\.crt$/)
+    for (const workload of workloads(manifests)) {
+      const { containers, volumes } = podOf(workload)
+      const [{ env, livenessProbe, volumeMounts }] = containers
+      const { httpGet } = livenessProbe as { httpGet: { scheme: string } }
+      equal(httpGet.scheme, 'HTTPS')
+      match(env.find(({ name }) => name === 'KINFOLD_SERVER')?.value ?? '', /^https:/)
+      ok(volumeMounts.some(({ name }) => name === 'http-tls'))
+      ok(volumes.some(({ name }) => name === 'http-tls'))
+    }
+    const own = named(manifests.filter(isOfOperator), 'ServiceMonitor')['spec']
+    const { endpoints } = own as { endpoints: readonly { scheme: string; tlsConfig: unknown }[] }
+    deepEqual(endpoints[0]?.scheme, 'https')
+    deepEqual(endpoints[0]?.tlsConfig, { serverName: 'kinfold.kinfold.svc' })
   })
 
   test('runs over Kafka twice each, spread, and with a disruption budget', async () => {
@@ -274,10 +294,22 @@ suite('the chart', { skip }, () => {
     refuses('replicas=2', /additional properties 'replicas' not allowed/)
     refuses('config.http=0.0.0.0:1', /additional properties 'http' not allowed/)
     refuses('config.mode=delete', /value must be one of/)
+    refuses('telemetryEnv[0].name=NODE_OPTIONS', /does not match pattern/)
     refuses('terminationGracePeriodSeconds=5', /minimum/)
     refuses('mode=kafka', /needs kafka\.brokers/)
     refuses('localCluster.enabled=false', /no cluster to collect/)
     refuses('clusters[0].context=local,clusters[0].existingSecret=x', /the same context/)
+  })
+
+  test('gives each service the variables of OpenTelemetry', () => {
+    const pods = render('kafka.yaml').filter(({ kind }) => /^(Deployment|StatefulSet)$/.test(kind))
+    equal(pods.length, 3)
+    for (const pod of pods) {
+      const text = JSON.stringify(pod)
+      match(text, /"name":"OTEL_EXPORTER_OTLP_ENDPOINT","value":"http:\/\/collector:4318"/)
+      match(text, /"OTEL_EXPORTER_OTLP_HEADERS","valueFrom":\{"secretKeyRef":/)
+    }
+    ok(!JSON.stringify(render('defaults.yaml')).includes('OTEL_'))
   })
 
   test('leaves the rights to delete out for a reader', () => {
@@ -293,7 +325,11 @@ suite('the chart', { skip }, () => {
     const { containers } = pod['spec'] as { containers: { args: string[] }[] }
     deepEqual(
       containers.flatMap(({ args }) => args),
-      ['http://kinfold-watcher:7071', 'http://kinfold-graph:7070', 'http://kinfold-reaper:7072'],
+      [
+        'https://kinfold-watcher.kinfold.svc:7071',
+        'https://kinfold-graph.kinfold.svc:7070',
+        'https://kinfold-reaper.kinfold.svc:7072',
+      ],
     )
   })
 })

@@ -31,6 +31,10 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
     'a cluster with nodes; testing/chart renders the chart and applies it to an API server',
   ],
   [
+    /^cd docs\/examples|^python3 -m venv|^go build|^mvn /,
+    'Kafka, Python, Go and Java; testing/consumers installs and runs the examples by these very commands',
+  ],
+  [
     /^npm (pack|install)/,
     'an installation elsewhere; testing/package/package.test.ts packs, installs and runs it',
   ],

@@ -146,10 +146,10 @@ class Audit {
     try {
       const read = readEvent(codec, entry)
       if (read.type !== 'OrderGiven') return read.type === 'Refused' ? NO_ORDER : read
-      const order = await orderOf(log, codec, read, batch.position)
-      if (order.type === 'Refused') return NO_ORDER
-      batch.obey(read.offset)
-      return order
+      const found = await orderOf(log, codec, read, batch.position)
+      if (found.type === 'Refused') return NO_ORDER
+      batch.obey(found.inForce)
+      return found.order
     } catch (error) {
       if (!(error instanceof CodecError)) throw error
       return { type: 'Unreadable', home: entry.key, reason: error.message }

@@ -24,7 +24,6 @@ import type { Store } from '../../../ports/store.ts'
 import { DecodedValues } from './decoded-values.ts'
 import { chained, digestOf, NO_DIGEST } from './digest.ts'
 import { lineageOf } from './lineage.ts'
-import { withOrder } from './order.ts'
 import { overlaidPage } from './overlaid-page.ts'
 import { graphOver } from './overlay.ts'
 
@@ -87,9 +86,9 @@ export class Batch {
     return this.#decoded
   }
 
-  /** The order at that offset is in force with the next record. */
-  obey(offset: bigint): void {
-    this.#position = { ...this.#position, orders: withOrder(this.#position.orders, offset) }
+  /** With the next record; the orders that are in force then. */
+  obey(inForce: readonly string[]): void {
+    this.#position = { ...this.#position, inForce }
   }
 
   /** At once, unless a page of the store has to be read. */
@@ -249,6 +248,6 @@ export function firstPosition(partition: number, partitions: number): Position {
     outputs: NO_DIGEST,
     foldVersion: FOLD_VERSION,
     last: '',
-    orders: [],
+    inForce: [],
   }
 }

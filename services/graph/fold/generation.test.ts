@@ -35,10 +35,11 @@ async function told(log: Log, topic: Topic, partition = 0): Promise<readonly unk
   const page = await log.read(topic, partition, 0n, { limit: 100, waitMs: 0 })
   const records = page.entries.map(async ({ key, value }) => {
     const given = codec.decode(value ?? new Uint8Array())
-    const record =
+    const found =
       given.type === 'OrderGiven'
-        ? await orderOf(log, codec, given, { partition, orders: [] })
+        ? await orderOf(log, codec, given, { partition, inForce: [] })
         : given
+    const record = found.type === 'Found' ? found.order : found
     switch (record.type) {
       case 'Control':
         return `${key} ${record.verb} by ${record.who}`
@@ -72,9 +73,9 @@ test('a new log is paused and keeps protections, epochs and the archive, and not
       value: codec.encode({ type: 'Assignment', cluster: 'c', partition: 1, objects: 9 }),
     },
   ])
-  const own = { group: '', kind: '', resource: '', projection: '', partition: 1 }
+  const own = { group: '', kind: '', resource: '', projection: '', partition: 1, shortNames: [] }
   const mark = { type: 'Watermark', cluster: 'c', clusterEpoch: 4, sync: 0, ...own } as const
-  const kindMark = { ...mark, kind: 'Pod', resource: 'pods' }
+  const kindMark = { ...mark, kind: 'Pod', resource: 'pods', shortNames: ['po'] }
   await from.append('watermarks', 0, [
     { key: 'c//', value: codec.encode({ ...mark, epoch: 5, resourceVersion: '' }) },
     { key: 'c//Pod', value: codec.encode({ ...kindMark, epoch: 6, resourceVersion: '99' }) },

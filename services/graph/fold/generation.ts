@@ -98,8 +98,9 @@ async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readon
     const known = highest.get(mark.cluster)
     const epoch = Math.max(mark.epoch, known?.epoch ?? 0)
     const clusterEpoch = Math.max(mark.clusterEpoch, known?.clusterEpoch ?? 0)
-    const own = { group: '', kind: '', resource: '', resourceVersion: '', sync: 0, partition: -1 }
-    highest.set(mark.cluster, { ...mark, ...own, epoch, clusterEpoch })
+    const of = { group: '', kind: '', resource: '', shortNames: [] }
+    const stand = { resourceVersion: '', sync: 0, partition: -1 }
+    highest.set(mark.cluster, { ...mark, ...of, ...stand, epoch, clusterEpoch })
   }
   for (const [cluster, mark] of highest) {
     await to.append('watermarks', 0, [{ key: `${cluster}//`, value: codec.encode(mark) }])

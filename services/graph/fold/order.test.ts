@@ -31,7 +31,10 @@ interface Folded {
 }
 
 /** A log of two partitions of which the first one is folded, and paused by a person. */
-async function folded(use: (folded: Folded) => Promise<void>): Promise<void> {
+async function folded(
+  use: (folded: Folded) => Promise<void>,
+  audited: 'identical' | 'different' = 'identical',
+): Promise<void> {
   const log = new MemoryLog({ partitions: 2, clock: systemClock() })
   await giveOrder(log, codec, POLICY, [0])
   await giveOrder(log, codec, PAUSE, [0, 1])
@@ -55,7 +58,7 @@ async function folded(use: (folded: Folded) => Promise<void>): Promise<void> {
     })
   }
   const parts = { log, codec, store: emptyStore(), partition: 0 }
-  equal((await auditPartition(parts, new AbortController().signal)).type, 'identical')
+  equal((await auditPartition(parts, new AbortController().signal)).type, audited)
 }
 
 /** What the last record of `events` says of `orders`. */
@@ -102,6 +105,37 @@ test('what events say of another order than stands there counts for nothing', as
     const [, , reasons] = await state()
     match(String(reasons), /orders has no such order at that offset/)
   })
+})
+
+test('an order at the offset of one that was lost with the end of orders comes into force, and that one no more (F39)', async () => {
+  await folded(async ({ log, forge, state }) => {
+    await giveOrder(log, codec, RESUME, [0, 1])
+    const lost = await lastGiven(log)
+    await giveOrder(log, codec, PAUSE, [0, 1])
+    deepEqual(await state(), [['ann'], 'guarded', []])
+    log.cutOff('orders', 0, 1n)
+    await giveOrder(log, codec, { ...RESUME, why: 'again' }, [0, 1])
+    await giveOrder(log, codec, { ...PAUSE, who: 'eve' }, [0, 1])
+    const again = await lastGiven(log)
+    deepEqual(await state(), [['eve'], 'guarded', []])
+    await forge(lost)
+    await forge(again)
+    const reasons = ['orders has no such order at that offset', 'that order was in force before']
+    deepEqual(await state(), [['eve'], 'guarded', reasons])
+    // What was lost cannot be folded again.
+  }, 'different')
+})
+
+test('after many orders, those that are given since the end of orders was lost come into force (F39)', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const store = emptyStore()
+  await using running = runTask(log, store)
+  for (let given = 0; given < 40; given++) await giveOrder(log, codec, PAUSE, [0])
+  await running.caughtUp()
+  log.cutOff('orders', 0, 0n)
+  await giveOrder(log, codec, RESUME, [0])
+  await running.caughtUp()
+  deepEqual(directivesOf(readerOf(store, codec)).pauses, [])
 })
 
 test('orders of several processes come into force in any sequence, and all of them', async () => {

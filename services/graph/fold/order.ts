@@ -21,6 +21,13 @@ import { checkFoldVersion } from './fold-version.ts'
 
 export type Order = Directive | PolicyChanged
 
+/** An order that comes into force, and all that are in force with it. */
+export interface Found {
+  readonly type: 'Found'
+  readonly order: Order
+  readonly inForce: readonly string[]
+}
+
 /** What is no order, whoever says so. */
 export interface Refused {
   readonly type: 'Refused'
@@ -64,16 +71,16 @@ function isFor(key: string, partition: number): boolean {
 }
 
 /**
- * The order that an event of a partition is about, as `orders` has it. `inForce`: the last ones there. Throws `FORMAT` for what another version of the fold is to decide, and what the log
+ * The order that an event of a partition is about, as `orders` has it. `inForce`: the last ones there; of these, what `orders` lost since (F39)
+ * is in force no more, and its offset may be another's. Throws `FORMAT` for what another version of the fold is to decide, and what the log
  * throws.
  */
 export async function orderOf(
   log: Log,
   codec: Codec,
   { offset, digest }: OrderGiven,
-  { partition, orders: inForce }: Pick<Position, 'partition' | 'orders'>,
-): Promise<Order | Refused> {
-  if (!mayComeIntoForce(inForce, offset)) return refused('that order was in force before')
+  { partition, inForce }: Pick<Position, 'partition' | 'inForce'>,
+): Promise<Found | Refused> {
   const { start, end } = await log.bounds('orders', 0)
   if (offset >= end) return { ...refused('orders ends before that order'), isLater: true }
   if (offset < start) return refused(NO_SUCH)
@@ -87,20 +94,52 @@ export async function orderOf(
   const record = codec.decode(entry.value)
   if (!isEvent(record) || !isOrder(record)) return refused(`a ${record.type} is no order`)
   if (record.type === 'PolicyChanged') checkFoldVersion(record.policy.foldVersion)
-  return record
+  const left = mayComeIntoForce(inForce, offset) ? inForce : await held(log, inForce, end)
+  if (!mayComeIntoForce(left, offset)) return refused('that order was in force before')
+  return { type: 'Found', order: record, inForce: withOrder(left, { offset, digest }) }
+}
+
+/** Of these, by offset, what `orders` still has: after it lost its end, offsets are given again. It has all that is below one that it has. */
+async function held(log: Log, inForce: readonly string[], end: bigint): Promise<readonly string[]> {
+  for (const [index, mark] of [...inForce.entries()].reverse()) {
+    const offset = offsetOf(mark)
+    if (offset >= end) continue
+    const { entries } = await log.read('orders', 0, offset, { limit: 1, waitMs: 0 })
+    const [entry] = entries
+    // What is not told here, nobody contradicts.
+    const isTold = entry?.offset === offset && entry.value !== null
+    const isSame = !isTold || markOf({ offset, digest: digestOf(entry.value) }) === mark
+    if (isSame) return inForce.slice(0, index + 1)
+  }
+  return []
 }
 
 const NO_SUCH = 'orders has no such order at that offset'
 /** Orders that several processes give at the same time may come into force in another sequence than they were recorded in; never so many. */
 const KEPT_ORDERS = 32
+/** Of a digest: two orders at one offset differ. */
+const MARKED_DIGITS = 16
 
-function mayComeIntoForce(inForce: readonly bigint[], offset: bigint): boolean {
-  const [oldest = offset] = inForce.length < KEPT_ORDERS ? [] : inForce
-  return offset >= oldest && !inForce.includes(offset)
+function mayComeIntoForce(inForce: readonly string[], offset: bigint): boolean {
+  const offsets = inForce.map(offsetOf)
+  const [oldest = offset] = inForce.length < KEPT_ORDERS ? [] : offsets
+  return offset >= oldest && !offsets.includes(offset)
 }
 
-export function withOrder(inForce: readonly bigint[], offset: bigint): readonly bigint[] {
-  return [...inForce, offset].toSorted((a, b) => Number(a - b)).slice(-KEPT_ORDERS)
+function withOrder(inForce: readonly string[], given: Marked): readonly string[] {
+  const marks = [...inForce, markOf(given)]
+  return marks.toSorted((a, b) => Number(offsetOf(a) - offsetOf(b))).slice(-KEPT_ORDERS)
+}
+
+type Marked = Pick<OrderGiven, 'offset' | 'digest'>
+
+/** As `Position` has it. */
+function markOf({ offset, digest }: Marked): string {
+  return `${offset}/${digest.slice(0, MARKED_DIGITS)}`
+}
+
+function offsetOf(mark: string): bigint {
+  return BigInt(mark.slice(0, mark.indexOf('/')))
 }
 
 export function isOrder(event: { readonly type: string }): event is Order {

@@ -20,7 +20,7 @@ const POSITION = {
   key: POSITION_KEY,
   value: codec.encode({
     ...{ type: 'Position', partition: 0, partitions: 1, position: 0n },
-    ...{ state: '', outputs: '', foldVersion: FOLD_VERSION, last: '', orders: [] },
+    ...{ state: '', outputs: '', foldVersion: FOLD_VERSION, last: '', inForce: [] },
   }),
 }
 

@@ -38,7 +38,7 @@ import {
 } from '../config.ts'
 import { Batch } from './batch.ts'
 import { checkFoldVersion } from './fold-version.ts'
-import { NO_ORDER, type Order, orderOf, type Refused, readEvent } from './order.ts'
+import { type Found, NO_ORDER, orderOf, type Refused, readEvent } from './order.ts'
 import { lost, restore } from './restore.ts'
 import type { ClusterTally } from './tally.ts'
 import { Tally } from './tally.ts'
@@ -245,31 +245,31 @@ export class Task {
     signal: AbortSignal,
   ): Promise<Event> {
     try {
-      const order = read.type === 'Refused' ? read : await this.#awaited(batch, read, signal)
-      if (order.type === 'Refused') {
-        this.#bury(batch, entry, order.why)
+      const found = read.type === 'Refused' ? read : await this.#awaited(batch, read, signal)
+      if (found.type === 'Refused') {
+        this.#bury(batch, entry, found.why)
         return NO_ORDER
       }
-      if (read.type === 'OrderGiven') batch.obey(read.offset)
-      return order
+      batch.obey(found.inForce)
+      return found.order
     } catch (error) {
       return this.#unreadable(batch, entry, error)
     }
   }
 
-  async #awaited(batch: Batch, given: OrderGiven, signal: AbortSignal): Promise<Order | Refused> {
+  async #awaited(batch: Batch, given: OrderGiven, signal: AbortSignal): Promise<Found | Refused> {
     const { log, codec, clock } = this.#options
     const now = clock.monotonicMs()
     // Whoever may write events names orders that never come: only so often is one waited for.
     const isWaiting = now >= this.#waitNoOrderMs
     const untilMs = isWaiting ? now + ORDER_WAIT_MS : now
     for (;;) {
-      const order = await orderOf(log, codec, given, batch.position)
-      const mayCome = order.type === 'Refused' && order.isLater
-      if (!mayCome) return order
+      const found = await orderOf(log, codec, given, batch.position)
+      const mayCome = found.type === 'Refused' && found.isLater
+      if (!mayCome) return found
       if (clock.monotonicMs() >= untilMs) {
         if (isWaiting) this.#waitNoOrderMs = clock.monotonicMs() + ORDER_REST_MS
-        return order
+        return found
       }
       await clock.sleep(ORDER_POLL_MS, signal)
       signal.throwIfAborted()

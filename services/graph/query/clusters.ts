@@ -13,6 +13,8 @@ import type { Codec } from '../../../ports/codec.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { HistoryIndex } from './history-index.ts'
 import { isAway } from './history-index.ts'
+import type { KindWord } from './kind-word.ts'
+import { createKindWords } from './kind-word.ts'
 import type { Here } from './view.ts'
 import { readerOf, View } from './view.ts'
 
@@ -36,6 +38,8 @@ export interface Clusters {
   one(cluster: ClusterId): Promise<KnownCluster | undefined>
   /** Undefined when this process does not have it. */
   view(cluster: Pick<KnownCluster, 'id' | 'partition'>): View | undefined
+  /** What somebody calls a kind. */
+  kindWord(word: string): Promise<KindWord>
   /** Of each partition that this process has: for orders and policies, which all partitions hold. */
   readers(): readonly StateReader[]
 }
@@ -50,6 +54,7 @@ export interface ClustersParts {
 
 export function createClusters({ log, codec, clock, here, index }: ClustersParts): Clusters {
   const partitions = log.partitions('events')
+  const kindWords = createKindWords({ log, codec, clock })
   let last: ReadonlyMap<ClusterId, number> | undefined
   let readAt = 0
 
@@ -88,6 +93,7 @@ export function createClusters({ log, codec, clock, here, index }: ClustersParts
       const local = here(partition)
       return local && new View({ cluster: id, partition: local, partitions, codec, clock })
     },
+    kindWord: async (word) => await kindWords.of(word),
     readers() {
       const all = Array.from({ length: partitions }, (_, partition) => here(partition))
       return all.flatMap((local) => (local === undefined ? [] : readerOf(local.store, codec)))

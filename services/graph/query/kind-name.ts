@@ -3,7 +3,7 @@
  *
  * What must stay true: a kind is unknown only where the kinds of every cluster that is meant can be read here.
  *
- * Not here: kubectl's short names (cli/client.ts); those of a CustomResourceDefinition are on no log.
+ * Not here: short names (kind-word.ts).
  */
 import { kindOf } from '../../../core/graph/graph.ts'
 import { groupKindIn, kindsPrefix } from '../../../core/graph/key.ts'

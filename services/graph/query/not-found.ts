@@ -8,7 +8,7 @@ import { Problem } from '../../../runtime/problem.ts'
 import type { ClusterRef } from '../api/document.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { Clusters, KnownCluster } from './clusters.ts'
-import { alike, isKind, type KnownKind, kindsIn } from './kind-name.ts'
+import { alike, type KnownKind, kindsIn } from './kind-name.ts'
 import type { Match, Query, Selector } from './query.ts'
 
 export async function notFound(
@@ -29,7 +29,8 @@ export async function notFound(
   const other =
     sameName.length > 0 ? `; of that name there is ${listed(sameName, kindAndName)}` : hint
   const kinds = await kindsOf(clusters, named)
-  const meant = kinds?.filter((kind) => isKind(asked.kind, kind, kind))
+  const word = await clusters.kindWord(asked.kind)
+  const meant = kinds?.filter((kind) => word.is(kind, kind))
   if (kinds !== undefined && meant?.length === 0) {
     const [only, second] = named
     const who =

@@ -12,8 +12,10 @@ import type { Node, Verdict } from '../../../core/model/node.ts'
 import type { GroupKind, Uid } from '../../../core/model/object.ts'
 import { type KeyRange, prefixRange } from '../../../ports/store.ts'
 import { type ClusterRef, timeOf } from '../api/document.ts'
+import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Indexed } from './history-index.ts'
-import { isKind, type KnownKind, kindsIn } from './kind-name.ts'
+import { type KnownKind, kindsIn } from './kind-name.ts'
+import type { KindWord } from './kind-word.ts'
 import type { Answer } from './query.ts'
 import { PAGE_KEYS, type View } from './view.ts'
 
@@ -94,7 +96,10 @@ export function keyPrefixOf({ kind, name, isGone }: ListAsked): string {
   return kind === '' ? 'node/' : 'seen/'
 }
 
-export function createObjectList(index: HistoryIndex): ObjectList {
+export function createObjectList(
+  index: HistoryIndex,
+  clusters: Pick<Clusters, 'kindWord'>,
+): ObjectList {
   /** Deleted ones included, of this cluster, by uid. */
   async function* indexed(view: View, after: string): AsyncIterable<Candidate> {
     for (let from = after; ; ) {
@@ -112,8 +117,8 @@ export function createObjectList(index: HistoryIndex): ObjectList {
   return {
     async page(view, cluster, asked, after) {
       const served = await kindsIn(view)
-      const kinds =
-        asked.kind === '' ? served : served.filter((each) => isKind(asked.kind, each, each))
+      const word = await clusters.kindWord(asked.kind)
+      const kinds = asked.kind === '' ? served : served.filter((each) => word.is(each, each))
       const doubts = new Set([view.partial(), unlisted(asked, kinds)])
       let candidates: AsyncIterable<Candidate> | Iterable<Candidate>
       if (asked.name !== undefined || asked.isGone) {
@@ -150,7 +155,7 @@ export function createObjectList(index: HistoryIndex): ObjectList {
         if (read >= most || isFull) return told(last)
         read += 1
         const object = objectOf(view, cluster, asked, candidate)
-        if (object !== undefined && isAsked(asked, object, kinds)) {
+        if (object !== undefined && isAsked(asked, object, kinds, word)) {
           count += 1
           if (!asked.isCounted) objects.push(object)
         }
@@ -237,14 +242,19 @@ function existing(cluster: ClusterRef, { object, phase, verdict }: Node): Listed
   }
 }
 
-function isAsked(asked: ListAsked, object: ListedObject, kinds: readonly KnownKind[]): boolean {
+function isAsked(
+  asked: ListAsked,
+  object: ListedObject,
+  kinds: readonly KnownKind[],
+  word: KindWord,
+): boolean {
   const { kind, name, namespace } = asked
   if (name !== undefined && object.name !== name) return false
   const isThere = namespace === undefined || object.namespace === namespace
   if (!isThere && (object.namespace !== '' || kind === '')) return false
   if (kind === '' || kinds.some((each) => isSame(each, object))) return true
   // A deleted one may be of a kind that its cluster was never said to serve here.
-  return (object.phase === 'gone' || object.phase === 'unknown') && isKind(kind, object, undefined)
+  return (object.phase === 'gone' || object.phase === 'unknown') && word.is(object, undefined)
 }
 
 function isSame(a: GroupKind, b: GroupKind): boolean {

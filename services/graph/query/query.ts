@@ -13,7 +13,6 @@ import type { Owner } from '../../../core/model/state.ts'
 import { isPathSegmentName } from '../../../ports/object-name.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
-import { isKind } from './kind-name.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
@@ -94,6 +93,7 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
               ...(namespace === '' ? [] : await index.named('', name)),
             ]
           : await index.withUid(uid)
+      const word = await clusters.kindWord(kind)
       const known = new Map((await clusters.all()).map((each) => [each.id, each]))
       return found.flatMap((object) => {
         const of = known.get(object.cluster)
@@ -104,7 +104,7 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
         const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
         const isAny = uid !== undefined || kind === ''
         const its = view && kindOf(view.reader, view.cluster, object)
-        return isAny || isKind(kind, object, its) ? { object, clusterName, isThere } : []
+        return isAny || word.is(object, its) ? { object, clusterName, isThere } : []
       })
     },
     async tree(view, root, owners) {

@@ -39,6 +39,23 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
+{{- define "kinfold.scheme" -}}
+{{- .Values.http.tls.existingSecret | empty | ternary "http" "https" -}}
+{{- end -}}
+
+{{- /* Of the endpoint: certificate and key, and the authority where it is one of yours. */ -}}
+{{- define "kinfold.tlsSource" -}}
+{{- $tls := .Values.http.tls -}}
+secretName: {{ $tls.existingSecret }}
+defaultMode: 288
+items:
+  - { key: tls.crt, path: tls.crt }
+  - { key: tls.key, path: tls.key }
+  {{- if $tls.caKey }}
+  - { key: {{ $tls.caKey | quote }}, path: ca.crt }
+  {{- end }}
+{{- end -}}
+
 {{- /* Of one service; embedded, the release itself. */ -}}
 {{- define "kinfold.workload" -}}
 {{- $name := include "kinfold.name" .root -}}
@@ -48,6 +65,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- /* The file that --config names: what is free in `config`, and what other values decide. */ -}}
 {{- define "kinfold.config" -}}
 {{- $own := dict "apiVersion" "kinfold/v1alpha1" "kind" "Config" "kinds" .Values.kinds "httpTokenFile" "/etc/kinfold/http-token/token" -}}
+{{- with .Values.http.tls -}}
+{{- if .existingSecret -}}
+{{- $_ := set $own "httpTlsCertFile" "/etc/kinfold/http-tls/tls.crt" -}}
+{{- $_ := set $own "httpTlsKeyFile" "/etc/kinfold/http-tls/tls.key" -}}
+{{- if .caKey -}}{{- $_ := set $own "httpTlsCaFile" "/etc/kinfold/http-tls/ca.crt" -}}{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- $contexts := list -}}
 {{- if .Values.localCluster.enabled -}}{{- $contexts = append $contexts .Values.localCluster.name -}}{{- end -}}
 {{- range .Values.clusters -}}{{- $contexts = append $contexts .context -}}{{- end -}}
@@ -188,28 +212,35 @@ spec:
         - name: POD_NAME
           valueFrom: { fieldRef: { fieldPath: metadata.name } }
         - name: KINFOLD_SERVER
-          value: http://127.0.0.1:{{ .port }}
+          value: {{ include "kinfold.scheme" $root }}://127.0.0.1:{{ .port }}
+        {{- if $v.http.tls.caKey }}
+        - name: KINFOLD_CERTIFICATE_AUTHORITY
+          value: /etc/kinfold/http-tls/ca.crt
+        {{- end }}
         - name: KINFOLD_TOKEN_FILE
           value: /etc/kinfold/http-token/token
         {{- if $asksClusters }}
         - name: KUBECONFIG
           value: {{ include "kinfold.kubeconfigPath" $root }}
         {{- end }}
+        {{- with $v.telemetryEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       ports:
         - { name: http, containerPort: {{ .port }} }
       # The endpoint is served once the log is open: a large one, or topics that are still missing, take a while.
       startupProbe:
-        httpGet: { path: /livez, port: http }
+        httpGet: { path: /livez, port: http, scheme: {{ include "kinfold.scheme" $root | upper }} }
         periodSeconds: 5
         timeoutSeconds: 5
         failureThreshold: 120
       livenessProbe:
-        httpGet: { path: /livez, port: http }
+        httpGet: { path: /livez, port: http, scheme: {{ include "kinfold.scheme" $root | upper }} }
         periodSeconds: 10
         timeoutSeconds: 5
         failureThreshold: 6
       readinessProbe:
-        httpGet: { path: /readyz, port: http }
+        httpGet: { path: /readyz, port: http, scheme: {{ include "kinfold.scheme" $root | upper }} }
         periodSeconds: 5
         timeoutSeconds: 5
         failureThreshold: 3
@@ -222,6 +253,9 @@ spec:
       volumeMounts:
         - { name: config, mountPath: /etc/kinfold/config, readOnly: true }
         - { name: http-token, mountPath: /etc/kinfold/http-token, readOnly: true }
+        {{- if $v.http.tls.existingSecret }}
+        - { name: http-tls, mountPath: /etc/kinfold/http-tls, readOnly: true }
+        {{- end }}
         - { name: cache, mountPath: /var/cache/kinfold }
         {{- if $keepsData }}
         - { name: data, mountPath: /var/lib/kinfold }
@@ -249,6 +283,11 @@ spec:
         secretName: {{ include "kinfold.tokenSecret" $root }}
         defaultMode: 288
         items: [{ key: {{ $v.http.tokenKey | quote }}, path: token }]
+    {{- if $v.http.tls.existingSecret }}
+    - name: http-tls
+      secret:
+        {{- include "kinfold.tlsSource" $root | nindent 8 }}
+    {{- end }}
     - name: cache
       emptyDir: { medium: Memory, sizeLimit: 64Mi }
     {{- if and $keepsData (not $values.persistence.enabled) }}

@@ -1,0 +1,84 @@
+/**
+ * Reads the values of `lineage`, in both framings: by the schema that the writer had, as today's record.
+ *
+ * What must stay true: a schema that is not known is an error that says what to do; nothing is guessed.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import avsc from 'avsc'
+
+type Strings<Field extends string> = { readonly [Each in Field]: string }
+/** What this program needs of it. */
+export type Lineage = Strings<
+  'clusterName' | 'group' | 'kind' | 'namespace' | 'name' | 'uid' | 'phase'
+> & { readonly owners: readonly Strings<'kind' | 'name' | 'standing'>[] }
+type Decode = (body: Buffer) => Lineage
+
+export class Decoder {
+  readonly #reader: avsc.Type
+  readonly #byFingerprint: ReadonlyMap<string, Decode>
+  readonly #byId = new Map<number, Promise<Decode>>()
+  readonly #registry: string | undefined
+
+  constructor(schemas: string, registry: string | undefined) {
+    const named: Record<string, avsc.Type> = {}
+    const read = (file: string, types: Record<string, avsc.Type>): avsc.Type => {
+      const text = readFileSync(join(schemas, file), 'utf8')
+      return avsc.Type.forSchema(JSON.parse(text), { registry: types })
+    }
+    read('lineage-owner.avsc', named)
+    this.#reader = read('lineage.avsc', named)
+    const released = join(schemas, 'history/lineage')
+    const files = existsSync(released) ? readdirSync(released) : []
+    const writers = [this.#reader, ...files.map((file) => read(`history/lineage/${file}`, {}))]
+    this.#byFingerprint = new Map(writers.map((each) => [fingerprintOf(each), this.#from(each)]))
+    this.#registry = registry
+  }
+
+  /** Single-object encoding: C3 01, the fingerprint, the body. By a registry: 00, the id, the body. */
+  async decode(bytes: Buffer): Promise<Lineage> {
+    if (bytes[0] === 0) {
+      const id = bytes.readInt32BE(1)
+      const decode = this.#byId.get(id) ?? this.#registered(id)
+      this.#byId.set(id, decode)
+      return (await decode)(bytes.subarray(5))
+    }
+    if (bytes.length < 10 || bytes.readUInt16BE(0) !== 0xc301) {
+      throw new Error('this is no record of Kinfold.')
+    }
+    const fingerprint = bytes.readBigUInt64LE(2).toString(16).padStart(16, '0')
+    const decode = this.#byFingerprint.get(fingerprint)
+    if (decode !== undefined) return decode(bytes.subarray(10))
+    throw new Error(
+      `no schema has the fingerprint ${fingerprint}. ` +
+        'Another version of Kinfold wrote this: give the folder schemas of the newest one with --schemas.',
+    )
+  }
+
+  async #registered(id: number): Promise<Decode> {
+    if (this.#registry === undefined) {
+      throw new Error('the schema is in a registry: give its URL with --registry.')
+    }
+    const response = await fetch(`${this.#registry}/schemas/ids/${id}`)
+    if (!response.ok) throw new Error(`the registry answers ${response.status} for schema ${id}.`)
+    const { schema } = (await response.json()) as { schema: string }
+    return this.#from(avsc.Type.forSchema(JSON.parse(schema)))
+  }
+
+  /** Fields that the writer lacked have their defaults. */
+  #from(writer: avsc.Type): Decode {
+    const resolver = this.#reader.createResolver(writer)
+    return (body) => this.#reader.fromBuffer(body, resolver) as Lineage
+  }
+}
+
+/** CRC-64-AVRO of the parsing canonical form, as in Avro's specification. */
+function fingerprintOf(type: avsc.Type): string {
+  const empty = 0xc15d213aa4d7a795n
+  let crc = empty
+  for (const byte of Buffer.from(JSON.stringify(type.schema()))) {
+    crc ^= BigInt(byte)
+    for (let bit = 0; bit < 8; bit++) crc = (crc >> 1n) ^ (crc & 1n ? empty : 0n)
+  }
+  return crc.toString(16).padStart(16, '0')
+}

@@ -1,0 +1,85 @@
+/**
+ * The short names of kinds, as each cluster's own API server gives them (`po`, `deploy`, `wd` of a CustomResourceDefinition): its watcher leaves them with
+ * the kind's watermark.
+ *
+ * What must stay true: a word that is the name of a kind anywhere is no short name, as with kubectl. While the log cannot be reached, what was read last
+ * is believed.
+ *
+ * Not here: names that are not short (kind-name.ts).
+ */
+import type { GroupKind } from '../../../core/model/object.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import { CodecError } from '../../../ports/codec.ts'
+import type { Log } from '../../../ports/log.ts'
+import type { Watermark } from '../../../ports/service-record.ts'
+import { isAway } from './history-index.ts'
+import { isKind } from './kind-name.ts'
+
+/** Kinds that a word may mean. */
+export interface KindWord {
+  is(kind: GroupKind, known: Parameters<typeof isKind>[2]): boolean
+}
+
+export interface KindWords {
+  of(word: string): Promise<KindWord>
+}
+
+/** Kinds come seldom, and reading them costs as much as there are kinds. */
+const FRESH_MS = 10_000
+
+export interface KindWordsParts {
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+}
+
+type NamedKind = Pick<Watermark, 'group' | 'kind' | 'resource' | 'shortNames'>
+
+export function createKindWords({ log, codec, clock }: KindWordsParts): KindWords {
+  let kinds: readonly NamedKind[] = []
+  let readAt: number | undefined
+
+  async function read(): Promise<readonly NamedKind[]> {
+    if (readAt !== undefined && clock.monotonicMs() - readAt < FRESH_MS) return kinds
+    try {
+      const marks = await log.latest('watermarks', 0)
+      kinds = marks.flatMap(({ value }) => (value === null ? [] : named(codec, value)))
+      readAt = clock.monotonicMs()
+    } catch (error) {
+      if (!isAway(error)) throw error
+    }
+    return kinds
+  }
+
+  return {
+    async of(word) {
+      const all = word === '' ? [] : await read()
+      const isName = all.some((each) => isKind(word, each, { ...each, versions: [] }))
+      const words = isName ? [word] : [word, ...longNames(word, all)]
+      return { is: (kind, known) => words.some((each) => isKind(each, kind, known)) }
+    },
+  }
+}
+
+/** With what follows a dot as it is: `wd.example.com`, `deploy.v1.apps`. */
+function longNames(word: string, all: readonly NamedKind[]): readonly string[] {
+  const asked = word.toLowerCase()
+  return all.flatMap(({ group, kind, shortNames }) => {
+    const name = kind.toLowerCase()
+    return shortNames.flatMap((short) => {
+      if (asked === short) return [group === '' ? name : `${name}.${group}`]
+      return asked.startsWith(`${short}.`) ? [`${name}${asked.slice(short.length)}`] : []
+    })
+  })
+}
+
+function named(codec: Codec, value: Uint8Array): readonly NamedKind[] {
+  try {
+    const record = codec.decode(value)
+    return record.type === 'Watermark' && record.kind !== '' ? [record] : []
+  } catch (error) {
+    if (error instanceof CodecError) return []
+    throw error
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * Kubernetes Events about what became of commands: `Collected` on the owner whose dependents were deleted, `Blocked` on what the API server does not let go.
+ *
+ * What must stay true: it waits for nobody, and nobody waits for it. Many deletes are one Event, and there are few a minute: of a cluster, and of one
+ * namespace fewer, so that no tenant takes them all. What is too much is counted and left out; the record of what happened is the history, and not these.
+ *
+ * Not here: Events about references that count for nothing: these are commands (core/issue/warning.ts).
+ */
+import type { Command, Target } from '../../core/model/command.ts'
+import type { ClusterId, Coordinates } from '../../core/model/object.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { ClusterEvent } from '../../ports/cluster.ts'
+import type { ConnectedCluster } from './reaper.ts'
+import type { Result } from './result.ts'
+
+export interface EventRecorderParts {
+  readonly clusters: (id: ClusterId) => ConnectedCluster | undefined
+  readonly clock: Clock
+}
+
+export const EVENT_FATES = ['written', 'refused', 'left out'] as const
+export type EventFate = (typeof EVENT_FATES)[number]
+
+export interface EventRecorder {
+  /** Looks at what became of a command; returns at once. */
+  settled(command: Command, result: Result): void
+  /** As one of its own, within the same limits. */
+  tell(cluster: ClusterId, about: EventSubject, event: ClusterEvent): void
+  /** Until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+  /** Since the start. */
+  counts(): ReadonlyMap<EventFate, number>
+}
+
+/** What an Event is about; it may be gone. */
+export type EventSubject = Omit<Target, 'resourceVersion' | 'aggregated'>
+
+/** So long deletes are gathered that go into one Event. */
+const GATHER_MS = 10_000
+const MINUTE_MS = 60_000
+const MOST_OF_A_CLUSTER = 30
+const MOST_OF_A_NAMESPACE = 5
+/** Gathered at once, over all clusters. */
+const MOST_GATHERED = 1_000
+const MOST_NAMED = 5
+
+interface Gathered {
+  readonly cluster: ClusterId
+  readonly about: EventSubject
+  readonly eventOf: () => ClusterEvent
+  readonly names: string[]
+  count: number
+}
+
+export function createEventRecorder({ clusters, clock }: EventRecorderParts): EventRecorder {
+  const gathered = new Map<string, Gathered>()
+  const counts = new Map<EventFate, number>()
+  /** When Events of it were sent; monotonic. By cluster, and by cluster and namespace. */
+  const sentAt = new Map<string, readonly number[]>()
+
+  function count(fate: EventFate): void {
+    counts.set(fate, (counts.get(fate) ?? 0) + 1)
+  }
+
+  function gather(key: string, found: Omit<Gathered, 'count' | 'names'>): Gathered | undefined {
+    const known = gathered.get(key)
+    if (known !== undefined) return known
+    if (gathered.size >= MOST_GATHERED) {
+      count('left out')
+      return undefined
+    }
+    const fresh = { ...found, names: [], count: 0 }
+    gathered.set(key, fresh)
+    return fresh
+  }
+
+  function mayBeSent({ cluster, about }: Gathered): boolean {
+    const since = clock.monotonicMs() - MINUTE_MS
+    const recent = (key: string): readonly number[] => {
+      return (sentAt.get(key) ?? []).filter((atMs) => atMs > since)
+    }
+    const of = `${cluster}/${about.namespace}`
+    const [all, its] = [recent(cluster), recent(of)]
+    if (all.length >= MOST_OF_A_CLUSTER || its.length >= MOST_OF_A_NAMESPACE) return false
+    for (const key of sentAt.keys()) if (recent(key).length === 0) sentAt.delete(key)
+    sentAt.set(cluster, [...all, clock.monotonicMs()])
+    sentAt.set(of, [...its, clock.monotonicMs()])
+    return true
+  }
+
+  async function send(each: Gathered, signal: AbortSignal): Promise<void> {
+    const connected = clusters(each.cluster)
+    if (connected === undefined || !mayBeSent(each)) return count('left out')
+    const { about, eventOf } = each
+    const target: Target = { ...about, resourceVersion: '', aggregated: false }
+    try {
+      const answer = await connected.cluster.writeEvent(target, eventOf(), signal)
+      count(answer.type === 'Changed' ? 'written' : 'refused')
+    } catch {
+      count('refused')
+    }
+  }
+
+  return {
+    settled(command, result) {
+      if (command.type !== 'DeleteObject' || result.type !== 'CommandSettled') return
+      const { cluster, target, owners } = command
+      const { outcome, reason, code } = result
+      if (outcome === 'done') {
+        const [owner] = owners
+        const about = owner ?? target
+        const its = gather(`done/${cluster}/${keyOf(about)}`, {
+          ...{ cluster, about },
+          eventOf: () => ({ type: 'Normal', reason: 'Collected', message: messageOf(its) }),
+        })
+        if (its === undefined) return
+        its.count += 1
+        if (its.names.length < MOST_NAMED) its.names.push(nameOf(target))
+      } else if (outcome === 'blocked' && code !== null && code >= 400) {
+        const message = `it cannot be deleted now: ${reason}`
+        gather(`blocked/${cluster}/${keyOf(target)}`, {
+          ...{ cluster, about: target },
+          eventOf: () => ({ type: 'Warning', reason: 'Blocked', message }),
+        })
+      }
+    },
+    tell(cluster, about, event) {
+      gather(`told/${cluster}/${keyOf(about)}/${event.reason}`, {
+        ...{ cluster, about },
+        eventOf: () => event,
+      })
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        await clock.sleep(GATHER_MS, signal)
+        const ready = [...gathered.values()]
+        gathered.clear()
+        // One after the other: what is told is no hurry, and deletes go first.
+        for (const each of ready) {
+          if (signal.aborted) return
+          await send(each, signal)
+        }
+      }
+    },
+    counts: () => counts,
+  }
+}
+
+function messageOf(its: Gathered | undefined): string {
+  const { count = 0, names = [] } = its ?? {}
+  const more = count > names.length ? `, and ${count - names.length} more` : ''
+  const what = count === 1 ? '1 dependent' : `${count} dependents`
+  return `deleted ${what}, since no owner is left: ${names.join(', ')}${more}`
+}
+
+function keyOf({ group, kind, namespace, name, uid }: Coordinates & { uid: string }): string {
+  return JSON.stringify([group, kind, namespace, name, uid])
+}
+
+function nameOf({ group, kind, name }: Coordinates): string {
+  return `${group === '' ? kind : `${kind}.${group}`}/${name}`
+}
