@@ -183,13 +183,15 @@ async function objectsOf(
   )
 }
 
-/** By short names, too, as the cluster's API server had them. */
+/** By short names, too, as the cluster's API server had them. Only for these are the watermarks read: who restores by a
+kind's name needs no right to them. */
 async function rootsNamed(
   { log, codec }: ArchiveSource,
   objects: Objects,
   selector: Selector,
 ): Promise<readonly Root[]> {
-  if ('uid' in selector) return rootsOf(objects, selector)
+  const found = rootsOf(objects, selector)
+  if ('uid' in selector || found.length > 0) return found
   const { names } = await createKindWords({ log, codec, clock: systemClock() }).of(selector.kind)
   // Of a reference only the kind is compared.
   const kinds = new Set(names.map((name) => name.split('.')[0] ?? name))
