@@ -20,7 +20,7 @@ interface Event {
 const skip = missingServers('etcd', 'kube-apiserver') ?? false
 
 suite('with notify.events', { skip }, () => {
-  test('one Event says what became of an owner’s dependents, another one that a lock is missing', async () => {
+  test('Events say what became of an owner’s dependents, and that a lock is missing', async () => {
     await using plane = await startControlPlane()
     const config = join(plane.folder, 'kinfold.yaml')
     const section = 'notify: { events: true }'
@@ -42,14 +42,17 @@ suite('with notify.events', { skip }, () => {
       const { items } = body as { readonly items: readonly Event[] }
       return items.filter((each) => each.reason === reason)
     }
-    await eventually('it is told', async () => (await found('Collected')).length > 0)
-    const [collected, ...more] = await found('Collected')
-    deepEqual(more, [])
-    deepEqual(
-      [collected?.type, collected?.involvedObject.kind, collected?.involvedObject.name],
-      ['Normal', 'ConfigMap', 'owner'],
-    )
-    match(collected?.message ?? '', /^deleted 3 dependents, since no owner is left: Secret\/dep/)
+    // One, or two where the ten seconds that are gathered end between the deletes.
+    await eventually('all of them are told', async () => {
+      const counts = (await found('Collected')).map(({ message }) => parseInt(message.slice(8), 10))
+      const told = counts.reduce((sum, count) => sum + count, 0)
+      return told === dependents.length || `${told} of ${dependents.length}`
+    })
+    for (const { type, involvedObject, message } of await found('Collected')) {
+      const { kind, name } = involvedObject
+      deepEqual([type, kind, name], ['Normal', 'ConfigMap', 'owner'])
+      match(message, /^deleted \d dependents?, since no owner is left: Secret\/dep/)
+    }
     await eventually('the lock, too', async () => (await found('LockNotInForce')).length > 0)
     const [lock] = await found('LockNotInForce')
     deepEqual(

@@ -7,7 +7,9 @@ import type { Command } from 'commander'
 import type { Uid } from '../core/model/object.ts'
 import { LogError } from '../ports/log.ts'
 import { type ArchiveKey, openArchiveKey } from '../runtime/archive-key.ts'
+import { systemClock } from '../runtime/clock.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
+import { createKindWords } from '../services/graph/query/kind-word.ts'
 import type { ArchivedObject } from '../services/restore/archive-reader.ts'
 import { checkKeys, indexArchive, readBodies } from '../services/restore/archive-reader.ts'
 import { failedDeletes } from '../services/restore/delete-result.ts'
@@ -112,7 +114,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   await using log = source.log
   const cluster = flags.fromCluster ?? here
   const { objects, incomplete } = await objectsOf(source, cluster, restorer.name, signal)
-  const root = onlyRoot(rootsOf(objects, selector), words)
+  const root = onlyRoot(await rootsNamed(source, objects, selector), words)
   const chosen = chosenOf(objects, root, flags)
   const survey = await surveyFor(chosen, restorer, signal)
   const controlled = flags.includeControlled === true
@@ -185,6 +187,21 @@ async function objectsOf(
     EXIT.input,
     `the archive has nothing of the cluster ${name} (${cluster}); ${others}`,
   )
+}
+
+/** By short names, too, as the cluster's API server had them. Only for these are the watermarks read: who restores by a
+kind's name needs no right to them. */
+async function rootsNamed(
+  { log, codec }: ArchiveSource,
+  objects: Objects,
+  selector: Selector,
+): Promise<readonly Root[]> {
+  const found = rootsOf(objects, selector)
+  if ('uid' in selector || found.length > 0) return found
+  const { names } = await createKindWords({ log, codec, clock: systemClock() }).of(selector.kind)
+  // Of a reference only the kind is compared.
+  const kinds = new Set(names.map((name) => name.split('.')[0] ?? name))
+  return [...kinds].flatMap((kind) => rootsOf(objects, { ...selector, kind }))
 }
 
 function onlyRoot(roots: readonly Root[], words: readonly string[]): Root {

@@ -98,6 +98,7 @@ function restoring(application: string): Permission[] {
       topic(user, 'archive', 'READ'),
     ]),
     topic('restorer', 'events', 'READ'),
+    topic('restorer', 'watermarks', 'READ'),
   ]
 }
 
@@ -170,16 +171,10 @@ suite('rights on Kafka', { skip }, () => {
   })
 
   test('are enough for whoever restores; without Read on events the plan says what it does not know', async () => {
-    const asked = [
-      'configmap/dependent-0',
-      '--lost-owners',
-      'drop',
-      '--kubeconfig',
-      plane.kubeconfig,
-      ...where(),
-    ]
+    const asked = ['--lost-owners', 'drop', '--kubeconfig', plane.kubeconfig, ...where()]
     for (const user of RESTORING) {
-      const { code, stdout, stderr } = await runKinfold(['restore', ...asked, ...login(user)])
+      const root = user === 'restorer' ? 'cm/dependent-0' : 'configmap/dependent-0'
+      const { code, stdout, stderr } = await runKinfold(['restore', root, ...asked, ...login(user)])
       equal(code, 0, stderr)
       match(stdout, /1 to create, 0 there already, 0 refused/)
       if (user === 'restorer') equal(stderr, '')

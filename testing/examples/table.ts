@@ -25,6 +25,7 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
     /\$BENCH|^perf |^awk |^export PATH|^(FLAGS|BENCH)=/,
     'a profile of a benchmark: minutes, and perf',
   ],
+  [/^OTEL_/, 'a collector of traces; cli/telemetry.test.ts receives them, from a playground'],
   [/^kinfold upgrade/, 'a data directory of an older version; cli/upgrade.test.ts'],
   [
     /^helm |^kubectl -n kinfold |^kubectl apply -k/,

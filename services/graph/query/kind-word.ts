@@ -18,6 +18,8 @@ import { isKind } from './kind-name.ts'
 
 /** Kinds that a word may mean. */
 export interface KindWord {
+  /** The word, and the names that it is short for. */
+  readonly names: readonly string[]
   is(kind: GroupKind, known: Parameters<typeof isKind>[2]): boolean
 }
 
@@ -56,8 +58,8 @@ export function createKindWords({ log, codec, clock }: KindWordsParts): KindWord
     async of(word) {
       const all = word === '' ? [] : await read()
       const isName = all.some((each) => isKind(word, each, { ...each, versions: [] }))
-      const words = isName ? [word] : [word, ...longNames(word, all)]
-      return { is: (kind, known) => words.some((each) => isKind(each, kind, known)) }
+      const names = isName ? [word] : [word, ...new Set(longNames(word, all))]
+      return { names, is: (kind, known) => names.some((each) => isKind(each, kind, known)) }
     },
   }
 }

@@ -13,7 +13,8 @@ import { Problem } from '../../../runtime/problem.ts'
 import type { Access } from './access.ts'
 import { askedOf } from './choice.ts'
 import type { Clusters } from './clusters.ts'
-import { isKind, kindsIn } from './kind-name.ts'
+import { kindsIn } from './kind-name.ts'
+import type { KindWord } from './kind-word.ts'
 import { namedClusters } from './not-found.ts'
 
 /** `other`: not asked for. */
@@ -59,20 +60,18 @@ async function filterOf(
     throw new Problem(403, 'a stream of a part takes the parameters cluster and namespace')
   }
   const views = new Map(asked.map((each) => [each.id, clusters.view(each)]))
-  if (kind !== undefined) await checkKind(kind, [...views.values()])
+  const word = kind === undefined ? undefined : await clusters.kindWord(kind)
+  if (kind !== undefined && word !== undefined) await checkKind(kind, word, [...views.values()])
   /** By cluster and kind. */
   const meant = new Map<string, boolean>()
   const isMeant = (id: ClusterId, { group, kind: its }: GroupKind): boolean => {
-    if (kind === undefined) return true
+    if (word === undefined) return true
     const key = `${id}/${group}/${its}`
     const known = meant.get(key)
     if (known !== undefined) return known
     const view = views.get(id)
-    const is = isKind(
-      kind,
-      { group, kind: its },
-      view && kindOf(view.reader, id, { group, kind: its }),
-    )
+    const object = { group, kind: its }
+    const is = word.is(object, view && kindOf(view.reader, id, object))
     meant.set(key, is)
     return is
   }
@@ -93,12 +92,13 @@ async function filterOf(
 /** Where it is known which kinds there are, one that is none of them would be an empty stream for ever. */
 async function checkKind(
   kind: string,
+  word: KindWord,
   views: readonly ReturnType<Clusters['view']>[],
 ): Promise<void> {
   for (const view of views) {
     if (view === undefined || view.partial() !== '') return
     const kinds = await kindsIn(view)
-    if (kinds.length === 0 || kinds.some((each) => isKind(kind, each, each))) return
+    if (kinds.length === 0 || kinds.some((each) => word.is(each, each))) return
   }
   if (views.length > 0) throw new Problem(404, `no cluster that is asked serves a kind ${kind}`)
 }
