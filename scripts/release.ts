@@ -1,6 +1,7 @@
 /**
- * The command `npm run release -- DIR [--url URL --homepage URL]`: all files of a release, in a new folder: the package, the client as a plugin of kubectl, notes, the
+ * The command `npm run release -- DIR [--url URL --homepage URL] [--executable]`: all files of a release, in a new folder: the package, the client as a plugin of kubectl, notes, the
  * bill of materials, the licences of what comes with it, and checksums of these. Where `--url` says where the files will be, also what krew and Homebrew install them by.
+ * `--executable` adds the client for those who have no Node, of 45 MB.
  *
  * What must stay true: it publishes nothing and changes nothing but the folder, and `dist`; a version that the changelog does not have, or a licence that is not allowed,
  * ends it. Exit codes: 0 made, 2 bad input, 4 a failure.
@@ -12,6 +13,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { homebrewFormula, krewManifest, type ReleasedFile } from './channel.ts'
 import { clientBundle, PLUGIN, packClient } from './client.ts'
+import { canMakeExecutable, EXECUTABLE, PLATFORM, packExecutable } from './client-executable.ts'
 import {
   billOfMaterials,
   licenceTexts,
@@ -31,7 +33,8 @@ async function release(words: readonly string[]): Promise<number> {
   } catch (error) {
     return fail(2, (error as Error).message)
   }
-  const { folder, published } = read
+  const { folder, published, isExecutable } = read
+  if (isExecutable && !canMakeExecutable()) return fail(2, '--executable is for Linux')
   if (existsSync(folder)) return fail(2, `${folder} is there already: name another folder`)
   const text = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
   const { version } = JSON.parse(text('package.json')) as { version: string }
@@ -51,7 +54,11 @@ async function release(words: readonly string[]): Promise<number> {
   const pack = ['pack', '--loglevel=error', '--pack-destination', resolve(folder)]
   execFileSync('npm', pack, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] })
   const client = `${PLUGIN}-${version}.tar.gz`
-  packClient(await clientBundle(), join(folder, client))
+  const bundle = await clientBundle()
+  packClient(bundle, join(folder, client))
+  if (isExecutable) {
+    packExecutable(bundle, join(folder, `${EXECUTABLE}-${version}-${PLATFORM}.tar.gz`))
+  }
   if (published !== undefined) {
     const at = { version, ...published }
     const krew = krewManifest(at, released(folder, client))
@@ -68,23 +75,31 @@ async function release(words: readonly string[]): Promise<number> {
 function flagsOf(words: readonly string[]): {
   readonly folder: string
   readonly published: { readonly url: string; readonly homepage: string } | undefined
+  readonly isExecutable: boolean
 } {
   const { values, positionals } = parseArgs({
     args: [...words],
     allowPositionals: true,
-    options: { url: { type: 'string' }, homepage: { type: 'string' } },
+    options: {
+      url: { type: 'string' },
+      homepage: { type: 'string' },
+      executable: { type: 'boolean', default: false },
+    },
   })
   const [folder, ...more] = positionals
   if (folder === undefined || more.length > 0) throw new Error('expected a folder to make')
-  const { url, homepage } = values
-  if (url === undefined && homepage === undefined) return { folder, published: undefined }
+  const { url, homepage, executable: isExecutable } = values
+  if (url === undefined && homepage === undefined) {
+    return { folder, published: undefined, isExecutable }
+  }
   for (const each of [url, homepage]) {
     // Both are written into what package managers read as code.
     if (each === undefined || !/^https:\/\/[\w.-]+(\/[\w.~%+-]+)*\/?$/.test(each)) {
       throw new Error('expected --url and --homepage, each an https:// URL')
     }
   }
-  return { folder, published: { url: url!.replace(/\/$/, ''), homepage: homepage! } }
+  const published = { url: url!.replace(/\/$/, ''), homepage: homepage! }
+  return { folder, published, isExecutable }
 }
 
 /** As `sha256sum -c` reads them. */

@@ -1,5 +1,5 @@
 /**
- * The client as krew and Homebrew install it: bundled, packed, and asked by a real krew; run where Node is, is too old, or is missing.
+ * The client as krew and Homebrew install it, and as one executable: bundled, packed, installed by a real krew; run where Node is, is too old, or is missing.
  *
  * What must stay true: it is unpacked away from the checkout, so nothing of the checkout is on its path.
  */
@@ -9,11 +9,12 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { after, before, suite, test } from 'node:test'
+import { after, before, suite, type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
 import { VERSION } from '../../cli/version.ts'
 import { homebrewFormula, krewManifest } from '../../scripts/channel.ts'
 import { type ClientBundle, clientBundle, packClient } from '../../scripts/client.ts'
+import { canMakeExecutable, EXECUTABLE, packExecutable } from '../../scripts/client-executable.ts'
 import { missingServers, requireBinary } from '../cluster/binaries.ts'
 import { eventually } from '../eventually.ts'
 import { startKinfold } from '../kinfold-command.ts'
@@ -113,30 +114,64 @@ suite('the client', () => {
   })
 
   test('asks a running Kinfold: tree, as text and as YAML, and a failure', async (t) => {
-    const data = join(folder, 'data')
-    const playground = startKinfold(['playground', '--http', '127.0.0.1:0', '--data', data])
-    t.after(() => playground.child.kill('SIGKILL'))
-    const object = ['deploy/web', '-n', 'shop', '--cluster', 'north', '--data', data]
-    await eventually('the workload is there', async () => {
-      const { code, stdout, stderr } = run(plugin, ['tree', ...object])
-      return (code === 0 && stdout.includes('Pod/web-')) || stderr || stdout
-    })
-    const yaml = parse(run(plugin, ['tree', ...object, '-o', 'yaml']).stdout)
-    equal(yaml.kind, 'Tree')
-    const none = run(plugin, [
-      'why',
-      'cm/no-such',
-      '-n',
-      'shop',
-      '--cluster',
-      'north',
-      '--data',
-      data,
-    ])
-    equal(none.code, 2)
-    match(none.stderr, /^error: /)
+    await asks(t, plugin)
   })
 })
+
+suite('the client as an executable', {
+  skip: canMakeExecutable() ? false : 'skipped: it is made on Linux only',
+}, () => {
+  let executable: string
+  before(() => {
+    const packed = join(folder, 'executable.tar.gz')
+    packExecutable(bundle, packed)
+    mkdirSync(join(folder, 'executable'))
+    execFileSync('tar', ['-xzf', packed, '-C', join(folder, 'executable')])
+    executable = join(folder, 'executable', EXECUTABLE)
+  })
+
+  test('says its version where there is no Node, and its name by a link', () => {
+    const none = { PATH: '/no-such-folder' }
+    deepEqual(run(executable, ['--version'], none), {
+      code: 0,
+      stdout: `${VERSION}\n`,
+      stderr: '',
+    })
+    match(run(executable, ['--help'], none).stdout, /^Usage: kinfold-client /)
+    const bin = join(folder, 'bin')
+    mkdirSync(bin)
+    symlinkSync(executable, join(bin, 'kubectl-kinfold'))
+    match(run('kubectl-kinfold', ['--help'], { PATH: bin }).stdout, /^Usage: kubectl kinfold /)
+  })
+
+  test('has the licences of Node and of what is bundled', () => {
+    const licence = (name: string): string => readFileSync(join(folder, 'executable', name), 'utf8')
+    match(licence('NODE-LICENCE.txt'), /^Node\.js is licensed/)
+    match(licence('THIRD-PARTY-LICENCES.txt'), /^commander /)
+    match(licence('LICENSE'), /Apache License/)
+  })
+
+  test('asks a running Kinfold', async (t) => {
+    await asks(t, executable)
+  })
+})
+
+async function asks(t: TestContext, client: string): Promise<void> {
+  const data = mkdtempSync(join(folder, 'data-'))
+  const playground = startKinfold(['playground', '--http', '127.0.0.1:0', '--data', data])
+  t.after(() => playground.child.kill('SIGKILL'))
+  const object = ['deploy/web', '-n', 'shop', '--cluster', 'north', '--data', data]
+  await eventually('the workload is there', async () => {
+    const { code, stdout, stderr } = run(client, ['tree', ...object])
+    return (code === 0 && stdout.includes('Pod/web-')) || stderr || stdout
+  })
+  const yaml = parse(run(client, ['tree', ...object, '-o', 'yaml']).stdout)
+  equal(yaml.kind, 'Tree')
+  const other = ['cm/no-such', '-n', 'shop', '--cluster', 'north', '--data', data]
+  const none = run(client, ['why', ...other])
+  equal(none.code, 2)
+  match(none.stderr, /^error: /)
+}
 
 suite('the manifest for krew', () => {
   const manifest = (sum: string): string => krewManifest(AT, { name: 'client.tar.gz', sha256: sum })
