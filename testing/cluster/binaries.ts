@@ -13,6 +13,10 @@ import { join } from 'node:path'
 export const KUBERNETES_VERSION = 'v1.36.3'
 export const ETCD_VERSION = 'v3.7.3'
 export const HELM_VERSION = 'v4.3.1'
+/** Prometheus calls it 3.16.0. */
+export const PROMETHEUS_VERSION = 'v0.316.0'
+export const ACTIONLINT_VERSION = 'v1.7.12'
+export const KREW_VERSION = 'v0.4.3'
 
 export type ServerName =
   | 'etcd'
@@ -21,31 +25,51 @@ export type ServerName =
   | 'etcdutl'
   | 'kube-controller-manager'
   | 'helm'
+  | 'promtool'
+  | 'actionlint'
+  | 'krew'
 
 export interface ServerSource {
   readonly name: ServerName
   /** The folder of its go.mod, below testing/cluster/go. */
-  readonly module: 'etcd' | 'kubernetes' | 'helm'
+  readonly module: 'etcd' | 'kubernetes' | 'helm' | 'prometheus' | 'actionlint' | 'krew'
   readonly package: string
+  /** Build tags. */
+  readonly tags?: string
 }
 
-/** In the order of building: what most tests need comes first. */
-export const SERVERS: readonly ServerSource[] = [
-  { name: 'etcd', module: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
-  {
-    name: 'kube-apiserver',
-    module: 'kubernetes',
-    package: 'k8s.io/kubernetes/cmd/kube-apiserver',
-  },
-  { name: 'kubectl', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubectl' },
-  { name: 'etcdutl', module: 'etcd', package: 'go.etcd.io/etcd/etcdutl/v3' },
-  {
-    name: 'kube-controller-manager',
+/** In the order of building: what most tests need comes first. None can be left out. */
+const SOURCES: Readonly<Record<ServerName, Omit<ServerSource, 'name'>>> = {
+  etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
+  'kube-apiserver': { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-apiserver' },
+  kubectl: { module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubectl' },
+  etcdutl: { module: 'etcd', package: 'go.etcd.io/etcd/etcdutl/v3' },
+  'kube-controller-manager': {
     module: 'kubernetes',
     package: 'k8s.io/kubernetes/cmd/kube-controller-manager',
   },
-  { name: 'helm', module: 'helm', package: 'helm.sh/helm/v4/cmd/helm' },
-]
+  helm: { module: 'helm', package: 'helm.sh/helm/v4/cmd/helm' },
+  actionlint: { module: 'actionlint', package: 'github.com/rhysd/actionlint/cmd/actionlint' },
+  krew: { module: 'krew', package: 'sigs.k8s.io/krew/cmd/krew' },
+  promtool: {
+    module: 'prometheus',
+    package: 'github.com/prometheus/prometheus/cmd/promtool',
+    // Rules need no service discovery, and the libraries of the clouds take longer than all the rest.
+    tags: 'remove_all_sd',
+  },
+}
+
+export const SERVERS: readonly ServerSource[] = (Object.keys(SOURCES) as ServerName[]).map(
+  (name) => ({ name, ...SOURCES[name] }),
+)
+
+/** Of what is no part of the control plane: a folder of its own, so that another version of it leaves the servers alone. */
+const TOOL_FOLDERS: Partial<Record<ServerName, string>> = {
+  helm: `helm-${HELM_VERSION}`,
+  promtool: `prometheus-${PROMETHEUS_VERSION}`,
+  actionlint: `actionlint-${ACTIONLINT_VERSION}`,
+  krew: `krew-${KREW_VERSION}`,
+}
 
 /** Where each binary lies; undefined where it is not there to be run. */
 export interface Binaries {
@@ -94,7 +118,7 @@ export function missingServers(...names: readonly ServerName[]): string | undefi
 /** Where build.ts puts a binary: with another version it is another folder. */
 export function builtFolder(name: ServerName): string {
   const kubernetes = `${KUBERNETES_VERSION}-etcd-${ETCD_VERSION}`
-  return join(serversFolder(), name === 'helm' ? `helm-${HELM_VERSION}` : kubernetes, 'bin')
+  return join(serversFolder(), TOOL_FOLDERS[name] ?? kubernetes, 'bin')
 }
 
 /** Where all servers of the tests lie: outside the checkout, so that clones share them and CI caches them. */

@@ -41,8 +41,9 @@ async function goBuild(
   logFile: string,
 ): Promise<string | undefined> {
   const log = openSync(logFile, 'w')
+  const tags = server.tags === undefined ? [] : ['-tags', server.tags]
   const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags(server)]
-  const go = spawn('go', [...args, '-o', output, server.package], {
+  const go = spawn('go', [...args, ...tags, '-o', output, server.package], {
     cwd: join(import.meta.dirname, 'go', server.module),
     env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
     stdio: ['ignore', log, log],

@@ -40,6 +40,10 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
     'an installation elsewhere; testing/package/package.test.ts packs, installs and runs it',
   ],
   [
+    /^kubectl krew |^KINFOLD_SERVER=\S+ kubectl kinfold |kinfold-client|^brew /,
+    'files of a release, installed; testing/package/client.test.ts installs and runs the client, and nothing runs Homebrew',
+  ],
+  [
     /^kubectl kinfold |kinfold completion/,
     'a plugin on the PATH, and a shell that completes; cli/complete.test.ts and cli/kubectl-plugin.cluster.test.ts',
   ],

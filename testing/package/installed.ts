@@ -10,6 +10,8 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..', '..')
+/** Where a release would be; nothing is asked there. */
+export const RELEASE_URL = 'https://releases.example/kinfold'
 const QUIET = ['--no-audit', '--no-fund', '--loglevel=error']
 
 export interface Ended {
@@ -38,7 +40,8 @@ export class InstalledPackage implements Disposable {
     this.app = join(this.folder, 'app')
     this.release = join(this.folder, 'release')
     mkdirSync(this.app)
-    execFileSync(process.execPath, [join(ROOT, 'scripts', 'release.ts'), this.release], {
+    const flags = ['--url', RELEASE_URL, '--homepage', 'https://kinfold.example']
+    execFileSync(process.execPath, [join(ROOT, 'scripts', 'release.ts'), this.release, ...flags], {
       env: environment(process.execPath),
       stdio: 'pipe',
     })

@@ -52,10 +52,21 @@ suite('the package', () => {
   test('is released with notes, licences, a bill of materials and checksums of all', () => {
     const files = readdirSync(installed.release).sort()
     const kinfold = `kinfold-${VERSION}`
-    const summed = ['NOTES.md', 'THIRD-PARTY-LICENCES.txt', `${kinfold}.cdx.json`, `${kinfold}.tgz`]
+    const summed = [
+      'NOTES.md',
+      'THIRD-PARTY-LICENCES.txt',
+      `${kinfold}.cdx.json`,
+      `${kinfold}.tgz`,
+      'kinfold.krew.yaml',
+      'kinfold.rb',
+      `kubectl-${kinfold}.tar.gz`,
+    ]
     deepEqual(files, [...summed, 'SHA256SUMS'].sort())
     const sums = readFileSync(join(installed.release, 'SHA256SUMS'), 'utf8')
-    deepEqual([...sums.matchAll(/^[0-9a-f]{64} {2}(.*)$/gm)].map(([, name]) => name).sort(), summed)
+    deepEqual(
+      [...sums.matchAll(/^[0-9a-f]{64} {2}(.*)$/gm)].map(([, name]) => name).sort(),
+      summed.sort(),
+    )
     execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: installed.release })
   })
 
