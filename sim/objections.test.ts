@@ -230,6 +230,34 @@ test('I11: a delete of what was created after its owner’s deletion was observe
   match(objections(), /without an owner for 1800000 ms of 3600000 \(I11\)/)
 })
 
+test('I11: what named an owner that we deleted has waited with it, also after etcd is restored from later', async () => {
+  const rig = rigFor(policyFor('enforce', 'guarded'))
+  const { world, site } = rig
+  const named = ({ metadata }: ApiObject): object => {
+    const { name, uid } = metadata
+    return { ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name, uid }] }
+  }
+  const { name, uid } = rig.make('configmaps', 'root').metadata
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid }]
+  const [one, other] = ['one', 'other'].map((each) =>
+    rig.make('secrets', each, { ownerReferences }),
+  )
+  const [ofOne, ofOther] = [one, other].map((each) =>
+    rig.make('secrets', `of-${each?.metadata.name}`, named(each!)),
+  )
+  site.user('DELETE', `${AT}/configmaps/root`, {})
+  await world.time.advance(30_000)
+  const objections = (): string => world.wrongs.filter((each) => each.includes('I11')).join()
+  rig.delete(one!)
+  site.user('DELETE', `${AT}/secrets/other`, {})
+  rig.make('configmaps', 'last')
+  site.restore(1)
+  rig.delete(ofOne!)
+  equal(objections(), '')
+  rig.delete(ofOther!)
+  match(objections(), /without an owner for 0 ms of 30000 \(I11\)/)
+})
+
 test('I9: a delete in a namespace that the config protects is objected to, once everybody knows', async () => {
   const rig = rigFor(policyFor('enforce', 'parity'))
   const { world, site } = rig

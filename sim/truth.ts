@@ -40,6 +40,8 @@ export class Truth implements Judged {
   readonly #removed: Map<string, { readonly object: ApiObject; readonly ms: number }> = new Map()
   /** Since when each uid first named just these owners, by what it named. */
   readonly #named: Map<string, Map<string, number>> = new Map()
+  /** The life that the server was set back from, which a restore repeats up to a point. */
+  readonly #former: Truth | undefined
   /** Namespaces, and when they were deleted last, also where a restore took that back: their home knows it for ten minutes more. */
   readonly #endedMs: Map<string, number>
 
@@ -50,6 +52,7 @@ export class Truth implements Judged {
       ...(former?.onceOrphaned ?? []),
     ])
     this.#endedMs = new Map(former === undefined ? [] : former.#endedMs)
+    this.#former = former
     this.#site = site
     this.#time = time
     this.#begunAnewMs = begunAnewMs
@@ -110,6 +113,11 @@ export class Truth implements Judged {
     if (this.#removed.has(metadata.uid)) this.heldSinceMs.set(metadata.uid, sinceMs)
   }
 
+  /** Of what we deleted at just that moment: since when it could have been deleted. */
+  heldBefore(uid: string, removedMs: number): number | undefined {
+    return this.#removed.get(uid)?.ms === removedMs ? this.heldSinceMs.get(uid) : undefined
+  }
+
   /** What is no more, as it was last. */
   removed(uid: string): ApiObject | undefined {
     return this.#removed.get(uid)?.object
@@ -126,6 +134,8 @@ export class Truth implements Judged {
     if (after === null && before !== null) {
       const { uid } = before.metadata
       this.#removed.set(uid, { object: before, ms: nowMs })
+      const formerlyMs = this.#former?.heldBefore(uid, nowMs)
+      if (formerlyMs !== undefined) this.heldSinceMs.set(uid, formerlyMs)
       const commanded = this.#commanded.get(uid)
       if (commanded?.names === namesOf(before.metadata))
         this.heldSinceMs.set(uid, commanded.sinceMs)
