@@ -48,6 +48,17 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     ['up', '--log-format', 'xml'],
     /--log-format: "xml" is none of text, json/,
   ],
+  ['a replay of no time', ['audit', 'replay', '--from', 'soon'], /--from soon is neither how long/],
+  [
+    'a replay of a span that ends before it begins',
+    ['audit', 'replay', '--from', '1h', '--to', '2h'],
+    /--to 2h is not after --from 1h/,
+  ],
+  [
+    'a replay under no preset',
+    ['audit', 'replay', '--from', '1h', '--preset', 'strict'],
+    /--preset: "strict" is none of parity, guarded/,
+  ],
   ['an unknown command', ['frobnicate'], /unknown command 'frobnicate'/],
   [
     'an unknown mode',

@@ -92,7 +92,7 @@ export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
   'cli/backup.ts',
   'cli/clusters.ts',
   'cli/embedded.ts',
-  'cli/verify.ts',
+  'cli/refold.ts',
   'cli/checkup.ts',
   'cli/kafka-config.ts',
   'cli/service.ts',

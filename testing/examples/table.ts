@@ -108,6 +108,11 @@ kubectl patch cm of-widget --type merge -p '{"metadata":{"ownerReferences":[{"ap
 
 export const SETTINGS: Readonly<Record<string, Setting>> = {
   'README.md': { before: ['kinfold why cm/web-settings -n shop --cluster south | grep keep'] },
+  'docs/replay.md': {
+    before: [
+      `printf 'apiVersion: kinfold/v1alpha1\\nkind: Config\\npreset: guarded\\n' > policy.yaml`,
+    ],
+  },
   'docs/archive.md': {
     flags: ['--archive'],
     before: [
