@@ -137,7 +137,7 @@ test('5,000 timers due at once fire in slices', () => {
   for (let i = 0; i < 5000; i++) told.fold(added(`cm/d${i} <- rs/web`, i + 2))
   slices(told, deleted('rs/web', 6000))
   const heartbeat: Event = { type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] }
-  // Nobody carried the commands out in their life and a margin.
+  // No reaper carried the commands out in their lifetime and a margin.
   const outcomes = slices(told, heartbeat, 12 * 60_000)
   ok(outcomes.every(({ commands }) => commands.length <= SLICE))
   equal(told.commands.length, 10_000)

@@ -65,7 +65,7 @@ export function foldRecord(graph: Graph, event: Event, at: At, readPage: ReadPag
   return finish(folding)
 }
 
-/** The same where a page takes time to be read: without one it returns at once. */
+/** The same where reading a page takes time: if no page is needed it returns at once. */
 export function foldRecordFrom(
   graph: Graph,
   event: Event,
@@ -101,14 +101,14 @@ function fold(graph: Graph, event: Event, at: At): Folding {
 }
 
 /**
- * Whoever puts work on the agenda begins with it. From then on it goes on at `Continue`, which stands behind all that was published meanwhile: else each result
- * of a cascade would bring hundreds of decisions more, and the fold fall behind those who carry them out. And at heartbeats, should a `Continue` ever be unreadable.
+ * The record that puts work on the agenda begins with it. From then on the work continues at `Continue`, which comes in the log after everything published meanwhile: otherwise each
+ * result of a cascade would bring hundreds of decisions more, and the fold would fall behind the reapers. It also continues at heartbeats, should a `Continue` ever be unreadable.
  */
 function mayGoOn({ type }: Event, hadWork: boolean): boolean {
   return !hadWork || type === 'Continue' || type === 'Heartbeat'
 }
 
-/** The page that the fold wants to look at next; undefined when this record may do no more. */
+/** The page that the fold needs next; undefined when this record may do no more. */
 function pageOf({ step, keysLeft, isFull }: Folding): PageRequest | undefined {
   return keysLeft > 0 && !isFull ? nextPage(step.graph) : undefined
 }
@@ -123,7 +123,7 @@ function resume(folding: Folding, keys: readonly string[]): void {
     if (!isDone) folding.isFull = true
     return isDone
   })
-  // Whoever was refused is the first of the next record, which judges it whatever it costs.
+  // An object that was refused is the first of the next record, which judges it whatever it costs.
   if (isOver && !folding.isFull) endTurn(step)
   countObservations(step)
   judgeDirty(step)
@@ -131,7 +131,7 @@ function resume(folding: Folding, keys: readonly string[]): void {
   folding.keysLeft -= Math.max(KEYS_OF_A_READ, keys.length)
 }
 
-/** Once the facts are written: what they changed is judged, and what is more than the record may judge goes on the agenda. */
+/** After the facts are written: the objects they changed are judged; those beyond the record's limit are put on the agenda. */
 function judgeDirty(step: Step): void {
   // Judging one may change what another one waits for.
   for (let next = firstOf(step.dirty); next !== undefined; next = firstOf(step.dirty)) {
@@ -156,7 +156,7 @@ function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
   return true
 }
 
-/** Its turn has come. One with many references is left to `Continue`, which stands behind all that was published meanwhile. */
+/** Its turn has come. An object with many references is left to `Continue`, which comes after everything published meanwhile. */
 function judgeQueued(step: Step, cluster: ClusterId, uid: Uid): boolean {
   const cost = costOf(step, cluster, uid)
   if (step.isNews && cost > REFERENCES_OF_NEWS) return false
@@ -182,7 +182,7 @@ function costOf(step: Step, cluster: ClusterId, uid: Uid): number {
 
 function judgeWithin(step: Step, cluster: ClusterId, uid: Uid, cost: number): boolean {
   if (cost === 0) return true
-  // The first of a record is judged whatever it costs: else it never would be.
+  // The first of a record is judged whatever it costs: otherwise it would never be judged.
   const isFirst = step.references === REFERENCES_PER_RECORD
   if (cost > step.references && !isFirst) return false
   step.references -= cost

@@ -54,7 +54,7 @@ test('an object that references one uid by 1,000 names delays the cascade of ano
   let isDeleted = false
   const taken: Command[] = []
   for (let turn = 0; turn < 10_000 && !isDeleted; turn++) {
-    // The other tenant's owner is deleted while the looks of the attack are answered.
+    // The other tenant's owner is deleted while the live GETs of the attack are answered.
     if (turn === 20) log.append(made.remove('rs/web'))
     for (const command of log.next() ?? []) {
       taken.push(command)
@@ -69,12 +69,12 @@ test('an object that references one uid by 1,000 names delays the cascade of ano
   equal(others.length, 2)
   ok(Math.max(...others) <= 20 + 40, `others waited until record ${Math.max(...others)}`)
   ok(Math.max(...log.outcomes.map(({ work }) => work)) <= MOST_OF_A_RECORD)
-  // Each round of looks judges it once.
+  // Each round of live GETs judges it once.
   ok(log.work <= 70 * (MANY + 1) + 100, `${log.work} references were judged`)
 })
 
 for (const [count, mostWork] of [
-  // A round of looks has a 64th of them.
+  // A round of live GETs has a 64th of them.
   [2_000, 66 * 2_001],
   // A record takes 64 answers at most, so a round takes two.
   [6_000, 130 * 6_001],
@@ -121,7 +121,7 @@ test('an object with 6,000 owners, of which one is there, keeps that one and los
   deepEqual(ownerReferences, [there])
 })
 
-/** Folds all there is, where no owner is found that is looked for. */
+/** Folds everything there is; a live GET finds no owner. */
 function answered(log: Log): { readonly looks: number; readonly others: readonly Command[] } {
   const others: Command[] = []
   let looks = 0

@@ -38,7 +38,7 @@ export function rule(step: Step, event: Directive, verdict: Ruling['verdict']): 
   enqueue(step, { work: 'rulings', cluster })
 }
 
-/** Who has approved it, once these are enough; undefined while somebody else has to. */
+/** Who approved it, once there are enough approvals; undefined while another one is needed. */
 function agreed(
   step: Step,
   { cluster, who, isProven, why }: Directive,
@@ -61,7 +61,7 @@ function agreed(
   return undefined
 }
 
-/** The approval that waits for another one, of whatever set it was. */
+/** The approval that waits for a second one, whichever set it was given for. */
 export function firstApprovalOf(graph: StateReader, cluster: ClusterId): FirstApproval | undefined {
   const first = graph.get(approvalKey(cluster))
   return first?.type === 'FirstApproval' ? first : undefined

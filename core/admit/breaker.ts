@@ -40,7 +40,7 @@ export function openBreakerOf(
   return isOpen ? breaker : undefined
 }
 
-/** Log time at which a person closed it last; what was counted before says nothing any more. Whoever closes a cluster's closes its namespaces', too. */
+/** Log time at which a person last closed it; earlier counts no longer matter. Closing a cluster's breaker closes those of its namespaces, too. */
 export function closedAt(graph: StateReader, cluster: ClusterId, namespace = ''): number {
   const keys = [keyOf(cluster, namespace), breakerKey(cluster), breakerKey(ALL_CLUSTERS)]
   return Math.max(...keys.map((key) => breakerAt(graph, key)?.closedAt ?? 0))

@@ -19,7 +19,7 @@ const HOLD_MS = 30_000
 const LATE_HOLD_MS = 3_600_000
 const LATE_MS = 1_000
 const BEAT_MS = 5_000
-/** From a command to what its watch tells, at most. */
+/** From a command to the event of its watch, at most. */
 const REAPED_MS = 2_000
 
 /** A thing of the tree: its owner is one that came before it, or none. */
@@ -27,7 +27,7 @@ interface Thing {
   readonly owner: number
   /** A node has dependents in many namespaces. */
   readonly isClusterScoped: boolean
-  /** When it is made, if it is not there from the beginning; it may come after its owner went. */
+  /** When it is made, if it is not there from the beginning; it may be created after its owner was deleted. */
   readonly bornMs: number
   /** When a person deletes it; never, most of them. */
   readonly deletedMs: number | null
@@ -61,7 +61,7 @@ class Run {
   readonly #things: readonly Thing[]
   #now = 0
   #version = 0
-  /** What is going to be told. */
+  /** Events that are still to be published. */
   #due: { at: number; tell: () => void }[] = []
 
   constructor(things: readonly Thing[]) {
@@ -144,7 +144,7 @@ class Run {
     }
   }
 
-  /** As a reaper would, and the watch tells it a little later. */
+  /** As a reaper would; the watch publishes it a little later. */
   #reap(command: DeleteObject): void {
     const index = this.lives.findIndex(({ uid }) => uid === command.target.uid)
     const life = this.lives[index]
@@ -186,7 +186,7 @@ function isLate(lives: readonly Life[], life: Life): boolean {
   return goneAt !== null && life.told > goneAt + LATE_MS
 }
 
-/** When what makes it go began: somebody deleted an owner above it, or it came when its owner was gone. */
+/** When its deletion began: a user deleted an owner above it, or it was created when its owner was already deleted. */
 function begunAt(lives: readonly Life[], life: Life): number {
   const owner = ownerOf(lives, life)
   if (owner === undefined || owner.goneAt === null) return Number.POSITIVE_INFINITY

@@ -1,8 +1,8 @@
 /**
- * What it costs that something goes: one of the budget of its class, or nothing.
+ * The price of a deletion: one from the budget of its class, or nothing.
  *
- * What must stay true: a deletion by somebody costs one, however many dependents it has; what counts as `missing` or `not-found` costs one for each object; what follows
- * from our own commands was paid for by those, also when it is reported late.
+ * What must stay true: a deletion by another actor costs one, however many dependents it has; evidence that counts as `missing` or `not-found` costs one for each
+ * object; what follows from Kinfold's own commands was paid for by those, also when it is reported late.
  *
  * Not here: whether there is room for it (budget.ts).
  */
@@ -39,7 +39,7 @@ export function priceOf(
   if (counted === 'missing' || counted === 'not-found')
     return { class: counted, namespace, root: null }
   if (counted !== 'deleted' || !isDelete) return null
-  // The last one that was deleted is why it goes.
+  // The owner that was deleted last is the reason for the deletion.
   const { uid, place } = others.reduce((last, each) => (each.at < last.at ? last : each), first)
   return { class: 'deleted', namespace: place.namespace, root: { uid, place } }
 }

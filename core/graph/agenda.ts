@@ -88,7 +88,7 @@ function isLeft(graph: StateReader, cluster: ClusterId, name: string, number: nu
   return first?.type === 'Work' && first.number <= number
 }
 
-/** The first work goes on as this one; null when it is done. */
+/** The first work continues as this one; null when it is done. */
 export function replaceFirst({ graph }: Step, work: Work | null): void {
   const { cluster, namespace } = firstTurn(graph)
   const lane = laneOf(graph, cluster, namespace)
@@ -160,7 +160,7 @@ export function judgeWaiters(step: Step, cluster: ClusterId, kind: GroupKind): v
   enqueue(step, { work: 'waits', cluster, kind: { group: kind.group, kind: kind.kind } })
 }
 
-/** Looks for what a waiting owner waits for in a circle; once more later when that is under way. */
+/** Searches for an ownership cycle among what a waiting owner waits for; once more later if a search is under way. */
 export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
   const key = ringKey(cluster, uid)
   const ring = step.graph.get(key)
@@ -171,7 +171,7 @@ export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
   step.graph.put(key, { type: 'Ring', current: uid, visited: 1, again: false })
   step.graph.put(ringVisitKey(cluster, uid, uid), { ...FIRST_VISIT })
   const namespace = laneNamed(nodeOf(step.graph, cluster, uid)?.object.namespace)
-  // As new as what asked for it: a walk that is begun again and again is not older than who comes meanwhile.
+  // As new as the request for it: a search that is begun again and again is not older than the work queued meanwhile.
   const number = agendaOf(step.graph).tail
   enqueue(step, { work: 'ring', cluster, namespace, uid, number })
 }
@@ -202,8 +202,8 @@ export function ownerTimer(
 }
 
 /**
- * How long what has gone is remembered, in milliseconds. As long as the policy says what was seen to go and let nobody go: with the rest, what it bears for its
- * dependents would be forgotten, that they are to be kept or (of what a relist missed with a mass) that a person has to be asked.
+ * How long a deleted owner is remembered, in milliseconds. The policy decides for an owner whose deletion was observed and that orphaned no dependents. With any other,
+ * the information for its dependents would be forgotten: that they are to be kept, or (of an owner that a relist missed in a bulk deletion) that a person has to approve.
  */
 export function memoryMs(graph: StateReader, owner: Pick<Owner, 'proof' | 'orphanedAt'>): number {
   const { rememberMs } = policyOf(graph).policy

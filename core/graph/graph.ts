@@ -1,9 +1,9 @@
 /**
- * The state a fold reads and changes, and what stands in it under which key.
+ * The state a fold reads and changes, and which value it has under which key.
  *
  * What must stay true: every read sees every earlier change, in points and in pages alike.
  *
- * Not here: how changes are laid over what is stored (services/graph/fold/overlay.ts), what they mean (fold.ts).
+ * Not here: how changes are laid over the stored values (services/graph/fold/overlay.ts), what they mean (fold.ts).
  */
 import { invariant } from '../model/invariant.ts'
 import type { Node } from '../model/node.ts'

@@ -55,7 +55,7 @@ export function listedBy(node: Node | null): HeldBy | null {
   return heldBy(node)
 }
 
-/** Empty when it waits for nobody's approval. */
+/** Empty when it waits for no approval. */
 export function memberOf(node: Node | null): string {
   if (node?.hold?.by !== 'approval') return ''
   return `${node.object.uid} ${node.hash} ${node.hold.what}`

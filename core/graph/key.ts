@@ -51,7 +51,7 @@ export const countKey: (cluster: ClusterId, owner: Uid, coordinates: Coordinates
       `count/${clusterPart('', cluster)}/${part(owner)}/${coordinatesPart(coordinates)}`,
   )
 
-/** The walk itself; its visits have `ringPrefix`. */
+/** The search itself; its visits have `ringPrefix`. */
 export function ringKey(cluster: ClusterId, root: Uid): string {
   return `walk/${clusterPart('', cluster)}/${part(root)}`
 }
@@ -185,15 +185,15 @@ export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): st
   return waitsPrefix(cluster, kind) + part(dependent)
 }
 
-/** In lower case: a reference may name a kind so before anybody knows which one that is. */
+/** In lower case: a reference may name a kind so before it is known which kind that is. */
 export function waitsPrefix(cluster: ClusterId, { group, kind }: GroupKind): string {
   return `waits/${clusterPart('', cluster)}/${kindPart({ group, kind: kind.toLowerCase() })}/`
 }
 
-/** Stands for all kinds: what waits for it is looked at when any kind gets in sync. */
+/** Means all kinds: an object that waits for it is judged again when any kind gets in sync. */
 export const ANY_KIND: GroupKind = { group: '', kind: '' }
 
-/** What a timer looks at again: a node or an owner by its uid, a kind by its coordinates, a budget or a namespace by its name. */
+/** What a timer checks again: a node or an owner by its uid, a kind by its coordinates, a budget or a namespace by its name. */
 export interface Timer {
   readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending'
   readonly uid: Uid

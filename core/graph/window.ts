@@ -1,7 +1,7 @@
 /**
- * What happened within the last ten minutes of log time, counted by minute and namespace.
+ * Counts of the last ten minutes of log time, by minute and namespace.
  *
- * What must stay true: bounded, whatever tenants do: namespaces beyond a cap are counted together, never left out.
+ * What must stay true: bounded, however many names tenants use: namespaces beyond a cap are counted together, never left out.
  *
  * Not here: what is counted (budget.ts, burst.ts).
  */
@@ -17,7 +17,7 @@ export function minuteOf(timeMs: number): number {
   return Math.floor(timeMs / MINUTE_MS)
 }
 
-/** With one more in the minute of `now`, and without minutes older than `span`. Log time never goes back, and a record of before counts as of the newest minute. */
+/** With one more in the minute of `now`, and without minutes older than `span`. Log time never decreases, so an earlier record counts as of the newest minute. */
 export function withOne(
   minutes: readonly MinuteCounts[],
   now: number,

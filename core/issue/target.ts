@@ -7,7 +7,7 @@ import type { Target } from '../model/command.ts'
 import type { ObjectMeta } from '../model/object.ts'
 import type { Kind } from '../model/state.ts'
 
-/** By a version that is served, which may be another than the one it was told in. Of a kind that nobody knows, an aggregated server may be the one that answers. */
+/** By a version that is served, which may be another than the one in which it was reported. If the kind is unknown, an aggregated server may be the one that answers. */
 export function targetOf(object: ObjectMeta, kind: Kind | undefined): Target {
   const { group, namespace, name, uid, resourceVersion } = object
   const { aggregated = true, resource = object.resource } = kind ?? {}

@@ -16,7 +16,7 @@ function removed(owner = 'rs/web'): World {
   return world
 }
 
-/** Log time in seconds since the DELETE was settled, of each live GET that heartbeats bring about; each tells for how long the watch of pods has delivered nothing. */
+/** Log time in seconds since the DELETE was settled, of each live GET that heartbeats cause; each heartbeat says for how long the watch of pods has delivered nothing. */
 function verifiedAt(world: World, beats: readonly (readonly [number, number])[]): number[] {
   let now = 0
   return beats.flatMap(([seconds, silent]) => {

@@ -43,7 +43,7 @@ export function verifyOwners(
     if (standing !== 'unverified' || place === null) continue
     // An object may have thousands, and others wait behind them.
     if (asked >= most) return
-    // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
+    // It is an untrusted node, or at other coordinates: a relist settles the first, a live GET at these coordinates the second.
     const node = nodeOf(step.graph, cluster, reference.uid)
     if (node !== undefined && isSamePlace(node.object, place)) continue
     const version = versionOf(reference.apiVersion)

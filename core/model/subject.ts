@@ -1,7 +1,7 @@
 /**
  * What a directive protects, as text: `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]`, `annotation/KEY[=VALUE]`.
  *
- * What must stay true: what cannot be read is no subject; whoever meets one that is recorded holds (services/reaper/control.ts).
+ * What must stay true: a text that cannot be read is no subject; a reaper that meets a recorded one holds (services/reaper/control.ts).
  */
 import type { Coordinates, GroupKind, ObjectMeta, Pair } from './object.ts'
 
@@ -54,7 +54,7 @@ export function isSubject(object: ObjectMeta, text: string): boolean {
   return isPlaceOf(object, text)
 }
 
-/** By where it is and of what kind alone. What goes with a namespace or a definition is spared only if that is, too. */
+/** By its coordinates alone. An object deleted with a namespace or a CustomResourceDefinition is spared only if that is spared, too. */
 export function isPlaceOf(place: Coordinates, text: string): boolean {
   const subject = readSubject(text)
   if (subject?.type === 'namespace') return namespacesOf(place).includes(subject.name)
@@ -68,7 +68,7 @@ export function namespacesOf({ group, kind, namespace, name }: Coordinates): rea
   return kind === 'Namespace' && group === '' ? [namespace, name] : [namespace]
 }
 
-/** A definition's name tells its group, and not its kind. */
+/** The name of a CustomResourceDefinition contains its group, and not its kind. */
 function isDefinitionOf({ group, kind, name }: Coordinates, defined: string): boolean {
   return (
     group === 'apiextensions.k8s.io' &&

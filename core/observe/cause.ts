@@ -57,7 +57,7 @@ export function isDefinition({ kind, group }: GroupKind): boolean {
   return kind === 'CustomResourceDefinition' && group === 'apiextensions.k8s.io'
 }
 
-/** An object is seen, or leaves (null): told of a definition whose deletion begins or ends. */
+/** An object is seen, or leaves (null): records when the deletion of a CustomResourceDefinition begins or ends. */
 export function noteDefinition(
   step: Step,
   cluster: ClusterId,
@@ -84,7 +84,7 @@ export function noteDefinition(
 
 const NOTHING = { kind: '', group: '', name: '' }
 
-/** Beyond so many the first two that are over become one, and what went between them went with it as well: in doubt a person is asked. */
+/** Beyond so many the first two closed spans become one, and deletions between them count as caused by the CustomResourceDefinition as well: if it is unclear a person has to approve. */
 function fitted(spans: readonly DefinitionSpan[]): readonly DefinitionSpan[] {
   if (spans.length <= KINDS_GONE_REMEMBERED) return spans
   const [first, second] = spans.filter(({ until }) => until !== null)
@@ -94,14 +94,14 @@ function fitted(spans: readonly DefinitionSpan[]): readonly DefinitionSpan[] {
   return [{ since, until }, ...spans.filter((span) => span !== first && span !== second)]
 }
 
-/** Whether an object of this resource that went at that time went with its definition. */
+/** Whether an object of this resource that was deleted at that time was deleted with its CustomResourceDefinition. */
 export function wentWithDefinition(
   graph: StateReader,
   cluster: ClusterId,
   { resource, group }: { readonly resource: string; readonly group: string },
   at: number,
 ): boolean {
-  // A group that is no domain is the server's own: nobody defines its kinds.
+  // A group without a dot is built into the server: its kinds have no CustomResourceDefinition.
   if (!group.includes('.')) return false
   return spansOf(graph, cluster, `${resource}.${group}`).some(
     ({ since, until }) =>
@@ -127,14 +127,14 @@ function spansOf(graph: StateReader, cluster: ClusterId, name: string): readonly
   return definition?.type === 'Definition' ? definition.spans : []
 }
 
-/** In order of time. Of a full list the second is forgotten: between the first and the next it may have gone at any time. */
+/** In order of time. Of a full list the second is forgotten: between the first and the next the kind may have been absent at any time. */
 export function withGone(goneAt: readonly number[], at: number): readonly number[] {
   if (goneAt.length < KINDS_GONE_REMEMBERED) return [...goneAt, at]
   const [first = at, , ...later] = goneAt
   return [first, ...later, at]
 }
 
-/** Whether it may have gone in that time, both ends included. */
+/** Whether the kind may have been absent in that time, both ends included. */
 export function mayHaveGone(goneAt: readonly number[], from: number, to: number): boolean {
   const [first = 0, second = 0] = goneAt
   const isFull = goneAt.length >= KINDS_GONE_REMEMBERED

@@ -1,7 +1,7 @@
 /**
- * Protection that was taken back: by a policy, by a directive, or with a mark that somebody took off. It counts for ten minutes more.
+ * Protection that was revoked: by a policy, by a directive, or with a mark that a user removed. It counts for ten minutes more.
  *
- * What must stay true: each is remembered with the fact that took it back, so that none of it is lost when several are taken back one after the other.
+ * What must stay true: each is remembered with the fact that revoked it, so that none is lost when several are revoked one after the other.
  *
  * Not here: what is protected now (guarding.ts).
  */
@@ -53,7 +53,7 @@ function isSameSize(one: Protection, other: Protection): boolean {
   return sizeOf(one) === sizeOf(other) && one.othersMarks === other.othersMarks
 }
 
-/** Until when a mark counts that this sighting does not show any more. */
+/** Until when a mark counts that this sighting no longer shows. */
 export function protectedUntilAfter(
   graph: StateReader,
   cluster: ClusterId,
@@ -62,7 +62,7 @@ export function protectedUntilAfter(
   now: number,
 ): number | null {
   if (before.labels.length === 0 && before.annotations.length === 0) return protectedUntil
-  // What nothing asks for any more is not told any more: what a policy or an order named until just now is gone from the object by the next list.
+  // A key that nothing asks for is no longer published: what a policy or a directive named until just now is missing from the object after the next list.
   const all = lately(graph, cluster, now)
   const isTakenOff = markOn(before, all) !== '' && markOn(after, all) === ''
   return isTakenOff ? now + PROTECTED_FOR_MS : protectedUntil

@@ -39,7 +39,7 @@ suite('when a kind is served again', () => {
   for (const days of [0, MONTH_AND_MORE]) {
     test(`after ${days} days, its object loses the owner that orphaned it and was deleted meanwhile`, () => {
       const world = begun()
-      // Somebody takes the finalizer off.
+      // Another client removes the finalizer.
       steps(world, 'unserve widget', 'put pv/x [deleting orphan]', 'put pod/b', 'delete pv/x')
       backAfter(world, days)
       match(

@@ -1,4 +1,4 @@
-/** What goes by us is what we asked for and were not refused: whoever deletes the rest is held, counted and braked like anybody. */
+/** A deletion is initiated by Kinfold if we requested it and were not refused: deletions by any other actor are held, counted and braked like all others. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/story.ts'
