@@ -1,5 +1,5 @@
 /**
- * Answers that nobody's server gave, and bodies that something happened to on the way.
+ * Answers that no server gave, and bodies that were altered on the way.
  *
  * What must stay true: a body that is altered is altered line by line or byte by byte as said, and otherwise as the server sent it.
  */

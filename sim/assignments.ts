@@ -16,7 +16,7 @@ interface Assigned {
   readonly published: Map<string, number>
   /** Who recorded the choice of a cluster of which nothing was published yet. */
   readonly chosenBy: Map<string, string>
-  /** Somebody else went by it, who could not know what came before it. */
+  /** A process published first that had not recorded the choice itself, and could not know what came before it. */
   isHandedOn: boolean
 }
 

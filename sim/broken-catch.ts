@@ -1,8 +1,8 @@
 /**
- * Runs a broken build in a process of its own under whoever is to notice it, and says what was noticed.
+ * Runs a broken build in a process of its own under the check that is to notice it, and says what was noticed.
  *
- * What must stay true: only a check that speaks counts. A process that dies of the mistake, or never loads it, has noticed nothing, and that is an
- * error here.
+ * What must stay true: only a check that reports a failure counts. A process that dies of the mistake, or never loads it, has noticed nothing, and
+ * that is an error here.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -36,14 +36,14 @@ const MOST_MS = 3_600_000
 const MOST_HEAP_MIB = 2_048
 const MOST_BYTES = 64 * 1024 * 1024
 
-/** Looks for what notices it; undefined when nothing does. */
+/** Searches for a check that notices it; undefined when none does. */
 export async function search(build: BrokenBuild, seeds: Seeds): Promise<Caught | undefined> {
   const { by } = build
   if (by === 'sim') return await searchSeeds(build, seeds)
   return by === 'small' ? await run(build, ['--small']) : await failing(build, by)
 }
 
-/** Looks for a seed that notices it, whoever else does. */
+/** Searches for a seed that notices it, also if another check does. */
 export async function searchSeeds(build: BrokenBuild, seeds: Seeds): Promise<Caught | undefined> {
   return await run(build, ['--from', String(seeds.from), '--to', String(seeds.to)])
 }
@@ -102,7 +102,7 @@ function broken(build: BrokenBuild, args: readonly string[]): Promise<Ended> {
     // Processes that it starts are broken as well. A mistake that never comes to an end must not take the machine along.
     NODE_OPTIONS: `--import=${HOOK} --max-old-space-size=${MOST_HEAP_MIB}`,
   }
-  // Of the runner that runs this: it would make the process speak to that.
+  // Set by the test runner that runs this: it would make the process report to that runner.
   Reflect.deleteProperty(env, 'NODE_TEST_CONTEXT')
   const options = { cwd: ROOT, env, timeout: MOST_MS, maxBuffer: MOST_BYTES }
   return new Promise((resolve) => {

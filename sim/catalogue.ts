@@ -1,10 +1,10 @@
 /**
- * What must always hold, what can go wrong, and what must happen then, by number: the rows of docs/invariants.md and docs/faults.md.
+ * Invariants, faults, and what must happen after a fault, by number: the rows of docs/invariants.md and docs/faults.md.
  *
- * What must stay true: a number keeps its meaning for ever, since tests, comments and commits name it; one that is not here may not be named. A fault
- * that the simulator draws is described where it is made (`what` in *-faults.ts), so it has only its second half here.
+ * What must stay true: a number never changes its meaning, since tests, comments and commits name it; a number that is not here may not be named. A
+ * fault that the simulator draws is described where it is made (`what` in *-faults.ts), so it has only its second half here.
  *
- * Not here: how an invariant is checked (*-checkers.ts), which faults come about by themselves or not at all (faults.ts), the pages (scripts/pages.ts).
+ * Not here: how an invariant is checked (*-checkers.ts), which faults happen by themselves or not at all (faults.ts), the pages (scripts/pages.ts).
  */
 
 type Rows = Readonly<Record<string, string>>

@@ -1,10 +1,10 @@
 /**
  * Virtual time: a heap of sleepers that one loop wakes in order, and the clocks that machines read it by.
  *
- * What must stay true: who sleeps for the same moment wakes in the order in which they lay down, and all that follows from that without
- * waiting for time is over before the next moment comes. A machine's wall clock may lie; its monotonic one may not.
+ * What must stay true: sleepers of the same moment wake in the order in which they began to sleep, and everything that follows from
+ * that without waiting for time is done before the next moment. A machine's wall clock may be wrong; its monotonic clock may not.
  *
- * Not here: which processes hear of time at all (incarnation.ts).
+ * Not here: which processes get the time at all (incarnation.ts).
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../ports/clock.ts'
@@ -51,12 +51,12 @@ export class Timeline implements Clock {
     return promise
   }
 
-  /** Calls at that moment of elapsed time, before whoever sleeps until then. */
+  /** Calls at that moment of elapsed time, before the sleepers of that moment wake. */
   at(elapsedMs: number, call: () => void): void {
     this.#push({ at: Math.max(elapsedMs, this.#elapsedMs), number: this.#count++, wake: call })
   }
 
-  /** Moves time on, waking whoever is due on the way. */
+  /** Moves time on, and wakes each sleeper that becomes due. */
   async advance(ms: number): Promise<void> {
     const until = this.#elapsedMs + ms
     await setImmediate()

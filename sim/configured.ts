@@ -1,10 +1,10 @@
 /**
- * An operator protects a namespace by a config, and takes that back, each by starting again; and that nothing there goes meanwhile, nor, in guarded, in the
- * ten minutes after (I9).
+ * An operator protects a namespace by a config, and revokes that, each by a restart; the check is that nothing there is deleted meanwhile, nor, in guarded,
+ * in the ten minutes after (I9).
  *
- * What must stay true: what is known of the policy comes from records that were appended, and of the graph only how far a partition has read.
+ * What must stay true: knowledge of the policy comes from appended records, and of the graph only how far a partition has read.
  *
- * Not here: what people protect by a word (life-faults.ts).
+ * Not here: protection by a directive (life-faults.ts).
  */
 import { createHash } from 'node:crypto'
 import { POLICY_KEY } from '../core/graph/key.ts'
@@ -15,9 +15,9 @@ import type { Checker, Fault, World } from './model.ts'
 import { stamp } from './trace.ts'
 
 const MINUTE = 60_000
-/** For so long `guarded` spares what is protected no more. */
+/** For how long `guarded` still spares an object after its protection was revoked. */
 const AFTER_MS = 10 * MINUTE
-/** From when `orders` has a word until nothing more is sent against it. */
+/** The time from an order in `orders` until no request is sent against it any longer. */
 const TOLD_MS = 2_000
 
 export const configFaults: readonly Fault[] = [
@@ -50,7 +50,7 @@ interface Word {
   /** The last one. */
   namespaces: readonly string[]
   atMs: number
-  /** Since when each namespace is not in it any more. */
+  /** Since when each namespace is no longer in it. */
   readonly liftedMs: Map<string, number>
   /** Those that the partition was seen to have read. */
   readonly read: Set<string>

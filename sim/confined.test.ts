@@ -1,6 +1,6 @@
 /**
- * What breaks in one cluster, kind or namespace is nobody else's: elsewhere a dependent goes as soon after its owner as ever (I21), and so beside a
- * record that nobody can read (I22).
+ * A fault in one cluster, kind or namespace affects no other: elsewhere a dependent is deleted as soon after its owner as ever (I21), and also
+ * beside a record that cannot be read (I22).
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { before, suite, test } from 'node:test'

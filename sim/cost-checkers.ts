@@ -33,7 +33,7 @@ export const costCheckers: readonly Checker[] = [
 interface Stretch {
   position: bigint
   isBusy: boolean
-  /** Records that went on with what was left. */
+  /** Records that continued with the work that was left. */
   continues: number
   /** How many there had been when an object was deleted, or changed. */
   readonly deleted: Map<string, number>
@@ -65,7 +65,7 @@ function waitOf(world: World, { event, at, outcome }: Folded): number {
     const { cluster, target, references } = command
     if (target.namespace === TENANT) continue
     const since = references.map(({ uid }) => stretch.deleted.get(`${cluster}/${uid}`))
-    // Gone before this stretch began: then something else held it.
+    // Deleted before this stretch began: then something else held it.
     if (since.includes(undefined)) continue
     const changed = stretch.seen.get(`${cluster}/${target.uid}`) ?? 0
     const from = Math.max(changed, ...since.map((each) => each ?? 0))
@@ -83,7 +83,7 @@ function note(stretch: Stretch, event: Event): void {
     stretch.seen.set(`${event.cluster}/${event.object.uid}`, stretch.continues)
 }
 
-/** Whoever leaves work behind says so, but for one that comes while some is left already. */
+/** A record that leaves work behind says so, except one that comes while some is left already. */
 function end(stretch: Stretch, { type }: Event, continues: boolean): void {
   stretch.isBusy = continues || (type !== 'Continue' && stretch.isBusy)
   if (stretch.isBusy) return

@@ -1,7 +1,7 @@
 /**
- * Every fault that a world knows, by its row, those that come about by themselves, and why others are not here.
+ * Every fault that a world knows, by its row, those that happen by themselves, and why others are not here.
  *
- * What must stay true: a fault counts only when it came about: what was meant to break broke. Each row that could be simulated stands in one of the
+ * What must stay true: a fault counts only when it happened: the thing that it breaks did break. Each row that could be simulated is in one of the
  * three lists.
  *
  * Not here: what a fault is (model.ts).

@@ -1,7 +1,7 @@
 /**
  * What the parts of a simulation know of each other: the world as checkers and faults see it, and what a checker and a fault are.
  *
- * What must stay true: only types stand here, so that no checker, fault or process imports the world or the lists that it is run with. The lists
+ * What must stay true: only types are here, so that no checker, fault or process imports the world or the lists that it is run with. The lists
  * (checkers.ts, faults.ts) are handed in by run.ts.
  *
  * Not here: how a world works (world.ts).
@@ -28,7 +28,7 @@ import type { Host, Process, Slot } from './slot.ts'
 import type { Truth } from './truth.ts'
 import type { Users, UserWorld } from './workload.ts'
 
-/** What a world offers to whoever acts in it or judges it. */
+/** What a world offers to the parts that act in it or judge it. */
 /** What a store holds: by key, and in pages. */
 export type Content = Pick<SortedMap, 'get' | 'page'>
 
@@ -83,7 +83,7 @@ export interface World extends Host, UserWorld {
   folded(folded: Folded): void
 }
 
-/** A record was folded, and is to be committed; again by whoever takes over before it was. */
+/** A record was folded, and is to be committed; folded again by the task that takes over before the commit. */
 export interface Folded {
   readonly event: Event
   readonly at: At
@@ -113,7 +113,7 @@ export interface EffectSeen {
 
 /** It shares no code with the graph and never waits; it answers with one sentence, or nothing. */
 export interface Checker {
-  /** I1 and so on, and what it looks at. */
+  /** I1 and so on, and what the checker looks at. */
   readonly invariant: string
   effect?(seen: EffectSeen): string
   request?(world: World, passage: Passage): string

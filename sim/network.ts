@@ -146,7 +146,7 @@ export class Network {
   }
 }
 
-/** Under one request: it goes when the request is given up or its connection breaks. */
+/** The signal of one request: it aborts when the request is given up or its connection breaks. */
 class Line {
   readonly #either = new AbortController()
   readonly #given: AbortSignal
@@ -169,7 +169,7 @@ class Line {
     return this.#either.signal
   }
 
-  /** Connections and loops live on, so nothing of a request that is over may hang on to them. */
+  /** Connections and loops outlive a request, so they may not keep references to one that is over. */
   hangUp(): void {
     this.#given.removeEventListener('abort', this.#onGiven)
     this.#broken.removeEventListener('abort', this.#onBroken)
@@ -180,7 +180,7 @@ class Line {
   readonly #onBroken = (): void => this.#either.abort(this.#broken.reason)
 }
 
-/** As a connection does it: an abort ends the body at once, whatever the server is about. */
+/** As a connection does it: an abort ends the body at once, whatever the server is doing. */
 class Body implements AsyncIterableIterator<Uint8Array> {
   readonly #chunks: AsyncIterator<Uint8Array>
   readonly #line: Line
@@ -211,7 +211,7 @@ class Body implements AsyncIterableIterator<Uint8Array> {
     return await this.return()
   }
 
-  /** However it ended for its reader: what goes on behind it, as a watch that a fault has cut short, is told. */
+  /** However it ended for its reader: the part behind it that still runs, such as a watch that a fault has cut short, is notified. */
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
     this.#isOver = true
     this.#line.hangUp()

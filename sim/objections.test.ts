@@ -63,7 +63,7 @@ function rigFor(policy: Policy): Rig {
 const orphan = (rig: Rig, more: object = {}): ApiObject =>
   rig.make('secrets', 'it', { ownerReferences: [GONE], ...more })
 
-/** Of the only owner, which is named by a version that nobody serves. */
+/** Of the only owner, which is referenced by a version that is not served. */
 function dropAfterRestore(rig: Rig, back: number): void {
   const { name, uid } = rig.make('configmaps', 'owner').metadata
   rig.site.user('DELETE', `${AT}/configmaps/owner`, { propagationPolicy: 'Orphan' })

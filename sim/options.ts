@@ -1,5 +1,5 @@
 /**
- * What a seed draws: how many clusters, partitions and processes there are, what they are told to do, and which faults there will be.
+ * What a seed draws: how many clusters, partitions and processes there are, how they are configured, and which faults there will be.
  *
  * What must stay true: everything here is data that follows from the seed, so that a world can be run again with some of its faults left out.
  *
@@ -77,14 +77,14 @@ const HOUR = 60 * MINUTE
 const SWARM = 0.25
 /** Users are busy only now and then: what happens around a change matters, and quiet time only costs. */
 const BURSTS = 30
-/** Worlds of smaller seeds serve every kind, most of which nobody uses; those from here on cost two thirds. */
+/** Worlds of smaller seeds serve every kind, most of which are unused; those from here on cost two thirds. */
 export const NARROW_FROM = 100_000
 /** What users make, and what Kinfold itself reads and writes. */
 const USED_KINDS = [
   ...['configmaps', 'secrets', 'replicasets', 'persistentvolumes', 'namespaces'],
   ...['customresourcedefinitions', 'apiservices', 'leases'],
 ]
-/** Served here and there, used by nobody. */
+/** Served in some clusters, and unused. */
 const IDLE_KINDS = ['pods', 'deployments', 'nodes', 'services', 'events', 'jobs']
 const IDLE_SHARE = 0.25
 
@@ -141,7 +141,7 @@ function ofOwn(seed: number, name: string): Chance {
   return seeded(seed * 31 + hashOf(name))
 }
 
-/** Virtual time is cheap, not free: what only ticks ticks slowly, the more so the more partitions hear of it. */
+/** Virtual time is cheap, not free: periodic work runs slowly, the more so the more partitions it reaches. */
 function watcherConfig(chance: Chance, size: number): Partial<WatcherConfig> {
   const heartbeatMs = size > 12 ? 20_000 : size > 5 ? 12_000 : 6_000
   return {

@@ -1,7 +1,7 @@
 /**
  * One process of Kinfold: the loops it runs over what an incarnation reaches, as the commands of cli/ put them together.
  *
- * What must stay true: the loops are the real ones; the wires, the log, the disk and time are all that is ours.
+ * What must stay true: the loops are the real ones; only the wires, the log, the disk and time are simulated.
  *
  * Not here: when it starts and dies (slot.ts).
  */

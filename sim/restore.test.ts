@@ -13,7 +13,9 @@ const MINUTE = 60_000
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const SECRETS = '/api/v1/namespaces/default/secrets'
 const FAMILY = 40
-/** More than any restore here takes back: from then on no version tells of it. So does a restore that bumps the versions, as etcd's tools can. */
+/**
+ * More than any restore here undoes: from then on no version shows it. The same is true of a restore that bumps the versions, as etcd's tools can.
+ */
 const WRITES_ON = 50
 
 interface Case {
@@ -69,7 +71,7 @@ for (const each of cases) {
     await world.time.advance(30 * MINUTE)
     deepEqual(world.wrongs, [])
     deepEqual(family(site), before)
-    // A watermark may lag behind what was told before a kill, so that no version tells of the restore.
+    // A watermark may lag behind what was published before a kill, so that no version shows the restore.
     const [watcher] = world.processes()[0]?.watchers ?? []
     if (!isKilled && !writesOn) deepEqual(watcher?.status().clusterEpoch, 2)
     await world.stop()
@@ -220,7 +222,7 @@ function makeFamily(site: Site): void {
     site.user('POST', SECRETS, { metadata: { name: `d${i}`, ownerReferences } })
 }
 
-/** Of each of the dependents, whom it names. */
+/** Of each of the dependents, the owner's name. */
 function family(site: Site): readonly string[] {
   return [...site.server.objects('', 'secrets')]
     .map(({ metadata }) => `${metadata.name}: ${JSON.stringify(metadata.ownerReferences)}`)

@@ -20,7 +20,10 @@ const LOOK_MS = 10_000
 /** After that persons see what is still held back. */
 const SAID_AGAIN_MS = 10 * MINUTE
 const QUIET_MS = 2 * MINUTE
-/** In that time nobody runs hot: calls of one cluster, and commands about what had one in it before, since a hold of any number of objects may end in it. */
+/**
+ * In that time no loop runs hot. The bounds: calls to one cluster, and commands about objects that had a command before, since a hold of any number of
+ * objects may end in it.
+ */
 const QUIET_REQUESTS = 400
 const QUIET_COMMANDS = 40
 
@@ -104,7 +107,7 @@ async function complaintsLeft(world: WholeWorld): Promise<readonly string[]> {
   return complaints
 }
 
-/** Held ones are looked for once everything else had its time. */
+/** Held objects are searched for after everything else had its time. */
 async function leftAfter(world: WholeWorld, waitedMs: number): Promise<readonly string[]> {
   if (!world.isCaughtUp) return [`not caught up: ${world.standing()}`]
   if (world.leftovers().length === 0) return []

@@ -2,7 +2,7 @@
  * Checkers of the safeguards: budgets, holds, the archive (I10, I11, I14, and of I31 what the archive may hold).
  *
  * What must stay true: they know from servers and log alone what was decided and what was true then. Where only the graph can know how an owner's
- * absence was learnt, the least that any way of learning it asks for is asked for.
+ * absence was proved, they demand the least that any proof of it demands.
  */
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -14,7 +14,7 @@ import type { Checker, EffectSeen, World } from './model.ts'
 import { CANARY } from './workload.ts'
 
 const WINDOW_MS = 600_000
-/** A controller may not have heard yet that the owner of what it creates was deleted. */
+/** A controller may not have observed yet that the owner of the object it creates was deleted. */
 const LATE_MS = 1_000
 
 export const safeguardCheckers: readonly Checker[] = [
@@ -51,7 +51,7 @@ export const safeguardCheckers: readonly Checker[] = [
         if (site === undefined) continue
         const { uid } = record.target
         const truth = world.truthOf(site)
-        // A user may have been quicker, and nobody has told yet: what names it has waited with it all the same.
+        // A user may have been quicker, and no watch has reported it yet: its dependents have waited with it nevertheless.
         const before = site.all().find(({ metadata }) => metadata.uid === uid) ?? truth.removed(uid)
         if (before === undefined) continue
         truth.commanded(before, holdOf({ world, site, truth, before }).sinceMs)
@@ -101,7 +101,7 @@ interface Begun {
   readonly what: string
 }
 
-/** Undefined: it costs nothing, or nobody here can say what. */
+/** Undefined: it costs nothing, or no checker can say what. */
 function begunBy(world: World, command: DeleteObject): Begun | undefined {
   const { budgets } = world.policy
   const { cluster, evidence, references, target } = command
@@ -114,11 +114,11 @@ function begunBy(world: World, command: DeleteObject): Begun | undefined {
   const [reference, ...others] = references
   if ((evidence !== 'deleted' && evidence !== 'missing') || reference === undefined)
     return undefined
-  // Its owner waits for it: somebody asked for that, whatever the command rests on once it is given again.
+  // Its owner waits for it: a user asked for that, whatever the command rests on once it is issued again.
   if (truth.waited.has(reference.uid)) return undefined
-  // Of several owners the last one that went is paid for; what went by ourselves was.
+  // Of several owners the one that was deleted last is paid for; deletions by Kinfold were paid for before.
   if (others.length > 0 || truth.deleted.has(reference.uid)) return undefined
-  // Named when it had long gone: its deletion may have been paid for by then, for others that are no more.
+  // Referenced when it had long been deleted: its deletion may have been paid for by then, for other dependents that exist no longer.
   const before = site.all().find(({ metadata }) => metadata.uid === target.uid)
   const goneMs = before && truth.goneSinceMs(before, reference)
   if (before && goneMs && truth.namesSinceMs(before) - goneMs > WINDOW_MS) return undefined
@@ -190,7 +190,7 @@ function holdOf(held: Held): Hold {
     const waitedMs = namedMs <= goneMs ? truth.heldSinceMs.get(owner.uid) : undefined
     hasWaited &&= waitedMs !== undefined
     sinceMs = Math.max(sinceMs, waitedMs ?? goneMs)
-    // Somebody asked for its dependents to go before it.
+    // A user asked for its dependents to be deleted before it.
     if (truth.waited.has(owner.uid)) isAskedFor = true
     if (!world.homes.has(owner.uid) || isLate(held, owner)) holdMs = notFoundMs
   }

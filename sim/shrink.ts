@@ -1,5 +1,5 @@
 /**
- * Leaves out of a failing world whatever it fails without: delta debugging over its faults and its users' busy times.
+ * Leaves out of a failing world everything that it fails without: delta debugging over its faults and its users' busy times.
  *
  * What must stay true: what is left still fails, and was run to know it. Leaving out something changes what happens after it, so any failure
  * counts, not only the same one.

@@ -1,8 +1,8 @@
 /**
- * Random worlds: no wrong delete ever, and once the troubles are over everything that should go has gone, and nothing else.
+ * Random worlds: no wrong delete ever, and once the faults are over everything that should be deleted is deleted, and nothing else.
  *
- * What went wrong once is run for ever (seeds.json), and so is what notices a broken build: with `KINFOLD_WORLDS=all`, as in .ci/run. Without it
- * every tenth world is run. `SEEDS=1-500` runs others, `SEEDS=7` one.
+ * A seed that failed once is run for ever (seeds.json), and so is a seed that notices a broken build: with `KINFOLD_WORLDS=all`, as in .ci/run.
+ * Without it every tenth world is run. `SEEDS=1-500` runs others, `SEEDS=7` one.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ const SIMULABLE =
 /** The runner has other files on the other cores. */
 const PROCESSES = Math.max(1, Math.floor(availableParallelism() / 2))
 const LEAST_FAULTS = 40
-/** Of all worlds those that everybody runs: a minute or three of processor time. */
+/** The part of all worlds that always runs: a minute or three of processor time. */
 const EVERY = 10
 const PROGRESS_MS = 30_000
 

@@ -41,7 +41,7 @@ export interface Host {
   readonly trace: Trace
   /** Those that were killed. */
   readonly buried: Process[]
-  /** No process is started any more. */
+  /** No process is started any longer. */
   readonly isOver: boolean
   startProcess(slot: Slot, incarnation: Incarnation): Process
   diedOf(slot: Slot, error: unknown): void
@@ -61,7 +61,7 @@ export class Slot {
   readonly #chance: Chance
   /** Processes so far. */
   lives = 0
-  /** Holds it down; nobody starts it until it is zero. */
+  /** While it is not zero, the slot is held down and no process is started. */
   #holds = 0
 
   constructor(host: Host, name: string, roles: Roles, chance: Chance) {

@@ -1,9 +1,9 @@
 /**
- * A small cascade through the real loops, and a crash at each thing they await: watcher, task and reaper over memory adapters, killed at the
- * k-th call to log, store or server, on the way there or on the way back, and started again.
+ * A small cascade through the real loops, and a crash at each call that they await: watcher, task and reaper over memory adapters, killed at the k-th
+ * call to log, store or server, on the way there or on the way back, and started again.
  *
- * What must stay true: what a killed process asked for never answers it, and nothing that it asks for afterwards happens. Whatever k is, nothing wrong
- * goes, and in the end all has gone that should.
+ * What must stay true: a killed process never gets the answer to its call, and no later call of it happens. For every k nothing is deleted wrongly,
+ * and in the end everything is deleted that should be.
  *
  * Not here: faults of the outside, chance (world.ts).
  */
@@ -33,7 +33,7 @@ export interface Crash {
 }
 
 export interface Crashed {
-  /** From the beginning of the cascade until all was in order and nothing was awaited but news. */
+  /** From the beginning of the cascade until all was in order and only new events were awaited. */
   readonly calls: number
   /** The crash came about. */
   readonly hasDied: boolean
@@ -162,7 +162,7 @@ class SmallCluster {
     return life
   }
 
-  /** Signals that somebody listens to stay in memory until they are aborted, and with them all that died here. */
+  /** Signals with listeners stay in memory until they are aborted, and with them everything that died here. */
   end(): void {
     this.#over.abort()
   }

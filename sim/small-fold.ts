@@ -1,5 +1,5 @@
 /**
- * The fold over a state that can be taken back: all orders of events are walked as a tree, and what two orders have in common is folded once.
+ * The fold over a state that can be rolled back: all orders of events are visited as a tree, and the common prefix of two orders is folded once.
  *
  * What must stay true: after `rollback` the next record finds exactly what it would have found had the others never been folded; each record is
  * committed by itself.

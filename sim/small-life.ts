@@ -29,7 +29,7 @@ export class Life {
     this.#isDead = true
   }
 
-  /** Whatever is asked of the outside goes through here. */
+  /** Every call to the outside passes here. */
   async call<T>(ask: () => T | Promise<T>): Promise<T> {
     this.calls += 1
     const isLast = this.calls === this.#last

@@ -1,9 +1,9 @@
 /**
  * The shapes of small worlds, as scripts: at most four objects, at most three owners, and for each owner how it is named and how it ends.
  *
- * What must stay true: kinds that differ in nothing but their name are used in one order only, and owners are a set, so no world is told twice.
+ * What must stay true: kinds that differ in nothing but their name are used in one order only, and owners are a set, so no world occurs twice.
  *
- * Not here: in which orders the watches tell a world (small-order.ts).
+ * Not here: in which orders the watches publish a world (small-order.ts).
  */
 
 /** One owner: the lines that make it, how a dependent names it, and the lines that end it. */
@@ -44,7 +44,9 @@ const NEAR: Readonly<Record<string, Role>> = {
   replaced: owner({ end: [...gone('Background'), '+ KIND/a@KIND-b'] }),
 }
 
-/** The same, as far as it can differ, of owners in no namespace, in another one, of a kind without a watch, and of references gone wrong. */
+/**
+ * The same, as far as it can differ, of cluster-scoped owners, owners in another namespace, of a kind without a watch, and of wrong references.
+ */
 const FAR: Readonly<Record<string, Role>> = {
   clustered: owner({ kind: 'node' }),
   'clustered Background': owner({ kind: 'node', end: gone('Background') }),
@@ -86,7 +88,7 @@ interface Dependent {
   readonly head: string
   readonly mark: string
   readonly finalizers: string
-  /** It names nobody at first, and is adopted. */
+  /** It has no owner at first, and is adopted. */
   readonly isAdopted: boolean
   /** It lets all owners go again. */
   readonly isFreed: boolean
@@ -111,7 +113,7 @@ const DEPENDENTS: readonly Dependent[] = [
   { ...BLOCKING, isFreed: true },
 ]
 
-/** All worlds whose watches are told in every order from a first, empty list on. */
+/** All worlds whose watches are published in every order from a first, empty list on. */
 export function* shapes(): Generator<readonly string[]> {
   for (const role of ALL) for (const each of DEPENDENTS) yield family(parts([role]), each)
   for (const roles of sets(ALL, 2))

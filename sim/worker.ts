@@ -1,7 +1,8 @@
 /**
- * One of the processes that run seeds for another: it is sent seeds, and answers each with what became of it.
+ * One of the processes that run seeds for another: it is sent seeds, and answers each with its result.
  *
- * What must stay true: a seed's run follows from the seed alone, whoever runs it. What a run throws is a wrong like others.
+ * What must stay true: a seed's run follows from the seed alone, in whatever process it runs. An error that a run throws is
+ * a failure like others.
  */
 import { FAULTS } from './faults.ts'
 import { draw, type SimOptions } from './options.ts'
