@@ -1,8 +1,8 @@
 /**
- * A batch of folded records: what changed, what came of it, and the digests, until one commit writes them all.
+ * A batch of folded records: the changes, their results, and the digests, until one commit writes them all.
  *
- * What must stay true: nothing here is visible to anybody before the commit; how records are split into batches changes no byte of what
- * they bring about, but for lineage, of which each batch writes the last word on an object only.
+ * What must stay true: nothing here is visible to any reader before the commit; how records are split into batches changes no byte of
+ * their results, except lineage, of which each batch writes only the last version for an object.
  *
  * Not here: the log and the store (task.ts), what a record means (core/fold.ts).
  */
@@ -32,7 +32,7 @@ export interface BatchOptions {
   readonly codec: Codec
   readonly partition: number
   readonly partitions: number
-  /** Where the fold goes on; undefined on an empty store. */
+  /** Where the fold continues; undefined on an empty store. */
   readonly from: Position | undefined
 }
 
@@ -86,7 +86,7 @@ export class Batch {
     return this.#decoded
   }
 
-  /** With the next record; the orders that are in force then. */
+  /** With the next record; the orders that are in effect then. */
   obey(inForce: readonly string[]): void {
     this.#position = { ...this.#position, inForce }
   }
@@ -147,7 +147,7 @@ export class Batch {
       if (lineage === null) continue
       this.#putLineage(objectKey(touch.cluster, touch.uid), lineage)
     }
-    // The tombstone of a compacted topic: consumers forget it, too.
+    // The tombstone of a compacted topic: consumers forget the object, too.
     for (const key of outcome.forgotten) this.#putLineage(key, null)
     for (const entry of outcome.history) {
       this.#put('history', objectKey(entry.cluster, entry.uid), this.#codec.encode(entry))

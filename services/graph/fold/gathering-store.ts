@@ -1,8 +1,8 @@
 /**
- * A store that is written behind: several commits are gathered, so that a key that changes in each of them is written once.
+ * A write-behind store: several commits are gathered, so that a key that changes in each of them is written once.
  *
- * What must stay true: every read sees every write, in points, pages and views alike; what is written at once is whole commits with the checkpoint of the last one. So
- * after a crash the store is as it was some commits ago, and a little more of the changelog is replayed. `checkpoint` is that of the last commit: what the log holds is compared with that.
+ * What must stay true: every read sees every write, in points, pages and views alike; one write has whole commits with the checkpoint of the last one. So after a crash the store is as it
+ * was some commits ago, and a little more of the changelog is replayed. `checkpoint` is that of the last commit: the log is compared with that.
  *
  * Not here: changes that are not committed (core/graph/graph.ts).
  */
@@ -103,7 +103,7 @@ export class GatheringStore implements Store {
     await this.#store.verify(signal)
   }
 
-  /** Writes what is gathered: when there is time, and when the store under this is somebody else's from now on. */
+  /** Writes the gathered commits: when there is time, and when the store below this gets another owner. */
   async settle(): Promise<void> {
     const checkpoint = this.#checkpoint
     if (checkpoint === undefined) return
@@ -172,7 +172,7 @@ function within(changes: Changes, keys: Iterable<string>, range: KeyRange): read
   return found.sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** `changes` lie in the range, in order: whatever of them is written meanwhile, they are what its keys hold. */
+/** `changes` lie in the range, in order: also if some of them are written meanwhile, they are the values of its keys. */
 async function laidOver(
   pageOf: Page,
   changes: readonly StoreChange[],

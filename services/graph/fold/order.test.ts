@@ -1,4 +1,4 @@
-/** Nobody gives an order by what he writes to `events`; and what is folded again comes to the same. */
+/** No producer gives an order by writing to `events`; and folding again has the same result. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'

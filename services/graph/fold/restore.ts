@@ -48,11 +48,13 @@ export interface Replay {
   /** Where the next page begins. */
   readonly next: bigint
   readonly position: Position | undefined
-  /** Writes one page of what lies before `end`; resolves with the number of its entries. Rejects with `UNAVAILABLE` when this process stood still for long. */
+  /**
+   * Writes one page of the entries before `end`; resolves with the number of its entries. Rejects with `UNAVAILABLE` when this process stood still for long.
+   */
   page(end: bigint, signal: AbortSignal): Promise<number>
 }
 
-/** From where the store stands, which is never beyond `most` if it belongs to this log. */
+/** From the checkpoint of the store, which is never beyond `most` if it belongs to this log. */
 export async function beginReplay(
   log: Log,
   codec: Codec,
@@ -101,14 +103,14 @@ async function startOf(log: Log, store: Store, partition: number, most: bigint):
   if (checkpoint.changelog > most) throw lost('changelog', partition, checkpoint.changelog, most)
   const whole = await log.wholeFrom('changelog', partition)
   if (checkpoint.changelog >= start && checkpoint.changelog >= whole) return checkpoint.changelog
-  // What was deleted meanwhile may be told nowhere any more, and would stand here for ever.
+  // The log may no longer have the deletions of the meantime, and their keys would stay in the store for ever.
   await store.wipe()
   return start
 }
 
 /**
- * Offsets that were lost and given again since hold what the store does not. Who committed to them notices at once, unless it dies between the commit and
- * its answer.
+ * Offsets that were lost and assigned again since hold records that the store does not have. The process that committed to them notices at once, unless
+ * it dies between the commit and its answer.
  */
 async function checkLast(
   log: Log,
@@ -125,7 +127,9 @@ async function checkLast(
   }
 }
 
-/** A commit ends with its position. What stands behind the last one is part of a commit whose rest was lost, which a transaction never leaves by itself. */
+/**
+ * A commit ends with its position. Records after the last position are part of a commit whose rest was lost, which a transaction never leaves by itself.
+ */
 async function checkWhole(
   log: Log,
   partition: number,
@@ -199,7 +203,7 @@ async function checkEvents(
     throw error
   }
   const [last] = page.entries
-  // Offsets that were lost and given again: what stands there now would never be folded, from here on to where the task goes on.
+  // Offsets that were lost and assigned again: the records there now would never be folded, from here to where the task continues.
   if (last !== undefined && (last.offset !== at || digestOf(last) !== position.last))
     throw otherwise('events', partition, position.position)
 }
@@ -215,7 +219,7 @@ export function lost(topic: string, partition: number, seen: bigint, end: bigint
   )
 }
 
-/** It begins again, and looks first whether what it has can still be brought up to date. */
+/** It begins again, and first checks whether its store can still be brought up to date. */
 function stoodStill(): LogError {
   const what =
     'this process stood still for so long that the changelog may have forgotten what was deleted'

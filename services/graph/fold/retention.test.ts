@@ -193,7 +193,7 @@ for (const [engine, open] of [
     const [at] = await rig.snapshots()
     await rig.tell(idle(3))
     rig.pass(1_000)
-    // The three are older than 30 days as well, so another snapshot lets them go.
+    // The three are older than 30 days as well, so another snapshot removes them.
     await rig.round()
     await rig.round()
     deepEqual(await rig.snapshots(), [at, (at ?? 0n) + 3n])

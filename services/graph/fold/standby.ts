@@ -23,7 +23,7 @@ export interface StandbyOptions {
   readonly clock: Clock
 }
 
-/** How long a commit made here may take to become visible, and how often it is looked for: as long as an open transaction may live, and some. */
+/** How long a commit made here may take to become visible, and how often it is read: as long as an open transaction may live, and some. */
 const SETTLED_MS = 30_000
 const SETTLED_STEP_MS = 50
 
@@ -83,8 +83,8 @@ export class Standby {
   }
 
   /**
-   * Of the changelog. A store that folded here just now holds a commit whose markers readers may not see yet: what lies beyond the end for longer
-   * than a transaction lives is told as lost.
+   * Of the changelog. A store that folded here just now holds a commit whose markers readers may not see yet: a commit beyond the end for longer
+   * than a transaction lives is reported as lost.
    */
   async #settledEnd(signal: AbortSignal): Promise<bigint> {
     const { log, clock, store, partition } = this.#options

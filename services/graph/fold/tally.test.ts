@@ -52,7 +52,7 @@ test('counts a page at a time', async () => {
     await tally.goOn(store, batch.stored)
     counted.push(tally.counts()[0]?.edges)
   }
-  // Two counts, the nodes of the pods, then of what they hang on.
+  // Two counts, the nodes of the pods, then of their owners.
   deepEqual(counted, [undefined, undefined, 1, 2, 2, 2, 2])
 })
 
@@ -96,7 +96,7 @@ async function compare(store: Store, tallies: Tally[], chance: Chance): Promise<
   }
 }
 
-/** Which of them is told as the example follows from when they were counted. */
+/** Which of them is given as the example follows from when they were counted. */
 function bare(tallies: readonly ClusterTally[]): unknown {
   const told = tallies.map(({ blocked, ...rest }) => {
     const counts = Object.entries(blocked).map(([because, { example, ...count }]) => {

@@ -34,13 +34,15 @@ export interface BlockedCount {
   readonly since: number | null
   /** Most tries of one object. */
   readonly tries: number
-  /** The next one; null when only news can help. */
+  /** The next one; null when only an event can help. */
   readonly nextTry: number | null
   /** Of one of them, for people; empty when none of the first ones is left. */
   readonly example: string
 }
 
-/** `unresolvable`: an owner cannot be looked up. - `held`: the policy does not let such evidence act. - `refused`: the cluster did not take the command. */
+/**
+ * `unresolvable`: an owner cannot be verified. - `held`: the policy does not allow it for such evidence. - `refused`: the cluster did not accept the command.
+ */
 export type BlockedBecause = 'unresolvable' | 'held' | 'refused'
 
 export const NONE_BLOCKED: BlockedCount = {
@@ -63,7 +65,7 @@ export const NONE_HELD: Readonly<Record<HeldBy, number>> = {
 
 /** These ask something of the cluster. */
 const ASKING: ReadonlySet<VerdictType> = new Set(['reap', 'drop', 'finish'])
-/** Remembered of each cluster and reason, to tell of one: the first ones. */
+/** Remembered for each cluster and reason, to report one as the example: the first ones. */
 const EXAMPLES = 16
 /** Behind all keys. */
 const END = '~'
@@ -205,7 +207,7 @@ function noneBlocking(): Blocking {
 function danglingOf(reader: StateReader, key: string, value: StateValue | undefined): number {
   if (value?.type !== 'Count') return 0
   const owner = reader.get(ownerKeyOfCount(key))
-  // What names one that orphaned loses the reference whatever else is known.
+  // A dependent of an owner that orphaned loses the reference whatever else is known.
   if (owner?.type !== 'Owner' || owner.orphanedAt !== null) return 0
   return owner.state === 'absent' ? value.dependents : 0
 }
