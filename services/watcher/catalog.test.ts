@@ -26,7 +26,7 @@ function answer(kinds: readonly DiscoveredKind[], failed: readonly string[] = []
   return { kinds, failed, isAggregationKnown: true }
 }
 
-/** `+Kind` told as served, `-Kind` missing. */
+/** `+Kind` published as served, `-Kind` missing. */
 function show(change: CatalogChange | undefined): string {
   if (change === undefined) return 'no answer'
   const served = change.served.map((served) => `+${served.kind}`)

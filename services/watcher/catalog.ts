@@ -1,7 +1,8 @@
 /**
- * Which kinds a cluster serves, and what of that changed between two answers of its discovery.
+ * Which kinds a cluster serves, and the changes between two answers of its discovery.
  *
- * What must stay true: a group that failed to answer changes nothing (F20, B51); a kind missing from one answer is only missing, never yet gone.
+ * What must stay true: a group that failed to answer changes nothing (F20, B51); a kind missing from one answer is only missing, not yet absent
+ * from discovery.
  *
  * Not here: monitors (session.ts).
  */
@@ -83,7 +84,7 @@ export function catalogOf(discovery: Discovery, selection: Selection = EVERYTHIN
   for (const kind of discovery.kinds) {
     const key = kindKey(kind)
     const other = catalog.get(key)
-    // Two resources of one kind: one entry, always the same one, whatever the order of the answer.
+    // Two resources of one kind: one entry, always the same one, in whatever order the answer has them.
     const isFirst = other === undefined || kind.resource < other.resource
     const entry = isFirst ? servedKind(kind, selection) : other
     catalog.set(key, other === undefined ? entry : { ...entry, ...AMBIGUOUS })
@@ -130,7 +131,7 @@ function servedKind(kind: DiscoveredKind, selection: Selection): ServedKind {
   }
 }
 
-/** Of a server's answer, which may be anybody's. */
+/** For a server's answer, which may come from any server. */
 const MOST_SHORT_NAMES = 8
 const LONGEST_SHORT_NAME = 63
 
@@ -141,7 +142,7 @@ function shortNamesOf({ shortNames }: DiscoveredKind): readonly string[] {
 
 const NEEDED_VERBS = ['list', 'watch', 'delete'] as const
 
-/** Empty where it is watched. The one function that decides it, for the watcher and for whoever tells of it. */
+/** Empty where it is watched. The one function that decides it, for the watcher and for the code that reports it. */
 export function whyNotWatched(kind: DiscoveredKind, selection: Selection): string {
   const { kinds, ignoreKinds, unwatchable } = selection
   const name = listedName(kind)

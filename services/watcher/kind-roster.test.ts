@@ -64,7 +64,7 @@ test('discovery is asked as soon as a definition comes or goes, and every 30 s w
   const before = rig.watcher.status().counters.discoveries
   await rig.clock.advance(60_000)
   equal(rig.watcher.status().counters.discoveries, before + 2)
-  // Two looks are 3 s apart at least.
+  // Two requests for discovery are 3 s apart at least.
   await rig.create(DEFINITIONS, 'widgets.x.io', definition)
   await rig.clock.advance(4_000)
   equal(rig.kind('Widget')?.state, 'watching')
@@ -377,7 +377,7 @@ test('a kind whose lists have no resourceVersion is not watched, until its serve
   equal(unwatched.find(isWidget)?.reason, 'its lists have no resourceVersion')
   equal(kinds.some(isWidget), false)
   deepEqual(await rig.told('Widget'), ['KindServed', 'KindServed'])
-  // Once an hour its server is asked again, and nobody is told of it.
+  // Once an hour its server is asked again, and nothing is published about that.
   await rig.clock.advance(2 * 3_600_000)
   deepEqual(await rig.told('Widget'), ['KindServed', 'KindServed'])
   isOdd = false

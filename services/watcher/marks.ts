@@ -1,10 +1,9 @@
 /**
- * What earlier watchers of a cluster left on the log: how often there was one, how often the cluster went back in time, and where each kind's
- * watch stood.
+ * The records of earlier watchers of a cluster: how many there were, how often the cluster was restored, and the position of each kind's watch.
  *
- * What must stay true: a kind's watermark is believed only if it bears the epoch of the cluster's own: one that a watcher wrote after it was
- * succeeded covers events that nobody took. Nor one written while other labels and annotations were told: nobody goes on from there. The cluster's own
- * names the partition that has what was published.
+ * What must stay true: a kind's watermark is believed only if it has the epoch of the cluster's own: one that a watcher wrote after it was succeeded
+ * covers events that the fold refused. Nor is one believed that was written while other labels and annotations were published: no watch resumes from
+ * there. The cluster's own watermark names the partition that has the published records.
  */
 
 import type { ClusterId, ResourceVersion } from '../../core/model/object.ts'
@@ -28,7 +27,7 @@ export interface Marks {
   readonly partition: number
   /** Every kind that was served then. */
   readonly kinds: ReadonlyMap<KindKey, KindMark>
-  /** What is to be told of each object now. */
+  /** The labels and annotations to publish for each object now. */
   readonly projection: Projection
 }
 
@@ -114,7 +113,7 @@ async function readWatermarks(log: Log, codec: Codec, cluster: ClusterId): Promi
   return marks
 }
 
-/** A kind's unreadable watermark costs a relist; without the cluster's own nobody knows which epoch is free. */
+/** A kind's unreadable watermark costs a relist; without the cluster's own it is unknown which epoch is free. */
 function decodeMark(codec: Codec, entry: Entry, ownKey: string): Watermark | undefined {
   try {
     const record = entry.value === null ? undefined : codec.decode(entry.value)
@@ -169,7 +168,7 @@ export interface Reign {
   readonly cluster: ClusterId
   readonly epoch: number
   readonly clusterEpoch: number
-  /** `projectionDigest` of what is told of each object. */
+  /** `projectionDigest` of the published fields of each object. */
   readonly projection: string
   /** Of `events`: all of the cluster is there. */
   readonly partition: number

@@ -1,5 +1,5 @@
 /**
- * What a watcher shows of itself: a snapshot for readiness and metrics, and the lines it has to say.
+ * The status of a watcher: a snapshot for readiness and metrics, and its log lines.
  *
  * What must stay true: a snapshot is plain data, taken at once.
  */
@@ -13,7 +13,7 @@ export interface WatcherStatus {
   readonly epoch: number
   readonly clusterEpoch: number
   readonly connected: boolean
-  /** Why it is not connected, or what went wrong last; empty otherwise. */
+  /** Why it is not connected, or the last failure; empty otherwise. */
   readonly reason: string
   /** The name of its lease. */
   readonly lease: string
@@ -40,11 +40,11 @@ export interface KindStatus extends GroupKind {
   readonly reason: string
   /** Wall time in milliseconds. */
   readonly since: number
-  /** Finished a list, or went on from a watermark, in this session. */
+  /** Finished a list, or resumed from a watermark, in this session. */
   readonly synced: boolean
   /** Objects remembered. */
   readonly objects: number
-  /** Told up to here. */
+  /** Published up to here. */
   readonly resourceVersion: ResourceVersion | null
   readonly lastProofOfLifeAgeMs: number
   /** The same as wall time in milliseconds. */
@@ -85,7 +85,7 @@ export interface Counters {
   failures: number
   heartbeats: number
   discoveries: number
-  /** How often a cluster was seen to have gone back in time. */
+  /** How often a cluster was found to be restored. */
   rewinds: number
 }
 

@@ -1,7 +1,7 @@
 /**
- * Entries of `Touched` gathered for one kind, until they are sent or something later is told of their object.
+ * Entries of `Touched` gathered for one kind, until they are sent or a later event of their object is published.
  *
- * What must stay true: of each uid only the newest entry is held, and none that is older than what was told of it.
+ * What must stay true: of each uid only the newest entry is held, and none that is older than the last published event of it.
  */
 import type { TouchedEntry } from '../../core/model/event.ts'
 import type { Uid } from '../../core/model/object.ts'

@@ -1,4 +1,4 @@
-/** Whatever breaks on the way, the log ends at what the server holds. */
+/** Whatever fails on the way, the log ends with the state of the server. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
