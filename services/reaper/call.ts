@@ -37,7 +37,7 @@ export interface Caller {
     verb: CallVerb,
     call: (cluster: Cluster) => Promise<A>,
   ): Promise<A | UnknownAnswer>
-  /** GET, with short retries; `onCall` hears of each. */
+  /** GET, with short retries; `onCall` is called for each. */
   look(target: Target, onCall: () => void, signal: AbortSignal): Promise<GetAnswer>
   /** As `look`, with the body. */
   read(target: Target, onCall: () => void, signal: AbortSignal): Promise<ReadAnswer>

@@ -41,7 +41,7 @@ export interface LaneParts {
   }
   readonly submit: (job: Job) => void
   readonly onUnreadable: (position: bigint, reason: string) => void
-  /** The position to read from is outside the log; reading goes on where the log begins. */
+  /** The position to read from is outside the log; reading continues where the log begins. */
   readonly onPositionLost: (from: bigint, to: bigint) => void
 }
 
@@ -101,7 +101,7 @@ class OnePartition implements Lane {
     return { offset: start, detail: '' }
   }
 
-  /** Ends with the offset that the log does not hold any more. */
+  /** Returns the offset that the log no longer holds. */
   async #readOn(window: Window, first: bigint, signal: AbortSignal): Promise<bigint> {
     const { partition, log, retry, bounds } = this.#parts
     const options = { limit: this.#page, waitMs: bounds.pollMs }

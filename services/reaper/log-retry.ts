@@ -15,7 +15,7 @@ export interface LogRetryBounds {
   readonly logRetryMaxMs: number
 }
 
-/** `onWait` hears of each failure that is waited out. Without end but for the signal: the log is all that the reaper lives from. */
+/** `onWait` is called for each failure that is waited out. Retries until the signal aborts: without the log the reaper can do nothing. */
 export function createLogRetry(
   clock: Clock,
   bounds: LogRetryBounds,

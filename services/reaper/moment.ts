@@ -1,8 +1,8 @@
 /**
- * When a command came about, by this process' monotonic clock.
+ * When a command was issued, by this process' monotonic clock.
  *
- * What must stay true: of what is old nobody here says that it is young. The clock on the wall may be behind the log's, or be set back, so both it and what was read of
- * the log say how late it is there, and the later counts. The embedded log says itself how old its times are (ports/append-time.ts).
+ * What must stay true: an old record never counts as a new one. The wall clock may be behind the log's, or be set back, so the time of the log is taken from both the
+ * wall clock and the records read, and the later counts. The embedded log says itself how old its times are (ports/append-time.ts).
  */
 import type { Command } from '../../core/model/command.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -38,14 +38,14 @@ export function createLogTime(
     momentsOf(command, appendedAt) {
       const momentOf = (timestamp: number): number =>
         Math.min(timestamp - aheadMs, clock.monotonicMs() - ageMs(timestamp))
-      // Whoever gives the times of events and commands need not have one clock.
+      // Events and commands may get their times from different clocks.
       const knownAt = 'decidedAt' in command ? Math.min(command.decidedAt, appendedAt) : appendedAt
       return { appendedMs: momentOf(appendedAt), knownMs: momentOf(knownAt) }
     },
   }
 }
 
-/** Of a command that was there before it could be read: nobody here saw the time since. */
+/** For a command that existed before it could be read: this process did not witness the time since. */
 export function unwitnessed(moments: Moments): Moments {
   return { ...moments, knownMs: Number.NEGATIVE_INFINITY }
 }

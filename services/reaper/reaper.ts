@@ -1,10 +1,10 @@
 /**
- * The reaper: follows `commands` and `control`, carries out what may go, and appends what became of each command.
+ * The reaper: follows `commands` and `control`, carries out the commands that may be sent, and appends the result of each.
  *
- * What must stay true: a position is saved only behind appended results, so a reaper that dies at any moment carries commands out again
- * and never leaves one out. One target that is slow or refused holds up no other.
+ * What must stay true: a position is saved only after its results are appended, so a reaper that dies at any moment carries commands
+ * out again and never leaves one out. One target that is slow or refused delays no other.
  *
- * Not here: connections (main.ts), whether and how a command goes (gate.ts, reap.ts).
+ * Not here: connections (main.ts), whether and how a command is sent (gate.ts, reap.ts).
  */
 import type { Command } from '../../core/model/command.ts'
 import type { OwnerFound } from '../../core/model/event.ts'
@@ -99,7 +99,7 @@ export interface Reaper {
   status(): ReaperStatus
 }
 
-/** How often it is looked whether a watcher has connected, after a start. */
+/** How often it is checked whether a watcher has connected, after a start. */
 const LOOK_EVERY_MS = 100
 
 export function createReaper(parts: ReaperParts): Reaper {
@@ -191,7 +191,7 @@ class Loop implements Reaper {
     }, signal)
   }
 
-  /** What was read of a partition that goes to another process is still carried out: both may do so, and the guards make that harmless. */
+  /** Commands read from a partition that moves to another process are still carried out: both may do so, and the guards make that harmless. */
   async #runLane({ partition, revoked }: Placed, signal: AbortSignal): Promise<void> {
     const { log, codec, clock, ageMs } = this.#parts
     const lane = createLane({

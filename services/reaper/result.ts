@@ -52,7 +52,7 @@ export function blockedAt(command: Command, { reason, isSpared }: Blocked): Ende
   return { result: unsent(command, 'blocked', reason), isSpared }
 }
 
-/** Of an owner that was looked at for another command's sake. */
+/** For an owner that was verified for another command's sake. */
 export function found(command: Command, claim: OwnerClaim, object: ObjectMeta): OwnerFound {
   const { cluster, clusterEpoch, id } = command
   const { group, kind, namespace, name, uid } = claim

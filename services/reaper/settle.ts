@@ -68,7 +68,7 @@ export type Verified =
   | { readonly type: 'Gone'; readonly how: 'NotFound' }
   | { readonly type: 'Gone'; readonly how: 'OtherUid'; readonly otherUid: string }
 
-/** First look at the answer to a DELETE, a patch or a warning. */
+/** First reading of the answer to a DELETE, a patch or a warning. */
 export function onAnswer(
   command: Effect,
   answer: ReapAnswer,
@@ -98,7 +98,7 @@ export function onAnswer(
   }
 }
 
-/** What the object looks like after a conflict, or after an answer that leaves open whether the call took effect. */
+/** Reading of the object after a conflict, or after an answer that leaves open whether the call took effect. */
 export function readBack(
   command: Effect,
   cause: ReapAnswer,
@@ -190,8 +190,8 @@ function taken({ dryRun }: Tried, code: number, object: ObjectMeta | null): Sett
 }
 
 /**
- * A patch's effect is there already: ours, of a try whose answer was lost, or somebody else's. By uid alone, so that a reference that was
- * only rewritten counts as still there.
+ * A patch has taken effect already: by a try of ours whose answer was lost, or by another client. By uid alone, so that a reference that
+ * was only rewritten counts as still there.
  */
 function isAlreadySo(command: Effect, object: ObjectMeta): boolean {
   switch (command.type) {

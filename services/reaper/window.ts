@@ -4,7 +4,7 @@
  * What must stay true: the position is never beyond an unsettled command, and after a restart from any saved position every command
  * is either taken again or was settled. Taking one twice is allowed, losing one is not.
  *
- * Not here: reading (lane.ts), saving (reaper.ts), the bound on its size (whoever reads asks `size` first).
+ * Not here: reading (lane.ts), saving (reaper.ts), the bound on its size (each reader asks `size` first).
  */
 import type { SavedPosition } from '../../ports/log.ts'
 
@@ -26,7 +26,7 @@ interface Range {
   readonly to: bigint
 }
 
-/** `detailBytes` bounds the note; ranges that do not fit are left out. */
+/** `detailBytes` bounds the metadata; ranges that do not fit are left out. */
 export function openWindow(saved: SavedPosition, detailBytes: number): Window {
   const restored = decodeRanges(saved)
   /** Of `restored`: those before it lie before `next`. */
