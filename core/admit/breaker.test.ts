@@ -31,7 +31,7 @@ test('opens in a namespace when most of twenty commands of a minute are refused 
 
 test('stays closed where our own gate holds back, and where servers take what is asked', () => {
   equal(after(30, 'blocked', null), '')
-  // A dry run instead of an effect, where the cluster's lock is required and not installed.
+  // A dry run instead of an effect, where the cluster's lock is required and not enforced.
   equal(after(30, 'blocked', 200), '')
   equal(after(30, 'absent', 404), '')
 })

@@ -17,7 +17,7 @@ export type LockWanted = 'required' | 'optional' | 'off'
 export interface LockBounds {
   /** Between two tries while no command waits for it: it may be removed, or installed. */
   readonly lockCheckMs: number
-  /** The same while it is required and not installed, or not known to be. */
+  /** The same while it is required and not enforced, or not known to be. */
   readonly lockRetryMs: number
   /** After a try that shows neither, such as a timeout, the last result is valid for this long. */
   readonly lockProofMs: number
@@ -29,7 +29,7 @@ export interface LockStatus {
   readonly cluster: ClusterId
   readonly name: string
   readonly state: 'in force' | 'absent' | 'unknown'
-  /** Why it is not installed. */
+  /** Why it is not enforced. */
   readonly reason: string
   readonly isRequired: boolean
 }
@@ -62,7 +62,7 @@ export interface LockParts {
 
 interface Known {
   readonly answer: LockAnswer
-  /** Monotonic; of the last time that it was found to be installed. */
+  /** Monotonic; of the last time that it was found to be enforced. */
   readonly provenAt: number
 }
 
