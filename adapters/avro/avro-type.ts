@@ -1,8 +1,8 @@
 /**
  * avsc's types with our in-memory forms: offsets are bigints, bytes are plain Uint8Arrays, records are plain objects, and an enum's symbol `dry_run` is
- * the word `dry-run`. A symbol that was renamed is read as what the enum's attribute `formerly` says.
+ * the word `dry-run`. A symbol that was renamed is read as the enum's attribute `formerly` says.
  *
- * What must stay true: reading takes time and memory in proportion to the bytes, whatever they are. avsc itself believes an array's length.
+ * What must stay true: reading takes time and memory in proportion to the bytes, for any bytes. avsc itself believes an array's length.
  *
  * Not here: framing (codec.ts). avsc marks the methods that are overridden here as its own; its version is pinned for that.
  */
@@ -31,7 +31,7 @@ interface InnerResolver {
 
 type Hook = ((value: unknown, type: unknown) => void) | undefined
 
-/** A type for a schema that stands for itself. */
+/** A type for a self-contained schema. */
 export function avroTypeOf(schema: Schema): Type {
   const type = avro.Type.forSchema(schema as never, {
     wrapUnions: 'never',
@@ -74,7 +74,7 @@ function makePlain(type: Type): void {
   }
 }
 
-/** Any length of items that have at least one byte each; all of ours have. */
+/** Any length of items that have at least one byte each; all of Kinfold's have. */
 class BoundedArrayType extends avro.types.ArrayType {
   _read(this: { readonly itemsType: unknown }, tap: Tap): unknown[] {
     const items = this.itemsType as InnerType
@@ -207,7 +207,9 @@ class PlainBytesType extends avro.types.BytesType {
   }
 }
 
-/** Nearly all of ours are short and ASCII: they are measured while they are written. avsc measures first, by a call out of JavaScript that costs as much as the rest. */
+/**
+ * Nearly all of Kinfold's texts are short and ASCII: they are measured while they are written. avsc measures first, by a call out of JavaScript that costs as much as the rest.
+ */
 class TextType extends avro.types.StringType {
   _write(tap: Tap, value: unknown): void {
     if (typeof value !== 'string') throw new Error('not a string')
@@ -235,7 +237,7 @@ function writeShortAscii(tap: Tap, text: string): boolean {
 const ONE_BYTE_LENGTH = 63
 const MOST_ASCII = 0x7f
 
-/** A word out of a closed list. Avro's symbols have no dash: an underscore stands for it. */
+/** A value of a closed list. Avro's symbols have no dash: an underscore replaces it. */
 class WordType extends avro.types.EnumType {
   /** Today's symbol by each former one: what was written by those has to be readable. */
   readonly #formerly: Readonly<Record<string, string>>

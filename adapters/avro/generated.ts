@@ -1,8 +1,8 @@
 /**
  * One writer and one reader for each schema, generated as JavaScript when the first record of it is met: the same bytes as avsc's, in a third of the time.
  *
- * What must stay true: what they write and read, avsc writes and reads as well, byte for byte and value for value. All else throws, and goes to
- * avsc: numbers beyond 2^49, odd encodings, what does not fit, what is damaged. So the error messages are avsc's.
+ * What must stay true: what they write and read, avsc writes and reads as well, byte for byte and value for value. Everything else throws, and is left to
+ * avsc: numbers beyond 2^49, odd encodings, values that do not fit, damaged bytes. So the error messages are avsc's.
  *
  * Not here: former schemas (codec.ts has avsc resolve them), the helpers that the generated code calls (wire.ts).
  */
@@ -16,7 +16,7 @@ export interface Generated {
   read(buffer: Buffer, cursor: wire.Cursor): unknown
 }
 
-/** Undefined for a schema with types that none of ours has. */
+/** Undefined for a schema with types that none of Kinfold's schemas has. */
 export function generatedFor(schema: Schema, recordType: string): Generated | undefined {
   try {
     return new Generator(recordType).generate(schema)
@@ -219,7 +219,7 @@ function kindOf(schema: string | ComplexSchema): Schema {
   return schema.type === 'long' && schema.logicalType === 'offset' ? 'offset' : schema.type
 }
 
-/** What is there where it is not null; the only unions of ours. */
+/** The type of a value that is not null; the only unions in Kinfold's schemas. */
 function optional(union: readonly Schema[]): Schema {
   const [first, second] = union
   const isOptional = union.length === 2 && first === 'null' && second !== undefined

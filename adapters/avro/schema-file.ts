@@ -2,10 +2,10 @@
  * The schemas on disk: `schemas/<type>.avsc` for each type, record or shared, and `schemas/history/<type>/<fingerprint>.avsc` for the
  * versions of records that were ever released.
  *
- * What must stay true: a file's name is its type's name in kebab case, so a named type is found without any list. A version in history stands
- * for itself, since the shared types it used move on.
+ * What must stay true: a file's name is its type's name in kebab case, so a named type is found without any list. A version in history is
+ * self-contained, since the shared types it used change later.
  *
- * Not here: what the types mean (schemas/README.md).
+ * Not here: the meaning of the types (schemas/README.md).
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -144,7 +144,7 @@ function begin(buffer: Uint8Array, cursor: Cursor): number {
   return from
 }
 
-/** Of an array; nothing follows the last one, of 0 items. All items of ours take a byte at least. */
+/** Of an array; nothing follows the last block, of 0 items. All of Kinfold's items take a byte at least. */
 export function readBlockLength(buffer: Uint8Array, cursor: Cursor): number {
   let length = readLong(buffer, cursor)
   if (length < 0) {

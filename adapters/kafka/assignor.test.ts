@@ -1,4 +1,4 @@
-/** The leader of a group shares out the partitions by what its members tell, some of which is out of date. */
+/** The leader of a group shares out the partitions by the claims of its members, some of which are out of date. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -13,7 +13,7 @@ import {
   type Given,
 } from './assignor.ts'
 
-/** A group as its coordinator sees it: who is in, and who went on with what it had while it was out. */
+/** A group as its coordinator sees it: its members, and those that kept their former share while they were out. */
 class Group {
   readonly partitions: number
   readonly standbys: number

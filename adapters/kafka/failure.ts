@@ -1,12 +1,12 @@
 /**
- * What went wrong at a broker, as the port's errors: a sentence, and what is to be done.
+ * Failures at a broker, as the port's errors: a sentence, and the remedy.
  *
- * What must stay true: only what certainly had no effect is `retry`; what a commit became of after any other failure is unknown. Two codes say
- * that somebody else owns a task, no others.
+ * What must stay true: only what certainly had no effect is `retry`; the outcome of a commit after any other failure is unknown. Two codes say
+ * that another process owns a task, no others.
  */
 import { LogError, type LogErrorCode } from '../../ports/log.ts'
 
-/** Of Kafka's protocol; only those that are told apart. */
+/** Of Kafka's protocol; only those that are distinguished. */
 export const CODE = {
   none: 0,
   offsetOutOfRange: 1,
@@ -56,7 +56,7 @@ export class BrokerError extends Error {
   }
 }
 
-/** What the broker refuses is told with the name of what was asked for: kafkajs leaves it out. */
+/** A refusal by the broker is reported with the name of the requested resource: kafkajs leaves it out. */
 export async function asking<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -92,7 +92,7 @@ export function isPassing(error: unknown): boolean {
   return code === undefined ? isNetwork(error) : PASSING.has(code)
 }
 
-/** As the port tells it. What no rule knows is `otherwise`. */
+/** As an error of the port. A failure that no rule knows is `otherwise`. */
 export function logErrorOf(error: unknown, doing: string, otherwise: LogErrorCode): LogError {
   if (error instanceof LogError) return error
   const permanent = permanentOf(error, doing)
@@ -154,7 +154,7 @@ function permanentOf(error: unknown, doing: string): LogError | undefined {
 function sentenceOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const cause = rootOf(error)
-  // An answer says what it is by its code alone: its words hold names that anybody may choose.
+  // The meaning of an answer is its code alone: its text contains names that any user may choose.
   const code = codeOf(error)
   if (code !== undefined) return SENTENCES[code]?.(whatOf(error) ?? wordsOf(cause))
   const text = wordsOf(cause)
@@ -183,7 +183,7 @@ const NETWORK: ReadonlySet<string> = new Set([
   ...['ENETUNREACH', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT'],
 ])
 
-/** With the name of what was asked for, where anybody has said it. */
+/** With the name of the requested resource, where an error in the chain has it. */
 function whatOf(error: Error): string | undefined {
   for (let at: unknown = error; at instanceof Error; at = innerOf(at)) {
     if (at instanceof BrokerError) return at.what
@@ -210,7 +210,7 @@ function isNetwork(error: unknown): boolean {
   )
 }
 
-/** kafkajs wraps what it repeated in vain, and gathers what it did at once. */
+/** kafkajs wraps the error of repeated calls, and gathers the errors of concurrent ones. */
 function rootOf(error: Error): Error {
   const inner = innerOf(error)
   return inner === undefined ? error : rootOf(inner)

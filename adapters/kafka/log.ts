@@ -122,7 +122,7 @@ export class KafkaLog implements Log {
   readonly identity: string
   readonly #options: KafkaLogOptions
   readonly #partitions: number
-  /** For what is answered at once. */
+  /** For calls that are answered at once. */
   readonly #link: Link
   readonly #sendLink: Link
   readonly #sender: Sender
@@ -381,7 +381,7 @@ export class KafkaLog implements Log {
   }
 }
 
-/** Again and again while what is in the way may pass; brokers learn of a new topic one after the other. */
+/** Repeats while the obstacle may pass; brokers get to know a new topic one after the other. */
 async function repeated<T>(
   clock: Clock,
   work: () => Promise<T>,

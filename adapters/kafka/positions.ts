@@ -1,5 +1,5 @@
 /**
- * Where readers are, in a compacted topic of our own: a group's offset has no room for a reader's note (4 KiB at most), and needs a group.
+ * The positions of readers, in a compacted topic of our own: a group's offset has no room for a reader's metadata (4 KiB at most), and needs a group.
  *
  * What must stay true: a position that was saved is what is loaded, from any process, as soon as it was acknowledged.
  */

@@ -1,9 +1,9 @@
 /**
- * Appends without a transaction: an idempotent producer for each partition, one request of it under way at a time; what comes meanwhile goes with
- * the next.
+ * Appends without a transaction: an idempotent producer for each partition, one request of it under way at a time; records that come meanwhile
+ * are sent with the next.
  *
- * What must stay true: an append is acknowledged only when all replicas in sync have it; a repeated request has the number of the first,
- * so the broker takes it once, whatever it says by then. After a failure whose outcome is unknown the numbers begin anew under another identity.
+ * What must stay true: an append is acknowledged only when all replicas in sync have it; a repeated request has the number of the first, so the
+ * broker takes it once, whatever its answer. After a failure whose outcome is unknown the numbers begin anew under another producer id.
  */
 import type { Clock } from '../../ports/clock.ts'
 import { type Appending, LogError, sentNow } from '../../ports/log.ts'
@@ -13,7 +13,7 @@ import { inBatches, produce } from './produce.ts'
 import type { Compression, ProducerStamp } from './record-batch.ts'
 import { nextSequence } from './sequence.ts'
 
-/** How long an append is tried for before its caller hears of it. */
+/** How long an append is retried before its caller gets the error. */
 const APPEND_MS = 20_000
 const FIRST_WAIT_MS = 20
 const LONGEST_WAIT_MS = 500

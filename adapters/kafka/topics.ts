@@ -17,7 +17,7 @@ const TOPIC = kafkajs.ConfigResourceTypes.TOPIC
 /** Batches hold up to 900 KiB, or one record of 7 MiB and what surrounds it. */
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 const WANTED_REPLICAS = 3
-/** So long at least a null value is kept. Stores that were away for longer are built anew. */
+/** A null value is kept at least this long. Stores that were away for longer are rebuilt. */
 export const DELETE_RETENTION_MS: number = 24 * 3_600_000
 
 export interface TopicChange {
@@ -31,7 +31,7 @@ export interface TopicChange {
 
 export interface TopicPlan {
   readonly changes: readonly TopicChange[]
-  /** What is well enough to run and yet worth telling. */
+  /** Findings that do not prevent a start and yet are worth a warning. */
   readonly warnings: readonly string[]
   readonly partitions: number
   readonly replicas: number
@@ -249,7 +249,7 @@ async function configure(
     includeSynonyms: false,
     resources: [{ type: TOPIC, name }],
   })
-  // This call replaces all settings of the topic, so what others set goes with it.
+  // This call replaces all settings of the topic, so those that others set are included.
   const own = (resources[0]?.configEntries ?? []).filter(
     (entry) => (entry as { configSource?: number }).configSource === TOPIC_SOURCE,
   )
@@ -272,10 +272,10 @@ async function configure(
 /** Set on the topic itself, not inherited. */
 const TOPIC_SOURCE = 1
 
-/** Somebody else may still create them. */
+/** Another program may still create them. */
 export class TopicsMissing extends LogError {}
 
-/** Throws what stands in the way of a start. */
+/** Throws an error for what prevents a start. */
 export function checkPlan(plan: TopicPlan, mayCreate: boolean): void {
   const refused = plan.changes.find(({ action }) => action === 'refuse')
   if (refused !== undefined) {

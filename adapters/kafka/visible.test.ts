@@ -58,7 +58,7 @@ class Partition {
     this.#store(producerId, [fate === 'abort' ? ABORT : COMMIT], TRANSACTIONAL | CONTROL)
   }
 
-  /** Nobody may read beyond the first that is open. */
+  /** No reader may read beyond the first that is open. */
   get stableEnd(): bigint {
     const open = [...this.#open.values()].map(({ first }) => first)
     return open.reduce((least, first) => (first < least ? first : least), this.#end)

@@ -17,7 +17,7 @@ export interface ConnectionOptions {
    * would leave long after it.
    */
   readonly writeConnections: number
-  /** Most connections for the looks before writes, each made only when all others are busy: one command may look at many owners at once. */
+  /** Most connections for the live GETs before writes, each made only when all others are busy: one command may verify many owners at once. */
   readonly readConnections: number
   /** Most connections for lists. */
   readonly listConnections: number

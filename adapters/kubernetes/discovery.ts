@@ -1,9 +1,9 @@
 /**
  * Asks an API server which kinds it serves: aggregated discovery in two calls, or one call for each group and version where it has none.
  *
- * What must stay true: a group and version that could not be had, or is stale, is told as failed and never as gone. A server that serves
- * nothing is a server that failed. Where it may not be read who answers for a group, every kind counts as answered for by another server: a
- * delete there is looked up first.
+ * What must stay true: a group and version that could not be read, or is stale, is reported as failed and never as absent. A server that
+ * serves nothing is a server that failed. Without the right to read which server serves a group, every kind counts as served by an
+ * aggregated one: a GET precedes each DELETE there.
  *
  * Not here: which kinds are monitored (services/watcher).
  */
@@ -18,7 +18,7 @@ const AGGREGATED = ['v2', 'v2beta1']
   .join(',')
 const REGISTRATION = 'apiregistration.k8s.io'
 export const API_SERVICES: string = `/apis/${REGISTRATION}/v1/apiservices`
-/** Group versions asked at once, where there is no aggregated discovery. */
+/** Group versions requested at once, where there is no aggregated discovery. */
 const CALLS_AT_ONCE = 8
 
 export async function discoverKinds(reading: Reading, signal: AbortSignal): Promise<Discovery> {
@@ -158,7 +158,7 @@ function isName(text: string): boolean {
   return text !== '' && text.length <= MOST_NAME_LENGTH && text.isWellFormed()
 }
 
-/** Group versions that another server answers for, or why that cannot be told. A server without aggregation serves no such list. */
+/** Group versions that an aggregated server serves, or why that is unknown. A server without aggregation serves no such list. */
 async function aggregatedVersions(
   reading: Reading,
   signal: AbortSignal,
@@ -194,7 +194,9 @@ const HIDDEN = ['FORBIDDEN', 'NOT_SERVED'] as const
 
 type Hidden = (typeof HIDDEN)[number]
 
-/** It has no objects that anybody could read, so nobody owns one, whatever else is of its kind: OpenShift's `processedtemplates` beside `templates`. */
+/**
+ * It has no objects that a client could read, so it owns none, whatever other resource has its kind: OpenShift's `processedtemplates` beside `templates`.
+ */
 function isRequest({ verbs }: Pick<ServedResource, 'verbs'>): boolean {
   return !verbs.includes('get') && !verbs.includes('list')
 }

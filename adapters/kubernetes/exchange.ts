@@ -2,10 +2,10 @@
  * The Exchange over undici: one server, kept-alive connections, the credentials of a kubeconfig.
  *
  * What must stay true: a request is sent once. The one exception is a read that is answered 401: then credentials are read afresh, and if they differ
- * it is sent once more. A write was allowed a moment ago and perhaps is no longer, so it waits for credentials for a second at most and is never
- * sent again from here: whoever wants that asks anew whether it may go. Credentials never get into an error or a path.
+ * it is sent once more. A write was allowed a moment ago and perhaps is no longer, so it waits for credentials for a second at most and is never sent
+ * again from here: a caller that wants that has to pass its gate again. Credentials never get into an error or a path.
  *
- * Not here: the connections (connections.ts), one answer (response.ts), what a status means (answer.ts).
+ * Not here: the connections (connections.ts), one answer (response.ts), the meaning of a status (answer.ts).
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
@@ -25,7 +25,7 @@ export interface ExchangeOptions extends ConnectionOptions {
   readonly userAgent: string
   /** What a plugin may take: far longer than any that works, and short enough that one that hangs is found out. */
   readonly credentialsTimeoutMs: number
-  /** What a write waits for credentials: it must be gone well within the 2 s after which a pause holds. */
+  /** How long a write waits for credentials: it must be sent well within the 2 s after which a pause holds. */
   readonly writeWaitMs: number
 }
 
@@ -85,7 +85,7 @@ class UndiciExchange implements Exchange {
     if (response.status !== 401) return response
     const renewing = this.#renewAfter(session)
     if (isWrite) {
-      // For the next try. Whether it came to anything is for those to tell who need it.
+      // For the next try. Its failure is reported to the callers that need its result.
       renewing.catch(() => undefined)
       return response
     }
@@ -141,12 +141,12 @@ class UndiciExchange implements Exchange {
     return this.#session !== undefined && age < CREDENTIALS_FOR_MS
   }
 
-  /** The renewal goes on when whoever waits for it leaves: others wait as well. */
+  /** The renewal continues when a caller that waits for it leaves: others wait as well. */
   async #wait(isWrite: boolean, signal: AbortSignal): Promise<Session> {
     const { credentialsTimeoutMs, writeWaitMs } = this.#options
     const limitMs = isWrite ? writeWaitMs : credentialsTimeoutMs
     const renewed = await settledWithin(this.#renew(false), limitMs, signal)
-    // Earlier ones are good more often than not, and the server tells if they are not.
+    // Earlier credentials are valid more often than not, and the server refuses them if they are not.
     const session = renewed ?? (isWrite ? this.#session : undefined)
     if (session === undefined) throw this.#tooSlow(limitMs)
     return session
@@ -222,7 +222,7 @@ class UndiciExchange implements Exchange {
   }
 }
 
-/** Undefined after `limitMs`. Rejects with the signal's reason. The work itself goes on. */
+/** Undefined after `limitMs`. Rejects with the signal's reason. The work itself continues. */
 async function settledWithin<T>(
   work: Promise<T>,
   limitMs: number,

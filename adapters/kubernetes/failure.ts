@@ -1,7 +1,7 @@
 /**
  * Sorts what a socket, a TLS library or undici threw into the codes of an ExchangeError.
  *
- * What must stay true: `UNREACHABLE` says that nothing was sent. When that is in doubt, it is `CUT`.
+ * What must stay true: `UNREACHABLE` says that nothing was sent. When that is unclear, it is `CUT`.
  */
 import { ExchangeError } from '../../ports/exchange.ts'
 

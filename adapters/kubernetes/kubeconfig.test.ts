@@ -83,7 +83,7 @@ describe('a kubeconfig', () => {
     const endless = config().replace(/args: .*/, "args: ['-e', 'setInterval(() => {}, 1e6)']")
     const kubeconfig = await file(endless)
     const [hanging] = loadContexts({ kubeconfig, contexts: ['exec'], pluginTimeoutMs: 50 })
-    // It tells of its end only when the program has ended.
+    // It reports its end only when the program has ended.
     await rejects(hanging!.credentials(false))
   })
 

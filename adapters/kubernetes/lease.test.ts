@@ -217,7 +217,7 @@ describe('a Lease object', () => {
   test('is judged by what the holder who slept sees first, before its timers', async () => {
     const clock = new ManualClock()
     const server = new LeaseRig(clock).server
-    // The sleeper's own clock: its timers stand still while its monotonic time goes on.
+    // The sleeper's own clock: its timers stop while its monotonic time continues.
     const sleeper = new SleepingClock(clock)
     const rig = new LeaseRig(clock, server)
     const others = new LeaseRig(clock, server)

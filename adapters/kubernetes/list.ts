@@ -12,7 +12,7 @@ import { ask, type Reading, unreadable, type Way } from './call.ts'
 import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
 import { collectionPath } from './path.ts'
 
-/** Whole objects from a server that knows no better; they are stripped at once. */
+/** Whole objects from a server that does not support it; they are stripped at once. */
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
 
 export async function* listPages(

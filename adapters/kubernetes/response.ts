@@ -129,7 +129,7 @@ export class Response implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** The reader goes early: the rest of this connection is of no use. */
+  /** The reader leaves early: the rest of this connection is of no use. */
   #left(): void {
     if (this.#phase === 'ended') return
     const reason = new Error('the reader left')

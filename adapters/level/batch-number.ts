@@ -15,7 +15,7 @@ const KEPT_BYTES = 16 * 1024 * 1024
 /** Larger batches weigh no more: each can overflow a log only once. */
 const BATCH_WEIGHT_BYTES = 2 * 1024 * 1024
 
-/** Numbers given up by one write at most; after a run of tiny batches the surplus goes with the next writes. */
+/** Batch numbers removed by one write at most; after a run of tiny batches the surplus is removed by the next writes. */
 const PRUNED_PER_WRITE = 64
 
 const PREFIX = '~batch/'
@@ -27,7 +27,7 @@ export function batchKey(number: number): string {
   return PREFIX + String(number).padStart(DIGITS, '0')
 }
 
-/** All batch keys from `first` on; older ones are delete markers, slow to walk over. */
+/** All batch keys from `first` on; older ones are delete markers, slow to scan. */
 export function batchRange(first: number): { readonly gte: string; readonly lt: string } {
   return { gte: batchKey(first), lt: '~batch0' }
 }

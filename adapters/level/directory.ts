@@ -1,5 +1,5 @@
 /**
- * A directory with a LevelDB database in it: held by one opener, looked over before LevelDB touches it.
+ * A directory with a LevelDB database in it: held by one opener, checked before LevelDB touches it.
  *
  * What must stay true: within this process nothing opens a directory that is open. LevelDB would open and close its lock file, and with
  * that give the lock of the first opener to any other process.
@@ -63,7 +63,7 @@ export async function openDatabase(
 /** Takes away LevelDB's files and nothing else. */
 export async function emptyDirectory(directory: string): Promise<void> {
   await ClassicLevel.destroy(directory)
-  // An empty directory goes with its files.
+  // An empty directory is deleted with its files.
   await mkdir(directory, { recursive: true, mode: OWN })
 }
 

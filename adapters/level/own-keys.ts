@@ -35,7 +35,7 @@ export async function startBooks(database: Database, identity: string): Promise<
   return { checkpoint: undefined, numbers: new BatchNumbers() }
 }
 
-/** Undefined for a store that is new. Throws `DAMAGED` for lost batches, `FORMAT` for somebody else's store. */
+/** Undefined for a store that is new. Throws `DAMAGED` for lost batches, `FORMAT` for a store of another program. */
 export async function loadBooks(
   database: Database,
   snapshot: Snapshot,

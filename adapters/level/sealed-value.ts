@@ -28,7 +28,9 @@ const lending = Buffer.allocUnsafeSlow(LENT_BYTES)
 const summingViews: Buffer[] = []
 const lendingViews: Buffer[] = []
 
-/** As `sealed`, in memory that the next call writes over: for who copies it at once, since objects of its own for each value cost more than its sum. */
+/**
+ * As `sealed`, in memory that the next call overwrites: for a caller that copies it at once, since objects of its own for each value cost more than its sum.
+ */
 export function sealedForNow(key: string, value: Uint8Array): Uint8Array {
   const { length } = value
   if (key.length * MOST_BYTES_A_CHARACTER + length + CRC_BYTES > LENT_BYTES) {

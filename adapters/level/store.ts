@@ -39,7 +39,7 @@ export interface LevelStoreOptions {
   readonly identity: string
   /** Wipe a store that is damaged or of another format or identity, instead of rejecting. */
   readonly rebuild?: boolean
-  /** Told why, before such a wipe. */
+  /** Called with the reason, before such a wipe. */
   readonly onRebuild?: (error: StoreError) => void
 }
 
@@ -127,7 +127,7 @@ class LevelStore implements Store {
         try {
           return await pageOf(database, range, snapshot)
         } catch (error) {
-          // Its database went with a wipe: that says nothing of the one there is now.
+          // Its database was deleted by a wipe: that proves nothing about the present one.
           throw database === this.#database ? this.#failed(error) : this.#closed()
         }
       },

@@ -1,6 +1,6 @@
 /**
- * Sends the same requests to a real kube-apiserver and to the one in memory, and wants the same answers: status, reason, details,
- * and of an object what a collector looks at.
+ * Sends the same requests to a real kube-apiserver and to the one in memory, and demands the same answers: status, reason,
+ * details, and those fields of an object that a collector reads.
  *
  * Not here: wording of messages, fields of bodies, managedFields.
  */
@@ -245,7 +245,7 @@ function essence({ status, body }: Answer): unknown {
     const fields = causes?.map((cause: { reason: string; field?: string }) => {
       return [cause.reason, cause.field]
     })
-    // The real server tells some causes twice.
+    // The real server reports some causes twice.
     const distinct = [...new Set(fields?.map((it: unknown) => JSON.stringify(it)))]
     return [status, body.reason, details, distinct, uid !== undefined]
   }

@@ -1,5 +1,5 @@
 /**
- * Custom resources on the in-memory API server: served when their definition comes, gone with it.
+ * Custom resources on the in-memory API server: served when their CustomResourceDefinition is created, deleted with it.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { suite, test } from 'node:test'

@@ -22,7 +22,7 @@ const propagation = [
   ['foregroundDeletion', 'Foreground', 'foregroundDeletion', 'foregroundDeletion'],
   ['foregroundDeletion', 'Background', 'gone', 'gone'],
   ['foregroundDeletion', 'Orphan', 'orphan', 'orphan'],
-  // Beside another finalizer nothing goes, and only the collector's change.
+  // With another finalizer nothing is deleted, and only the collector's finalizer changes.
   ['a/b', undefined, 'a/b', 'a/b orphan'],
   ['a/b', 'Foreground', 'a/b foregroundDeletion', 'a/b foregroundDeletion'],
   ['a/b', 'Background', 'a/b', 'a/b'],

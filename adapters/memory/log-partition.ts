@@ -10,7 +10,7 @@ import type { Entry, Page, Produced } from '../../ports/log.ts'
 
 interface Stored {
   readonly entry: Entry
-  /** Whatever stands for the transaction that wrote it. */
+  /** The identity of the transaction that wrote it. */
   readonly transaction: object | undefined
 }
 
@@ -87,7 +87,7 @@ export class MemoryPartition {
     if (from < this.#next) this.#next = from
   }
 
-  /** Tombstones stay: whoever read the older value has to learn that it went. */
+  /** Tombstones stay: a reader of the older value has to see that it was deleted. */
   compact(): void {
     const end = this.end
     const last = new Map<string, bigint>()

@@ -166,7 +166,7 @@ export class MemoryLog implements Log {
     return new MemoryLog(this.#options, this.#content)
   }
 
-  /** The next commit stays open until it is told how to end; several calls queue up. */
+  /** The next commit stays open until `release` says how it ends; several calls queue up. */
   holdNextCommit(): HeldCommit {
     const fate: HeldFate = {
       type: 'held',
@@ -190,7 +190,7 @@ export class MemoryLog implements Log {
     this.#content.refusals.push(new LogError('UNAVAILABLE', message))
   }
 
-  /** As an unclean election: what was acknowledged from `from` on is gone. */
+  /** As an unclean election: acknowledged records from `from` on are lost. */
   cutOff(topic: Topic, partition: number, from: bigint): void {
     this.#partition(topic, partition).cutOff(from)
   }

@@ -1,7 +1,7 @@
 /**
- * A group of processes in one memory, and the least of them: one process that has everything.
+ * A group of processes in one memory, and the smallest: one process that has everything.
  *
- * What must stay true: what a member is given is told to it in order, and the view of who has what is the same for all.
+ * What must stay true: a member gets its assignments in order, and all members see the same assignments.
  */
 import type { Placed, Placement } from '../../ports/placement.ts'
 import { assign, type Share } from '../../ports/share-out.ts'

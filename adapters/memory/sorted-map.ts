@@ -38,7 +38,7 @@ export class SortedMap {
     this.#chunks.length = 0
   }
 
-  /** Its own keys; the values, which nobody changes, are shared. */
+  /** Its own keys; the values, which are never changed, are shared. */
   copy(): SortedMap {
     const copy = new SortedMap()
     for (const [key, value] of this.#values) copy.#values.set(key, value)

@@ -22,7 +22,7 @@ export interface LostFate {
 
 export interface HeldFate {
   readonly type: 'held'
-  /** Told before there was a commit to hold: it ends so as soon as it is there. */
+  /** Set before there was a commit to hold: it ends so as soon as it exists. */
   told: 'committed' | 'aborted' | null
   /** Replaced by the commit it holds. */
   end: (phase: 'committed' | 'aborted') => void

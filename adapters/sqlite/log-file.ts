@@ -24,7 +24,7 @@ import { FOLLOWED, TAIL_BYTES, Tail } from './tail.ts'
 export interface FileOptions {
   readonly path: string
   readonly readOnly: boolean
-  /** Beyond it the file takes no more. */
+  /** Beyond it the file accepts no writes. */
   readonly maxBytes: number | undefined
   /** Whether it is to have room for traces. */
   readonly traces: boolean

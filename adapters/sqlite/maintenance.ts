@@ -1,7 +1,7 @@
 /**
- * Keeps the file from growing without bound: deletes what was trimmed and compacts what is compacted, a slice at a time between other work.
+ * Keeps the file from growing without bound: deletes trimmed records and compacts compacted lanes, a slice at a time between other work.
  *
- * What must stay true: no slice holds up the process for long, and readers notice none of it. Freed pages are used again; the file itself never gets
+ * What must stay true: no slice blocks the process for long, and readers notice none of it. Free pages are used again; the file itself never gets
  * smaller (a smaller one needs VACUUM, with the log closed).
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
@@ -78,7 +78,7 @@ export class Maintenance {
         if (this.#phase === 'stopped') return
       }
     } catch {
-      // The file remembers why it takes no more writes and tells the next writer; if it is only busy, the next write looks again.
+      // The file remembers why it accepts no more writes and reports it at the next write; if it is only busy, the next write checks again.
     }
     if (this.#phase === 'working') this.#phase = 'idle'
   }

@@ -1,8 +1,8 @@
 /**
  * The records of all lanes in one table, read only with their sums and links checked.
  *
- * What must stay true: nothing is returned that its lane does not vouch for: each record fits its sum, each links to the one before it, the first one to
- * what precedes it and the last one to the head. So a hole is as visible as a changed byte. A trace alone is under no sum: it may be any.
+ * What must stay true: no record is returned that its lane does not prove: each record fits its sum, each links to the one before it, the first one to
+ * the record before it and the last one to the head. So a hole is as visible as a changed byte. Only a trace is under no sum: it may be anything.
  *
  * Not here: transactions (log-file.ts).
  */
@@ -175,7 +175,7 @@ function take(rows: Iterable<unknown>): { records: StoredRecord[]; cut: boolean 
   return { records, cut: false }
 }
 
-/** A column of another type than the table's is damage; its sum will tell. */
+/** A column of another type than the table's is damage; its sum will show it. */
 function storedRecord(row: readonly SQLOutputValue[]): StoredRecord {
   const [offset, timestamp, key, value, prev, sum, trace] = row
   const record = {

@@ -23,7 +23,7 @@ export async function verifyFile(file: LogFile): Promise<void> {
   }
 }
 
-/** SQLite's own view: pages that belong to nobody or to two. Our sums do not reach those. */
+/** SQLite's own check: pages that belong to no structure or to two. Our sums do not cover those. */
 function checkStructure(file: LogFile): void {
   const row = file.database.prepare('PRAGMA quick_check(1)').get()
   const found = row?.['quick_check']

@@ -145,7 +145,7 @@ function isOfCollector(finalizer: string): boolean {
   return finalizer === FINALIZER_ORPHAN || finalizer === FINALIZER_FOREGROUND
 }
 
-/** How grace bears on this DELETE: none, one that is pending already, or the seconds it gets (also none of them). */
+/** The grace period of this DELETE: none, one that is pending already, or the seconds it gets (also none of them). */
 export type Grace = 'none' | 'pending' | { readonly seconds: number; readonly endsAtMs: number }
 
 export function graceOf(

@@ -41,7 +41,7 @@ export interface Kind {
   readonly defaultPolicy: DefaultPolicy
   /** A DELETE that removes answers with the object as it last was, and not with a Status. */
   readonly answersRemoved: boolean
-  /** A DELETE goes through a grace period, if only of no length. */
+  /** A DELETE has a grace period, if only of no length. */
   readonly graceful: boolean
   readonly verbs: readonly string[]
   /** Of a custom kind, by version. */

@@ -2,8 +2,8 @@
  * RFC 7386, and the strategic merge patch that kubectl and client-go send for built-in kinds: lists of named things are merged by
  * their key, with `$patch`, `$deleteFromPrimitiveList`, `$setElementOrder` and `$retainKeys` as directives.
  *
- * What must stay true: no directive is ever stored. Merge keys go by the name of the field, which is unambiguous among the kinds
- * served here but for `ports` (three keys, told apart by what the entries have).
+ * What must stay true: no directive is ever stored. Merge keys depend on the name of the field, which is unambiguous among the
+ * kinds served here except for `ports` (three keys, distinguished by the fields of the entries).
  *
  * Not here: custom resources (they have no strategic merge), RFC 6902 (json-patch.ts).
  */

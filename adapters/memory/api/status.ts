@@ -28,7 +28,7 @@ export class Refusal extends Error {
   readonly reason: string | undefined
   readonly details: Details | undefined
   readonly plain: string | undefined
-  /** Goes into the Status' metadata: how an expired list may go on. */
+  /** Part of the Status' metadata: how an expired list may continue. */
   readonly continue: string | undefined
 
   constructor(

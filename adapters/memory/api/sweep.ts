@@ -54,7 +54,7 @@ export class Sweeper {
     return stored
   }
 
-  /** To be called after every request: lets go whatever has become empty. */
+  /** To be called after every request: deletes what has become empty. */
   settle(): void {
     for (const sweep of this.#sweeps.values()) {
       if (sweep.isSwept && !hasContent(this.#storage, this.#kindsIn(sweep), sweep)) {
@@ -104,7 +104,7 @@ export class Sweeper {
     this.unserveGone(kind, current)
   }
 
-  /** After the removal of a definition by whatever way. */
+  /** After the removal of a CustomResourceDefinition in any way. */
   unserveGone(kind: Kind, object: ApiObject): void {
     if (kind !== DEFINITION) return
     this.#registry.unserve(object)

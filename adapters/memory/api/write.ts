@@ -1,8 +1,8 @@
 /**
- * POST, PUT and PATCH: a new object, or a new state of one that is there.
+ * POST, PUT and PATCH: a new object, or a new state of an existing one.
  *
- * What must stay true: a write that changes nothing takes no version and tells no watch; an update that empties the finalizers of what
- * is being deleted removes it; spec and status are changed by their own paths only, where a kind has both.
+ * What must stay true: a write that changes nothing takes no version and is sent to no watch; an update that empties the finalizers of
+ * an object that is being deleted removes it; spec and status are changed by their own paths only, where a kind has both.
  *
  * Not here: validation of metadata (metadata.ts), DELETE (removal.ts).
  */
