@@ -24,7 +24,7 @@ export interface ClusterFixture extends AsyncDisposable {
   readonly cluster: Cluster
   /** The same server, its watches asked to end after a few seconds; without it bookmarks and ends are not tested. */
   readonly briefWatches?: Cluster | undefined
-  /** Raw, as somebody who may do anything. The body is sent as JSON, the answer's given parsed. */
+  /** Raw, as a user who may do anything. The body is sent as JSON, the answer's is returned parsed. */
   request(method: string, path: string, body?: unknown): Promise<RawAnswer>
   /** Makes every version before now too old for a watch of ConfigMaps; without it that is not tested. */
   readonly compact?: (() => Promise<void>) | undefined

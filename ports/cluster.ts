@@ -28,7 +28,7 @@ export interface DiscoveredKind {
   readonly versions: readonly string[]
   /** Verbs of the preferred version. */
   readonly verbs: readonly string[]
-  /** Another server answers for it, or it could not be told whether one does. */
+  /** An aggregated server serves it, or it is unknown whether one does. */
   readonly aggregated: boolean
   /** Another resource of the group has the same kind. */
   readonly ambiguous: boolean
@@ -107,7 +107,7 @@ export interface UnknownAnswer {
 }
 
 export type ReapAnswer =
-  /** DELETE: 2xx with a Status, or with an object that nothing holds any more: it is removed. */
+  /** DELETE: 2xx with a Status, or with an object that no finalizer or grace period holds: it is removed. */
   | { readonly type: 'Removed'; readonly code: number }
   /** 2xx with the object: a patch took, or a DELETE waits for finalizers or grace. */
   | { readonly type: 'Changed'; readonly object: ObjectMeta; readonly code: number }
@@ -155,7 +155,9 @@ export interface ClusterEvent {
 export interface Cluster extends AsyncDisposable {
   /** The configured name: a label. */
   readonly name: string
-  /** From here on objects are told with these labels and annotations, those under way included; before that, with those that may protect them. */
+  /**
+   * From here on objects are returned with these labels and annotations, those under way included; before that, with those that may protect them.
+   */
   project(projection: Projection): void
   /** The uid of kube-system, asked anew each time. */
   identify(signal: AbortSignal): Promise<ClusterId>
@@ -193,7 +195,9 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
     auditId?: string,
   ): Promise<ReapAnswer>
-  /** About the target, which may be gone. Where the same was written before, `Changed` with that one: Events have names of what they say. */
+  /**
+   * About the target, which may be deleted. If the same was written before, `Changed` with that one: the name of an Event follows from its content.
+   */
   writeEvent(
     target: Target,
     event: ClusterEvent,
@@ -226,7 +230,7 @@ export type ClusterErrorCode =
 const REMEDIES: Readonly<Record<ClusterErrorCode, ClusterRemedy>> = {
   /** 410, or an ERROR event with it. */
   EXPIRED: 'relist',
-  /** The version asked for lies in the server's future: it may have gone back in time. */
+  /** The requested version lies in the server's future: it may have been restored. */
   TOO_NEW: 'relist',
   /** 404 on a list or watch. */
   NOT_SERVED: 'give-up',
@@ -237,7 +241,7 @@ const REMEDIES: Readonly<Record<ClusterErrorCode, ClusterRemedy>> = {
   UNREACHABLE: 'retry',
   /** A 200 that is no answer: cut, no JSON, another kind. */
   UNREADABLE: 'retry',
-  /** A list without resourceVersion: nobody can watch on from there. */
+  /** A list without resourceVersion: no watch can continue from there. */
   UNVERSIONED: 'retry',
 }
 

@@ -24,7 +24,7 @@ export function pauseKey(cluster: ClusterId): string {
   return PAUSE_PREFIX + cluster
 }
 
-/** Under it stands the partition that has all of a cluster's records. */
+/** The key of the record that names the partition of all of a cluster's records. */
 export function assignKey(cluster: ClusterId): string {
   return ASSIGN_PREFIX + cluster
 }
@@ -33,12 +33,12 @@ export function protectKey(cluster: ClusterId, subject: string): string {
   return `${PROTECT_PREFIX}${encodeURIComponent(cluster)}/${encodeURIComponent(subject)}`
 }
 
-/** What one record protects; undefined when it cannot be understood, and then nobody may act. */
+/** The subject that one record protects; undefined when it cannot be understood, and then no reaper may act. */
 export type Protecting =
   | {
       readonly type: 'policy'
       readonly protection: Protection | null
-      /** Null: none is told. */
+      /** Null: none is published. */
       readonly mode: Mode | null
     }
   | {

@@ -9,7 +9,7 @@
  */
 
 /**
- * Each purpose has connections of its own, so that neither a slow list nor many looks at owners hold up a write that has passed its gate.
+ * Each purpose has connections of its own, so that neither a slow list nor many live GETs of owners delay a write that has passed its gate.
  */
 export type Purpose = 'watch' | 'list' | 'confirm' | 'read' | 'write'
 
@@ -24,7 +24,7 @@ export interface ExchangeRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
   readonly purpose: Purpose
-  /** Over this connection only, for `read`; rejects with `CUT` when that is no more. */
+  /** Over this connection only, for `read`; rejects with `CUT` when that is closed. */
   readonly over?: Connection
 }
 
@@ -44,7 +44,7 @@ export interface Exchange extends AsyncDisposable {
 
 /**
  * - `UNREACHABLE`: nothing was sent. - `CUT`: sent, and the answer is missing or broken: its outcome is unknown.
- * - `TIMEOUT`: as `CUT`. - `CREDENTIALS`: the kubeconfig's credentials cannot be had. - `UNTRUSTED`: TLS says it is somebody else.
+ * - `TIMEOUT`: as `CUT`. - `CREDENTIALS`: the kubeconfig's credentials are not available. - `UNTRUSTED`: TLS identifies another server.
  */
 export type ExchangeErrorCode = 'UNREACHABLE' | 'CUT' | 'TIMEOUT' | 'CREDENTIALS' | 'UNTRUSTED'
 

@@ -14,9 +14,9 @@ export interface LeaseFixture extends AsyncDisposable {
   candidate(): Lease
   /** Lets time pass until `promise` settles. */
   until<T>(promise: PromiseLike<T>): Promise<T>
-  /** Lets as much time pass as candidates need to look again. */
+  /** Lets as much time pass as candidates need to check again. */
   pass(): Promise<void>
-  /** Somebody else becomes the holder behind the holder's back, or the adapter says so. */
+  /** Another process becomes the holder without the holder's knowledge, or the adapter reports so. */
   revoke(): Promise<void>
 }
 

@@ -46,7 +46,7 @@ export interface FixtureClock {
   now(): number
   /** Sets the wall clock so far from the right time. */
   setWall(offMs: number): void
-  /** Lets time go by, on the wall clock and the monotonic one. */
+  /** Lets time pass, on the wall clock and the monotonic one. */
   pass(ms: number): void
 }
 

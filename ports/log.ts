@@ -71,7 +71,10 @@ export function sentNow(records: readonly Appending[]): readonly Produced[] {
 
 export interface Entry extends Produced {
   readonly offset: bigint
-  /** Append time, in milliseconds since 1970, given by the log itself. In a log of this process it goes on at the pace of time, whatever becomes of the clock (append-time.ts). */
+  /**
+   * Append time, in milliseconds since 1970, given by the log itself. In a log of this process it continues
+   * at the pace of time, however the clock is set (append-time.ts).
+   */
   readonly timestamp: number
 }
 
@@ -91,7 +94,7 @@ export interface Bounds {
 export interface SavedPosition {
   /** Everything before it is dealt with. */
   readonly offset: bigint
-  /** The reader's own note, at most 64 KiB. */
+  /** The reader's own metadata, at most 64 KiB. */
   readonly detail: string
 }
 
@@ -103,7 +106,7 @@ export interface TopicBatch {
 
 export interface TaskCommit {
   readonly outputs: readonly TopicBatch[]
-  /** Goes into this task's partition of `changelog`. */
+  /** Written to this task's partition of `changelog`. */
   readonly changelog: readonly Produced[]
 }
 
@@ -137,8 +140,8 @@ export interface Log extends AsyncDisposable {
   ): Promise<Page>
   bounds(topic: Topic, partition: number): Promise<Bounds>
   /**
-   * Of a compacted topic: from here on every null value is still there. Who stopped before has perhaps missed one, and holds what is gone:
-   * it begins at the start, with nothing.
+   * Of a compacted topic: from here on every null value is still there. A reader that stopped before may have missed one, and holds a
+   * deleted value: it begins at the start, with nothing.
    */
   wholeFrom(topic: Topic, partition: number): Promise<bigint>
   /** Of a compacted topic: the last entry of each key that has a value, in offset order. */
@@ -158,9 +161,9 @@ export interface Log extends AsyncDisposable {
 
 /**
  * - `retry`: nothing happened; the same call may be made again later.
- * - `take-over`: discard the task and open it again; the changelog tells what became of it.
- * - `resign`: somebody else owns the task.
- * - `rebuild`: what was asked for is no longer there: start from a snapshot or a relist.
+ * - `take-over`: discard the task and open it again; the changelog shows whether it succeeded.
+ * - `resign`: another process owns the task.
+ * - `rebuild`: the requested records no longer exist: start from a snapshot or a relist.
  * - `stop`: only a person can help.
  */
 export type LogRemedy = 'retry' | 'take-over' | 'resign' | 'rebuild' | 'stop'

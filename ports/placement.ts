@@ -1,9 +1,9 @@
 /**
- * Port: which tasks this process runs, and who runs the others.
+ * Port: which tasks this process runs, and which processes run the others.
  *
- * Guarantees: while any process is there, every partition is given to one of them, and processes that stay keep what they have as far as shares
- * stay even; a standby is never given to the process that is active. A partition given again, in another role, replaces what was
- * given before. Assumes: nothing about who is right: two processes may believe at once that a task is theirs, and the fence decides.
+ * Guarantees: while any process exists, every partition is given to one of them, and processes that stay keep what they have as far as shares
+ * stay even; a standby is never given to the process that is active. A partition given again, in another role, replaces what was given before.
+ * Assumes: nothing about ownership: two processes may believe at once that a task is theirs, and the fence decides.
  */
 export type Role =
   /** Folds. */
@@ -14,7 +14,7 @@ export type Role =
 export interface Placed {
   readonly partition: number
   readonly role: Role
-  /** Aborts when this process has no part in the partition any more. */
+  /** Aborts when this process no longer has a role in the partition. */
   readonly revoked: AbortSignal
 }
 

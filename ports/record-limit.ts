@@ -33,12 +33,12 @@ export function checkRecords(topic: Topic, records: readonly Produced[]): void {
   }
 }
 
-/** Whether a log may carry it. What does not fit is left out by whoever reads it: it may be another program's. */
+/** Whether a log may carry it. A reader leaves out a value that does not fit: it may be another program's. */
 export function isTrace(text: string): boolean {
   return TRACE.test(text)
 }
 
-/** As nearly all are: whatever its key takes in UTF-8, which is slow to count, it is within all limits. */
+/** As nearly all are: within all limits, however many UTF-8 bytes its key takes, which are slow to count. */
 function isFarBelow(key: string, value: Uint8Array | null): boolean {
   const most = key.length * UNIT_BYTES
   if (value === null || most === 0 || !key.isWellFormed()) return false

@@ -22,7 +22,7 @@ export type CreateAnswer =
   | { readonly type: 'Refused'; readonly code: number; readonly reason: string }
   | UnknownAnswer
 
-/** `get` tells of annotations these alone. */
+/** `get` returns only these of the annotations. */
 export interface Restorer
   extends Pick<Cluster, 'name' | 'identify' | 'discover' | 'get' | 'patch'>,
     AsyncDisposable {
