@@ -17,7 +17,7 @@ const ROOT = 'https://kinfold.dev/openapi.json'
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
 ajv.addSchema({ $id: ROOT, ...DOCUMENT })
 
-/** The response, once it is compared. Text is not looked into. */
+/** The response, once it is compared. Text is not compared. */
 export async function checked(
   url: string,
   response: Response,

@@ -213,7 +213,7 @@ export class Container {
     const given = { ...environment(), ...this.#definition.environment }
     const [values, names] = [this.#local(Object.values(given)), Object.keys(given)]
     const local = Object.fromEntries(names.map((name, index) => [name, values[index]]))
-    // There is none: whoever needs one fails.
+    // There is none: a test that needs one fails.
     return { PATH: process.env['PATH'], ...local, TMPDIR: join(this.root, 'tmp') }
   }
 

@@ -7,7 +7,7 @@
 /** Why a test is skipped that only a whole run has. */
 export const LEFT_OUT = 'what only KINFOLD_WORLDS=all runs'
 
-/** Throws for a word that is none: it would leave worlds out where somebody asked for all. */
+/** Throws for an unknown value: it would leave worlds out although all were requested. */
 export function isAllWanted(): boolean {
   const worlds = process.env['KINFOLD_WORLDS'] || 'few'
   if (worlds === 'all' || worlds === 'few') return worlds === 'all'

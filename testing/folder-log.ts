@@ -1,4 +1,4 @@
-/** A log before a fold, on which whoever appends comes behind what is there: `Continue` too. */
+/** A log before a fold, on which each append comes after the earlier ones: `Continue` too. */
 import type { Outcome } from '../core/graph/outcome.ts'
 import type { Command } from '../core/model/command.ts'
 import type { Event } from '../core/model/event.ts'

@@ -20,7 +20,7 @@ export interface Folder {
   readonly graph: Graph
   /** Folds one event, and every `Continue` that follows from it. */
   fold(event: Event, timestampMs?: number): Outcome[]
-  /** Folds one event and no more. */
+  /** Folds one event only. */
   foldOne(event: Event, timestampMs?: number): Outcome
   commit(): void
   readonly commands: readonly Command[]

@@ -61,9 +61,9 @@ export interface GraphProcess {
   /** Requests that other processes sent on to it, and how many of them are being answered. */
   readonly forwarded: () => { readonly count: number; readonly open: number }
   stop(): Promise<void>
-  /** It leaves the group, and goes on answering. */
+  /** It leaves the group, and continues to answer. */
   leave(): void
-  /** As kill -9: it answers no more; the group believes that it lives until `expire`. */
+  /** As kill -9: it answers no longer; the group believes that it is alive until `expire`. */
   kill(): Promise<void>
   expire(): Promise<void>
 }
@@ -75,7 +75,7 @@ export interface ProcessOptions {
   /** Where it believes that the partitions are. */
   readonly owners?: (known: ReadonlyMap<number, string>) => ReadonlyMap<number, string>
   readonly openStore?: () => Store
-  /** Before a request that another process sent on is looked at. */
+  /** Called before a request that another process forwarded is handled. */
   readonly onForwarded?: () => Promise<void>
 }
 
@@ -163,7 +163,7 @@ export class GraphGroup {
     return process
   }
 
-  /** A process that dies tells nobody: only its session ends, later. */
+  /** A process that dies notifies no other: only its session ends, later. */
   #placementOf(session: AbortSignal): Placement {
     const placement = this.#coordinator.placement()
     return {

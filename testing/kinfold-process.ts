@@ -111,12 +111,12 @@ export class KinfoldProcess implements AsyncDisposable {
     return this.#process.isRunning
   }
 
-  /** SIGKILL, and gone. */
+  /** SIGKILL, and ended. */
   async kill(): Promise<void> {
     await this.#process.kill()
   }
 
-  /** SIGTERM, and gone in good order. */
+  /** SIGTERM, and an orderly end. */
   async stop(): Promise<void> {
     await this.#process.stop()
   }
@@ -130,7 +130,7 @@ export class KinfoldProcess implements AsyncDisposable {
     this.#process.resume()
   }
 
-  /** Sum of a metric over the series that bear these labels. */
+  /** Sum of a metric over the series that have these labels. */
   async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const text = await (await this.#ask('/metrics')).text()
     const wanted = Object.entries(labels).map(([key, value]) => `${key}="${value}"`)

@@ -152,12 +152,12 @@ export class ServiceProcess {
     return (await this.#lines()).slice(-count)
   }
 
-  /** SIGKILL, and gone. */
+  /** SIGKILL, and ended. */
   async kill(): Promise<void> {
     await this.#process?.kill()
   }
 
-  /** SIGTERM, and gone in good order. */
+  /** SIGTERM, and an orderly end. */
   async stop(): Promise<void> {
     await this.#process?.stop()
   }
@@ -175,7 +175,7 @@ export class ServiceProcess {
     return await fetch(url + path, { signal: AbortSignal.timeout(ASK_WITHIN_MS) })
   }
 
-  /** As its log tells. */
+  /** From its log. */
   async #url(): Promise<string> {
     for (const line of (await this.#lines()).slice(this.#linesBefore).reverse()) {
       const match = /"url":"(http:[^"]+)"/.exec(line)

@@ -20,7 +20,7 @@ function normalValue(value: StateValue): unknown {
     case 'Node': {
       const { object, phase, places, orphanedAt, ringed, verdict } = value
       const { ownerReferences, finalizers } = object
-      // Which of those that wait for each other goes first is a matter of order; that all go is not.
+      // Which of the owners that wait for each other is deleted first depends on the order; that all are deleted does not.
       const told = ringed || verdict?.type === 'wait' ? 'waits' : verdictOf(verdict)
       return [ownerReferences, finalizers, phase, places, orphanedAt !== null, told]
     }

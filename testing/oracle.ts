@@ -43,7 +43,7 @@ export interface OracleServer {
   kindOf(reference: OracleReference): OracleKind | 'absent' | 'unresolvable'
   /** The very object at its coordinates. */
   find(place: Place): OracleObject | undefined
-  /** Whether a collector hears of that kind without asking. */
+  /** Whether a collector gets events of that kind without asking. */
   isWatched(kind: string): boolean
 }
 
@@ -93,7 +93,7 @@ export interface Leftover {
   readonly text: string
 }
 
-/** What is left to do when all is quiet, of all objects that a collector hears of; empty when nothing is. */
+/** The work that is left when all is quiet, for all objects of which a collector gets events; empty when there is none. */
 export function leftoversOf(
   server: OracleServer,
   objects: readonly OracleObject[],
@@ -139,7 +139,7 @@ function isStuckOwner(
   return true
 }
 
-/** By whatever version: what is being deleted already is waited for, and nothing is asked by it. */
+/** By whatever version: an owner that is already being deleted is waited for, and no request is sent through that version. */
 function namesOf({ namespace, references }: OracleObject, owner: OracleObject): OracleReference[] {
   const isNear = owner.namespace === '' || owner.namespace === namespace
   return references.filter(
@@ -157,7 +157,7 @@ function isWritten(written: string, kind: string): boolean {
   return written === kind || written === kind.toLowerCase()
 }
 
-/** One that can never be deleted for want of an owner blocks no owner, unless it is being deleted already. */
+/** A dependent that can never be deleted for lack of an owner blocks no owner, unless it is already being deleted. */
 function blocks(server: OracleServer, object: OracleObject, owner: OracleObject): boolean {
   const names = namesOf(object, owner)
   if (!names.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true)) return false

@@ -188,7 +188,7 @@ function fields(message: Buffer): Field[] {
   return found
 }
 
-/** One deletion, from the event that was read to the answer of the API server, as its spans tell it. */
+/** One deletion, from the event that was read to the answer of the API server, from its spans. */
 export interface TracedDeletion {
   readonly watch: ReceivedSpan
   readonly append: ReceivedSpan

@@ -1,8 +1,8 @@
 /**
  * A reaper in a small world: log and API server in memory, the Kubernetes adapter between them, time moved by hand.
  *
- * What must stay true: everything but the reaper outlives a `kill`, as it would outlive a process, and nothing that the dead one had
- * under way reaches the log or the server any more.
+ * What must stay true: everything but the reaper outlives a `kill`, as it would outlive a process, and no call that the dead one had
+ * under way reaches the log or the server afterwards.
  */
 import { deepEqual } from 'node:assert/strict'
 import { avroCodec } from '../adapters/avro/codec.ts'

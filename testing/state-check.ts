@@ -70,7 +70,7 @@ function checkTable(key: string, { type }: StateValue): string[] {
   return complaints
 }
 
-/** Dependents, those that block, those of them that wait, and those of a kind that is served no more. */
+/** Dependents, those that block, those of them that wait, and those of a kind that is no longer served. */
 type Counted = readonly [number, number, number, number]
 
 const NONE: Counted = [0, 0, 0, 0]
@@ -108,7 +108,7 @@ function timersOf(entries: Entries): Timers {
   return { subjects, earliest }
 }
 
-/** Whether a timer of any time looks after the subject. */
+/** Whether there is a timer of any time for the subject. */
 function hasTimer(
   timers: Timers,
   cluster: ClusterId,

@@ -20,7 +20,7 @@ import { World } from './story.ts'
 
 export const codec: Codec = avroCodec()
 
-/** The events that a story tells, those it begins with included. */
+/** The events of a story, those of its beginning included. */
 export function eventsOf(lines: readonly string[]): Event[] {
   const events: Event[] = []
   const world = new World()
@@ -42,7 +42,7 @@ export async function appendAll(log: Log, events: readonly Event[], partition = 
   }
 }
 
-/** So many owners are deleted at once that the breaker of their namespace opens. */
+/** So many concurrent deletions of owners that the breaker of their namespace opens. */
 export const BREAKER_STORY: readonly string[] = [
   'policy enforce guarded',
   'many 300 rs/r#',

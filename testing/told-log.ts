@@ -25,7 +25,7 @@ export class ToldLog {
   #version = 0
   #sync = 0
 
-  /** `paces`: how many entries are folded after each that is told, in turn; else none is before `foldAll`. */
+  /** `paces`: how many entries are folded after each appended one, in turn; otherwise none is folded before `foldAll`. */
   constructor(policy: Policy, paces: readonly number[] = []) {
     this.#paces = paces
     this.tell({ type: 'WatcherStarted', cluster: CLUSTER, epoch: 1, name: 'test', clusterEpoch: 1 })

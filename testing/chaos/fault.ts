@@ -80,7 +80,7 @@ export class Faults {
     return fault
   }
 
-  /** Everything runs and nothing stands in the way. */
+  /** Everything runs and no fault is active. */
   async heal(): Promise<void> {
     await this.#comeBack()
   }

@@ -37,8 +37,8 @@ export async function checkRecord(kafka: Kafka, services: KinfoldServices): Prom
   const faults: string[] = []
   let events = 0n
   /**
-   * Of each command the versions that a call of its own left its target at; empty where it is gone. A reaper that died before it said so carries a command out again:
-   * then its guards find nothing to do, whatever others have written meanwhile.
+   * For each command the versions at which a call of its own left its target; empty where the target is deleted. A reaper that died before its result carries a
+   * command out again: then its guards find nothing to do, whatever other clients have written meanwhile.
    */
   const done = new Map<string, Set<string>>()
   const codec = avroCodec()

@@ -30,7 +30,7 @@ export class ApiClient implements Disposable {
     this.#agent = new Agent({ keepAlive: true, ca: options.ca })
   }
 
-  /** A body that is neither a string nor bytes is sent as JSON. `headers` override ours. */
+  /** A body that is neither a string nor bytes is sent as JSON. `headers` override the defaults. */
   async request<T = unknown>(
     method: string,
     path: string,

@@ -90,7 +90,7 @@ export function findBinaries(): Binaries {
   }
 }
 
-/** Looks in KUBEBUILDER_ASSETS, then among what build.ts has built. */
+/** Searches KUBEBUILDER_ASSETS, then the binaries that build.ts has built. */
 export function findBinary(name: ServerName): string | undefined {
   const assets = process.env['KUBEBUILDER_ASSETS']
   const folders = assets ? [assets, builtFolder(name)] : [builtFolder(name)]

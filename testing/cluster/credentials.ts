@@ -1,6 +1,6 @@
 /**
- * Who may speak to a test's API server, and as whom: a file of static tokens, the key pair that signs
- * service-account tokens, and kubeconfig files.
+ * The users of a test's API server, and their credentials: a file of static tokens, the key pair that
+ * signs service-account tokens, and kubeconfig files.
  *
  * The API server reads the tokens once, when it starts: users are known before that. A service account
  * made later gets its token from the API (POST …/serviceaccounts/NAME/token).

@@ -1,4 +1,4 @@
-/** What a test's user may do, as RBAC rules, in force when this resolves. */
+/** The rights of a test's user, as RBAC rules that the API server applies when this resolves. */
 import { eventually } from '../eventually.ts'
 import type { ControlPlane } from './control-plane.ts'
 

@@ -2,7 +2,7 @@
  * One server run as a child process of a test: its output in a file, a wait until it is ready, and two
  * ways to end it.
  *
- * It never outlives the test process, whatever ends that: an exit hook sees to ordinary ends, and a
+ * It never outlives the test process, however that ends: an exit hook sees to ordinary ends, and a
  * guard (a shell that waits for the end of a pipe we hold) to signals that Node cannot see.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -25,7 +25,7 @@ export interface ServerCommand {
   readonly args: readonly string[]
   /** This process's own unless given. */
   readonly env?: NodeJS.ProcessEnv
-  /** Appended to, so that it tells of restarts too. */
+  /** Opened for appending, so that it contains restarts, too. */
   readonly logFile: string
 }
 
@@ -93,7 +93,7 @@ export class ServerProcess implements AsyncDisposable {
     clearTimeout(timer)
   }
 
-  /** SIGKILL, and waits until the process is gone. */
+  /** SIGKILL, and waits until the process has ended. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL')
     await this.#ended

@@ -79,7 +79,7 @@ async function main(args: string[]): Promise<number> {
   if (missing !== undefined) throw new ExitError(EXIT.input, missing)
   const print = (text: string): void => void process.stdout.write(`${text}\n`)
   const report = await runBeside({ lives, from, tell: print })
-  // Canaries are deleted for an owner that nobody ever saw: unclear.
+  // Canaries are deleted for an owner that was never observed: unclear.
   const cases = report.cases.filter(({ agreement }) => agreement !== 'unclear')
   print(JSON.stringify({ clusters: report.clusters, cases }, null, 2))
   const differences = report.clusters.reduce((sum, each) => sum + each.theirs + each.ours, 0)

@@ -1,14 +1,14 @@
 /**
- * One thing that a garbage collector must do, as users see it: objects made on a real server, something done to them, what must come of it.
+ * One thing that a garbage collector must do, as users see it: objects created on a real server, actions on them, and the required result.
  *
- * What must stay true: it says nothing about how, nor how fast; whatever passes for one collector is demanded of the other.
+ * What must stay true: it says nothing about how, nor how fast; every demand on one collector is a demand on the other.
  */
 import type { World } from './world.ts'
 
 export interface Scenario {
   /** What it covers, separated by spaces: R3, D10, `--only` picks by them. */
   readonly rows: string
-  /** Finishes the sentence "the collector …" or tells the case. */
+  /** Finishes the sentence "the collector …" or describes the case. */
   readonly says: string
   /** Why kube-controller-manager's own collector may fail it. */
   readonly better?: string

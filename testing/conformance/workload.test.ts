@@ -1,4 +1,4 @@
-/** Workloads leave out what RULES name, looked for in the steps alone, and keep what is near to it. */
+/** Workloads leave out the cases that RULES name, searched for in the steps alone, and keep those close to them. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Action, ReferenceSpec, Slot } from './action.ts'

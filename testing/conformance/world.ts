@@ -1,7 +1,7 @@
 /**
- * What a scenario can do and see: namespaces of its own, requests as a user makes them, and what must come about or still hold.
+ * The actions and observations of a scenario: namespaces of its own, requests as a user makes them, and conditions that must become true or stay true.
  *
- * What must stay true: everything it makes bears its label, so one list a kind shows all of it; `still` and `untouched` say something only
+ * What must stay true: everything it creates has its label, so one list of each kind shows all of it; `still` and `untouched` prove something only
  * after `quiet`.
  */
 import { deepEqual, equal } from 'node:assert/strict'
@@ -107,7 +107,7 @@ export class World {
     await this.removeWith(made, propagationPolicy && { propagationPolicy })
   }
 
-  /** At once, whatever the collector has seen by then. */
+  /** Immediately, whatever the collector has observed by then. */
 
   async removeWith(made: Made, options: object = {}): Promise<void> {
     this.#act()
@@ -164,14 +164,14 @@ export class World {
     await this.#eventually(what, look, patience)
   }
 
-  /** It looks so now. */
+  /** It has the expected state now. */
   async still(made: Made, expected: Expected): Promise<void> {
     const seen = (await this.look()).get(made.uid)
     if (seen === undefined) throw new Error(`${made.name} is gone`)
     deepEqual(partOf(seen, expected), expected, made.name)
   }
 
-  /** Nobody has written to them. */
+  /** No client has written to them. */
   async untouched(...all: readonly Made[]): Promise<void> {
     const seen = await this.look()
     for (const { uid, name, resourceVersion } of all) {

@@ -34,7 +34,7 @@ export async function installUnlessThere(consumer: Consumer): Promise<string | u
       writeFileSync(logFile, stdout + stderr)
       return `${name} was not installed by "${install}": it needs ${needs}. The output is in ${logFile}.`
     }
-    // Two runs at once end with the folder of one of them; either is whole.
+    // Two concurrent runs end with the folder of one of them; either is whole.
     if (!existsSync(folder)) renameSync(unfinished, folder)
   } finally {
     rmSync(unfinished, { recursive: true, force: true })

@@ -1,9 +1,9 @@
 /**
- * A playground as a reader of one document has it, with that document's commands run in a shell: `kinfold`, `npx kinfold` and `kubectl` are
- * there, and mean this checkout and that playground.
+ * A playground as a reader of one document has it, with that document's commands run in a shell: `kinfold`, `npx kinfold` and `kubectl`
+ * exist, and use this checkout and that playground.
  *
- * What must stay true: all that a command writes is in a directory that is removed at the end; no kubeconfig and no data of anybody's is
- * read; what was started ends with it.
+ * What must stay true: all that a command writes is in a directory that is removed at the end; no kubeconfig and no data of a user is read;
+ * every started process ends with it.
  */
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -22,7 +22,7 @@ const WITHIN_MS = 60_000
 /** Until output is as shown. */
 const SHOWN_WITHIN_MS = 30_000
 const AGAIN_MS = 500
-/** What goes on until it is ended has not failed by then. */
+/** A command that runs until it is ended has not failed by then. */
 const GOES_ON_MS = 2_000
 /** By SIGTERM, as a shell says it. */
 const ENDED = 143

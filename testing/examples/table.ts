@@ -1,9 +1,9 @@
 /**
- * What the documents' commands need beside a playground: which of them cannot run there, and why; what stands for names that a reader fills
- * in; what has to be so before a document's first command.
+ * What the documents' commands need beside a playground: which of them cannot run there, and why; the values for names that a reader fills
+ * in; the preconditions of a document's first command.
  *
- * What must stay true: a command without a row is run. A row that no command needs any more is an error (examples.test.ts), so this says
- * what is, and not what was. Rows go by a command's text, wherever it is printed.
+ * What must stay true: a command without a row is run. A row that no command needs is an error (examples.test.ts), so the table is never
+ * out of date. Rows match a command's text, wherever it is printed.
  */
 
 /** Commands that are not run, by their text, and what they would need. The first row that matches counts. */
@@ -74,7 +74,7 @@ export async function filledIn(command: string, filled: Filled): Promise<string>
   return text.includes('DIGEST') ? text.replaceAll('DIGEST', await filled.digest()) : text
 }
 
-/** A command that goes on until somebody ends it: it is ended, by SIGTERM, a while after its first output. */
+/** A command that runs until the user ends it: it is ended, by SIGTERM, a while after its first output. */
 export const ENDLESS: RegExp = /follow=true|lineage tail|kinfold up |cascade .*-w\b|get .*-w\b/
 
 /** Run again, until its output is as shown: the workload lives, and a collector takes its time. Others are run once. */
@@ -126,7 +126,7 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
       'kubectl delete crd widgets.example.com --wait=false',
       'kinfold plan held --cluster north | grep of-widget',
     ],
-    // What was approved is not held any more.
+    // An approved set is no longer held.
     again: /^kinfold reject/,
   },
 }

@@ -34,7 +34,7 @@ export interface KafkaOptions {
   readonly brokers?: 1 | 3
   /** Starts brokers even where KAFKA_BROKERS names some: for tests that kill, pause or restart them. */
   readonly own?: boolean
-  /** Broker settings, after ours. Brokers are its own then. */
+  /** Broker settings, which override the defaults. The test then has brokers of its own. */
   readonly properties?: Properties
   /** Without, anyone on this machine may do anything. Brokers are its own then. */
   readonly security?: SecurityOptions
@@ -84,7 +84,7 @@ interface Own {
 export class Kafka implements AsyncDisposable {
   /** `HOST:PORT` of each broker. */
   readonly bootstrap: readonly string[]
-  /** Nobody else's: begin with it the names of topics (`APPLICATION.TOPIC`), groups and transactions. */
+  /** Used by this test only: it begins the names of topics (`APPLICATION.TOPIC`), groups and transactions. */
   readonly application: string = `test-${randomUUID().slice(0, 8)}`
   readonly #own: Own | undefined
 
@@ -109,7 +109,7 @@ export class Kafka implements AsyncDisposable {
     return broker
   }
 
-  /** A client that says nothing; `config` overrides ours. */
+  /** A client that logs nothing; `config` overrides the defaults. */
   client(config: Partial<KafkaConfig> = {}): Client {
     return quietClient(this.bootstrap, config)
   }

@@ -87,7 +87,7 @@ async function mavenCopy(output: string, logFile: string): Promise<string | unde
   return `kafka was not fetched, Maven says "${first}"; its whole output is in ${logFile}.`
 }
 
-/** Two runs at once end with the folder of one of them; either is whole. */
+/** Two concurrent runs end with the folder of one of them; either is whole. */
 async function renameUnlessThere(from: string, to: string): Promise<void> {
   try {
     await rename(from, to)

@@ -15,7 +15,7 @@ export async function makeTopic(
   await admin.connect()
   try {
     const topics = [{ topic, numPartitions: 1, ...more }]
-    // Waiting itself, kafkajs gives up when a broker has not heard of the topic yet.
+    // If it waits itself, kafkajs gives up when a broker does not know the topic yet.
     await admin.createTopics({ topics, waitForLeaders: false })
     await eventually(`${topic} has leaders`, async () => {
       const [told] = (await admin.fetchTopicMetadata({ topics: [topic] })).topics

@@ -99,7 +99,7 @@ suite('the client', () => {
     const none = run(plugin, ['--version'], { KINFOLD_NODE: 'no-such-node' })
     deepEqual([none.code, none.stdout], [4, ''])
     match(none.stderr, /^error: kinfold needs Node 22\.19 or newer, and there is no no-such-node: /)
-    // The same Node, told that it is an older one.
+    // The same Node, with the version of an older one.
     const old = join(folder, 'old.cjs')
     const claim = `Object.defineProperty(process.versions, 'node', { value: '22.18.0' })\n`
     writeFileSync(old, claim)
