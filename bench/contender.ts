@@ -12,7 +12,7 @@ import { deleteMember } from './family.ts'
 import { startKinfold } from './measured-kinfold.ts'
 import type { PolicyName } from './policy.ts'
 
-/** `recorded` is the least that a collector which notes what it does can cost (recording.ts). `kinfold` is in the preset `parity`, `guarded` is Kinfold in the other one. */
+/** `recorded` is the least cost of a collector that records its work (recording.ts). `kinfold` is in the preset `parity`, `guarded` is Kinfold in the other one. */
 export type ContenderName = 'raw' | 'recorded' | 'kinfold' | 'guarded' | 'upstream'
 
 export interface Contender extends AsyncDisposable {

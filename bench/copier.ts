@@ -1,7 +1,7 @@
 /**
  * Writes for each event of a partition as much as a fold does, and folds nothing: for copy-process.ts.
  *
- * What must stay true: sizes, numbers and looks are those of the Kafka Streams program (peers/streams), which does the same; outputs go to the partitions of
+ * What must stay true: sizes, numbers and reads are those of the Kafka Streams program (peers/streams), which does the same; outputs go to the partitions of
  * their keys, as those of both do.
  */
 

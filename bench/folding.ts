@@ -42,15 +42,18 @@ import type { Report, Table } from './report.ts'
 import { machine, median, rounded } from './report.ts'
 
 export interface FoldingOptions extends Readonly<Record<string, number>> {
-  /** Of ownership, and objects that live at once. */
+  /** Ownership events, and objects that exist at once. */
   readonly events: number
   readonly living: number
-  /** Of one owner that goes. */
+  /** Dependents of one owner that is deleted. */
   readonly dependents: number
   readonly rounds: number
   /** Events that one commit holds at most. */
   readonly commit: number
-  /** 1: what was written is told by its SHA-256 as well, and the log's time is a count: for what must be the same in two versions. */
+  /**
+   * 1: the SHA-256 of the written records is printed as well, and the log's time is a count: for results that must be the same in
+   * two versions.
+   */
   readonly digests: number
   /** 0: none. Else so many of a hundred traces are kept, and sent to a collector that takes all of them. */
   readonly traces: number
@@ -162,7 +165,7 @@ class Traced implements AsyncDisposable {
     closing.defer(() => void sink.kill())
     const [port] = (await once(sink.stdout, 'data')) as [Buffer]
     process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = `http://127.0.0.1:${String(port).trim()}`
-    // All of it is told at once here; a watcher's events come one after the other.
+    // All spans are ended at once here; a watcher's events come one after the other.
     process.env['OTEL_BSP_MAX_QUEUE_SIZE'] = '65536'
     process.env['OTEL_TRACES_SAMPLER'] = 'parentbased_traceidratio'
     process.env['OTEL_TRACES_SAMPLER_ARG'] = String(percent / 100)

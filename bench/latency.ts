@@ -1,6 +1,6 @@
 /**
- * Events at an even rate through two `kinfold graph` over Kafka: how soon does the command of an event stand in the log, and how soon do the commands of the
- * others' events while one of the two is killed?
+ * Events at an even rate through two `kinfold graph` over Kafka: how soon is the command of an event in the log, and how soon are the commands of the other
+ * events while one of the two is killed?
  *
  * What must stay true: the clock is one process': from just before an event is appended until a reader of committed entries has its command.
  */

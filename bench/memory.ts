@@ -17,7 +17,7 @@ export interface MemoryOptions extends Readonly<Record<string, number>> {
 
 /** Dependents of each owner, about as many as a large ReplicaSet has. */
 const FAMILY = 100
-/** After the sync: memory is looked at until so long after it. */
+/** After the sync: memory is sampled until this long after it. */
 const WATCH_MS = 60_000
 const LOOK_MS = 2_000
 

@@ -1,7 +1,8 @@
 /**
- * A process that says how far it is, in lines of JSON on its standard output.
+ * A process that reports its progress, in lines of JSON on its standard output.
  *
- * What must stay true: it never outlives what started it; when it ends by itself, whoever waits for its lines is told.
+ * What must stay true: it never outlives the process that started it; when it ends by itself, a caller that waits for
+ * its lines gets an error.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -20,7 +21,7 @@ export interface SpokenOptions {
   readonly args: readonly string[]
 }
 
-/** So long without a line, and something hangs. */
+/** After this long without a line, something hangs. */
 const SILENT_MS = 120_000
 
 export async function startSpoken<Line>(options: SpokenOptions): Promise<Spoken<Line>> {
