@@ -23,11 +23,11 @@ import { type ClientBundle, licencesOf, packed } from './client.ts'
 export const EXECUTABLE = 'kinfold-client'
 /** What the executable is for. */
 export const PLATFORM: string = `${process.platform}-${process.arch}`
-/** Of Node, where it looks whether something was put into it. */
+/** Of Node, which checks there whether a program was put into it. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 const SHEBANG = /^#!.*\n/
 
-/** macOS would refuse it until it is signed anew, and on Windows nobody has run it. */
+/** macOS would refuse it until it is signed anew, and on Windows it is untested. */
 export function canMakeExecutable(): boolean {
   return process.platform === 'linux'
 }

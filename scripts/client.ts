@@ -24,7 +24,7 @@ const MOST_BYTES = 512 * 1024 ** 2
 
 export interface ClientBundle {
   readonly code: string
-  /** Files that went into it, from the root of the checkout. */
+  /** Files that are part of it, from the root of the checkout. */
   readonly inputs: readonly string[]
 }
 

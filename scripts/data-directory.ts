@@ -12,7 +12,7 @@ import { FOLD_VERSION } from '../core/model/policy.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../testing/task-rig.ts'
 
-/** A cascade, an owner that waits, and one that goes while its dependent is not yet judged. */
+/** A cascade, an owner that waits, and one that is deleted while its dependent is not yet judged. */
 const LIFE = [
   'put deploy/web',
   'put rs/a <- deploy/web',

@@ -13,7 +13,7 @@ export const PAGES: readonly string[] = [
   'docs/semantics.md',
 ]
 
-/** Of semantics.md the scenarios name rows that stand above them. */
+/** In semantics.md the scenarios name rows that are above them. */
 const USES = '\n## The scenarios\n'
 const ROW = /^\| ([A-Z]\d{1,3}(?:\.\d{1,2})?) \|/gm
 /** Not E: classes of evidence, in ARCHITECTURE.md. Not `C3 01`: two bytes. Not P99: a percentile. */

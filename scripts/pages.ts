@@ -26,7 +26,7 @@ type Rows = Readonly<Record<string, string>>
 /** Rows are examples there. */
 const EXAMPLES = ['sim/tally.test.ts']
 const TESTS = '{adapters,cli,core,ports,runtime,services,sim}/**/*.{test.ts,txt}'
-/** What the simulator looks at beside its checkers. */
+/** Checks of the simulator that are no checkers of their own. */
 const LOOPS = 'sim/{run,stream-faults}.ts'
 const WRITTEN = 'This page is written by `npm run pages`; the rows are in'
 

@@ -1,7 +1,7 @@
 /**
- * The parts of a release that are made from what is in the repository: its notes, the packages that are installed with it, their licences, the bill of materials.
+ * The parts of a release that are made from the repository: its notes, the packages that are installed with it, their licences, the bill of materials.
  *
- * What must stay true: a package whose licence is not on the list stops a release; nothing is asked of a registry.
+ * What must stay true: a package whose licence is not on the list stops a release; no registry is asked.
  *
  * Not here: the tarball, files, checksums (release.ts).
  */

@@ -1,6 +1,6 @@
 /**
- * What the house demands of every file: which way imports point, a header, no outside in the core, no clocks in loops, no sentence read back, nothing dead, and no id that
- * leads to no page.
+ * The rules for every file: the direction of imports, a header, no outside in the core, no clocks in loops, no sentence read back, nothing dead, and no id that leads to
+ * no page.
  *
  * What must stay true: the table below is the table in ARCHITECTURE.md; a wall is moved here first.
  */
@@ -14,7 +14,7 @@ export interface Complaint {
   readonly text: string
 }
 
-/** What rooms of services/graph may import: its bounds and its turns stand beside them. */
+/** What rooms of services/graph may import: its bounds and its turns are outside of them. */
 const ROOM_OF_SERVICE = [
   'core',
   'ports',
@@ -25,7 +25,7 @@ const ROOM_OF_SERVICE = [
   'services/graph/turns.ts',
 ]
 
-/** Folder of a file → what it may import: folders of ours, files, `node:*`, or `npm`. The longest matching folder counts. */
+/** Folder of a file → what it may import: folders of this repository, files, `node:*`, or `npm`. The longest matching folder counts. */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
   'core/model': ['core/model'],
@@ -221,7 +221,7 @@ function targetOf(file: string, specifier: string): string {
   return 'npm'
 }
 
-/** Nobody imports it, it is no test, and no command starts it. */
+/** No file imports it, it is no test, and no command starts it. */
 function deadFiles(root: string, texts: ReadonlyMap<string, string>): Complaint[] {
   const used = new Set<string>(['cli/main.ts'])
   for (const [file, text] of texts) {
