@@ -203,7 +203,7 @@ class Life {
     this.log.append('epoch' in event ? { ...event, epoch: this.#epoch } : event, this.#now)
   }
 
-  /** Until nothing more comes of it. */
+  /** Until it has no further result. */
   #drain(): void {
     for (let rounds = 0; rounds < 1_000; rounds++) {
       const came = this.#takeStreams() + this.#fold() + this.#look()

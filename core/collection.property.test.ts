@@ -21,7 +21,7 @@ import type { ObjectMeta } from './model/object.ts'
 import { policyFor } from './model/policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
-/** Enough for every growing wait to have come to its end several times. */
+/** Enough for every growing wait to end several times. */
 const QUIET_BEATS = 200
 const BEAT_MS = 30_000
 /** A relist of all there is, and its consequences, end long before. */
@@ -138,7 +138,7 @@ function run(
     act(loop.cluster, action, serial)
     for (const choice of turns[serial % turns.length] ?? []) loop.turn(choice)
   }
-  // What the watches lost is found by the hourly relist.
+  // The hourly relist finds the events that the watches lost.
   for (const short of MONITORED) loop.cluster.relist(short, 0, false)
   loop.quiet()
   loop.log.folder.commit()

@@ -1,5 +1,5 @@
 /**
- * Folds one record of a partition into the graph and says what the cluster should be asked to do.
+ * Folds one record of a partition into the graph and returns the commands for the cluster.
  *
  * What must stay true: the result follows from the state and the record alone, in bounded work. The graph is only as fresh as the log, so a
  * command is a claim and never a fact; its result comes back as an event, and that event changes the graph. This is what makes a
@@ -119,7 +119,7 @@ function resume(folding: Folding, keys: readonly string[]): void {
   const isOver = takeStep(step, keys, (work, cluster, uid) => {
     const isDone =
       work === 'subject' ? judgeQueued(step, cluster, uid) : judgeOnce(step, cluster, uid)
-    // Not before: what concerns objects that it has judged costs nothing more, such as further owners of one that cost it all.
+    // Not before: work on objects that it has judged costs nothing more, such as further owners of one that used up the limit.
     if (!isDone) folding.isFull = true
     return isDone
   })
@@ -133,7 +133,7 @@ function resume(folding: Folding, keys: readonly string[]): void {
 
 /** After the facts are written: the objects they changed are judged; those beyond the record's limit are put on the agenda. */
 function judgeDirty(step: Step): void {
-  // Judging one may change what another one waits for.
+  // Judging one object may change what another one waits for.
   for (let next = firstOf(step.dirty); next !== undefined; next = firstOf(step.dirty)) {
     const [key, { cluster, uid }] = next
     step.dirty.delete(key)
@@ -151,7 +151,7 @@ function firstOf(dirty: Step['dirty']): [string, Subject] | undefined {
 function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
   const cost = costOf(step, cluster, uid)
   if (cost <= REFERENCES_AT_ONCE + 1) return judgeWithin(step, cluster, uid, cost)
-  // Once, behind what its namespace has on the agenda, however many of its owners that is about.
+  // Once, after the work that its namespace has on the agenda, however many of its owners changed.
   queueSubject(step, cluster, uid)
   return true
 }
@@ -173,7 +173,7 @@ function queueSubject(step: Step, cluster: ClusterId, uid: Uid): void {
   enqueue(step, { work: 'subject', cluster, namespace, uid })
 }
 
-/** 0 for what is not there, or was judged and rests on the same facts. */
+/** 0 for an object that does not exist, or that was judged and rests on the same facts. */
 function costOf(step: Step, cluster: ClusterId, uid: Uid): number {
   if (step.judged.has(objectKey(cluster, uid))) return 0
   const node = nodeOf(step.graph, cluster, uid)
@@ -192,7 +192,7 @@ function judgeWithin(step: Step, cluster: ClusterId, uid: Uid, cost: number): bo
   return true
 }
 
-/** Ends the fold: what is left on the agenda is continued by a record of its own, so a replay slices the same way. */
+/** Ends the fold: the rest of the agenda is continued by a record of its own, so a replay slices the same way. */
 function finish(folding: Folding): Outcome {
   const { step, event, hadWork } = folding
   step.outcome.continues = hasWork(step.graph) && (event.type === 'Continue' || !hadWork)

@@ -1,5 +1,5 @@
 /**
- * What a tenant who may write objects in its own namespace can do to others: their cascades go on, and a record's work stays bounded.
+ * The effect on others of a tenant who may write objects in its own namespace: their cascades continue, and a record's work stays bounded.
  *
  * What must stay true: work is counted in references judged (`Outcome.work`), never in seconds.
  */
@@ -16,7 +16,7 @@ import type { Event, OwnerAbsent } from './model/event.ts'
 import type { ObjectMeta, OwnerReference } from './model/object.ts'
 
 const MANY = 1_000
-/** What one record may judge: what bounds it, and one subject beyond. */
+/** The most that one record may judge: its limit, and one subject beyond. */
 const MOST_OF_A_RECORD = REFERENCES_PER_RECORD + MANY + 1
 
 function world(): World {
@@ -260,7 +260,7 @@ test('one object with more references than a record may judge does not make othe
   for (let i = 0; i < 200; i++) log.append(made.put(`cm/x${i} in c <- rs/big`))
   log.append(made.put('rs/big in c'))
   log.all()
-  // So that there is work before it comes.
+  // So that there is work before it arrives.
   log.append(made.policy('enforce', 'parity'))
   for (let i = 0; i < 300; i++) log.append(made.remove(`rs/w${i} in b`))
   log.append(naming(made, 'cm/heavy in a [label:x=y]', 'pv', 'pv-x0', HEAVY))

@@ -1,5 +1,5 @@
 /**
- * Judges one node: what should become of it, whether it may now, and the command that this calls for.
+ * Judges one node: its verdict, whether that may be carried out now, and the command for it.
  *
  * What must stay true: judged from the state as it is now, so a lost trigger cannot change what is decided in the end.
  *
@@ -47,7 +47,7 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const admitted = admit(step.graph, cluster, node, judgement, time)
   const { hold: asking, price: due } = admitted
   const about = reasonsOf(judgement.stands)
-  // What it asks for may open a breaker, which holds it then.
+  // Its request may open a breaker, which then holds it.
   const hasAsked = asking && due && ask(step, state, cluster, asking, due, about)
   const decision = hasAsked ? admit(step.graph, cluster, node, judgement, time) : admitted
   for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
@@ -92,7 +92,7 @@ function warn(
   { verdict, stands }: Decision,
 ): boolean {
   if (verdict === null || !comesWithWarning(verdict) || !stands.some(isMisplaced)) return false
-  // An Event has no dry run, so none is asked for in one.
+  // An Event has no dry run, so none is issued in mode dry-run.
   const isReal = policyOf(step.graph).policy.mode === 'enforce'
   if (node.isWarned || !isReal || !mayIssue(step.graph, cluster)) return node.isWarned
   const { object } = node
@@ -155,7 +155,7 @@ function later(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.max(a, b)
 }
 
-/** These verdicts, and no others, come with a warning. */
+/** These verdicts, and no others, have a warning. */
 function comesWithWarning(verdict: Verdict | null): boolean {
   return ['reap', 'drop', 'held', 'blocked'].includes(verdict?.type ?? '')
 }

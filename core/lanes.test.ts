@@ -46,7 +46,7 @@ for (const isBusy of [false, true]) {
       log.all().filter(({ type }) => type === 'DeleteObject'),
       [],
     )
-    // It is watched again, and then they go.
+    // It is watched again, and then they are deleted.
     log.append(made.served('widget', true), ...made.relist('widget'))
     const deleted = log.all().filter(({ type }) => type === 'DeleteObject')
     deepEqual(deleted.length, 2_000)

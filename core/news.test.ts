@@ -1,4 +1,4 @@
-/** What judging one owner changes for another one is found out as well: one record brings both about. */
+/** If judging one owner changes another one, that one is judged as well: one record causes both. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../testing/story.ts'
@@ -30,7 +30,7 @@ test('an owner waits for a dependent that blocks it only since its own owner was
   steps(world, 'relist pod', 'relist pv')
   equal(world.step('why rs/a').join().startsWith('= waiting, blocked'), true)
 
-  // From here on the fold comes to the end of no agenda.
+  // From here on the fold never reaches the end of an agenda.
   const { folder } = world
   const fold = (event: Event): void => {
     folder.foldOne(event)

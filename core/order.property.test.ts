@@ -240,7 +240,7 @@ test('any order across kinds leads to the same graph and the same verdicts', () 
   )
 })
 
-/** Answers every question by the final truth, and lets the waits for it pass; nothing else is carried out. */
+/** Answers every verification by the final truth, and lets the waits for it pass; nothing else is carried out. */
 function answerAll(cluster: ModelCluster, told: Folder): void {
   let answered = 0
   for (let seconds = 0; seconds <= 60; seconds += 10) {

@@ -240,7 +240,7 @@ function run(
   return loop
 }
 
-/** What a restore takes back is seen best where users orphan, and most references are good. */
+/** The effects of a restore are seen best where users orphan, and most references are good. */
 function orphaning(actions: readonly Action[]): readonly Action[] {
   return actions.map((action, index): Action => {
     if (action.type === 'delete' && index % 2 === 0) return { ...action, policy: 'Orphan' }

@@ -104,7 +104,7 @@ function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid):
   markDirty(step, cluster, uid)
 }
 
-/** A server said that it is deleted, and no watch does: it is verified, again in growing waits, and relisted when that takes long. */
+/** A server said that it is deleted, and no watch reports it: it is verified, repeatedly after growing waits, and its kind is relisted when that takes long. */
 function unconfirmedDue(step: Step, state: ClusterState, cluster: ClusterId, node: Node): void {
   const { object, attempt } = node
   if (attempt === null) return

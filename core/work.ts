@@ -134,7 +134,7 @@ function judgeEach(
   return keys.length < KEYS_PER_PAGE ? undefined : cursor
 }
 
-/** What has no owner and is not being deleted has no verdict. */
+/** An object without owners that is not being deleted has no verdict. */
 function isJudgedBy({ graph }: Step, { work }: Work, cluster: ClusterId, uid: Uid): boolean {
   if (work !== 'verdicts') return true
   const node = nodeOf(graph, cluster, uid)

@@ -1,8 +1,8 @@
 /**
  * Breakers: while one is open nothing is deleted or dropped, in its namespace or in its whole cluster, until a person closes it.
  *
- * What must stay true: it is state, so it survives restarts, and only a directive closes it. What was counted before it was closed does not open it again. What one
- * namespace does opens that namespace's breaker; the cluster's opens for what several do together, or what has no namespace.
+ * What must stay true: it is state, so it survives restarts, and only a directive closes it. What was counted before it was closed does not open it again. The
+ * activity of one namespace opens that namespace's breaker; the cluster's opens for what several do together, or what has no namespace.
  *
  * Not here: the reasons (burst.ts).
  */

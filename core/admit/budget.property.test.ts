@@ -73,7 +73,7 @@ class Rig {
     this.tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last, ageMs: 0 })
   }
 
-  /** What of a kind is still there. */
+  /** The objects of a kind that still exist. */
   relist(short: string, left: readonly ObjectMeta[]): void {
     const { group, kind } = object(`${short}/x`, '0')
     const sync = ++this.#sync

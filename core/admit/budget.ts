@@ -47,7 +47,7 @@ export function roomOf(
   return Math.max(0, Math.ceil((limit - others) / 2) - own)
 }
 
-/** What it costs has begun: a deletion by others for a minute, an object for good. */
+/** Its price is paid: a deletion by others for a minute, an object for good. */
 export function isLeased(
   graph: StateReader,
   cluster: ClusterId,
@@ -123,8 +123,7 @@ class Account {
 }
 
 /**
- * What is to be remembered of one whose beginning costs something: it begins, waits in the queue of its namespace, or (while it is held otherwise for not much longer) has
- * asked.
+ * The turn to remember for a deletion that has a price: it begins, waits in the queue of its namespace, or (while something else holds it for not much longer) has asked.
  */
 export function pay(
   step: Step,
@@ -195,7 +194,7 @@ export function budgetDue(step: Step, cluster: ClusterId, budget: BudgetClass): 
  */
 export function useTickets(step: Step, work: Work, keys: readonly string[]): string | undefined {
   const { cluster, uid, cursor } = work
-  // What is called is as new as what is asked for now.
+  // A called object is as new as the objects that ask now.
   step.work = null
   const state = clusterOf(step.graph, cluster)
   if (state === undefined) return undefined

@@ -30,7 +30,7 @@ import { closedAt, openBreaker } from './breaker.ts'
 
 const MINUTE_MS = 60_000
 const WINDOW_MINUTES = 10
-/** Of what opens a breaker, as much as one namespace can bring about of the cluster's. */
+/** The largest share of the cluster's limit that one namespace can reach. */
 const NAMESPACE_SHARE = 0.25
 
 export function isWatchful(graph: StateReader): boolean {
@@ -54,7 +54,7 @@ function counting(
   return since(minutes, Math.max(closed, minuteOf(now) - WINDOW_MINUTES + 1))
 }
 
-/** What the record showed, once its facts are written. */
+/** Counts the observations of the record, once its facts are written. */
 export function countObservations(step: Step): void {
   for (const each of step.observations.splice(0)) {
     const cluster = each.type === 'result' ? each.event.cluster : each.cluster
@@ -117,7 +117,7 @@ function noteDeparture(
   openFor(step, cluster, namespace, minutes, now, most, opens)
 }
 
-/** Its own owner lives: a controller replaces or cleans up what it made. */
+/** Its own owner lives: a controller replaces or cleans up its own objects. */
 function isOfLiveOwner(graph: StateReader, cluster: ClusterId, object: ObjectMeta): boolean {
   return object.ownerReferences.some(
     (reference) => standingOf(graph, cluster, object, reference).standing === 'solid',

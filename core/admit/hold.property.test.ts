@@ -1,4 +1,7 @@
-/** Holds of cascades: nothing is deleted sooner than a hold after a person began it, however deep it is; what came after its owner's deletion waits an hour; and a cascade is held once (I11). */
+/**
+ * Holds of cascades: nothing is deleted sooner than a hold after a person began it, however deep it is; an
+ * object created after its owner's deletion waits an hour; and a cascade is held once (I11).
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -22,7 +25,7 @@ const BEAT_MS = 5_000
 /** From a command to the event of its watch, at most. */
 const REAPED_MS = 2_000
 
-/** A thing of the tree: its owner is one that came before it, or none. */
+/** An object of the tree: its owner is an earlier one, or none. */
 interface Thing {
   readonly owner: number
   /** A node has dependents in many namespaces. */
@@ -180,7 +183,7 @@ function ownerOf(lives: readonly Life[], { ownerIndex }: Life): Life | undefined
   return ownerIndex === null ? undefined : lives[ownerIndex]
 }
 
-/** Created after its owner's deletion was observed, as what a backup tool restores is. */
+/** Created after its owner's deletion was observed, as a backup tool restores objects. */
 function isLate(lives: readonly Life[], life: Life): boolean {
   const goneAt = ownerOf(lives, life)?.goneAt ?? null
   return goneAt !== null && life.told > goneAt + LATE_MS

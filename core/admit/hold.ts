@@ -23,7 +23,7 @@ import type { Price } from './price.ts'
 import { priceOf } from './price.ts'
 import { protectedBecause } from './protection.ts'
 
-/** What the verdict would have done: `delete` an object, `drop` references, or `finish` an owner's deletion by taking a finalizer off. */
+/** The effect of the verdict: `delete` an object, `drop` references, or `finish` an owner's deletion by removing a finalizer. */
 export type Effect = 'delete' | 'drop' | 'finish'
 
 /** Whether anything at all may be sent to this cluster now, live GETs and warnings included. */
@@ -33,7 +33,7 @@ export function mayIssue(graph: StateReader, cluster: ClusterId): boolean {
 
 export interface Going {
   readonly effect: Effect
-  /** The same in full: what a person approves. */
+  /** The same in full: the text that a person approves. */
   readonly what: string
   readonly evidence: Evidence
   /** All that it is judged by. */
@@ -43,9 +43,9 @@ export interface Going {
 }
 
 export interface Held {
-  /** What is to be remembered; null for nothing. */
+  /** The hold to remember; null for nothing. */
   readonly hold: Hold | null
-  /** What it costs to begin, where that has not begun yet; null for nothing. */
+  /** The price of its beginning, if it has not begun yet; null for nothing. */
   readonly price: Price | null
   /** Empty when nothing holds it. */
   readonly because: string
@@ -63,7 +63,7 @@ export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going
   const price = isLeasedNow || node.hold?.turn === 'begun' ? null : whole
   const hindrance = hindranceOf(graph, cluster, node, going, counted, endsAt, ruling, price)
   const { by, because, until } = hindrance ?? NOTHING
-  // A deletion that began has begun, whatever becomes of the reasons that allowed it.
+  // A deletion that began has begun, even if the reasons that allowed it end.
   const turn = by === null && whole !== null ? 'begun' : (node.hold?.turn ?? 'none')
   if (by === null && endsAt === null && ruling === null && turn === 'none')
     return { hold: null, price: null, because: '' }

@@ -23,7 +23,7 @@ export interface Price {
   readonly root: { readonly uid: Uid; readonly place: Coordinates } | null
 }
 
-/** `counted`: what the policy counts the evidence as. Null: it costs nothing. */
+/** `counted`: the evidence as the policy counts it. */
 export function priceOf(
   graph: StateReader,
   cluster: ClusterId,
@@ -44,7 +44,7 @@ export function priceOf(
   return { class: 'deleted', namespace: place.namespace, root: { uid, place } }
 }
 
-/** None for what we deleted ourselves: that was paid for, but not for what came late. */
+/** None for an owner that Kinfold deleted: that was paid for, except for dependents that came late. */
 function rootsOf({ standing, proof, place, isLate, reference: { uid } }: Stand) {
   if (standing !== 'dangling' || proof === null || place === null) return []
   if (proof.isOurs && !isLate) return []

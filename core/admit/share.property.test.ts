@@ -52,7 +52,7 @@ test('what a relist misses waits for a person where it is a mass in all, and onl
         const seen = new Set(dependents.slice(0, missing).map((each) => rig.verdictOf(each)))
         deepEqual([...seen], [isMass ? 'held bulk' : 'held missing'])
         equal(rig.verdictOf(dependents.at(-1) as ObjectMeta), 'keep null')
-        // The next relist is another one, and what it misses is judged by itself.
+        // The next relist is another one, and the objects that it misses are judged by themselves.
         rig.relist('rs', owners.slice(missing, -1))
         rig.foldAll()
         equal(rig.verdictOf(dependents.at(-1) as ObjectMeta), 'held missing')

@@ -1,8 +1,8 @@
 /**
  * The agenda: work that fans out, as ordered keys in the store, a lane for each namespace; and timers, as keys ordered by time.
  *
- * What must stay true: no record does unbounded work; what is left waits here and survives a restart. Lanes take turns, a step each, so that what one
- * namespace puts here holds up itself only; what is about a whole kind or cluster keeps its order, in a lane of its own.
+ * What must stay true: no record does unbounded work; what is left waits here and survives a restart. Lanes take turns, a step each, so that the work
+ * of one namespace delays only that namespace; work on a whole kind or cluster keeps its order, in a lane of its own.
  *
  * Not here: what a page of work does (work.ts).
  */
@@ -26,7 +26,7 @@ import {
 } from './key.ts'
 import type { Step } from './outcome.ts'
 
-/** Keys with this prefix, in order, behind `after`. */
+/** Keys with this prefix, in order, after `after`. */
 export interface PageRequest {
   readonly prefix: string
   readonly after: string
@@ -48,7 +48,7 @@ export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Parti
   const late = isLate ? { oldest, until: tail } : { newest: number }
   graph.put(laneKey(cluster, namespace), { ...lane, ...late, tail })
   if (known === undefined) queueTurn(graph, { type: 'LaneTurn', cluster, namespace })
-  // What is judged by it rests on facts that may be newer than the last judgement.
+  // Judgements by it rest on facts that may be newer than the last judgement.
   step.judged.clear()
 }
 
@@ -57,7 +57,7 @@ export function hasWork(graph: StateReader): boolean {
   return head !== tail
 }
 
-/** What is done next; undefined when there is none. */
+/** The work to do next; undefined when there is none. */
 export function firstWork(graph: StateReader): Work | undefined {
   if (!hasWork(graph)) return undefined
   const { cluster, namespace } = firstTurn(graph)
@@ -67,7 +67,7 @@ export function firstWork(graph: StateReader): Work | undefined {
   return work
 }
 
-/** Whether work that is as old as this is left in a namespace, among what is cluster-scoped, or of all clusters. */
+/** Whether work that is as old as this is left in a namespace, among cluster-scoped objects, or of all clusters. */
 export function isBehind(
   graph: StateReader,
   cluster: ClusterId,
@@ -131,12 +131,12 @@ function laneOf(graph: StateReader, cluster: ClusterId, namespace: string): Lane
 
 const EMPTY_LANE: Lane = { type: 'Lane', head: 0, tail: 0, newest: 0, oldest: 0, until: 0 }
 
-/** The lane of what is in a namespace, or (`*`, which no namespace is called) of what is cluster-scoped. */
+/** The lane of a namespace, or (`*`, which is no namespace's name) of cluster-scoped objects. */
 export function laneNamed(namespace = ''): string {
   return namespace === '' ? '*' : namespace
 }
 
-/** What is known of an owner has changed: the objects that reference it are judged again. */
+/** The recorded state of an owner has changed: the objects that reference it are judged again. */
 export function judgeDependents(
   step: Step,
   cluster: ClusterId,
@@ -148,7 +148,7 @@ export function judgeDependents(
   enqueue(step, { work: 'dependents', cluster, namespace, uid, place: coordinatesPart(place) })
 }
 
-/** All that has a verdict, of one cluster or (empty) of all: once, if that was asked for before and is not begun. */
+/** Judges everything that has a verdict, of one cluster or (empty) of all: once, if that was requested before and has not begun. */
 export function judgeAll(step: Step, cluster: ClusterId): void {
   const lane = laneOf(step.graph, cluster, '')
   const last = lane && step.graph.get(workKey(cluster, '', lane.tail - 1))
@@ -178,7 +178,7 @@ export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
 
 const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }
 
-/** Sets a timer in the log time of a cluster. Timers are never cancelled: what they find decides. */
+/** Timers are never cancelled: a timer that fires decides by what it finds. */
 export function setTimer(step: Step, cluster: ClusterId, timeMs: number, timer: Timer): void {
   step.graph.put(dueKey(cluster, timeMs, timer), { type: 'Due' })
   const state = clusterOf(step.graph, cluster)

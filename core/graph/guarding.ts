@@ -14,14 +14,14 @@ import { has, isPlaceOf, isSubject, namespacesOf, readKeyValue } from '../model/
 import type { StateReader } from './graph.ts'
 import { directivesOf, policyOf } from './graph.ts'
 
-/** Spared by evidence `missing`, `not-found` and `bulk` in `guarded`: what runs the cluster itself. Its cascades that were seen to begin go on, or no update would ever end. */
+/** Spared by evidence `missing`, `not-found` and `bulk` in `guarded`: the components of the cluster itself. Their cascades whose beginning was observed continue, or no update would ever end. */
 export const SYSTEM_NAMESPACES: readonly string[] = [
   'kube-system',
   'kube-public',
   'kube-node-lease',
 ]
 
-/** What counts in one cluster. */
+/** The protection that applies in one cluster. */
 export interface Guarding {
   readonly policy: Protection
   /** Of directives, as `readSubject` takes them. */

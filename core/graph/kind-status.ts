@@ -48,7 +48,7 @@ export function watchedAt({ pulses }: ClusterState, about: GroupKind): number | 
   return pulses.find(({ group, kind }) => group === about.group && kind === about.kind)?.aliveAt
 }
 
-/** A monitor follows it: what becomes of its objects will be published. */
+/** A monitor follows it: events of its objects will be published. */
 export function isMonitored(kind: Kind | undefined): boolean {
   return kind?.phase === 'unsynced' || kind?.phase === 'synced'
 }

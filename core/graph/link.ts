@@ -27,7 +27,7 @@ export interface Link {
   readonly unserved: boolean
 }
 
-/** What a node keeps so that its edges can be found again. */
+/** The places that a node keeps so that its edges can be found again. */
 export function placesOf(step: Step, cluster: ClusterId, object: ObjectMeta): Node['places'] {
   return object.ownerReferences.map((reference) => {
     const { place } = ownerPlace(step.graph, cluster, object, reference)
@@ -141,7 +141,7 @@ function count(
   if (changed.dependents === 0) step.graph.remove(key)
   else step.graph.put(key, changed)
   if (now.blocking && !was.blocking) rememberBlocker(step, cluster, place, dependent)
-  // Nothing is left that it waits for, but for what may wait for it in turn; or that is over.
+  // Nothing is left that it waits for, except objects that may wait for it in turn; or that is over.
   if (changed.blocking === changed.waiting || old.blocking === old.waiting) {
     judgeWaitingOwner(step, cluster, owner, place)
   }

@@ -54,7 +54,7 @@ export function byNamespace(minutes: readonly MinuteCounts[]): ReadonlyMap<strin
   return sums
 }
 
-/** Of one namespace at most: in minutes in which it is not counted apart it may be all that is counted together. */
+/** The most that one namespace may have: in minutes in which it is not counted apart it may be everything that is counted together. */
 export function mostOf(minutes: readonly MinuteCounts[], namespace: string): number {
   const countIn = (all: readonly NamespaceCount[], name: string): number | undefined =>
     all.find((each) => each.namespace === name)?.count
@@ -65,7 +65,7 @@ export function mostOf(minutes: readonly MinuteCounts[], namespace: string): num
   )
 }
 
-/** All of them together, where each counts as at most so many. Objects without a namespace are no tenant's, and what is counted together is of many: they count as they are. */
+/** All of them together, where each counts as at most so many. Objects without a namespace belong to no tenant, and those counted together belong to many: they count as they are. */
 export function sumOf(
   counts: ReadonlyMap<string, number>,
   most: number = Number.MAX_SAFE_INTEGER,

@@ -25,7 +25,7 @@ import { weaker } from '../model/proof.ts'
 import type { ClusterState } from '../model/state.ts'
 import { servedVersion, targetOf } from './target.ts'
 
-/** What is under way for a node by its verdict: what was, or a new command. Null for nothing. */
+/** The attempt of a node for its verdict: the present one, or a new command. */
 export function attemptFor(
   step: Step,
   state: ClusterState,
@@ -54,7 +54,7 @@ export function attemptFor(
     command: command.id,
     basis: verdict.basis,
   })
-  // The first look finds what was carried out and not confirmed; it sets the next timer itself.
+  // The first check finds commands that were carried out and not confirmed; it sets the next timer itself.
   nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)
   return {
     command: command.id,

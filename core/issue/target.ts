@@ -16,7 +16,7 @@ export function targetOf(object: ObjectMeta, kind: Kind | undefined): Target {
   return { ...place, version, resource, uid, resourceVersion, aggregated }
 }
 
-/** The one that is asked for where it is served, else the preferred one. */
+/** The requested version if it is served, otherwise the preferred one. */
 export function servedVersion({ versions }: Pick<Kind, 'versions'>, version: string): string {
   return versions.includes(version) ? version : (versions[0] ?? version)
 }

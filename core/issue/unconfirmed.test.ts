@@ -1,4 +1,4 @@
-/** What our DELETE removed and no watch confirms: when a live GET verifies it, and what that costs where the watches work. */
+/** Objects that our DELETE removed and no watch confirms: when a live GET verifies them, and the cost of that where the watches work. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/story.ts'

@@ -33,7 +33,7 @@ export function* warningsOf(
   }
 }
 
-/** Nothing can ever come of it. */
+/** It can never take effect. */
 export function isMisplaced({ standing, place, proof, isOutOfScope }: Stand): boolean {
   if (isOutOfScope) return true
   return standing === 'dangling' && proof?.class === 'not-found' && place?.namespace !== ''

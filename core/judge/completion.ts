@@ -16,7 +16,7 @@ import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../model/object.ts'
 import type { Count } from '../model/state.ts'
 
 export type Completion =
-  /** For people: for what. `until`: log time at which it is judged again although no event came; null when only an event can help. */
+  /** For people: what it waits for. `until`: log time at which it is judged again although no event came; null when only an event can help. */
   | { readonly type: 'wait'; readonly because: string; readonly until: number | null }
   | { readonly type: 'finish'; readonly because: string; readonly finalizer: string }
 
@@ -86,7 +86,7 @@ function catchingUp(graph: StateReader, cluster: ClusterId): Unfitness | undefin
 }
 
 /**
- * Why it cannot be said yet that an owner of this kind has no dependents: kinds that may hold some are not in sync. A kind that stays out of sync is waited for
+ * Why it is unknown yet whether an owner of this kind has no dependents: kinds that may hold some are not in sync. A kind that stays out of sync is waited for
  * no longer than `until`.
  */
 function unfitness(

@@ -36,7 +36,7 @@ export interface Stand {
   readonly isHearsay: boolean
 }
 
-/** What is known of the owner that a reference names. */
+/** The recorded state of the owner that a reference names. */
 interface OwnerAt {
   readonly phase: Phase | 'absent' | 'unknown'
   readonly proof: Proof | null

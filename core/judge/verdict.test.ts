@@ -155,7 +155,7 @@ for (const [name, steps, expected] of evidence) {
   test(`is ${expected} when ${name}`, () => equal(verdictAfter(steps), expected))
 }
 
-// What acts: by mode and preset, each class of evidence.
+// Which classes of evidence act, by mode and preset.
 const acts = [
   ['enforce parity', 'reap deleted, reap waiting, reap missing, reap not-found, drop orphaning'],
   ['dry-run parity', 'reap deleted, reap waiting, reap missing, reap not-found, drop orphaning'],

@@ -1,5 +1,5 @@
 /**
- * What should become of one object as a dependent: the first row of the table that fits, and the evidence it rests on.
+ * The verdict on one object as a dependent: the first row of the table that fits, and the evidence it rests on.
  *
  * What must stay true: judged from the state alone, never from the edge that led here. Every verdict says which events and which
  * policy it rests on.
@@ -56,7 +56,7 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judg
     const orphaned = conclude('drop', of('orphaned'), 'orphaning', dropping(stands, of('orphaned')))
     // An owner that has to be verified does not delay an orphan: one that cannot be verified would keep the owner that orphans waiting.
     if (weaker(evidence, 'waiting') === evidence) return orphaned
-    // Nor does what would be held beside it: it is dropped later, and may not take the object.
+    // Nor does a reference that would be held: it is dropped later, and may not take the object.
     const all = conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
     return { ...all, part: orphaned }
   }
@@ -142,7 +142,7 @@ export function evidenceOf(
   return evidence
 }
 
-/** What a proof counts for, for this dependent: its own cause, less where that one came late, or a bulk deletion by what is known since. */
+/** The class of a proof for this dependent: its own cause, weaker if the dependent came late, or a bulk deletion by later knowledge. */
 function classOf(
   graph: StateReader,
   cluster: ClusterId,
@@ -222,7 +222,7 @@ function mayHaveGoneBefore({ proof }: Stand, letGoAt: number | null): boolean {
   return proof.class !== 'deleted' || proof.at - proof.ageMs <= letGoAt
 }
 
-/** By one command, whose patch has two operations for each: a server takes 10,000 of them. What is left is dropped by the next. */
+/** By one command, whose patch has two operations for each: a server takes 10,000 of them. The rest is dropped by the next. */
 const MOST_DROPPED = 4_000
 
 function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {

@@ -1,5 +1,5 @@
 /**
- * What a reaper is asked to do: a claim about a cluster, whose result comes back as an event.
+ * A request to a reaper: a claim about a cluster, whose result comes back as an event.
  *
  * What must stay true: a command carries all that its guard needs (uid, resourceVersion, the references it was judged by), so
  * carrying it out twice, late or from a replayed log changes nothing that it was not judged for.
@@ -30,7 +30,7 @@ export interface CommandBase {
   readonly partition: number
   /** The reaper takes the stricter of this and its own. Never `observe`: then nothing is issued. */
   readonly mode: Exclude<Mode, 'observe'>
-  /** What the command is about; for `VerifyOwner` the owner. */
+  /** The subject of the command; for `VerifyOwner` the owner. */
   readonly target: Target
   readonly evidence: Evidence
   /** One sentence for people: why. */
@@ -39,7 +39,7 @@ export interface CommandBase {
   readonly basis: readonly bigint[]
 }
 
-/** Everything a path needs. `uid` may be what a user typed in a reference. */
+/** Everything a path needs. `uid` may be a text that a user typed in a reference. */
 export interface Target extends Coordinates {
   readonly version: string
   readonly resource: string
@@ -75,7 +75,7 @@ export interface DeleteObject extends CommandBase {
   readonly decidedAt: number
 }
 
-/** Drop references from a dependent: when orphaning, and those that count for nothing beside a solid one. */
+/** Drop references from a dependent: when orphaning, and those without effect next to a solid one. */
 export interface OrphanDependent extends CommandBase {
   readonly type: 'OrphanDependent'
   readonly references: readonly OwnerReference[]

@@ -2,7 +2,7 @@
  * The constants a verdict depends on. What must stay true: a change here is a new `FOLD_VERSION`, since old logs would fold differently.
  */
 
-/** What one record does at most, since it is committed in one turn of the event loop: keys of the agenda that it reads, a page at a time, and owner references that it judges. */
+/** The limits of one record, since it is committed in one turn of the event loop: keys of the agenda that it reads, a page at a time, and owner references that it judges. */
 export const KEYS_PER_RECORD = 512
 export const KEYS_PER_PAGE = 64
 /** A page with fewer keys costs as much as so many. */
@@ -12,9 +12,9 @@ export const REFERENCES_PER_RECORD = 1_024
 export const LOOKED_UP_AT_ONCE = 16
 /** And more of an object that has so many that it would take more rounds: all of its references are judged in each. */
 export const ROUNDS_OF_LOOKS = 64
-/** What has more references is judged once, in its namespace's turn, however many of its owners changed: else judging it costs as much for each of them. */
+/** An object with more references is judged once, in its namespace's turn, however many of its owners changed: otherwise judging it costs as much for each of them. */
 export const REFERENCES_AT_ONCE = 8
-/** What has more references is judged at `Continue` only, behind all that was published meanwhile: once, however many of its owners changed. */
+/** An object with more references is judged at `Continue` only, after everything published meanwhile: once, however many of its owners changed. */
 export const REFERENCES_OF_NEWS = 128
 
 /** A kind without a proof of life for longer is out of sync. */
@@ -33,7 +33,7 @@ export const BACKOFF_LAST_MS: number = 10 * 60_000
 /** How often a command whose effect was undone by another actor is carried out again without a wait. */
 export const FREE_REPEATS = 3
 
-/** What was carried out and no watch has confirmed for longer is verified by a live GET, later where its watch delivers other objects; and relisted after `RELIST_MS`. */
+/** A command that was carried out and that no watch has confirmed for longer is verified by a live GET, later where its watch delivers other objects; and relisted after `RELIST_MS`. */
 export const CONFIRM_MS = 3_000
 export const CONFIRM_LATE_MS = 30_000
 export const RELIST_MS: number = 2 * 60_000
@@ -51,14 +51,14 @@ export const FORGET_AGAIN_MS: number = 24 * 3_600_000
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
 
-/** How long what a deletion by others takes along may begin to be deleted, once that is counted. */
+/** For how long the dependents of a deletion by others may begin to be deleted, once that is counted. */
 export const LEASE_MS = 60_000
-/** Minutes, the present one included, of which the budget counts what began: any ten minutes, and the minute within which it was leased. */
+/** Minutes, the present one included, whose deletions the budget counts: any ten minutes, and the minute within which it was leased. */
 export const BUDGET_MINUTES = 12
 /** So many namespaces of a minute are counted apart. */
 export const NAMESPACES_COUNTED = 64
 
-/** More than so many times a budget, and at least so many, asked to go within ten minutes is no ordinary day. */
+/** More than so many times a budget, and at least so many, requested within ten minutes are no ordinary day. */
 export const BURST_TIMES = 3
 export const BURST_LEAST = 100
 /** Of so many commands of a minute, and more, most must not be refused. */
@@ -67,7 +67,7 @@ export const REFUSED_LEAST = 20
 /** How long it is remembered that a namespace was terminating, after it was deleted. */
 export const ENDED_MEMORY_MS: number = 10 * 60_000
 
-/** How long what a person approved may go. */
+/** For how long an approval is valid. */
 export const APPROVAL_MS: number = 60 * 60_000
 
 /** In `guarded`, for how long protection counts after it was revoked. */

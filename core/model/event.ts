@@ -4,7 +4,7 @@
  * What must stay true: whatever changes a verdict is one of these records, so a replay needs nothing else. Times are append
  * times of the log and therefore no fields. Absent is null, never undefined: these are the shapes of schemas/*.avsc.
  *
- * Not here: what is asked of a cluster (command.ts), the partition of a record (partition.ts).
+ * Not here: requests to a cluster (command.ts), the partition of a record (partition.ts).
  */
 import type { CommandType, Outcome } from './command.ts'
 import type { SetHash } from './hash.ts'
@@ -107,7 +107,7 @@ export interface OwnerAbsent {
   readonly clusterEpoch: number
   readonly owner: Coordinates
   readonly uid: Uid
-  /** A typed NotFound naming what was asked, or another uid in the place. */
+  /** A typed NotFound naming the requested object, or another uid at the coordinates. */
   readonly how: 'NotFound' | 'OtherUid'
   /** The uid that is there instead. */
   readonly otherUid: Uid | null
@@ -217,17 +217,17 @@ export interface PolicyChanged {
   readonly why: string
 }
 
-/** In every partition: what an operator asked for. Unknown verbs change nothing. */
+/** In every partition: a directive of an operator. */
 export interface Directive {
   readonly type: 'Directive'
   readonly verb: string
   /** Empty for all. */
   readonly cluster: ClusterId
-  /** What it is about, as the verb wants it; empty for all of the cluster. */
+  /** Its subject, as the verb demands it; empty for all of the cluster. */
   readonly subject: string
   /** Of the plan that is approved or rejected, as people saw it. */
   readonly digest: string | null
-  /** Of the plan that is approved or rejected: the set of what it holds. */
+  /** Of the plan that is approved or rejected: the set of the objects that it holds. */
   readonly listed: SetHash
   readonly who: string
   /** The cluster authenticated the user; otherwise the name is only claimed. */

@@ -75,7 +75,7 @@ export function isFinishing(attempt: Attempt | null): attempt is Attempt {
 export interface Attempt {
   readonly command: CommandId
   readonly verb: CommandType
-  /** What was decided: an equal intent issues nothing new. Compared, and never read. */
+  /** The decision: an equal intent issues nothing new. Compared, and never read. */
   readonly intent: string
   /** Issued in mode dry-run, whatever its result. */
   readonly isDryRun: boolean
@@ -133,7 +133,7 @@ export interface Verdict {
  */
 export type HeldBy = 'mode' | 'pause' | 'protection' | 'approval' | 'breaker' | 'hold' | 'budget'
 
-/** What is remembered of an object that is to go, for as long as it is without a break. */
+/** Remembered for an object that is to be deleted, for as long as it is without a break. */
 export interface Hold {
   /** Null: nothing holds it now. */
   readonly by: HeldBy | null
@@ -141,7 +141,7 @@ export interface Hold {
   readonly since: number
   /** Log time at which its hold is over; null when only an event can help. */
   readonly until: number | null
-  /** What would be done: `delete`, or `drop` with the indexes of references. */
+  /** The pending effect: `delete`, or `drop` with the indexes of references. */
   readonly what: string
   readonly ruling: Ruling | null
   /** In the queue of its budget; `begun` even if it was held afterwards. */
@@ -155,7 +155,7 @@ export interface Hold {
  */
 export type Turn = 'none' | 'asked' | 'queued' | 'called' | 'begun'
 
-/** What a person said of it when it waited for approval: of this content, and of what would be done. */
+/** A person's ruling on it while it waited for approval: on this content and this effect. */
 export interface Ruling {
   readonly verdict: 'approved' | 'rejected'
   readonly who: string
@@ -166,7 +166,7 @@ export interface Ruling {
   readonly what: string
 }
 
-/** Of an owner's coordinates what its reference does not say. */
+/** The owner's coordinates that its reference does not contain. */
 export interface EdgePlace {
   /** As it is served: a reference may have it in lower case. */
   readonly kind: string
@@ -183,7 +183,7 @@ export interface Node {
   readonly phase: Phase
   /** Offset of the event that published this content. */
   readonly position: bigint
-  /** For each owner reference what its edge was made for, or null where it has no edge. */
+  /** For each owner reference the place that its edge was made for, or null where it has no edge. */
   readonly places: readonly (EdgePlace | null)[]
   /** For each owner reference the log time since when it has been there, as far as is known (`namedAtBirth`). */
   readonly namedAt: readonly number[]
@@ -196,7 +196,7 @@ export interface Node {
   readonly isFreed: boolean
   /** The mark of the last owner that orphaned it, while it still has a reference that it had then; null when none did. */
   readonly letGoAt: number | null
-  /** All that it waits for waits for it in turn: what still blocks it does not count. */
+  /** All that it waits for waits for it in turn: objects that still block it do not count. */
   readonly ringed: boolean
   /** A server has accepted our DELETE of it: its deletion, and what follows from it, is initiated by Kinfold alone. */
   readonly isReaped: boolean
@@ -205,7 +205,7 @@ export interface Node {
   /** The author of its references has been warned of them, for this verdict. */
   readonly isWarned: boolean
   readonly verdict: Verdict | null
-  /** Null while it is not to go, or nothing keeps it from going. */
+  /** Null while it is not to be deleted, or nothing holds it. */
   readonly hold: Hold | null
   readonly attempt: Attempt | null
 }

@@ -1,5 +1,5 @@
 /**
- * What people decide about Kinfold: mode, preset, and what guards the ordinary day.
+ * The operator's decisions about Kinfold: mode, preset, and the safeguards of an ordinary day.
  *
  * What must stay true: the fold reads these from a folded `PolicyChanged` event and from nowhere else. A preset is a name for numbers: the event carries
  * them, so an audit says which ones decided.
@@ -36,9 +36,9 @@ export interface Holds {
 
 export type BudgetClass = 'deleted' | 'missing' | 'not-found'
 
-/** What may begin to go within any ten minutes of log time, in each cluster. */
+/** How many deletions may begin within any ten minutes of log time, in each cluster. */
 export interface Budgets {
-  /** Deletions by others whose dependents go: one, however many dependents it has. */
+  /** Deletions by others whose dependents are deleted: one, however many dependents it has. */
   readonly deleted: number
   /** Objects. */
   readonly missing: number

@@ -74,7 +74,7 @@ export interface Count {
 }
 
 /**
- * `owner/<cluster>/<uid>/<coordinates>`: what is known of an owner that is no node here.
+ * `owner/<cluster>/<uid>/<coordinates>`: the recorded state of an owner that is no node here.
  *
  * - `unknown`: being verified. - `absent`: with its proof. - `found`: by a live GET.
  */
@@ -186,7 +186,7 @@ export interface FormerProtection {
   readonly until: number
 }
 
-/** `directives`: what people asked for that still holds. Few: all of it is read with each verdict. */
+/** `directives`: the users' directives that still hold. Few: all of it is read with each verdict. */
 export interface Directives {
   readonly type: 'Directives'
   readonly pauses: readonly Pause[]
@@ -249,11 +249,11 @@ export interface Work {
   readonly type: 'Work'
   readonly work: WorkType
   readonly cluster: string
-  /** Its lane: a namespace, `*` of what is cluster-scoped, empty where it is about a whole kind or cluster. */
+  /** Its lane: a namespace, `*` for cluster-scoped objects, empty for work on a whole kind or cluster. */
   readonly namespace: string
-  /** The turn at which it was asked for, or the work that it comes of: it is no older than any with a larger one. */
+  /** The turn at which it was requested, or the work that caused it: it is no older than any with a larger one. */
   readonly number: number
-  /** Of `tickets`: a namespace was passed over, whose work was still to be judged. */
+  /** Of `tickets`: a namespace was skipped, whose work was still to be judged. */
   readonly isAgain: boolean
   readonly kind: GroupKind | null
   /** Of `dependents` and searches for ownership cycles: an owner. Of `tickets`: the class of the budget. */
@@ -266,10 +266,10 @@ export interface Work {
   /** Of that relist: the cluster's epoch, and how many it listed. */
   readonly clusterEpoch: number
   readonly listed: number
-  /** How much of it is found missing until now: of what we had asked to go, and of the rest. */
+  /** How many are found missing until now: initiated by Kinfold, and others. */
   readonly ours: number
   readonly others: number
-  /** Of `missed`: the class of what it proves of others. */
+  /** Of `missed`: the class of evidence for the others. */
   readonly evidence: 'missing' | 'bulk'
   /** The last key dealt with; empty at the start. */
   readonly cursor: string
@@ -296,7 +296,7 @@ export interface Lane {
   readonly tail: number
   /** The largest `Work.number` put there. */
   readonly newest: number
-  /** Until `head` is at `until` there may be work behind newer one, no older than this. */
+  /** Until `head` is at `until` there may be older work after newer work, none older than this. */
   readonly oldest: number
   readonly until: number
 }
@@ -308,7 +308,7 @@ export interface Ring {
   readonly current: Uid
   /** Visited so far. */
   readonly visited: number
-  /** Asked for again meanwhile. */
+  /** Requested again meanwhile. */
   readonly again: boolean
 }
 
@@ -328,7 +328,7 @@ export interface RingVisit {
 export interface HeldNode {
   readonly type: 'HeldNode'
   readonly by: HeldBy
-  /** Offset of the record that has it so: what waits for approval since a later one than a ruling's is not meant by that. */
+  /** Offset of the record that made it so: an object that waits for approval since a later one than a ruling's is not covered by the ruling. */
   readonly position: bigint
 }
 
@@ -338,7 +338,7 @@ export interface HeldPlan {
   readonly set: SetHash
 }
 
-/** `ruling/<cluster>`: what a person said last of all that waited for approval then. */
+/** `ruling/<cluster>`: the last ruling of a person on all objects that waited for approval then. */
 export interface PlanRuling {
   readonly type: 'PlanRuling'
   readonly verdict: Ruling['verdict']
@@ -364,11 +364,11 @@ export interface Ticket {
   readonly type: 'Ticket'
   readonly uid: Uid
   readonly coordinates: Coordinates | null
-  /** The turn on the agenda at which it was asked for. */
+  /** The turn on the agenda at which it was requested. */
   readonly number: number
 }
 
-/** `budget/<cluster>/<class>`: what asked to be deleted, and what began to be, within each of the last minutes. */
+/** `budget/<cluster>/<class>`: the requested and the begun deletions of each of the last minutes. */
 export interface Budget {
   readonly type: 'Budget'
   readonly asked: readonly MinuteCounts[]
@@ -379,7 +379,7 @@ export interface Budget {
   readonly dueAt: number
 }
 
-/** What happened in a minute, by namespace (window.ts). */
+/** The counts of a minute, by namespace (window.ts). */
 export interface MinuteCounts {
   /** Since 1970. */
   readonly minute: number
@@ -396,7 +396,7 @@ export interface Ending {
   readonly type: 'Ending'
 }
 
-/** `definition/<cluster>/<resource.group>`: when the definition of that kind was being deleted, the last few times. */
+/** `definition/<cluster>/<resource.group>`: when the CustomResourceDefinition of that kind was being deleted, the last few times. */
 export interface Definition {
   readonly type: 'Definition'
   readonly spans: readonly DefinitionSpan[]
@@ -438,7 +438,7 @@ export interface UnreadableHome {
   readonly reason: string
 }
 
-/** `position`: how far the events are folded, and the running digests of what came of them. */
+/** `position`: how far the events are folded, and the running digests of their results. */
 export interface Position {
   readonly type: 'Position'
   readonly partition: number
@@ -450,6 +450,6 @@ export interface Position {
   readonly foldVersion: number
   /** Digest of the entry before `position`, as it was folded: whether the log still says the same there. Empty where none was. */
   readonly last: string
-  /** Of `orders`, those that came into force last, by offset: each does so once (services/graph/fold/order.ts). */
+  /** Of `orders`, those that took effect last, by offset: each does so once (services/graph/fold/order.ts). */
   readonly inForce: readonly string[]
 }

@@ -1,11 +1,11 @@
 /**
- * What a directive protects, as text: `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]`, `annotation/KEY[=VALUE]`.
+ * The subject of a protecting directive, as text: `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]`, `annotation/KEY[=VALUE]`.
  *
  * What must stay true: a text that cannot be read is no subject; a reaper that meets a recorded one holds (services/reaper/control.ts).
  */
 import type { Coordinates, GroupKind, ObjectMeta, Pair } from './object.ts'
 
-/** What a directive protects. */
+/** The subject of a protecting directive. */
 export type Subject =
   | { readonly type: 'namespace'; readonly name: string }
   | ({ readonly type: 'kind' } & GroupKind)
@@ -46,7 +46,7 @@ export function readKeyValue(text: string): {
   return { key: text.slice(0, equals), value: text.slice(equals + 1) }
 }
 
-/** Whether this is what it protects. */
+/** Whether this is the subject. */
 export function isSubject(object: ObjectMeta, text: string): boolean {
   const subject = readSubject(text)
   if (subject?.type === 'label') return has(object.labels, subject)

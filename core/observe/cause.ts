@@ -1,10 +1,10 @@
 /**
- * What one act of a user deletes in bulk: a namespace with all in it, a CustomResourceDefinition with all objects of its kind, a kind that becomes absent from discovery.
+ * Bulk deletions by one act of a user: a namespace with all in it, a CustomResourceDefinition with all objects of its kind, a kind that becomes absent from discovery.
  *
- * What must stay true: what was deleted in that time, shortly before or after, was deleted with it; one that is created again within a moment changes nothing about that.
- * Lists are bounded: when an entry is evicted, every time before it counts as affected, so eviction can only make a decision more conservative.
+ * What must stay true: an object deleted in that time, shortly before or after, was deleted with it; one that is created again within a moment changes nothing about
+ * that. Lists are bounded: when an entry is evicted, every time before it counts as affected, so eviction can only make a decision more conservative.
  *
- * Not here: kinds that discovery misses (sync.ts), what it means for a verdict or a budget (verdict.ts, price.ts, burst.ts).
+ * Not here: kinds that discovery misses (sync.ts), the effect on a verdict or a budget (verdict.ts, price.ts, burst.ts).
  */
 import { judgeAll, setTimer } from '../graph/agenda.ts'
 import type { StateReader } from '../graph/graph.ts'
@@ -78,7 +78,7 @@ export function noteDefinition(
   const others = spansOf(step.graph, cluster, name).filter((span) => span !== open)
   const kept = fitted([...others, { since, until }])
   step.graph.put(definitionKey(cluster, name), { type: 'Definition', spans: kept })
-  // What waits because one of its objects was deleted may wait for a person now.
+  // An object that waits because an owner of the kind was deleted may now wait for an approval.
   if (open === undefined) judgeAll(step, cluster)
 }
 
@@ -109,7 +109,7 @@ export function wentWithDefinition(
   )
 }
 
-/** Whether a definition of this resource was deleted, or on its way, in that time, both ends included. */
+/** Whether a CustomResourceDefinition of this resource was deleted, or being deleted, in that time, both ends included. */
 export function wasRedefined(
   graph: StateReader,
   cluster: ClusterId,

@@ -16,7 +16,7 @@ import { policyFor } from '../model/policy.ts'
 const RUNS = Number(process.env['RUNS'] ?? 150)
 const CLUSTER = 'c'
 const BEAT_MS = 5_000
-/** When the definition begins to go. */
+/** When the deletion of the CustomResourceDefinition begins. */
 const SINCE_MS = 700_000
 
 interface Taken {

@@ -17,7 +17,7 @@ import type { Evidence } from '../model/proof.ts'
 import type { FormerProtection, PolicyState } from '../model/state.ts'
 import { isSubject } from '../model/subject.ts'
 
-/** What a policy leaves to be spared for a while when another one takes its place. */
+/** The protection of a policy that lasts for a while when another policy replaces it. */
 export function formerAfter(
   { policy, former, position }: PolicyState,
   next: Protection,
@@ -68,7 +68,7 @@ export function protectedUntilAfter(
   return isTakenOff ? now + PROTECTED_FOR_MS : protectedUntil
 }
 
-/** The log time until which something that was taken back counts still; null when nothing does. */
+/** The log time until which a revoked protection still counts; null when nothing does. */
 export function sparedUntil(
   graph: StateReader,
   cluster: ClusterId,
@@ -88,7 +88,7 @@ export function sparedUntil(
   return until > (clusterOf(graph, cluster)?.now ?? 0) ? until : null
 }
 
-/** What counts now, and what counts still of what was taken back. */
+/** The present protection, and revoked protection that still counts. */
 function lately(graph: StateReader, cluster: ClusterId, now: number): Guarding {
   const guarding = guardingOf(graph, cluster)
   const { former } = policyOf(graph)

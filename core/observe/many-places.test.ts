@@ -23,7 +23,7 @@ function naming(object: ObjectMeta, uid: string, names: readonly string[]): Obje
   return { ...object, ownerReferences }
 }
 
-/** A world, and what puts an object there that names that uid so. */
+/** A world, and a function that creates an object there that names that uid so. */
 function worldOf(): {
   readonly world: World
   readonly put: (text: string, uid: string, names: readonly string[]) => void

@@ -1,5 +1,5 @@
 /**
- * What an owner orphans may be of a kind that is not served meanwhile: when that is served again it loses its reference, and is never deleted.
+ * A dependent that an owner orphans may be of a kind that is not served meanwhile: when the kind is served again the dependent loses its reference, and is never deleted.
  *
  * What must stay true: as long as the owner is there, its finalizer says so itself, to any log; once it is deleted, only the mark in this log does.
  */

@@ -9,7 +9,7 @@ const COUNT = 300
 
 type Asked = 'not' | 'and not answered' | 'blocked' | 'stale'
 
-/** So many ConfigMaps, each the owner of a pod, and what became of our own DELETEs of them. */
+/** So many ConfigMaps, each the owner of a pod, and the results of our own DELETEs of them. */
 function families(policy: string, asked: Asked): World {
   const world = new World()
   world.begin()

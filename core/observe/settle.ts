@@ -69,7 +69,7 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
     touch(step, event.cluster, event.uid)
   }
   const settled: Attempt = { ...attempt, outcome: event.outcome, reason: event.reason }
-  // Carried out twice, by a reaper that died or is in another mode: what it did the first time is what awaits confirmation.
+  // Carried out twice, by a reaper that died or is in another mode: the first result awaits confirmation.
   const isDone = attempt.state === 'confirming'
   switch (event.outcome) {
     case 'would-go':
@@ -83,7 +83,7 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       }
       // The server says it is deleted; the watch confirms it soon. The timer of the command checks whether it did. The last heartbeat may be seconds ago.
       const until = Math.max(state.now, step.at.timestamp) + CONFIRM_MS
-      // So is one whose last finalizer was taken off.
+      // The same holds for an object whose last finalizer was removed.
       const isGone = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
       const phase = isGone ? 'reaped' : node.phase
       if (!hasTimer(attempt, state.now)) nodeTimer(step, event.cluster, until, event.uid)
@@ -142,7 +142,7 @@ function verificationSettled(step: Step, state: ClusterState, event: CommandSett
   ownerTimer(step, event.cluster, attempt.until, event.uid, event.place)
 }
 
-/** What a server said is deleted was verified by this command, which proves nothing of it: it is verified again, in growing waits. */
+/** This command verified an object that a server said is deleted, and proves nothing about it: it is verified again, after growing waits. */
 function isUnconfirmed(
   step: Step,
   state: ClusterState,

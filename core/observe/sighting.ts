@@ -43,9 +43,9 @@ export function sight(
   if (!isServed(step, cluster, object)) return
   const node = nodeOf(step.graph, cluster, object.uid)
   const isHere = node !== undefined && isSamePlace(node.object, object)
-  // What is a node here is nothing else here.
+  // An object that is a node here has no other record here.
   const owner = isHere ? undefined : ownerOf(step.graph, cluster, object.uid, object)
-  // What a GET could not find (not-found) may have been created since; what a watch or a relist saw go never comes back under its uid.
+  // An owner that a GET could not find (not-found) may have been created since; one whose deletion a watch or a relist observed never comes back under its uid.
   const isFinal = owner?.proof != null && owner.proof.class !== 'not-found'
   const isGone = isFinal && owner.proof.clusterEpoch === state.clusterEpoch
   if (isGone && !isListedSince(step, cluster, object, sync, owner.proof.position)) {
@@ -206,7 +206,7 @@ function changed(
           isFreed: node.isFreed && orphanedAt !== null,
           ringed: node.ringed && phase === 'waiting',
         }),
-    // What was decided in another epoch of the cluster is decided anew.
+    // A decision of another epoch of the cluster is made anew.
     ...(how.wasCurrent ? {} : { verdict: null, ringed: false }),
   })
   noteNamespace(step, cluster, node.object, object)
@@ -233,7 +233,7 @@ function namedAtBirth({ createdAt }: ObjectMeta, earliest: number, now: number):
   return Math.min(now, Math.max((createdAt ?? now) + 999, earliest))
 }
 
-/** What was added is as old as the sighting that shows it. */
+/** An added reference is as old as the sighting that shows it. */
 function namedAtAfter(node: Node, after: ObjectMeta, now: number): readonly number[] {
   const identityOf = ({ apiVersion, kind, name, uid }: OwnerReference): string =>
     JSON.stringify([groupOf(apiVersion), kind, name, uid])

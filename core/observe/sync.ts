@@ -1,5 +1,5 @@
 /**
- * Clusters, their kinds and relists: what is watched, since when, and what a complete list did not hold.
+ * Clusters, their kinds and relists: which are watched, since when, and which objects a complete list did not hold.
  *
  * What must stay true: an object counts as missing only by a list that was finished by the current watcher, and only if the version we
  * hold is not newer than the list's. A kind that is no longer served proves nothing about its objects.
@@ -175,7 +175,7 @@ export function syncFinished(step: Step, event: SyncFinished): void {
   })
 }
 
-/** With what it changes in the numbers of kinds. */
+/** With its change of the counts of kinds. */
 function putKind(
   step: Step,
   state: ClusterState,
