@@ -23,7 +23,7 @@ export interface Price {
   readonly root: { readonly uid: Uid; readonly place: Coordinates } | null
 }
 
-/** `counted`: the evidence as the policy counts it. */
+/** `counted`: the evidence as the policy counts it. Null: it costs nothing. */
 export function priceOf(
   graph: StateReader,
   cluster: ClusterId,

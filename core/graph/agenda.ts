@@ -178,7 +178,7 @@ export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
 
 const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }
 
-/** Timers are never cancelled: a timer that fires decides by what it finds. */
+/** Sets a timer in the log time of a cluster. Timers are never cancelled: a timer that fires decides by what it finds. */
 export function setTimer(step: Step, cluster: ClusterId, timeMs: number, timer: Timer): void {
   step.graph.put(dueKey(cluster, timeMs, timer), { type: 'Due' })
   const state = clusterOf(step.graph, cluster)

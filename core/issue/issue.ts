@@ -25,7 +25,7 @@ import { weaker } from '../model/proof.ts'
 import type { ClusterState } from '../model/state.ts'
 import { servedVersion, targetOf } from './target.ts'
 
-/** The attempt of a node for its verdict: the present one, or a new command. */
+/** The attempt of a node for its verdict: the present one, or a new command. Null for none. */
 export function attemptFor(
   step: Step,
   state: ClusterState,

@@ -217,7 +217,7 @@ export interface PolicyChanged {
   readonly why: string
 }
 
-/** In every partition: a directive of an operator. */
+/** In every partition: a directive of an operator. Unknown verbs change nothing. */
 export interface Directive {
   readonly type: 'Directive'
   readonly verb: string
