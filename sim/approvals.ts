@@ -25,9 +25,9 @@ const MINUTE = 60 * SECOND
 /** For how long an approval is valid. */
 const LASTS_MS = 60 * MINUTE
 const LOOK_MS = 10 * SECOND
-/** Until a definition is served. */
+/** Until a CustomResourceDefinition is served. */
 const SERVED_MS = 10 * SECOND
-/** Until watchers have seen what is about to go. */
+/** Until watchers have seen the objects that are about to be deleted. */
 const SEEN_MS = 3 * MINUTE
 const MOST_HELD = 10_000
 const WHO = 'anna'
@@ -124,7 +124,7 @@ function planIn(world: World, cluster: string, partition: number): Plan | undefi
   return { set: plan.set, shown }
 }
 
-/** As the endpoint does it once the digest was found to be right, which may be long ago when the fold is behind. */
+/** As the endpoint does it once the digest was found to be right, which may be long ago when the fold lags. */
 async function approve(world: World, cluster: string, { set, shown }: Plan): Promise<void> {
   const { broker, codec } = world
   const { log } = broker

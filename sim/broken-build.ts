@@ -19,7 +19,7 @@ export interface BodyChange {
   readonly body: string
 }
 
-/** For what is wrong in one place of a function. */
+/** For a mistake in one place of a function. */
 export interface TextChange {
   /** As in broken-file.ts. */
   readonly file: string
@@ -36,13 +36,14 @@ export interface FailingTest {
 }
 
 /**
- * - `small`: a small world (small-world.ts). - `sim`: a seed of the simulator. - a test: for what neither can see, such as a damaged disk.
+ * - `small`: a small world (small-world.ts). - `sim`: a seed of the simulator. - a test: for
+ *   mistakes that neither can see, such as a damaged disk.
  */
 export type Catcher = 'small' | 'sim' | FailingTest
 
 export interface BrokenBuild {
   readonly name: string
-  /** What it does, and what comes of it. */
+  /** The mistake, and its consequence. */
   readonly mistake: string
   readonly changes: readonly Change[]
   readonly by: Catcher

@@ -10,7 +10,7 @@ import type { BrokenBuild, FailingTest } from './broken-build.ts'
 import { placeOf, sourceFiles } from './broken-file.ts'
 import type { Family } from './small-world.ts'
 
-/** What noticed it, and its first words. */
+/** The check that noticed it, and its first words. */
 export type Caught =
   | { readonly by: 'sim'; readonly seed: number; readonly wrong: string }
   | {
@@ -48,7 +48,7 @@ export async function searchSeeds(build: BrokenBuild, seeds: Seeds): Promise<Cau
   return await run(build, ['--from', String(seeds.from), '--to', String(seeds.to)])
 }
 
-/** Whether what noticed it once does so again. */
+/** Whether the check that noticed it once does so again. */
 export async function replay(
   build: BrokenBuild,
   caught: Caught | undefined,
@@ -99,7 +99,7 @@ function broken(build: BrokenBuild, args: readonly string[]): Promise<Ended> {
     ...process.env,
     KINFOLD_BROKEN_BUILD: build.name,
     KINFOLD_BROKEN_ROOT: '1',
-    // Processes that it starts are broken as well. A mistake that never comes to an end must not take the machine along.
+    // Processes that it starts are broken as well. A mistake that never ends must not use up the machine.
     NODE_OPTIONS: `--import=${HOOK} --max-old-space-size=${MOST_HEAP_MIB}`,
   }
   // Set by the test runner that runs this: it would make the process report to that runner.

@@ -1,7 +1,7 @@
 /**
- * `npm run sim:broken` finds for each broken build what notices it, and records that: of the simulator the first seed, of small worlds the first
- * world. What is recorded and still notices stays. `--only NAME` for one build, `--seeds COUNT` for as many seeds at most, `--sim` for seeds also of
- * builds that a test notices.
+ * `npm run sim:broken` finds for each broken build a check that notices it, and records that: of the simulator the first seed, of small worlds the
+ * first world. A recorded check that still notices its build stays. `--only NAME` for one build, `--seeds COUNT` for as many seeds at most, `--sim`
+ * for seeds also of builds that a test notices.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -35,7 +35,7 @@ export class Timeline implements Clock {
     if (signal?.aborted === true) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
     const due = this.#elapsedMs + Math.max(0, ms)
-    // Who waits for what is left of a fraction would find at every moment that some of it is.
+    // Otherwise a sleeper that waits for the rest of a fraction would find at every moment that some of it is left.
     const at = ms > 0 && due === this.#elapsedMs ? due + LEAST_MS : due
     const sleeper: Sleeper = { at, number: this.#count++, wake: undefined }
     const giveUp = (): void => {
@@ -70,7 +70,7 @@ export class Timeline implements Clock {
   }
 
   #wakeAllDue(): boolean {
-    // Who lies down now for no time at all is woken next time, behind what follows from these.
+    // A sleeper of no time at all wakes at the next turn, after everything that follows from these.
     const last = this.#count
     let isAnyAwake = false
     for (;;) {

@@ -39,7 +39,7 @@ export const configFaults: readonly Fault[] = [
   },
 ]
 
-/** One after the other, as their supervisors come to it. */
+/** One after the other, in the order of their supervisors. */
 function startAll(world: World, policy: Policy): void {
   world.policy = policy
   for (const slot of world.slots) slot.terminate()
@@ -56,7 +56,7 @@ interface Word {
   readonly read: Set<string>
 }
 
-/** By log: who begins with another has begun anew. */
+/** By log: a person who begins with another log has begun anew. */
 const words = new WeakMap<object, Map<string, Word>>()
 
 export const configCheckers: readonly Checker[] = [
@@ -98,7 +98,7 @@ export const configCheckers: readonly Checker[] = [
   },
 ]
 
-/** `orders` lost its end: who starts now knows less than who runs, until it is said again. */
+/** `orders` lost its end: a process that starts now knows less than a running one, until the order is given again. */
 export function forgetWord(world: World): void {
   wordOf(world, 'orders').namespaces = []
 }

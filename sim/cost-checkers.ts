@@ -1,5 +1,5 @@
 /**
- * Checkers of cost: what one record may make the fold do (I35), and how long what has to be deleted may wait for what others wrote (I36).
+ * Checkers of cost: how much work one record may cause in the fold (I35), and how long a deletion may wait for the writes of others (I36).
  *
  * What must stay true: cost is counted in references and records, never in seconds.
  */
@@ -9,7 +9,7 @@ import { TENANT } from './workload.ts'
 
 /** References that a record may judge: a thousand, or one object with as many as there may be. */
 const WORK_OF_A_RECORD = 1_025
-/** Records that go on with work that is left, between what made an object garbage and the decision to delete it. */
+/** Records that continue the work that is left, between the event that made an object garbage and the decision to delete it. */
 const CONTINUES = 16
 
 export const costCheckers: readonly Checker[] = [
@@ -29,7 +29,7 @@ export const costCheckers: readonly Checker[] = [
   },
 ]
 
-/** What a partition has folded without a moment in which no work was left. */
+/** The records that a partition has folded without a moment in which no work was left. */
 interface Stretch {
   position: bigint
   isBusy: boolean
@@ -40,7 +40,7 @@ interface Stretch {
   readonly seen: Map<string, number>
 }
 
-/** Per log: who begins with another has begun anew. */
+/** Per log: a person who begins with another log has begun anew. */
 const stretches = new WeakMap<object, Map<number, Stretch>>()
 
 function stretchOf({ broker }: World, partition: number): Stretch {
@@ -52,7 +52,7 @@ function stretchOf({ broker }: World, partition: number): Stretch {
   return stretch
 }
 
-/** The longest that a deletion waited that was decided by this record, and that only work held up. */
+/** The longest wait of a deletion that was decided by this record, and that only work delayed. */
 function waitOf(world: World, { event, at, outcome }: Folded): number {
   const stretch = stretchOf(world, at.partition)
   // Another process takes over before the commit, and folds the same again.

@@ -13,7 +13,7 @@ import { type Report, unfinished } from './worker.ts'
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
 /** A world that takes longer hangs. */
 const MOST_MS = 10 * 60_000
-/** A process is warm after a few; its heap keeps what the largest worlds needed, so a new one now and then keeps memory small. */
+/** A process is warm after a few; its heap keeps what the largest worlds needed, so a new one from time to time keeps memory small. */
 const SEEDS_OF_A_PROCESS = 50
 
 /** Each report as it comes, in no particular order. Once stopped, it resolves at once, and running seeds are abandoned. */

@@ -1,5 +1,5 @@
 /**
- * The volume of one graph process: a store for each partition it ever had, which outlives it, can be lost, and can forget what was not synced.
+ * The volume of one graph process: a store for each partition it ever had, which outlives it, can be lost, and can lose unsynced writes.
  *
  * What must stay true: a write is stored whole or not at all; lost writes are all those after some moment, in order.
  */

@@ -130,11 +130,11 @@ export const effectCheckers: readonly Checker[] = [
 interface Epochs {
   /** Of each cluster the last one, and since when it is on the log. */
   readonly begunMs: Map<string, { readonly epoch: number; readonly ms: number }>
-  /** Of each object the last one in which anything was asked of it. */
+  /** For each object the last epoch in which a command for it was issued. */
   readonly decided: Map<string, number>
 }
 
-/** Per log: who begins with another has begun anew. */
+/** Per log: a person who begins with another log has begun anew. */
 const epochs = new WeakMap<object, Epochs>()
 
 function epochsOf({ broker }: World): Epochs {
@@ -165,7 +165,7 @@ function holds({ buffer, byteOffset, byteLength }: Uint8Array, text: string): bo
   return Buffer.from(buffer, byteOffset, byteLength).includes(text)
 }
 
-/** An object's path has its name behind the resource; in a namespace that is two segments further. */
+/** An object's path has its name after the resource; in a namespace that is two segments further. */
 function isNamed(path: string): boolean {
   const parts = path.split('/').filter((part) => part !== '')
   const from = parts[0] === 'api' ? 2 : 3

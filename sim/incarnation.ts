@@ -1,10 +1,10 @@
 /**
- * One life of one process, as seen by all that it calls: it may be killed or frozen at every call, on the way there and on the way back.
+ * One life of one process, as seen by every part that it calls: it may be killed or frozen at every call, on the way there and on the way back.
  *
- * What must stay true: after a kill nothing that it asked for answers it, and nothing that it asks for happens. While it is frozen, what it
- * asked for happens and its answers wait; what it would say next waits, too. Calls pass in the order in which they came.
+ * What must stay true: after a kill it gets no answer to its calls, and no further call of it happens. While it is frozen, what it asked for
+ * happens and its answers wait; what it would say next waits, too. Calls pass in the order in which they came.
  *
- * Not here: what a process runs (process.ts).
+ * Not here: the loops of a process (process.ts).
  */
 import type { Clock } from '../ports/clock.ts'
 
@@ -38,7 +38,7 @@ export class Incarnation {
   #trap: Trap | undefined
   readonly #onStill = new Set<(isStill: () => boolean) => void>()
   #thaws = 0
-  /** It was, at some time: what happened meanwhile it could not notice. */
+  /** It was, at some time: it could not notice events of that time. */
   wasFrozen = false
 
   constructor(name: string) {

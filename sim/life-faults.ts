@@ -19,7 +19,7 @@ import type { Users } from './workload.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
-/** How often what we delete is made again. */
+/** How often an object that Kinfold deletes is created again. */
 const RECREATED = 5
 
 function usersOf({ users, fault }: FaultContext): Users {

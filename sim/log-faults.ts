@@ -22,7 +22,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
 const AWAY = 'the log takes nothing for now'
-/** What may lose its end; events are most of what there is. */
+/** What may lose its end; most records are events. */
 const CUT = ['events', 'events', 'commands', 'changelog', 'orders', 'control'] as const
 const WRITES: ReadonlySet<LogCall> = new Set(['append', 'commit'])
 

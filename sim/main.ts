@@ -4,7 +4,7 @@
  *
  * What must stay true: every failure can be run again by the line that is printed.
  *
- * Not here: what happens in a world (run.ts).
+ * Not here: the course of a world (run.ts).
  */
 import { parseArgs } from 'node:util'
 import { runSeeds } from './crowd.ts'
@@ -24,7 +24,7 @@ const HELP = `npm run sim -- [options]
   --only F5,F9    of one seed: leave out all other faults
   --no-shrink     do not look for the faults that a failing seed needs`
 
-/** More than that say nothing one by one, unless they go wrong. */
+/** With more than that, seeds are not printed one by one, unless they fail. */
 const MOST_TOLD = 100
 const PROGRESS_MS = 60_000
 const BAD_INPUT = 2

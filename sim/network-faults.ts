@@ -1,5 +1,5 @@
 /**
- * What goes wrong between a process and an API server: answers that never come, come late, come from no server, or are untrue.
+ * Faults between a process and an API server: answers that never come, come late, come from no server, or are untrue.
  *
  * What must stay true: each hits one cluster for its time, and only what its row describes. None forges a typed NotFound that names the
  * requested object: no client can distinguish that from the truth.

@@ -1,9 +1,9 @@
 /**
  * The wires between processes and API servers: each request passes the hindrances that faults have put up, then the server, then back.
  *
- * What must stay true: a request is carried out at most once; what a hindrance answers in the server's place was never carried out.
+ * What must stay true: a request is carried out at most once; a request that a hindrance answers instead of the server was never carried out.
  *
- * Not here: which hindrances there are (network-faults.ts), what a server does (site.ts).
+ * Not here: which hindrances there are (network-faults.ts), the behaviour of a server (site.ts).
  */
 import type { Exchange, ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
 import { ExchangeError } from '../ports/exchange.ts'
@@ -27,7 +27,7 @@ export type Hindrance = (
   passage: Passage,
 ) => ExchangeResponse | undefined | Promise<ExchangeResponse | undefined>
 
-/** Of one process to one cluster: what has broken is replaced. */
+/** Of one process to one cluster: a broken connection is replaced. */
 interface Connection {
   broken: AbortController
 }
@@ -59,7 +59,7 @@ export class Network {
     for (const site of sites) this.#routes.set(site.name, site)
   }
 
-  /** Returns what takes it away. */
+  /** Returns the function that removes it. */
   hinder(hindrance: Hindrance): () => void {
     this.#hindrances.add(hindrance)
     return () => this.#hindrances.delete(hindrance)
@@ -72,7 +72,7 @@ export class Network {
     this.routedMs = this.#time.monotonicMs()
   }
 
-  /** Breaks every connection to what the name leads to. */
+  /** Breaks every connection to the server that the name leads to. */
   cut(name: string): void {
     for (const connection of this.#connections.get(name) ?? []) {
       connection.broken.abort(new ExchangeError('CUT', 'the connection was cut'))
@@ -153,7 +153,7 @@ class Line {
   readonly #broken: AbortSignal
   readonly #isForLong: boolean
 
-  /** `isForLong`: the server may go on with it by itself, as with a watch. */
+  /** `isForLong`: the server may continue it by itself, as with a watch. */
   constructor(given: AbortSignal, broken: AbortSignal, isForLong: boolean) {
     this.#isForLong = isForLong
     this.#given = given

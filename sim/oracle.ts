@@ -1,9 +1,9 @@
 /**
- * The oracle over a simulated server: what Kinfold may send to it, and what it must have done in the end.
+ * The oracle over a simulated server: the requests that Kinfold may send to it, and the result that it must reach in the end.
  *
- * What must stay true: it uses none of the graph's code. What is forgiven here is what no collector could have known in time.
+ * What must stay true: it uses none of the graph's code. Only errors that no collector could have avoided in time are forgiven here.
  *
- * Not here: what the API means by ownership (testing/oracle.ts).
+ * Not here: the meaning of ownership in the API (testing/oracle.ts).
  */
 import type { ApiObject, ApiServer } from '../adapters/memory/api-server.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
@@ -71,7 +71,7 @@ function mayBeKnown({ apiVersion, name }: oracle.OracleReference): boolean {
   return oracle.groupIn(apiVersion) === '' || (name !== '.' && name !== '..' && !/[/%]/.test(name))
 }
 
-/** Longer texts than these make an object one whose references are not taken in, but for one that can never be resolved (F27). */
+/** Longer texts than these make an object one whose references are left out, and replaced by one that can never be resolved (F27). */
 const LONGEST = { name: 253, uid: 128 }
 const BEYOND = {
   apiVersion: 'hold.kinfold.invalid/v1',
@@ -80,7 +80,7 @@ const BEYOND = {
   uid: 'beyond-caps',
 }
 
-/** What of an object's references a graph may hold. */
+/** The references of an object that a graph may hold. */
 export function takenIn(
   references: readonly oracle.OracleReference[],
 ): readonly oracle.OracleReference[] {
@@ -174,7 +174,7 @@ function liveness(
   return ground === 'live' && waited.has(reference.uid) ? 'waiting' : ground
 }
 
-/** By a reference that is right in all it says; another one dangles by itself. */
+/** By a reference that is right in all its fields; another one dangles by itself. */
 function isOrphaned(
   orphaned: ReadonlyMap<string, ApiObject>,
   dependent: ApiObject,
@@ -240,7 +240,7 @@ function objectionToPatch(
     const ground = liveness(judged, before, reference)
     // Kinfold removed its finalizer, and another one holds it: it counts as deleted.
     if (isOrphaned(judged.onceOrphaned, before, reference)) continue
-    // Of one that is on its way out, or that the restore took back whole.
+    // Of an owner that is being deleted, or that the restore brought back whole.
     const was = judged.orphanedBefore.get(reference.uid)
     const mayHaveAsked = isOrphaned(judged.orphanedBefore, before, reference)
     if (was !== undefined && mayHaveAsked && !lives(judged.server, was)) continue
@@ -267,7 +267,7 @@ function finalizerObjection(sent: PatchBody, before: ApiObject): string {
   return ''
 }
 
-/** What is left to do when all is quiet; empty when nothing is. */
+/** The work that is left when all is quiet; empty when nothing is. */
 export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): readonly Leftover[] {
   // Objects deleted with their CustomResourceDefinition are a bulk deletion and wait for approval, so an object that references one may stay.
   const isOfWidgets = ({ kind, references }: OracleObject): boolean =>

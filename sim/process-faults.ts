@@ -1,8 +1,8 @@
 /**
- * What happens to processes and machines: they die at any call, sleep, come back, lose their disks, and read wrong clocks; and what happens to
- * whole clusters, which are set back in time.
+ * Faults of processes and machines: they die at any call, sleep, come back, lose their disks, and read wrong clocks; and of whole clusters,
+ * which are restored.
  *
- * What must stay true: nothing here touches what a process holds in memory; it dies, sleeps or lives.
+ * What must stay true: nothing here touches the memory of a process; it dies, sleeps or lives.
  */
 import { seeded } from '../testing/seeded.ts'
 import type { Trap } from './incarnation.ts'

@@ -107,7 +107,7 @@ function whatOf({ ownerReferences = [], finalizers = [], deletionTimestamp }: Wh
   return JSON.stringify([owners, finalizers, deletionTimestamp !== undefined])
 }
 
-/** Takes what it finds out of `held`. */
+/** Removes from `held` the objects that it finds. */
 function differences(
   sites: readonly Site[],
   entries: ReadonlyMap<string, StateValue>,

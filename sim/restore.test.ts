@@ -1,4 +1,4 @@
-/** A server that dies in the middle of a cascade and comes back as it was before: every guard would pass, and nothing may go. */
+/** A server that dies in the middle of a cascade and comes back as it was before: every guard would pass, and nothing may be deleted. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Preset, policyFor } from '../core/model/policy.ts'
@@ -87,7 +87,7 @@ const WITHOUT = [
   'the log held its watcher up',
 ] as const
 
-// Those who have nothing to do while the server is away make no call that fails.
+// Processes that have nothing to do while the server is down make no call that fails.
 for (const who of WITHOUT) {
   for (const [outageMs, laterMs] of [
     [5_000, 1_000],
@@ -153,7 +153,7 @@ for (const { outageMs, isKilled, writesOn } of [
   })
 }
 
-/** The server dies of the first request of this kind, unanswered; call what is returned to have it back. */
+/** The server dies of the first request of this kind, unanswered; call the returned function to restore it. */
 async function downAtFirst(world: WholeWorld, method: string): Promise<() => void> {
   let isDown = false
   const up = world.network.hinder(({ request }) => {

@@ -97,7 +97,7 @@ export const safeguardCheckers: readonly Checker[] = [
 interface Begun {
   readonly budget: string
   readonly limit: number
-  /** What is paid for: each once. */
+  /** Each subject is paid for once. */
   readonly what: string
 }
 
@@ -123,7 +123,7 @@ function begunBy(world: World, command: DeleteObject): Begun | undefined {
   const goneMs = before && truth.goneSinceMs(before, reference)
   if (before && goneMs && truth.namesSinceMs(before) - goneMs > WINDOW_MS) return undefined
   const { deleted, missing } = budgets
-  // Of an owner that a relist missed each dependent is paid for, of one that was seen to go the owner.
+  // For an owner that a relist missed each dependent is paid for; for one whose deletion was observed, the owner.
   return { budget: 'deleted or missing', limit: deleted + missing, what: reference.uid }
 }
 
@@ -132,7 +132,7 @@ function isFoldingAgain(world: World): boolean {
   return world.slots.some(({ roles, lives }) => roles.folds && lives > 1)
 }
 
-/** Per log: who begins with another has begun anew. */
+/** Per log: a person who begins with another log has begun anew. */
 const windows = new WeakMap<object, Map<string, Map<string, number>>>()
 
 /** How many different things the last ten minutes saw for the first time, this one included. */
@@ -166,18 +166,21 @@ function observedOf({ broker }: World): Map<string, number> {
 
 type Held = Pick<EffectSeen, 'world' | 'site' | 'truth' | 'before'>
 
-/** Created when the deletion of its owner had been observed, as what a backup tool restores is. */
+/** Created when the deletion of its owner had been observed, as a backup tool restores objects. */
 function isLate({ world, site, truth, before }: Held, owner: Reference): boolean {
   const observedMs = observedOf(world).get(`${site.id} ${owner.uid}`)
   const goneMs = truth.goneSinceMs(before, owner)
-  // Observed before the server was set back, it says nothing of the life that came after that.
+  // Observed before the server was restored, it proves nothing about the life after that.
   if (observedMs === undefined || goneMs === 0 || observedMs < goneMs) return false
   return Date.parse(before.metadata.creationTimestamp) > observedMs + LATE_MS
 }
 
 type Reference = NonNullable<ApiObject['metadata']['ownerReferences']>[number]
 
-/** The least that the policy has for it, and the earliest since when. What named an owner that we deleted has waited with it. */
+/**
+ * The least hold that the policy has for it, and the earliest time since when it holds. A dependent
+ * of an owner that Kinfold deleted has waited with it.
+ */
 function holdOf(held: Held): Hold {
   const { world, truth, before } = held
   const { deletedMs, notFoundMs } = world.policy.holds

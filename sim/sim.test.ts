@@ -22,7 +22,7 @@ interface Seeds {
 }
 
 const SEEDS = read('./seeds.json') as Seeds
-/** Rows of the catalogue that a simulation can bring about. */
+/** Rows of the catalogue that can happen in a simulation. */
 const SIMULABLE =
   '1-10 12 14-16 18-25 28-30 32-36 38-40 42-46 49 50 56 58 59 62 63 65-67 69-79 83-88 92-99'
 /** The runner has other files on the other cores. */
@@ -99,7 +99,7 @@ test('so do other batches, where nothing breaks', async () => {
 
 interface Chosen {
   readonly wanted: readonly number[]
-  /** All of seeds.json: every fault must come about. */
+  /** All of seeds.json: every fault must happen. */
   readonly isWhole: boolean
   /** Of seeds.json, worlds that do not run. */
   readonly left: number
@@ -113,7 +113,7 @@ function chosen(): Chosen {
   }
   const { from, count, fixed } = SEEDS
   const all = new Set(fixed.map(({ seed }) => seed))
-  // A seed that notices a broken build says something only where the program itself is well with it.
+  // A seed that notices a broken build proves something only if it passes with the program itself.
   const recorded = Object.values(read('./broken-seeds.json') as Readonly<Record<string, Caught>>)
   for (const caught of recorded) if (caught.by === 'sim') all.add(caught.seed)
   for (let seed = from; seed < from + count; seed++) all.add(seed)

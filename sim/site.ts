@@ -123,7 +123,7 @@ export class Site {
     if (request.method !== 'GET') this.#write(request, acting)
     this.#acting = acting
     try {
-      // What an abort does to the answer is the network's to say.
+      // The effect of an abort on the answer is decided by the network.
       return this.#server.handle(request, until)
     } finally {
       this.#acting = undefined

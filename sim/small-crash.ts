@@ -35,17 +35,17 @@ export interface Crash {
 export interface Crashed {
   /** From the beginning of the cascade until all was in order and only new events were awaited. */
   readonly calls: number
-  /** The crash came about. */
+  /** The crash happened. */
   readonly hasDied: boolean
   readonly wrongs: readonly string[]
 }
 
-/** Until kinds are listed, and finalizers may be taken off. */
+/** Until kinds are listed, and finalizers may be removed. */
 const BEGINNING_MS = 20_000
 const STEP_MS = 100
 /** Of virtual time; a command that was lost with its process is given up after eleven minutes. */
 const PATIENCE_MS = 30 * 60_000
-/** In which what is under way ends, such as positions that are saved. */
+/** The time in which work under way ends, such as the saving of positions. */
 const AFTER_MS = 5_000
 
 export async function crashed(crash: Crash | null): Promise<Crashed> {
@@ -123,7 +123,7 @@ class SmallCluster {
     return leftoversOf(this.#server, all).map(({ text }) => text)
   }
 
-  /** Of those that were to stay, and of those that were to go. */
+  /** Of the objects that must stay, and of those that must be deleted. */
   missing(): readonly string[] {
     const stays = ['stays', 'shared', 'orphan'].filter((name) => this.#find(name) === undefined)
     const goes = ['background', 'foreground', 'orphaning', 'alone', 'middle', 'leaf'].filter(
@@ -132,7 +132,7 @@ class SmallCluster {
     return [...stays.map((name) => `${name} went`), ...goes.map((name) => `${name} is still there`)]
   }
 
-  /** A process; what an earlier one has open is refused from here on. */
+  /** A process; open transactions of an earlier one are refused from here on. */
   start(): Life {
     const life = new Life()
     this.#log = this.#log.reopen()

@@ -119,7 +119,7 @@ class Faults {
     return { graph, repaired, isAllAsked: left?.text ?? '' }
   }
 
-  /** What may come of each command if it is carried out now, behind its guards. */
+  /** The possible effects of each command if it is carried out now, within its guards. */
   #judge(from: number, what: string): void {
     for (let index = from; index < this.#fold.commands.length; index++) {
       const command = this.#fold.commands[index]

@@ -16,7 +16,7 @@ import type { Event } from '../core/model/event.ts'
 import type { StateValue } from '../core/model/state.ts'
 import { graphOver } from '../services/graph/fold/overlay.ts'
 
-/** A point to come back to. */
+/** A point to roll back to. */
 export interface Mark {
   readonly journal: number
   readonly commands: number
@@ -34,7 +34,7 @@ export class SmallFold {
   readonly commands: Command[] = []
   readonly relists: RelistRequest[] = []
   nowMs = 0
-  /** Records folded in all, those that were taken back included. */
+  /** Records folded in all, rolled-back ones included. */
   folded = 0
   readonly #graph: Graph = graphOver({ get: (key) => this.state.get(key) })
   readonly #journal: (readonly [key: string, former: StateValue | undefined])[] = []

@@ -164,7 +164,7 @@ class Loops {
     this.cases += 1
     const mark = this.#fold.mark()
     let state: State = { ...before, cluster: this.#copy(before.cluster) }
-    // What was lost is found by the hourly relist.
+    // The hourly relist finds the lost events.
     if (state.fault.startsWith('lose'))
       for (const short of MONITORED) state.cluster.relist(short, 0, false)
     for (let beats = 0; beats < QUIET_BEATS; beats++) {

@@ -41,7 +41,7 @@ class Orders {
   readonly #truth: readonly ObjectMeta[]
   readonly #leftovers: readonly Leftover[]
   readonly #fold: SmallFold
-  /** Whether what dangles beside an orphaned reference is known by then is a matter of order; what becomes of the dependent is not. */
+  /** Whether a dangling reference next to an orphaned one is known by then depends on the order; the fate of the dependent does not. */
   readonly #isOrphaning: boolean
   #first: string | undefined
 
@@ -102,7 +102,7 @@ class Orders {
     }
   }
 
-  /** By the references it was judged by: no uid comes back, and a waiting owner is not turned to another end in most worlds. */
+  /** By the references it was judged by: no uid comes back, and in most worlds the propagation policy of a waiting owner does not change. */
   #objection({ target, references, owners }: DeleteObject): string {
     if (references.length === 0) return 'it has no owner references (I2)'
     const object = this.#cluster.objects.get(target.uid)

@@ -36,7 +36,7 @@ function owner(how: {
 const ENDS = ['Background', 'Foreground', 'Orphan'] as const
 const gone = (policy: string): readonly string[] => [`- KIND-a ${policy}`]
 
-/** What can be so of an owner in the dependent's namespace. Of one kind each: they are all that matters to a verdict. */
+/** The possible states of an owner in the dependent's namespace. Of one kind each: they are all that matters to a verdict. */
 const NEAR: Readonly<Record<string, Role>> = {
   stays: owner({}),
   ...Object.fromEntries(ENDS.map((policy) => [policy, owner({ end: gone(policy) })])),
@@ -90,7 +90,7 @@ interface Dependent {
   readonly finalizers: string
   /** It has no owner at first, and is adopted. */
   readonly isAdopted: boolean
-  /** It lets all owners go again. */
+  /** It loses all owners again. */
   readonly isFreed: boolean
 }
 
@@ -191,7 +191,7 @@ function* pairs(): Generator<readonly string[]> {
   }
 }
 
-/** An owner, what it owns, and what that owns: both may end. */
+/** An owner, its dependent, and the dependent of that: both owners may be deleted. */
 function* chains(): Generator<readonly string[]> {
   const tops = FEW.map((role) => role('rs'))
   const middles = ['', 'Background', 'Foreground', 'Orphan']
@@ -208,7 +208,7 @@ function* chains(): Generator<readonly string[]> {
   }
 }
 
-/** Who owns itself, or is owned by what it owns. */
+/** Objects that own themselves, or are owned by their dependents. */
 function* rings(): Generator<readonly string[]> {
   for (const policy of [...ENDS, '']) {
     const end = policy === '' ? [] : [`- rs-a ${policy}`]

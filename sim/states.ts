@@ -6,7 +6,7 @@ import type { Content, World } from './model.ts'
 
 export const ALL: KeyRange = { gte: ' ', lt: '~', limit: Number.MAX_SAFE_INTEGER }
 
-/** What is on a disk, with what its store has gathered and not written yet. */
+/** The content of a disk, with the gathered writes of its store. */
 export function contentWith(
   entries: SortedMap,
   gathered: ReadonlyMap<string, Uint8Array | null> = new Map(),

@@ -209,7 +209,7 @@ async function* silent(
   world.reached('F1')
   const noticed = world.time.sleep(SILENCE_MS, until)
   await noticed
-  // What was frozen meanwhile could notice nothing.
+  // A process that was frozen meanwhile could not notice it.
   if (!until.aborted && by.isAlive && !by.wasFrozen)
     world.wrong(`${by.name} holds on to a silent ${request.path} (I20)`)
   await world.time.sleep(FOR_EVER_MS, until)

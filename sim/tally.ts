@@ -8,7 +8,7 @@
 import { BY_THEMSELVES, FAULTS } from './faults.ts'
 import type { Report } from './worker.ts'
 
-/** So many worlds bring about every fault; of fewer not all are to be expected. */
+/** In so many worlds every fault happens; of fewer not all are to be expected. */
 const WHOLE = 300
 
 export class Tally {

@@ -1,5 +1,5 @@
 /**
- * What is true of one server's objects beyond their present state: who was deleted how, and what was already taken away.
+ * The truth about one server's objects beyond their present state: how each was deleted, and which parts were already removed.
  *
  * What must stay true: it follows from the server's effects alone, so that a restored server has a truth of its own.
  */
@@ -38,7 +38,7 @@ export class Truth implements Judged {
   readonly #commanded: Map<string, { readonly sinceMs: number; readonly names: string }> = new Map()
   /** Objects that exist no longer, and since when; by uid. */
   readonly #removed: Map<string, { readonly object: ApiObject; readonly ms: number }> = new Map()
-  /** Since when each uid first named just these owners, by what it named. */
+  /** Since when each uid first named just these owners, by their names. */
   readonly #named: Map<string, Map<string, number>> = new Map()
   /** Namespaces, and when they were deleted last, also where a restore took that back: their home knows it for ten minutes more. */
   readonly #endedMs: Map<string, number>

@@ -34,7 +34,7 @@ export async function report(options: SimOptions, print?: (line: string) => void
   }
 }
 
-/** Of a run that came to no end. */
+/** Of a run that did not end. */
 export function unfinished(seed: number, why: string): Report {
   return { seed, wrongs: [why], reaped: 0, fired: [], elapsedMs: 0, cpuMs: 0, digest: '' }
 }
@@ -43,7 +43,7 @@ if (import.meta.main) {
   process.on('message', (seed: number) => {
     void report(draw(seed, FAULTS)).then((each) => process.send?.(each))
   })
-  // A terminal interrupts all that it started; this one ends with who started it.
+  // A terminal interrupts all that it started; this one ends with the process that started it.
   process.on('SIGINT', () => undefined)
   process.on('disconnect', () => process.exit())
 }

@@ -8,19 +8,19 @@ import type { Chance } from '../testing/seeded.ts'
 import { widgetScope } from './oracle.ts'
 import type { Site } from './site.ts'
 
-/** What users need of the world that they act in. */
+/** The services of the world for users. */
 export interface UserWorld {
-  /** What users draw from. */
+  /** The chance of users. */
   readonly chance: Chance
   readonly broker: { readonly partitions: number }
-  /** A fault came about. */
+  /** A fault happened. */
   reached(row: string): void
 }
 
-/** Planted in Secrets' data and in what is not published of metadata. */
+/** Planted in Secrets' data and in unpublished metadata. */
 export const CANARY = 'canary-2f1e'
 
-/** Helm's annotation for what is to stay. */
+/** Helm's annotation for objects that must stay. */
 export const KEEP = 'helm.sh/resource-policy'
 
 /** The namespace of a hostile tenant (tenant.ts); users have nothing to do there. */
@@ -202,7 +202,7 @@ export class Users {
     this.#delete(owner, 'Orphan')
   }
 
-  /** An owner and its dependents; returns what deletes it. */
+  /** An owner and its dependents; returns the function that deletes it. */
   family(): () => void {
     const owner = this.#make('configmaps', 'blue', [])
     for (let i = 0; i < 3; i++) this.#make('secrets', 'blue', [owner])
@@ -252,7 +252,7 @@ export class Users {
     return all[this.#chance.below(all.length)]
   }
 
-  /** Widgets come and go as a kind, in one scope or the other. */
+  /** Widgets are added and deleted as a kind, in one scope or the other. */
   define(): void {
     const chance = this.#chance
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'

@@ -4,7 +4,7 @@
  * What must stay true: all loops are the real ones. The checkers read the servers' own state in the moment of each effect and share nothing with
  * the graph.
  *
- * Not here: its interface for others (model.ts), what users do (workload.ts), which faults there are (faults.ts), the course of one run (run.ts).
+ * Not here: its interface for others (model.ts), the actions of users (workload.ts), which faults there are (faults.ts), the course of one run (run.ts).
  */
 import { avroCodec } from '../adapters/avro/codec.ts'
 import type { Effect } from '../adapters/memory/api-server.ts'
@@ -56,9 +56,9 @@ export class WholeWorld implements World {
   policy: Policy
   /** Wrong effects, and processes that failed. Empty when all is well. */
   readonly wrongs: string[] = []
-  /** What Kinfold removed or asked to be removed, by name. */
+  /** Objects that Kinfold removed or asked to remove, by name. */
   readonly reaped: string[] = []
-  /** How often each fault came about. */
+  /** How often each fault happened. */
   readonly fired: Map<string, number> = new Map()
   readonly beforeEffects: Set<(site: Site, request: ExchangeRequest) => void> = new Set()
   readonly afterEffects: Set<(site: Site, effect: Effect) => void> = new Set()
@@ -165,7 +165,7 @@ export class WholeWorld implements World {
     return tasks.length === this.broker.partitions && tasks.every(isAtTheEnd)
   }
 
-  /** For people: who runs, and how far. */
+  /** For people: which processes run, and their positions. */
   standing(): string {
     const tasks = this.tasks().map(
       (task) => `${task.partition}: ${task.status().lagEntries} behind`,
