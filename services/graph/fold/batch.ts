@@ -4,7 +4,7 @@
  * What must stay true: nothing here is visible to any reader before the commit; how records are split into batches changes no byte of
  * their results, except lineage, of which each batch writes only the last version for an object.
  *
- * Not here: the log and the store (task.ts), what a record means (core/fold.ts).
+ * Not here: the log and the store (task.ts), the meaning of a record (core/fold.ts).
  */
 import { foldRecordFrom } from '../../../core/fold.ts'
 import type { PageRequest } from '../../../core/graph/agenda.ts'
@@ -46,7 +46,7 @@ export class Batch {
   readonly #decoded: DecodedValues
   readonly #graph: Graph
   readonly #values = new Map<string, Uint8Array | null>()
-  /** Of each object what the batch leaves it as: readers keep the last entry of a key, and history has every change. */
+  /** The state of each object after the batch: readers keep the last entry of a key, and history has every change. */
   readonly #lineage = new Map<string, Lineage | null>()
   readonly #outputs = new Map<string, Output>()
   /** Of each topic the one that was written last: mostly the next one's, too. */
@@ -81,7 +81,7 @@ export class Batch {
     return this.#graph
   }
 
-  /** Reads what is stored, without the batch's changes. */
+  /** Reads the stored state, without the batch's changes. */
   get stored(): StateReader {
     return this.#decoded
   }
@@ -140,7 +140,7 @@ export class Batch {
     this.#records += 1
   }
 
-  /** What others read, and what watchers are asked: made of the same state, so not part of the digest. */
+  /** Public records, and requests to watchers: made from the same state, so not part of the digest. */
   #publish(outcome: Outcome, at: At): void {
     for (const touch of outcome.touched.values()) {
       const lineage = lineageOf(this.#graph, touch, at)
@@ -169,13 +169,13 @@ export class Batch {
     }
   }
 
-  /** Behind all others, where its last change belongs. */
+  /** After all others, where its last change belongs. */
   #putLineage(key: string, lineage: Lineage | null): void {
     this.#lineage.delete(key)
     this.#lineage.set(key, lineage)
   }
 
-  /** For what cannot be read. */
+  /** For records that cannot be read. */
   deadLetter(key: string, value: Uint8Array): void {
     this.#putIn('dead-letter', this.#position.partition, key, value)
   }
@@ -196,7 +196,7 @@ export class Batch {
     output.records.push({ key, value })
   }
 
-  /** Records of one object come one after the other. */
+  /** Records of one object are in order. */
   #partitionOf(key: string): number {
     if (this.#last?.key !== key) {
       this.#last = { key, partition: partitionOf(key, this.#position.partitions) }
@@ -204,7 +204,7 @@ export class Batch {
     return this.#last.partition
   }
 
-  /** What a digest record says, for audits. */
+  /** The content of a digest record, for audits. */
   digest(): Digest {
     const { partition, position, state, outputs, foldVersion } = this.#position
     return { type: 'Digest', partition, position, state, outputs, foldVersion }

@@ -6,7 +6,7 @@
  *
  * What must stay true: a key's answer is the last value put for it, or "unknown". No more than `limit` bytes are taken, and an eighth of it for the index.
  *
- * Not here: what the values mean (decoded-values.ts).
+ * Not here: the meaning of the values (decoded-values.ts).
  */
 import { invariant } from '../../../core/model/invariant.ts'
 
@@ -49,10 +49,10 @@ export class ByteTable {
   #index: Int32Array = new Int32Array(2 * 1_024)
   #entries = 0
   #liveBytes = 0
-  /** What was put first, and where the next one is put. */
+  /** The oldest entry, and the position of the next one. */
   #tail = 0
   #head = 0
-  /** Once the head has begun anew before the tail: where the entries behind the tail end. */
+  /** Once the head has begun anew before the tail: where the entries after the tail end. */
   #wrappedAt: number | undefined
   #owners = 0
 
@@ -176,7 +176,7 @@ export class ByteTable {
     this.#leave(slot)
   }
 
-  /** Moves those behind it up, so that each is found from its own slot on without a hole. */
+  /** Moves the following ones up, so that each is found from its own slot on without a hole. */
   #leave(slot: number): void {
     const index = this.#index
     const mask = (index.length >> 1) - 1
@@ -249,7 +249,7 @@ export class ByteTable {
       this.#leave(slot)
       return false
     }
-    // The room that it leaves and what was free before it are one, so it fits.
+    // The freed space and the free space before it are contiguous, so it fits.
     this.#bytes.copyWithin(this.#head, at, at + size)
     const moved = this.#head >> 2
     numbers[moved + STATE] = PUT

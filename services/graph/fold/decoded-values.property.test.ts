@@ -29,7 +29,7 @@ test('a read answers what the store holds', () => {
       const stored = new Map<string, Uint8Array>()
       const model = new Map<string, StateValue>()
       const store = { get: (key: string) => stored.get(key) }
-      // Beside another task, of whose values none is to be seen here.
+      // With another task, whose values must not be seen here.
       const all = [new DecodedValues(store, codec), new DecodedValues(store, codec)]
       const other = new DecodedValues({ get: () => codec.encode(seen(77)) }, codec)
       for (const { reads, writes } of batches) {

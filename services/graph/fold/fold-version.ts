@@ -53,7 +53,7 @@ async function firstPolicy(log: Log, codec: Codec, partition: number): Promise<F
   return undefined
 }
 
-/** Throws `FORMAT` when this program does not go on with what was found. */
+/** Throws `FORMAT` when this program does not continue a log of that version. */
 export function checkFoldVersion(found: FoundVersion): void {
   if (found === undefined || found === FOLD_VERSION) return
   const was =

@@ -25,7 +25,7 @@ type Page = StoreView['page']
 
 /** Keys that begin with it are the store's own. */
 const OWN_KEYS = '~'
-/** Behind the prefix of a range it makes a key of that range, behind a shorter one a key of another. */
+/** After the prefix of a range it makes a key of that range, after a shorter one a key of another. */
 const ANY_KEY = 'a/b/c'
 
 export class GatheringStore implements Store {
@@ -117,7 +117,7 @@ export class GatheringStore implements Store {
     }
   }
 
-  /** The same if it can be done: what is not written now is replayed. The store under this stays open. */
+  /** The same if possible: changes that are not written now are replayed. The store under this stays open. */
   async leave(): Promise<void> {
     try {
       if (!this.#isWriting) await this.settle()
@@ -195,7 +195,7 @@ async function laidOver(
   }
 }
 
-/** What changes put before the key, or at the end; returns where those from the key on begin. */
+/** The changes before the key, or at the end; returns where those from the key on begin. */
 function takeBefore(
   key: string | undefined,
   changes: readonly StoreChange[],

@@ -89,7 +89,7 @@ async function direct(to: Log, codec: Codec, said: Said): Promise<void> {
   await giveOrder(to, codec, directive, partitions)
 }
 
-/** Each cluster's own watermark alone, without its partition: a kind's would have its watch resumed, by a graph that knows nothing of what was there before. */
+/** Each cluster's own watermark alone, without its partition: a kind's would have its watch resumed, by a graph without the former state. */
 async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readonly ClusterId[]> {
   const highest = new Map<ClusterId, Watermark>()
   for (const { value } of await from.latest('watermarks', 0)) {
@@ -108,7 +108,7 @@ async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readon
   return [...highest.keys()]
 }
 
-/** Undefined for what cannot be read: in a log of its own no epoch was ever given out, so one that is lost is not missed. */
+/** Undefined for a record that cannot be read: in a log of its own no epoch was ever given out, so one that is lost is not missed. */
 function recordIn<T extends 'Control' | 'Watermark'>(
   codec: Codec,
   value: Uint8Array,

@@ -6,7 +6,7 @@
  * `orders` does not hold as the event says, nor one that took effect before. Folding again later has the same result: an order is never removed, and no later one can match an earlier
  * event.
  *
- * Not here: who may give it (orders/directive-http.ts), what it does (core/admit).
+ * Not here: who may give it (orders/directive-http.ts), its effect (core/admit).
  */
 import { createHash } from 'node:crypto'
 import type { Directive, Event, PolicyChanged } from '../../../core/model/event.ts'
@@ -99,7 +99,10 @@ export async function orderOf(
   return { type: 'Found', order: record, inForce: withOrder(left, { offset, digest }) }
 }
 
-/** Of these, by offset, what `orders` still has: after it lost its end, offsets are given again. It has all that is below one that it has. */
+/**
+ * Of these, by offset, the orders that `orders` still has: after it lost its end, offsets are assigned again.
+ * It has all orders below one that it has.
+ */
 async function held(log: Log, inForce: readonly string[], end: bigint): Promise<readonly string[]> {
   for (const [index, mark] of [...inForce.entries()].reverse()) {
     const offset = offsetOf(mark)
@@ -115,7 +118,7 @@ async function held(log: Log, inForce: readonly string[], end: bigint): Promise<
 }
 
 const NO_SUCH = 'orders has no such order at that offset'
-/** Orders that several processes give at the same time may come into force in another sequence than they were recorded in; never so many. */
+/** Orders that several processes give at the same time may take effect in another sequence than they were recorded in; never so many. */
 const KEPT_ORDERS = 32
 /** Of a digest: two orders at one offset differ. */
 const MARKED_DIGITS = 16

@@ -187,7 +187,7 @@ test('events that were lost and given again since are not skipped (F39)', async 
   }
   const { end } = await log.bounds('events', 0)
   log.cutOff('events', 0, end - 5n)
-  // Watchers are other processes, and go on.
+  // Watchers are other processes, and continue.
   await appendAll(log, events.slice(half))
   const again = runTask(log, store)
   await rejects(again.caughtUp(), {

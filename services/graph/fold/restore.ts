@@ -2,7 +2,7 @@
  * Brings a store up to its changelog, page by page from its checkpoint on: a task's up to the fence.
  *
  * What must stay true: each page is one write with its checkpoint; a store that has seen more than the log holds, or something else, means that the log
- * lost what it had acknowledged, and that is never passed over.
+ * lost acknowledged records, and that is never ignored.
  */
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { Position } from '../../../core/model/state.ts'
@@ -14,7 +14,7 @@ import type { Store, StoreChange } from '../../../ports/store.ts'
 import { RESTORE_LIMIT, STILL_MS } from '../config.ts'
 import { digestOf } from './digest.ts'
 
-/** Changelog entries before a store's checkpoint that are compared with what it holds. */
+/** Changelog entries before a store's checkpoint that are compared with its content. */
 const COMPARED = 64n
 
 export interface Restored {
@@ -34,7 +34,7 @@ export async function restore(
   signal: AbortSignal,
 ): Promise<Restored> {
   const end = fence + 1n
-  // The fence was appended just now, so a store that belongs to this log is behind it.
+  // The fence was appended just now, so the checkpoint of a store that belongs to this log is before it.
   const replay = await beginReplay(log, codec, store, partition, fence, clock, signal)
   let entries = 0
   while (replay.next < end) entries += await replay.page(end, signal)
@@ -144,7 +144,7 @@ async function checkWhole(
   throw damaged(`partition ${partition} of changelog ends in the middle of a commit`)
 }
 
-/** Some of the last entries before `next`, but fences, which say nothing: each start leaves one, so behind a lost end they may be all that is near. */
+/** Some of the last entries before `next`, except fences, which prove nothing: each start leaves one, so after a lost end only fences may be near. */
 async function lastBefore(
   log: Log,
   partition: number,
@@ -159,7 +159,7 @@ async function lastBefore(
       const page = await readPage(log, partition, at, signal)
       for (const entry of page.entries)
         if (entry.offset < next && entry.key !== FENCE_KEY) found.push(entry)
-      // A leader that took over a moment ago may not show yet what was acknowledged: that is no damage.
+      // A leader that took over a moment ago may not show acknowledged records yet: that is no damage.
       if (page.next === at) throw notShown(partition, next)
       at = page.next
     }

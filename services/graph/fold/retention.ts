@@ -18,7 +18,7 @@ export interface RetentionConfig {
   readonly keepMs: number
   /** At most so many events are kept, whatever their age, and those since the last snapshot. A number, not bytes: no log counts bytes. */
   readonly keepEvents: number
-  /** A snapshot after so many events; sooner when what may go lies beyond the last one. */
+  /** A snapshot after so many events; sooner when records that may be trimmed are beyond the last one. */
   readonly snapshotEvents: number
   /** Archived objects younger than this are kept. */
   readonly archiveKeepMs: number
@@ -52,7 +52,7 @@ export interface RetentionParts {
 
 export async function keepTrimmed(parts: RetentionParts, signal: AbortSignal): Promise<void> {
   const { clock, retention, task } = parts
-  /** What the log is known to have; undefined when that has to be read. */
+  /** The snapshots that the log is known to have; undefined when that has to be read. */
   let known: readonly SnapshotPlace[] | undefined
   while (!signal.aborted) {
     await clock.sleep(retention.everyMs, signal)
@@ -228,7 +228,7 @@ async function trimFollowers(log: Log, partition: number): Promise<void> {
   }
 }
 
-/** Append time of the oldest event that any partition still has; commands lie in the partitions of their targets. */
+/** Append time of the oldest event that any partition still has; commands are in the partitions of their targets. */
 async function oldestEvent(log: Log): Promise<number | undefined> {
   let oldest: number | undefined
   for (let partition = 0; partition < log.partitions('events'); partition++) {

@@ -17,7 +17,7 @@ import {
 } from '../../../testing/task-rig.ts'
 import { Standby } from './standby.ts'
 
-/** The markers of the last commit are on their way for as long as it says so. */
+/** The markers of the last commit are delayed for as long as the test demands. */
 class SlowMarkers extends MemoryLog {
   isSlow = true
 

@@ -1,8 +1,8 @@
 /**
- * What one task's part of the graph holds, counted: the store once, from its first key to its last, and from then on what each commit changes of it.
+ * The counts of one task's part of the graph: of the store once, from its first key to its last, and from then on of the changes of each commit.
  *
- * What must stay true: of keys up to `#cursor` everything stored is counted, of those behind it nothing. So a page is counted only while no commit is under way.
- * What is counted follows from stored values alone: a recount says the same.
+ * What must stay true: keys up to `#cursor` are all counted, keys after it are not. So a page is counted only while no commit is under way. The counts follow
+ * from stored values alone: a recount has the same result.
  *
  * Not here: adding tasks up (census.ts).
  */
@@ -20,11 +20,11 @@ import { COUNT_KEYS } from '../config.ts'
 export interface ClusterTally {
   readonly cluster: ClusterId
   readonly edges: number
-  /** Edges to what is proven absent and did not orphan, also where no version served can be asked for it (B47). */
+  /** Edges to owners that are proven absent and did not orphan, also where no version served can be asked for it (B47). */
   readonly dangling: number
-  /** Of those that the policy holds: by what holds them. */
+  /** Objects that the policy holds: by the reason. */
   readonly held: Readonly<Record<HeldBy, number>>
-  /** Objects that would go, or lose a reference, and may not: by why. */
+  /** Objects that would be deleted, or lose a reference, and may not: by reason. */
   readonly blocked: Readonly<Record<BlockedBecause, BlockedCount>>
 }
 
@@ -67,7 +67,7 @@ export const NONE_HELD: Readonly<Record<HeldBy, number>> = {
 const ASKING: ReadonlySet<VerdictType> = new Set(['reap', 'drop', 'finish'])
 /** Remembered for each cluster and reason, to report one as the example: the first ones. */
 const EXAMPLES = 16
-/** Behind all keys. */
+/** After all keys. */
 const END = '~'
 
 interface Counting {
@@ -111,7 +111,7 @@ export class Tally {
     return this.#cursor === END
   }
 
-  /** Counts some more of what is stored; no commit may be under way. `reader` reads the same store. */
+  /** Counts a further part of the store; no commit may be under way. `reader` reads the same store. */
   async goOn(store: Pick<Store, 'page'>, reader: StateReader): Promise<void> {
     let left = this.#pageKeys
     for (const prefix of COUNTED) {
@@ -132,7 +132,7 @@ export class Tally {
     this.#told = undefined
   }
 
-  /** `changes` will be what is stored next; `before` reads what is stored, `after` what will be. */
+  /** `changes` will be stored next; `before` reads the present state, `after` the future one. */
   committed(
     changes: ReadonlyMap<string, StateValue | null>,
     before: StateReader,

@@ -95,13 +95,13 @@ export class Task {
     return this.#options.store
   }
 
-  /** `lagEntries` is how many offsets of events lie ahead, as of a second ago at most. */
+  /** `lagEntries` is the number of offsets of events not folded yet, as of a second ago at most. */
   status(): { readonly state: TaskState; readonly position: bigint; readonly lagEntries: bigint } {
     const lagEntries = this.#end > this.#position ? this.#end - this.#position : 0n
     return { state: this.#state, position: this.#position, lagEntries }
   }
 
-  /** What the store holds as of the last commit, by cluster; undefined while not all of it is counted, or the task does not fold. */
+  /** The counts of the store as of the last commit, by cluster; undefined while not all of it is counted, or the task does not fold. */
   counts(): readonly ClusterTally[] | undefined {
     return this.#state === 'folding' && this.#tally.isWhole ? this.#tally.counts() : undefined
   }
@@ -109,7 +109,7 @@ export class Task {
   /** Folds until the signal aborts or another process has the task; may be run again then. Rejects when only a person can help. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
-    // Of them, those that came from a log that can be reached.
+    // Of these, the failures that a reachable log returned.
     let attempts = 0
     while (!signal.aborted) {
       const before = this.#commits
@@ -117,7 +117,7 @@ export class Task {
         await this.#own(signal)
       } catch (error) {
         if (signal.aborted) break
-        // From here on the store may be wiped: what it says is no answer.
+        // From here on the store may be wiped: its content is no answer.
         this.#state = 'fencing'
         if (this.#commits > before) failures = attempts = 0
         failures += 1
@@ -307,7 +307,7 @@ export class Task {
     const digest = { key: POSITION_KEY, value: codec.encode(batch.digest()) }
     const all = isDue ? [...outputs, { ...digests, records: [digest] }] : outputs
     const end = await owned.commit({ changelog, outputs: all })
-    // Offsets that were given before are given again: what the store holds is no longer on the log.
+    // Offsets that were given before are given again: the content of the store is no longer on the log.
     const least = (store.checkpoint()?.changelog ?? 0n) + BigInt(changelog.length)
     if (end < least) throw lost('changelog', this.partition, least, end)
     if (isDue) this.#sinceDigest = 0
