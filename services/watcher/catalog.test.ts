@@ -1,4 +1,4 @@
-/** What two answers of discovery mean for the kinds that are watched. */
+/** The effect of two answers of discovery on the watched kinds. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DiscoveredKind, Discovery } from '../../ports/cluster.ts'

@@ -32,19 +32,19 @@ export function kindKey(kind: GroupKind): KindKey {
   return `${kind.group}/${kind.kind}`
 }
 
-/** What of all that a cluster serves is to be watched. */
+/** Which of the served kinds are to be watched. */
 export interface Selection {
-  /** What a user wants watched, as `deployments.apps`; null for everything. */
+  /** Kinds that a user wants watched, as `deployments.apps`; null for everything. */
   readonly kinds: readonly string[] | null
-  /** What a user wants left out. */
+  /** Kinds that a user wants left out. */
   readonly ignoreKinds: readonly string[]
-  /** What turned out to be impossible to watch. */
+  /** Kinds that turned out to be impossible to watch. */
   readonly unwatchable: ReadonlySet<KindKey>
 }
 
 export const EVERYTHING: Selection = { kinds: null, ignoreKinds: [], unwatchable: new Set() }
 
-/** What an earlier watcher knew of a kind. */
+/** The record of an earlier watcher about a kind. */
 export interface KnownKind extends GroupKind {
   readonly resource: string
   readonly shortNames: readonly string[]
@@ -69,7 +69,7 @@ export function compareCatalog(
   const served = [...answered].flatMap(([key, kind]) => {
     const before = known.get(key)
     if (before === undefined) return [kind]
-    // Of a group that answered in part only, versions may be missing: what is known stays.
+    // If a group answered in part only, versions may be missing: the known ones stay.
     if (failed.has(kind.group) && 'versions' in before) return []
     return isSameKind(before, kind) ? [] : [kind]
   })
@@ -96,8 +96,8 @@ export function catalogOf(discovery: Discovery, selection: Selection = EVERYTHIN
 const MOST_ALIKE = 3
 
 /**
- * Of the kinds listed what the cluster does not serve, with what may have been meant: `deployments (deployments.apps?)`. What a group that failed to answer
- * may serve is not among them.
+ * The listed kinds that the cluster does not serve, with the kinds that may have been meant: `deployments (deployments.apps?)`. Kinds that a group that
+ * failed to answer may serve are not among them.
  */
 export function unserved(discovery: Discovery, listed: readonly string[] | null): string[] {
   const failed = new Set(discovery.failed.map(groupOf))

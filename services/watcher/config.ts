@@ -48,9 +48,9 @@ export interface WatcherConfig {
   readonly connectionRepeatMs: number
   /** Each kind is relisted once in this time, in turn (F5). */
   readonly antiEntropyMs: number
-  /** Between two comparisons of the cluster's assignment in `control`, and of its count of objects, with what is the case. */
+  /** Between two comparisons of the cluster's assignment in `control`, and of its count of objects, with the actual ones. */
   readonly assignmentMs: number
-  /** A choice that another cluster's came before is made again so often at most, after a random wait of up to this. */
+  /** How often a choice is repeated at most if another cluster's record came before, each time after a random wait of up to this. */
   readonly assignmentRounds: number
   readonly assignmentSpreadMs: number
   /** Between two reads of the relist requests. */
@@ -66,7 +66,7 @@ export interface WatcherConfig {
   /** Records and bytes in one append. */
   readonly appendRecords: number
   readonly appendBytes: number
-  /** What may wait to be appended before watches and lists are no longer read. */
+  /** How much may wait to be appended before watches and lists are no longer read. */
   readonly queuedRecords: number
   readonly queuedBytes: number
   /** First and longest wait before an append that did not get through is made again. */
@@ -79,7 +79,7 @@ export interface WatcherConfig {
   readonly catchUpMs: number
   /** Deleted uids remembered for each cluster, the oldest are forgotten first: some 15 MB. */
   readonly deletedUids: number
-  /** What a stopping watcher takes at most to put what it holds on the log. */
+  /** How long a stopping watcher may take to append its gathered records. */
   readonly stopMs: number
 }
 

@@ -45,7 +45,7 @@ export class Connection {
   #comparedMs: number
   #isInDoubt = true
   #toldMs = Number.NEGATIVE_INFINITY
-  /** One write at a time: what is tried again must not overtake what came after it. */
+  /** One write at a time: a retried write must not overtake a later one. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(deps: ConnectionDeps) {
@@ -109,8 +109,8 @@ export class Connection {
   }
 
   /**
-   * Whether it is known to be no earlier one: asked of one kind, the one furthest on, since all share one count of versions. Where none can be asked
-   * just now, what was known before counts, unless sight was lost since.
+   * Whether it is known not to be restored: checked for one kind, the one with the newest version, since all share one count of versions. If no kind
+   * can be asked just now, the earlier result counts, unless contact was lost since.
    */
   async #isSame(signal: AbortSignal): Promise<boolean> {
     const { clock, config, monitors, onRewound } = this.#deps
@@ -168,7 +168,7 @@ export class Connection {
     return !signal.aborted && monitors().some((each) => each.proofAgeMs < config.heartbeatMs)
   }
 
-  /** Whether it says who it is, and is the one it was. */
+  /** Whether it returns its identity, and that is the expected one. */
   async #identifies(signal: AbortSignal): Promise<boolean> {
     const { clock, config, identity } = this.#deps
     try {

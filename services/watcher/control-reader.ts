@@ -1,5 +1,5 @@
 /**
- * Follows `control` for the relists that are asked of one cluster's watcher and for what others say of its connection, and `orders` for what people protect.
+ * Follows `control` for relist requests to one cluster's watcher and for other watchers' records about its connection, and `orders` for the users' protections.
  *
  * What must stay true: a request is done once: its place is passed only when the relist that answers it is finished and acknowledged.
  */
@@ -96,7 +96,7 @@ export class ControlReader {
     return this.#connectionAt
   }
 
-  /** Whether what is protected may be another since this was asked last. */
+  /** Whether the protections may have changed since the last call. */
   takeProtected(): boolean {
     const was = this.#isProtected
     this.#isProtected = false

@@ -52,7 +52,7 @@ const FAILURES_OF_A_VERSION = 3
 /** So many lists in a row without a resourceVersion, and as many of each served version: the kind cannot be watched. */
 const UNVERSIONED_LISTS = 3
 
-/** These are said by a server that is there and well. */
+/** Answers of a server that is reachable and healthy. */
 const HARMLESS: ReadonlySet<ClusterErrorCode> = new Set(['FORBIDDEN', 'NOT_SERVED', 'THROTTLED'])
 
 type Ending = MonitorInput | 'rewound' | 'interrupted'
@@ -69,7 +69,7 @@ export class KindMonitor {
   #isResumed: boolean
   #lastSync: SyncId = 0
   #asked: RelistRequest | null = null
-  /** What the list under way settles once it is finished. */
+  /** The request that the list under way settles once it is finished. */
   #covering: RelistRequest | null = null
   #activity = new AbortController()
   #finishing = false
@@ -106,7 +106,7 @@ export class KindMonitor {
     return this.#kind
   }
 
-  /** Other versions, say; the next call uses them. */
+  /** Other versions, for example; the next call uses them. */
   set kind(kind: ServedKind) {
     this.#kind = kind
     this.#versionTurn = 0
@@ -353,7 +353,7 @@ export class KindMonitor {
     const { publisher, clock, config } = this.#deps
     for (const [index, event] of events.entries()) {
       if (this.#telling.watched(event) !== 'fine') return 'doubted'
-      // A burst that was buffered must not hold up everything else.
+      // A burst that was buffered must not block everything else.
       if ((index + 1) % config.listPageSize === 0) await clock.sleep(0, signal)
     }
     await publisher.room()
@@ -375,7 +375,7 @@ export class KindMonitor {
     return { type: 'Failed', at, code: error.code, retryAfterMs: error.retryAfterMs }
   }
 
-  /** A dead conversion webhook breaks the lists of one version only; and what one has no resourceVersion in, another may have. */
+  /** A dead conversion webhook breaks the lists of one version only; and a resourceVersion that one lacks, another may have. */
   #isVersionUsedUp(): boolean {
     if (this.#unversioned > 0) return this.#unversioned % UNVERSIONED_LISTS === 0
     const { phase, trouble } = this.#state
@@ -443,7 +443,7 @@ function isNews({ type }: WatchEvent): boolean {
   return type !== 'Bookmark'
 }
 
-/** An object that no record can hold: its kind waits, the others go on. */
+/** An object that no record can hold: its kind waits, the others continue. */
 function unreadable(error: CodecError): ClusterError {
   return new ClusterError('UNREADABLE', error.message, { cause: error })
 }

@@ -1,4 +1,4 @@
-/** Kinds that come and go. */
+/** Kinds that enter and leave discovery. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { memoryExchange } from '../../adapters/memory/exchange.ts'
@@ -77,7 +77,7 @@ test('discovery is asked as soon as a list of definitions has told one that no w
   rig = new WatcherRig()
   let made = false
   rig.broken = async ({ path }) => {
-    // Made between the first answer of discovery and the first list of definitions.
+    // Created between the first answer of discovery and the first list of CustomResourceDefinitions.
     if (!made && path.startsWith(`${DEFINITIONS}?limit=`)) {
       made = true
       await rig.create(DEFINITIONS, 'widgets.x.io', definition)

@@ -4,7 +4,7 @@
  * What must stay true: `KindServed` is on the log before any other record of its kind and after its watermark, `KindGone` after everything its monitor had; a
  * watermark is overwritten only once `KindGone` of its kind is acknowledged. A kind counts as absent from discovery only when two answers, some time apart, miss it.
  *
- * Not here: what a monitor does (kind-monitor.ts), how answers are compared (catalog.ts).
+ * Not here: the work of a monitor (kind-monitor.ts), how answers are compared (catalog.ts).
  */
 import type { ResourceVersion } from '../../core/model/object.ts'
 import type { Discovery } from '../../ports/cluster.ts'
@@ -37,7 +37,7 @@ export class KindRoster {
   readonly #unwatchable = new Map<KindKey, number>()
   /** Kinds that left discovery since watermarks were last written. */
   readonly #gone = new Set<KindKey>()
-  /** Relists asked of kinds that have no monitor yet. */
+  /** Relists requested for kinds that have no monitor yet. */
   readonly #askedEarly = new Map<KindKey, RelistRequest>()
   #soon = new AbortController()
   #failures = 0
@@ -73,7 +73,7 @@ export class KindRoster {
     ) as ServedKind[]
   }
 
-  /** What discovery lacks, or why it fails; empty otherwise. */
+  /** The groups missing from discovery, or why it fails; empty otherwise. */
   get reason(): string {
     return this.#reason
   }
@@ -157,7 +157,7 @@ export class KindRoster {
     const again = second && compareCatalog(this.#known, second, this.#selection())
     const missing = new Set(change.missing.map(kindKey))
     const gone = (again?.missing ?? []).filter((kind) => missing.has(kindKey(kind)))
-    // The server ends their watches itself, within a second; only one that is behind is waited for.
+    // The server ends their watches itself, within a second; only a kind whose watch lags is waited for.
     await Promise.all(gone.map((kind) => this.#drop(kind, config.discoveryMs)))
   }
 

@@ -24,7 +24,7 @@ export class Lag {
     this.#awake = this.#now()
   }
 
-  /** How long ago what is read now may have come, in milliseconds; 0 where nothing says that it waited. */
+  /** How long ago the input that is read now may have arrived, in milliseconds; 0 where nothing says that it waited. */
   ageMs(): number {
     const { monotonicMs } = this.#now()
     const isBehind = monotonicMs < this.#untilMs

@@ -28,7 +28,7 @@ export class MarkWriter {
   readonly #written = new Map<KindKey, string>()
   /** To be written with the round under way; null for a kind that left discovery. */
   readonly #pending = new Map<KindKey, KindMark | null>()
-  /** One append at a time: what is tried again must not overtake what came after it. */
+  /** One append at a time: a retried append must not overtake a later one. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(deps: MarkWriterDeps) {
@@ -92,7 +92,7 @@ export class MarkWriter {
   }
 }
 
-/** Of what may change while the kind stays. */
+/** The fields that may change while the kind stays. */
 function textOf({ resourceVersion, shortNames }: KindMark): string {
   return [resourceVersion, ...shortNames].join(' ')
 }

@@ -23,7 +23,7 @@ export interface Marks {
   /** Of the last watcher; 0 if there was none. */
   readonly epoch: number
   readonly clusterEpoch: number
-  /** That has what the last watcher published; -1 if there was none. */
+  /** The partition with the records of the last watcher; -1 if there was none. */
   readonly partition: number
   /** Every kind that was served then. */
   readonly kinds: ReadonlyMap<KindKey, KindMark>
@@ -36,12 +36,12 @@ export interface KindMark {
   readonly kind: string
   readonly resource: string
   readonly shortNames: readonly string[]
-  /** Empty: nothing to go on from. */
+  /** Empty: no version to resume from. */
   readonly resourceVersion: ResourceVersion
   readonly sync: number
 }
 
-/** In another epoch of the cluster, or where another partition has what was published, no version of before says where to go on. */
+/** In another epoch of the cluster, or if another partition has the published records, no earlier version can be resumed from. */
 export function resumable(marks: Marks, reign: Reign): readonly KindMark[] {
   const isSame = marks.partition === reign.partition && marks.clusterEpoch === reign.clusterEpoch
   const all = [...marks.kinds.values()]
@@ -72,7 +72,10 @@ export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Pro
   return { epoch, clusterEpoch, partition: own?.partition ?? -1, kinds, projection }
 }
 
-/** Of what the policy and people protect by label or annotation, beside the built-in marks. What cannot be read holds up the reapers. */
+/**
+ * The labels and annotations by which the policy and users protect, in addition to the built-in marks. A record that cannot be read
+ * blocks the reapers.
+ */
 export async function readProjection(
   log: Log,
   codec: Codec,

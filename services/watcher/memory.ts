@@ -3,7 +3,7 @@
  *
  * What must stay true: nothing here is needed for a right result. A forgotten object is published in full once more.
  *
- * Not here: what follows from it (telling.ts). Some 200 bytes an object, its uid included.
+ * Not here: its effects (telling.ts). Some 200 bytes an object, its uid included.
  */
 
 import type { SyncId } from '../../core/model/id.ts'

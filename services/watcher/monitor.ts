@@ -50,8 +50,8 @@ export interface Waiting {
 export type MonitorState = Listing | Watching | Expired | Waiting
 
 /**
- * How what a state does has ended. `at` is the version up to which everything was taken; `proved` says that an event, a bookmark or the check
- * before it showed the watch to be where the server is.
+ * How the activity of a state has ended. `at` is the version up to which everything was taken; `proved` says that an event, a bookmark or the
+ * check before it showed the watch to be at the server's version.
  */
 export type MonitorInput =
   | { readonly type: 'Listed'; readonly version: ResourceVersion }

@@ -26,7 +26,7 @@ export interface PublisherDeps extends LogDeps {
 
 /** An event published sooner than this has age 0. */
 const AGE_TOLD_MS = 1_000
-/** Who reads has caught up by then. */
+/** Readers have caught up by then. */
 const DRAINED = 0.5
 
 export type Tellable = Exclude<Event, Unreadable>
@@ -39,14 +39,14 @@ export class Publisher {
   #told = 0
   #acked = 0
   #isPumping = false
-  /** Monotonic: since when those who read had to wait again and again. */
+  /** Monotonic: since when readers had to wait again and again. */
   #fullSinceMs: number | undefined
   /** Callers that wait for room or acknowledgement check again after each acknowledgement. */
   #progress = progress()
   /** Once the log is lost to us nothing more is expected of it. */
   #lost: { readonly reason: unknown } | undefined
 
-  /** `signal` ends what is still queued. */
+  /** `signal` ends records that are still queued. */
   constructor(deps: PublisherDeps, signal: AbortSignal) {
     this.#deps = deps
     this.#signal = signal
@@ -80,7 +80,7 @@ export class Publisher {
       this.#fullSinceMs ??= clock.monotonicMs()
       await this.#progress.promise
     }
-    // What is read next waited elsewhere meanwhile; many short waits are one long one.
+    // The input that is read next waited elsewhere meanwhile; many short waits are one long one.
     if (this.#fullSinceMs !== undefined) lag.stood(clock.monotonicMs() - this.#fullSinceMs)
   }
 

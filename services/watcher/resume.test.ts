@@ -1,4 +1,4 @@
-/** Starts, restarts and rewinds: which epochs they have, and where they go on. */
+/** Starts, restarts and rewinds: their epochs, and where they resume. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { WatcherStarted } from '../../core/model/event.ts'

@@ -52,7 +52,7 @@ export class Session {
   readonly #signal: AbortSignal
   readonly #scope: Scope
   readonly #lag: Lag
-  /** Ends what is still on its way to the log. */
+  /** Ends appends that are still under way. */
   readonly #cut = new AbortController()
   readonly #publisher: Publisher
   readonly #roster: KindRoster
@@ -64,7 +64,7 @@ export class Session {
   #syncs = 0
   #end: SessionEnd = 'stopped'
 
-  /** `read`: what earlier watchers left. */
+  /** `read`: the marks of earlier watchers. */
   constructor(deps: SessionDeps, reign: Reign, read: readonly KindMark[], signal: AbortSignal) {
     this.reign = reign
     this.#deps = deps
@@ -252,7 +252,7 @@ export class Session {
     this.#scope.end()
   }
 
-  /** Spread over the time in which each is to be listed once. A kind whose lists take long, or hang, holds up no other one. */
+  /** Spread over the time in which each is to be listed once. A kind whose lists take long, or hang, delays no other one. */
   async #relistInTurn(signal: AbortSignal): Promise<void> {
     const { clock, config, random } = this.#deps
     while (!signal.aborted) {

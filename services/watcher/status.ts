@@ -7,7 +7,7 @@ import { KIND_SILENT_MS } from '../../core/model/constant.ts'
 import type { ClusterId, GroupKind, ResourceVersion } from '../../core/model/object.ts'
 
 export interface WatcherStatus {
-  /** Null until the cluster has said who it is. */
+  /** Null until the cluster has returned its identity. */
   readonly clusterId: ClusterId | null
   readonly name: string
   readonly epoch: number
@@ -19,7 +19,7 @@ export interface WatcherStatus {
   readonly lease: string
   /** It holds the lease. */
   readonly isLeading: boolean
-  /** Who holds it, when that is the only reason why this one does not watch. */
+  /** The holder of the lease, when that is the only reason why this one does not watch. */
   readonly standbyOf: string | null
   /** All kinds that are monitored; empty until discovery has answered. */
   readonly kinds: readonly KindStatus[]
@@ -73,7 +73,7 @@ export interface Counters {
   deleted: number
   /** Entries, not records. */
   touched: number
-  /** Older than what is held. */
+  /** Older than the held version. */
   ignored: number
   bookmarks: number
   /** Complete relists. */
@@ -110,7 +110,7 @@ export function noCounters(): Counters {
 export type Fields = Readonly<Record<string, string | number | boolean | null>>
 
 export interface WatcherObserver {
-  /** The message is constant; what varies is in the fields. */
+  /** The message is constant; variable parts are in the fields. */
   note(level: 'info' | 'warn' | 'error', message: string, fields: Fields): void
   /** An event about an object was read, and appended so long after. */
   appended?(tookMs: number): void

@@ -139,7 +139,7 @@ export class Telling {
     }
   }
 
-  /** Sends off what was gathered. */
+  /** Sends the gathered entries. */
   flush(): void {
     const entries = this.#touched.take()
     if (entries.length === 0) return
@@ -212,7 +212,7 @@ export class Telling {
     else counters.updated++
   }
 
-  /** What is about no single object. */
+  /** Publishes an event about no single object. */
   #publish(event: Tellable): void {
     this.#deps.publisher.tell(this.#deps.cluster, event)
   }

@@ -36,7 +36,7 @@ export interface WatcherDeps {
   readonly clock: Clock
   readonly random: Random
   readonly lease: Lease
-  /** What differs from `DEFAULT_CONFIG`. */
+  /** The differences from `DEFAULT_CONFIG`. */
   readonly config?: Partial<WatcherConfig>
   readonly observe?: WatcherObserver
 }
@@ -126,7 +126,7 @@ class ClusterWatcher implements Watcher {
 
   async #lead(held: HeldLease, signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([signal, held.lost])
-    // It may have been another one behind the same name while we waited.
+    // Another cluster may have taken the name while we waited.
     const cluster = await this.#identify(either)
     let rewinds = 0
     while (!either.aborted) {
