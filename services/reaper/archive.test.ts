@@ -21,7 +21,7 @@ const PLAIN: ArchiveSettings = { secrets: false, key: undefined }
 const folder = mkdtempSync(join(tmpdir(), 'archive-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** Carries the command out and gives what became of it, and the requests it took beside the proof of identity. */
+/** Carries the command out and returns its result, and the requests it took besides the proof of identity. */
 async function reapOne(
   world: World,
   command: Command,

@@ -21,7 +21,7 @@ import { isObject, type JsonObject, parseObject } from '../../runtime/exact-json
 import type { Caller } from './call.ts'
 
 export interface ArchiveSettings {
-  /** Of Secrets too the whole object; else their metadata, without annotations: those may hold what the Secret holds. */
+  /** Of Secrets too the whole object; else their metadata, without annotations: those may contain the Secret's data. */
   readonly secrets: boolean
   /** Undefined: as they are. */
   readonly key: ArchiveKey | undefined
@@ -40,7 +40,7 @@ export interface ArchiveRequest {
 }
 
 export type Keeping =
-  /** `object`: as it was read, and is to go. */
+  /** `object`: as it was read, and is to be deleted. */
   | { readonly type: 'Kept'; readonly object: ObjectMeta }
   /** It is another object, another version of it, or deleted: the read object decides what follows. */
   | { readonly type: 'Moved'; readonly read: GetAnswer }
@@ -55,7 +55,7 @@ export interface ArchiveParts {
   readonly settings: ArchiveSettings
 }
 
-/** Bytes of one piece: with what surrounds it a record stays far below its limit. */
+/** Bytes of one piece: with its envelope a record stays far below its limit. */
 const PIECE_BYTES = 512 * 1024
 /** No API server stores an object of this size; a server that answers so is not to be trusted with the log. */
 const MAX_OBJECT_BYTES = 16 * 1024 * 1024

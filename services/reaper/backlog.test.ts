@@ -108,7 +108,7 @@ test('lets looks at other places, looks for other partitions and warnings stand 
   )
 })
 
-/** What may go now, by kind. */
+/** The commands that may be sent now, by kind. */
 function begun(backlog: Backlog): Job[] {
   return Array.from({ length: 100 }, () => backlog.next(LIMIT)).filter((next) => next !== undefined)
 }
@@ -194,7 +194,7 @@ test('I36: a DELETE waits for one call of each other namespace, however many loo
     [looksOf('evil', (index) => ({ kind: `K${index % 50}` })), deletion],
     // Of the very uid that is deleted: the author of a reference may name any.
     [looksOf('evil', () => ({ uid: POD.uid })), deletion],
-    // Of cluster-scoped owners, beside the deletion of an object that has a namespace, and of one that has none.
+    // Of cluster-scoped owners, together with the deletion of an object that has a namespace, and of one that has none.
     [looksOf('', () => ({})), deletion],
     [looksOf('', () => ({})), inCluster],
   ] as const) {

@@ -24,7 +24,7 @@ export interface Backlog {
   add(job: Job): Job | undefined
   /** Undefined when every waiting command's target has one under way, or its kind has as many as it may of `limit` for all. */
   next(limit: number): Job | undefined
-  /** It was answered; the next about its uid may go. */
+  /** It was answered; the next about its uid may be sent. */
   finished(job: Job): void
   /** Waiting ones. */
   size(): number
@@ -38,7 +38,7 @@ interface Lane {
 
 interface Subject {
   underWay: { readonly job: Job; readonly lane: string } | undefined
-  /** At most one per question, in the order they came. */
+  /** At most one per question, in the order of arrival. */
   readonly waiting: Map<string, Job>
 }
 
@@ -69,7 +69,7 @@ export function createBacklog(): Backlog {
     return lane.underWay < Math.ceil(limit / lanes.size) || rotation.size() === lane.waiting
   }
 
-  /** Those of which one may go now. */
+  /** Those of which one may be sent now. */
   function open(limit: number): ReadonlySet<string> {
     const keys = new Set<string>()
     for (const [key, lane] of lanes) if (lane.waiting > 0 && mayBegin(lane, limit)) keys.add(key)
@@ -174,7 +174,7 @@ function questionOf(command: Command): string {
   }
 }
 
-/** Decided at an earlier place of the same partition. Ids that do not say count by the order they came in. */
+/** Decided at an earlier place of the same partition. Ids that are not comparable count by the order of arrival. */
 function isEarlier(one: CommandId, other: CommandId): boolean {
   const a = placeOf(one)
   const b = placeOf(other)

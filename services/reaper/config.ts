@@ -3,7 +3,7 @@
  *
  * What must stay true: nothing here can make a call less guarded; it changes only how many, how soon and for how long.
  *
- * Not here: where the values come from (main.ts), the time limit of one HTTP exchange (the cluster's adapter).
+ * Not here: the source of the values (main.ts), the time limit of one HTTP exchange (the cluster's adapter).
  */
 import type { Mode } from '../../core/model/policy.ts'
 
@@ -44,7 +44,10 @@ export interface ReaperConfig {
   readonly lockRetryMs: number
   readonly lockProofMs: number
   readonly lockTryMs: number
-  /** Calls in flight per cluster: where it begins, and where it ends growing. 32 saturate a server on two cores. Half as many may be added for kinds beside one that hangs (backlog.ts). */
+  /**
+   * Calls in flight per cluster: the first limit, and the largest. 32 saturate a server on two
+   * cores. Half as many may be added for other kinds than one that hangs (backlog.ts).
+   */
   readonly startConcurrency: number
   readonly maxConcurrency: number
   /** Latency holds while at least half of the answers take less than this. Not a mean: a few hanging webhooks prove nothing about the server. */
@@ -80,7 +83,7 @@ export interface ReaperConfig {
   /** Results per append. */
   readonly resultsPerAppend: number
   readonly saveEveryMs: number
-  /** At a stop, how long calls in flight and results not yet appended may take. What is cut is carried out again later. */
+  /** At a stop, how long calls in flight and results not yet appended may take. Calls that are cut are carried out again later. */
   readonly drainMs: number
   /** Wait after a failed call to the log, doubling up to the second figure. */
   readonly logRetryMs: number

@@ -30,7 +30,7 @@ export interface Control {
   pausedBecause(cluster: ClusterId): string
   /** As the policy has it, whatever policy a command was given under; `enforce` where none was published. */
   policyMode(): Mode
-  /** What must not be deleted there. */
+  /** The protection in that cluster. */
   guarding(cluster: ClusterId): Guarding
   /** Labels and annotations that objects have to be read with, so that it is seen. */
   projection(cluster: ClusterId): Projection
@@ -217,7 +217,7 @@ function follower(
   }
 
   async function load(signal: AbortSignal): Promise<void> {
-    // The end first: what is appended in between is applied twice, never left out.
+    // The end first: records appended in between are applied twice, never left out.
     const end = (await retry(() => log.bounds(topic, 0), signal)).end
     const entries = await asked(() => log.latest(topic, 0), signal)
     loaded(entries, end < next)

@@ -8,7 +8,7 @@ import type { OwnerFound } from '../../core/model/event.ts'
 import type { Clock } from '../../ports/clock.ts'
 
 export interface FoundOwners {
-  /** False when it was asked of the same owner less than `againMs` ago. */
+  /** False when the same owner was published less than `againMs` ago. */
   isNews(found: OwnerFound): boolean
 }
 

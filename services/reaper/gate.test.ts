@@ -185,7 +185,7 @@ const absent = CLAIM
 const waiting = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
 const orphaning = { ...CLAIM, name: 'orphans', claim: 'orphaning' } as const
 
-// Freshness, the owners that are verified for what was observed a moment ago, more than two seconds ago, more than five, and before the connection broke.
+// Freshness, then the owners that are verified for facts observed a moment ago, more than two seconds ago, more than five, and before the connection broke.
 const proofs = [
   ['live', '', 'waits', 'rs waits', 'rs waits'],
   ['recheck', 'rs waits', 'rs waits', 'rs waits', 'rs waits'],

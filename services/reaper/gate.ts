@@ -33,9 +33,9 @@ export interface Facts {
   readonly isConnected: boolean
   /** Empty when it is not. */
   readonly pausedBecause: string
-  /** Why what is deleted could soon not be recorded; empty while there is room for it. */
+  /** Why deletions could soon not be recorded; empty while there is room for it. */
   readonly lacksRoomBecause: string
-  /** What must not be deleted. */
+  /** The present protection. */
   readonly guarding: Guarding
   /** Since the deciding event was on the log this reaper has run, and no call to the cluster has failed: it cannot have been restored unseen. */
   readonly isUnbroken: boolean
@@ -56,7 +56,7 @@ export interface GateBounds {
 export interface Blocked {
   readonly type: 'Blocked'
   readonly reason: string
-  /** For what protects it. */
+  /** Because of its protection. */
   readonly isSpared: boolean
 }
 
@@ -64,7 +64,7 @@ export type Pass =
   | {
       readonly type: 'Go'
       readonly dryRun: boolean
-      /** Why it is one although an effect was asked for: then the fold asks again. */
+      /** Why it is a dry run although an effect was requested: then the fold asks again. */
       readonly insteadBecause?: string
     }
   | Blocked
@@ -74,7 +74,7 @@ const ONLY_DRY = 'this reaper makes dry runs only (--mode)'
 const SOFTENED = 'the policy asks for dry runs only by now'
 const GO_DRY = { type: 'Go', dryRun: true } as const satisfies Pass
 
-/** All that can be said without asking the cluster. */
+/** Everything that can be decided without asking the cluster. */
 export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass {
   const hindered = hindrance(command, facts, bounds)
   if (hindered !== undefined) return { type: 'Blocked', reason: hindered, isSpared: false }
@@ -104,13 +104,13 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
   return needsApproval(command) ? 'needs approval' : undefined
 }
 
-/** By where it is and of what kind; empty when nothing protects it. */
+/** By its coordinates; empty when nothing protects it. */
 function sparedPlace(command: Command, { guarding }: Facts): string {
   if (command.type !== 'DeleteObject') return ''
   return protectedPlace(command.target, command.evidence, guarding)
 }
 
-/** Why the object of a DELETE, as it was just read, is to stay; empty when it may go, or is not the one that was meant. */
+/** Why the object of a DELETE, as it was just read, is to stay; empty when it may be deleted, or is not the one that was meant. */
 export function sparedBecause(command: Command, read: GetAnswer, { guarding }: Facts): string {
   if (command.type !== 'DeleteObject' || read.type !== 'Found') return ''
   const { object } = read
@@ -179,8 +179,8 @@ function dropsListed({ drop, references }: OrphanDependent): boolean {
 }
 
 /**
- * Owners to be verified before the call. What a live watch saw a moment ago needs no GET, unless the cluster may have been restored since: that
- * brings owner and dependent back with their uids and versions, so the guard inside the call would not notice. A restore takes longer than a moment.
+ * Owners to be verified before the call. A fact that a live watch observed a moment ago needs no GET, unless the cluster may have been restored since:
+ * that brings owner and dependent back with their uids and versions, so the guard inside the call would not notice. A restore takes longer than a moment.
  */
 export function claimsToProve(
   command: Command,

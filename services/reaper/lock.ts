@@ -1,10 +1,10 @@
 /**
- * Whether each cluster refuses our account what it must never do (the second lock), tried again now and then.
+ * Whether each cluster refuses Kinfold's account what it must never do (the second lock), tried again periodically.
  *
  * What must stay true: where the lock is required, no command takes effect but while it was proven within its time; not knowing is not having.
  * A try never has an effect of its own.
  *
- * Not here: the calls that are to be refused (the cluster's adapter), what a command may do without the lock (gate.ts).
+ * Not here: the calls that have to be refused (the cluster's adapter), the limits of a command without the lock (gate.ts).
  */
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -44,7 +44,7 @@ export interface Locks {
   status(): readonly LockStatus[]
 }
 
-/** `id` is what the endpoint must prove to be. */
+/** `id` is the identity that the endpoint must prove. */
 interface Connected {
   readonly id: ClusterId
   readonly cluster: Cluster

@@ -27,7 +27,7 @@ export interface ReaperMainOptions {
   readonly placement?: ReaperParts['placement']
   readonly archive?: ArchiveSettings | undefined
   readonly lacksRoom?: ReaperParts['lacksRoom']
-  /** Undefined: no Kubernetes Events are written about what is deleted. */
+  /** Undefined: no Kubernetes Events are written about deletions. */
   readonly events?: EventRecorder | undefined
   /** Gets everything, before it is logged. */
   readonly observe?: ReaperParts['observe'] | undefined

@@ -10,7 +10,7 @@ import type { Clock } from '../../ports/clock.ts'
 export interface Moments {
   /** When it was appended. Monotonic, as is the other. */
   readonly appendedMs: number
-  /** When what it was decided by came to be known; never later than it was appended. */
+  /** When the deciding fact became known; never later than it was appended. */
   readonly knownMs: number
 }
 
@@ -29,7 +29,7 @@ export function createLogTime(
   clock: Pick<Clock, 'now' | 'monotonicMs'>,
   ageMs: AgeOf = (timestamp) => clock.now() - timestamp,
 ): LogTime {
-  /** What to take off a time of the log, at least. */
+  /** How much to subtract from a time of the log, at least. */
   let aheadMs = Number.NEGATIVE_INFINITY
   return {
     saw(timestamp) {

@@ -32,7 +32,7 @@ export interface OutboxParts {
   readonly retry: LogRetry
   readonly bounds: { readonly gatherMs: number; readonly resultsPerAppend: number }
   readonly onFailed: (error: unknown) => void
-  /** Gives up what waits: it will be carried out again. */
+  /** Gives up waiting results: their commands will be carried out again. */
   readonly signal: AbortSignal
 }
 

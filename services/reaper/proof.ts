@@ -43,7 +43,7 @@ export interface Proofs {
   attest(onCall: () => void, signal: AbortSignal): Promise<Attested | string>
   /** The connection broke, and the next one may lead elsewhere: nothing seen so far counts any longer. */
   voidAll(): void
-  /** `since`, monotonic: of no use is what was asked for before. */
+  /** `since`, monotonic: an earlier request is of no use. */
   owner(
     claim: OwnerClaim,
     since: number,
@@ -69,7 +69,7 @@ interface SharedLook {
 }
 
 interface IdentityLook {
-  /** When it was asked for; of one that failed, when it did. */
+  /** When it was requested; of one that failed, when it did. */
   since: number
   hasFailed: boolean
   readonly answer: Promise<string | undefined>
@@ -78,7 +78,7 @@ interface IdentityLook {
 export function createProofs(parts: ProofParts): Proofs {
   const { clock, caller, bounds } = parts
   let identityLook: IdentityLook | undefined
-  /** In the order they were first asked for, so the oldest come first. */
+  /** In the order of their first requests, so the oldest come first. */
   const owners = new Map<string, SharedLook>()
 
   function isFresh(since: number, lifeMs: number): boolean {

@@ -12,7 +12,7 @@ import type { ReaperConfig } from './config.ts'
 import { DEFAULT_REAPER_CONFIG } from './config.ts'
 import type { Result } from './result.ts'
 
-/** Carries the commands out and gives what became of them, and the requests it took beside the proof of identity. */
+/** Carries the commands out and returns their results, and the requests it took besides the proof of identity. */
 async function reapAll(
   world: World,
   commands: readonly Command[],
@@ -26,7 +26,7 @@ async function reapAll(
   return { results, calls: world.calls() }
 }
 
-/** What is appended from now on, it sees come. */
+/** It reads records that are appended from now on as new ones. */
 async function begun(world: World, config: Partial<ReaperConfig> = {}): Promise<Running> {
   const running = world.start(config)
   await world.clock.advance(10)
@@ -161,7 +161,7 @@ test('warns once, however often it is asked', async () => {
 })
 
 test('changes nothing in a dry run', async () => {
-  // Where an effect was asked for and only this reaper may not, it is to be asked for again.
+  // If an effect was requested and only this reaper may not carry it out, it is to be requested again.
   for (const [own, here, told] of [
     ['dry-run', 'enforce', 'would-go 200'],
     [
@@ -488,7 +488,7 @@ test('looks before it deletes behind an aggregated server', async () => {
   deepEqual(calls, { GET: 1, DELETE: 1 })
 })
 
-/** The owner of `pod` is deleted in the foreground; what to do with `pod` for that. */
+/** The owner of `pod` is deleted in the foreground; the request for `pod` then. */
 async function underWaiting(
   world: World,
 ): Promise<{ owner: string; of: (more?: object) => DeleteObject }> {

@@ -1,10 +1,10 @@
 /**
- * The life of one command that may be sent: gate, one guarded call, what follows from its answer, until it is settled.
+ * The life of one command that may be sent: gate, one guarded call, the consequences of its answer, until it is settled.
  *
  * What must stay true: every call of a command is sent directly after the gate, and each return to the gate is counted, so every
  * command ends. Carrying a command out twice has one effect.
  *
- * Not here: which command comes next (backlog.ts), what the answers mean (settle.ts), appending the result (outbox.ts).
+ * Not here: which command comes next (backlog.ts), the meaning of the answers (settle.ts), appending the result (outbox.ts).
  */
 import type { Command, OwnerClaim, VerifyOwner } from '../../core/model/command.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
@@ -41,7 +41,7 @@ import {
   type Tried,
 } from './settle.ts'
 
-/** What a command needs of its cluster. */
+/** The services of a cluster for a command. */
 export interface Reaping {
   readonly clock: Clock
   readonly caller: Caller
@@ -303,7 +303,7 @@ async function call(
   }
 }
 
-/** What people have come to protect since it was read: the last gate sees kinds and namespaces, and nothing of the object itself. */
+/** Protections that users gave since it was read: the last gate sees kinds and namespaces, and nothing of the object itself. */
 function lateObjection(
   command: Effect,
   resourceVersion: string,
@@ -322,7 +322,7 @@ function lateObjection(
 /** An Event has no dry run, so none is sent. */
 const WOULD_WARN: ReapAnswer = { type: 'WouldGo', code: 200 }
 
-/** Where an effect was asked for it is asked for again: it has to wait, and is not done with. */
+/** If an effect was requested it is requested again: the command has to wait, and is not finished. */
 function wouldGo(step: Settle, { insteadBecause }: Extract<Pass, { type: 'Go' }>): Settle {
   if (insteadBecause === undefined) return step
   return { ...step, outcome: 'blocked', reason: `it would be carried out, but ${insteadBecause}` }

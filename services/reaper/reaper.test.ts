@@ -1,5 +1,5 @@
 /**
- * The loop: which commands go at all, what survives a death at any moment, what one bad object does to the others.
+ * The loop: which commands are sent at all, what survives a death at any moment, and the effect of one bad object on the others.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -51,7 +51,7 @@ async function dependents(world: World, count: number): Promise<readonly Command
   return commands
 }
 
-// What is wrong, and how the command settles, without a call.
+// The hindrance, and how the command settles, without a call.
 const hindrances: readonly (readonly [string, (world: World) => Promise<void>, string])[] = [
   ['paused', (world) => world.control('pause', { verb: 'pause' }), 'blocked paused'],
   ['expired', async (world) => world.clock.advance(600_001), 'blocked expired'],

@@ -31,7 +31,7 @@ import { type Ended, found, type Result } from './result.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
 import { type CallCount, createTally, type RefusedCount, type SettledCount } from './tally.ts'
 
-/** The same for as long as the reaper lives. `id` is what the endpoint must prove to be. */
+/** The same for as long as the reaper lives. `id` is the identity that the endpoint must prove. */
 export interface ConnectedCluster {
   readonly id: ClusterId
   readonly cluster: Cluster
@@ -43,12 +43,12 @@ export interface ReaperParts {
   /** Undefined: this process has no connection to it, and its commands settle as blocked. */
   readonly clusters: (id: ClusterId) => ConnectedCluster | undefined
   readonly clock: Clock
-  /** How long ago the log gave a time, where it says so itself. */
+  /** How long ago the log gave a time, if it reports that itself. */
   readonly ageMs?: AgeOf | undefined
   readonly random: Random
   /** The clusters' own locks; undefined: none is wanted. */
   readonly locks?: Locks
-  /** Why there is too little room to record what is deleted; undefined: the log has a disk of its own. */
+  /** Why there is too little room to record deletions; undefined: the log has a disk of its own. */
   readonly lacksRoom?: (() => string) | undefined
   /** Which partitions of `commands` are this process'; undefined: all. */
   readonly placement?: { readonly of: Placement; readonly url: string } | undefined
@@ -58,7 +58,7 @@ export interface ReaperParts {
   readonly observe?: (note: ReaperNote) => void
 }
 
-/** What a main may want to write down. */
+/** The messages that a main may want to log. */
 export type ReaperNote =
   | {
       readonly type: 'Settled'
@@ -94,7 +94,7 @@ export interface ReaperStatus {
 }
 
 export interface Reaper {
-  /** Until `signal` aborts; then calls in flight are awaited for a moment and positions saved. Rejects when it cannot go on. Once only. */
+  /** Until `signal` aborts; then calls in flight are awaited for a moment and positions saved. Rejects when it cannot continue. Once only. */
   run(signal: AbortSignal): Promise<void>
   status(): ReaperStatus
 }
@@ -211,7 +211,7 @@ class Loop implements Reaper {
     if (this.#lanes.get(partition) === lane) this.#lanes.delete(partition)
   }
 
-  /** Runs until `signal` aborts; what fails otherwise stops the rest. */
+  /** Runs until `signal` aborts; any other failure stops the rest. */
   async #task(run: (until: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     try {
       await run(signal)
@@ -232,7 +232,7 @@ class Loop implements Reaper {
     }
   }
 
-  /** Until the first contact is overdue: then what still waits for it is refused. */
+  /** Until the first contact is overdue: then commands that still wait for it are refused. */
   async #lookForWatchers(signal: AbortSignal): Promise<void> {
     const { clock } = this.#parts
     const isEarly = (): boolean =>

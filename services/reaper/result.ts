@@ -12,10 +12,10 @@ import type { Settle, Verified } from './settle.ts'
 
 export type Result = CommandSettled | OwnerFound | OwnerAbsent
 
-/** What became of a command, and what its result does not say. */
+/** The end of a command, with facts that its result does not contain. */
 export interface Ended {
   readonly result: Result
-  /** It was not carried out for what protects its object. */
+  /** It was not carried out because of the protection of its object. */
   readonly isSpared: boolean
 }
 

@@ -15,7 +15,7 @@ export interface Rotation<Item> {
 
 interface Queue<Item> {
   readonly items: Item[]
-  /** What of `items` is taken. */
+  /** How many of `items` are taken. */
   head: number
 }
 
@@ -23,7 +23,7 @@ interface Queue<Item> {
 const SPLICE_FROM = 1_024
 
 export function createRotation<Item>(): Rotation<Item> {
-  /** Of both the next to have its turn comes first; neither holds one that is empty. */
+  /** In both the first entry has the next turn; neither holds one that is empty. */
   const namespaces = new Map<string, Map<string, Queue<Item>>>()
   let size = 0
 

@@ -25,9 +25,9 @@ import { createThrottle, type Throttle } from './throttle.ts'
 
 export interface Site {
   add(job: Job): void
-  /** What must be read of objects may be another. */
+  /** The labels and annotations to read may have changed. */
   project(): void
-  /** Something outside may have changed: what waited may go. */
+  /** Something outside may have changed: waiting commands may be sent now. */
   look(): void
   /** No further command is sent; resolves when those under way are answered or cut. */
   stopped(): Promise<void>
@@ -46,7 +46,7 @@ export interface FactSources {
   readonly control: Control
   /** Undefined: none is wanted. */
   readonly locks: Pick<Locks, 'lacking' | 'isAwaited'> | undefined
-  /** Why there is too little room to record what is deleted; empty while there is enough. Undefined: the log has a disk of its own. */
+  /** Why there is too little room to record deletions; empty while there is enough. Undefined: the log has a disk of its own. */
   readonly lacksRoom: (() => string) | undefined
   /** Of the reaper, monotonic: between the append of an earlier command and now there was a time that this process did not witness. */
   readonly startedMs: number
