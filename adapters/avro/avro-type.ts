@@ -9,7 +9,7 @@
 import avro, { type Type } from 'avsc'
 import type { ComplexSchema, Schema } from './schema.ts'
 
-/** What avsc reads from and writes to. */
+/** The buffer that avsc reads from and writes to. */
 interface Tap {
   readonly buf: Buffer
   pos: number
@@ -218,7 +218,9 @@ class TextType extends avro.types.StringType {
   }
 }
 
-/** False where it is not so: then what was written behind `pos` means nothing. Beyond the buffer nothing is written, and `pos` says so, as avsc's own do. */
+/**
+ * False where it is not so: then the bytes written after `pos` have no meaning. Beyond the buffer nothing is written, and `pos` says so, as avsc's own do.
+ */
 function writeShortAscii(tap: Tap, text: string): boolean {
   const { buf, pos } = tap
   const { length } = text
@@ -239,7 +241,7 @@ const MOST_ASCII = 0x7f
 
 /** A value of a closed list. Avro's symbols have no dash: an underscore replaces it. */
 class WordType extends avro.types.EnumType {
-  /** Today's symbol by each former one: what was written by those has to be readable. */
+  /** Today's symbol by each former one: records written with those have to be readable. */
   readonly #formerly: Readonly<Record<string, string>>
 
   constructor(schema: ComplexSchema, options: unknown) {
@@ -260,7 +262,7 @@ class WordType extends avro.types.EnumType {
     return symbol.includes('_') ? wordOf(symbol) : symbol
   }
 
-  /** How what `writer` wrote is read: its symbols in its order, by today's names. avsc knows aliases of types and fields, and none of symbols. */
+  /** How to read what `writer` wrote: its symbols in its order, by today's names. avsc knows aliases of types and fields, and none of symbols. */
   _update(resolver: InnerResolver & { symbols?: readonly string[] }, writer: Type): void {
     if (!(writer instanceof avro.types.EnumType) || writer.name !== this.name) return
     const today = (symbol: string): string => this.#formerly[symbol] ?? symbol

@@ -10,9 +10,9 @@ import type { ComplexSchema, Field, Schema } from './schema.ts'
 import * as wire from './wire.ts'
 
 export interface Generated {
-  /** Writes at `at` and returns where it ended, which is beyond the buffer when that was too small. Throws for what avsc should be asked about. */
+  /** Writes at `at` and returns where it ended, which is beyond the buffer when that was too small. Throws for a record that avsc has to write. */
   write(buffer: Buffer, at: number, record: unknown): number
-  /** Reads from the cursor on, which it leaves at the end, perhaps beyond the buffer. Throws for what avsc should be asked about. */
+  /** Reads from the cursor on, which it leaves at the end, perhaps beyond the buffer. Throws for bytes that avsc has to read. */
   read(buffer: Buffer, cursor: wire.Cursor): unknown
 }
 
@@ -160,7 +160,7 @@ class Generator {
 }`)
   }
 
-  /** A statement that writes the expression `value` at `at`, and sets `at` behind it. */
+  /** A statement that writes the expression `value` at `at`, and sets `at` after it. */
   #writing(type: Schema, value: string): string {
     const schema = this.#resolved(type)
     if (isUnion(schema)) {
@@ -206,7 +206,7 @@ class Generator {
     }
   }
 
-  /** `{ "type": { "type": "array", … } }` is what is inside, and a name what it names. */
+  /** `{ "type": { "type": "array", … } }` is the inner type, and a name the type that it names. */
   #resolved(schema: Schema): Schema {
     if (isUnion(schema)) return schema
     if (typeof schema === 'string') return this.#named.get(lastPart(schema)) ?? schema

@@ -26,7 +26,7 @@ class Group {
     this.standbys = standbys
   }
 
-  /** `cut`: the process lives on with what it has, and comes back with it. */
+  /** `cut`: the process continues with its former share, and comes back with it. */
   toggle(id: string, cut: boolean): void {
     const claim = this.members.get(id)
     if (claim !== undefined) {
@@ -98,7 +98,7 @@ function check(
     }
   }
   for (const [id, { active: had, generation: since }] of before) {
-    // Only who was there the last time has something to keep.
+    // Only members of the last generation have partitions to keep.
     if (since !== generation - 1) continue
     const has = given.get(id)?.active ?? []
     const kept = had.filter((partition) => has.includes(partition))

@@ -36,7 +36,7 @@ export function assignGroup(
   return new Map([...shares].map(([id, share]) => [id, { ...share, owners, policies }]))
 }
 
-/** Which members go by which; empty when all that say it go by the same. */
+/** Which members use which policy; empty when all that report one use the same. */
 export function differingPolicies({ policies }: Pick<Given, 'policies'>): string {
   const byPolicy = Map.groupBy(
     policies.filter(([, policy]) => policy !== ''),

@@ -29,7 +29,7 @@ for (const [text, mayPass] of CASES) {
   })
 }
 
-/** As kafkajs makes it of what Node says of a socket. */
+/** As kafkajs converts a socket error of Node. */
 function connectionError(text: string, code: string): Error {
   const message = `Connection error: ${text}`
   return Object.assign(new Error(message), { name: 'KafkaJSConnectionError', code })

@@ -43,7 +43,7 @@ const PASSING: ReadonlySet<number> = new Set([
   2, 3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 41, 56, 72, 74, 75, 76, 78,
 ])
 
-/** `what` was asked for, with the name of what it was asked of. */
+/** `what`: the request, with the name of its resource. */
 export class BrokerError extends Error {
   override readonly name = 'BrokerError'
   readonly code: number
@@ -115,7 +115,7 @@ const HUNG_UP =
 const NO_HANDSHAKE =
   'the TLS connection failed (the broker closed it during the handshake); if it always does, see --tls-cert, and whether the port speaks TLS'
 
-/** Kafka's words for these say less than the name of what was asked for. */
+/** Kafka's texts for these say less than the name of the requested resource. */
 const SENTENCES: Readonly<Record<number, (what: string) => string>> = {
   [CODE.topicAuthorization]: (what) => lacking('topics', what),
   [CODE.groupAuthorization]: (what) => lacking('groups', what),
@@ -144,7 +144,7 @@ function tooLarge(what: string): string {
   return `a record is larger than the topic's max.message.bytes (${what}); kinfold topics apply raises it, and no record is lost: start again then`
 }
 
-/** What no waiting mends: a person has to. */
+/** Failures that no waiting mends: a person has to. */
 function permanentOf(error: unknown, doing: string): LogError | undefined {
   const text = sentenceOf(error)
   if (text === undefined) return undefined
@@ -170,7 +170,7 @@ function sentenceOf(error: unknown): string | undefined {
   return undefined
 }
 
-/** What the network says may hold the name of a host, and passes; a connection that ends in the midst of the handshake may be a broker that restarts. */
+/** A network error may contain the name of a host, and passes; a connection that ends in the midst of the handshake may be a broker that restarts. */
 function isRefusedHandshake(cause: Error): boolean {
   if (cause.name.startsWith('KafkaJS') && cause.name !== 'KafkaJSConnectionError') return false
   const { code } = cause as { code?: unknown }
@@ -230,7 +230,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? wordsOf(rootOf(error)) : String(error)
 }
 
-/** Without what kafkajs and Node say beside the matter. */
+/** Without the additions of kafkajs and Node. */
 function wordsOf({ name, message }: Error): string {
   if (name === 'KafkaJSConnectionClosedError') return HUNG_UP
   if (/before secure TLS connection was established/.test(message)) return NO_HANDSHAKE

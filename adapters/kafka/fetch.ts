@@ -23,7 +23,7 @@ export interface FetchedPlace {
   readonly partition: number
   readonly from: bigint
   readonly waitMs: number
-  /** Of the answer; the first batch comes whole, however large. */
+  /** Of the answer; the first batch is returned whole, however large. */
   readonly maxBytes: number
 }
 

@@ -28,10 +28,10 @@ export interface Asked {
   readonly waitMs: number
 }
 
-/** What was fetched and not read: but for what a page left of a batch, as packed as it came. */
+/** Batches that were fetched and not read: packed as they came, except the rest of a batch that a page left. */
 interface Rest {
   readonly entries: readonly Entry[]
-  /** Behind `entries`. */
+  /** After `entries`. */
   readonly next: bigint
   readonly parts: Fetched['parts']
 }
@@ -64,7 +64,7 @@ export class Fetcher {
       const rest = kept ?? (await abandonable(this.#fetched(place), either))
       const page = this.#cut(asked, rest)
       if (page.entries.length > 0) return page
-      // What moved on over markers, or what was taken back, may find an entry behind them.
+      // A position that moved on over markers, or that was taken back, may find an entry after them.
       if (leftMs === 0 && page.next === from) return page
       from = page.next
     }

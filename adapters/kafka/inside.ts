@@ -89,11 +89,11 @@ interface Cluster {
   removeBroker(address: { host: string; port: number }): void
 }
 
-/** What FindCoordinator is asked for. */
+/** The kinds of FindCoordinator. */
 const COORDINATOR = { group: 0, transaction: 1 } as const
 const FIND_COORDINATOR = { apiKey: 10, apiVersion: 1, apiName: 'FindCoordinator' } as const
 
-/** Connections of its own to every broker that it needs: one request after the other on each, so what waits holds up what is behind it. */
+/** Connections of its own to every broker that it needs: one request after the other on each, so a waiting request blocks those after it. */
 export interface Link extends AsyncDisposable {
   /** Also resolves after a failure: connects again when the connections are lost. */
   connect(topics: readonly string[]): Promise<void>
@@ -150,7 +150,7 @@ function saslOf(sasl: NonNullable<KafkaSettings['sasl']>): NonNullable<KafkaConf
   }
 }
 
-/** What a cluster of kafkajs is asked. */
+/** The calls of a kafkajs cluster that are used. */
 export const CLUSTER_CALLS = [
   'connect',
   'disconnect',
@@ -349,10 +349,10 @@ class ClusterLink implements Link {
     const { apiKey, apiVersion, apiName, body, timeoutMs = REQUEST_MS } = request
     const known = broker.versions[apiKey]
     if (known === undefined || known.maxVersion < apiVersion || known.minVersion > apiVersion) {
-      // Brokers hang up on what they do not know.
+      // Brokers close the connection for requests that they do not know.
       throw new BrokerError(CODE.unsupportedVersion, `it has no ${apiName} ${apiVersion}`)
     }
-    // kafkajs writes what `encode` gives behind the request's header, and hands `decode` what follows that of the answer.
+    // kafkajs writes the bytes of `encode` after the request's header, and passes those after the answer's header to `decode`.
     const encoded = { buf: body, buffer: body }
     return await broker.connectionPool.send({
       request: { apiKey, apiVersion, apiName, encode: async () => encoded },

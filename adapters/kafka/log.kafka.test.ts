@@ -138,7 +138,7 @@ function settled(log: KafkaLog, application: string): Log {
   })
 }
 
-/** The end of what is written, committed or not. */
+/** The end of the written records, committed or not. */
 async function endOf(topic: string, partition: number): Promise<bigint> {
   await link.connect([topic])
   const broker = await link.broker(link.leaderOf(topic, partition) ?? -1)

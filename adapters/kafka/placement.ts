@@ -26,7 +26,7 @@ import { refusalOf } from './settings.ts'
 
 /** The least that brokers allow by default: this soon is a process that died replaced. */
 const SESSION_TIMEOUT_MS = 6_000
-/** Also how soon a process notices that another came or left. */
+/** Also how soon a process notices that another one joined or left. */
 const HEARTBEAT_MS = 500
 /** Of the claims and shares: another form needs another number, and the coordinator keeps the two apart. */
 const FORM = 1
@@ -60,7 +60,7 @@ export interface GroupStatus {
   readonly isMember: boolean
   /** Why the group has not been reached for a while; empty when it has. */
   readonly trouble: string
-  /** Which processes go by which policy; empty when all go by the same. */
+  /** Which processes use which policy; empty when all use the same. */
   readonly differing: string
 }
 
@@ -161,7 +161,7 @@ class GroupPlacement implements KafkaPlacement {
   }
 }
 
-/** What this process has, and what it was given and has not yet taken notice of. */
+/** The partitions of this process, and assignments that were not read yet. */
 class Holdings {
   readonly #held = new Map<number, { readonly role: Role; readonly revoke: AbortController }>()
   #waiting: Placed[] = []

@@ -34,7 +34,7 @@ const PIECE_RECORDS = 256
 /** Smaller batches do not gain. */
 const WORTH_COMPRESSING_BYTES = 512
 const MAGIC = 2
-/** From the start of a batch to its length, to behind that, to the checksum, and to behind it. */
+/** From the start of a batch to its length, to the byte after that, to the checksum, and to the byte after it. */
 const LENGTH_AT = 8
 const BODY_AT = 12
 const CRC_AT = 17
@@ -46,7 +46,7 @@ const TRACE_HEAD_BYTES = sizeOfVarint(TRACE_HEADER.length) + TRACE_HEADER.length
 /** Of a header: two lengths, one of them of nothing. */
 const LEAST_HEADER_BYTES = 2
 
-/** What numbers the batches of one producer, so that a broker knows a repeated one. */
+/** The numbering of the batches of one producer, so that a broker recognises a repeated one. */
 export interface ProducerStamp {
   readonly producerId: bigint
   readonly epoch: number
@@ -112,7 +112,7 @@ export interface Batch {
   readonly isTransactional: boolean
   /** `abort` and `commit` end a transaction of that producer; they hold nothing for readers. */
   readonly control: 'abort' | 'commit' | 'other' | null
-  /** Unpacked when asked for, and read piece by piece: what a reader may not see is never unpacked. */
+  /** Unpacked when asked for, and read piece by piece: batches that a reader may not see are never unpacked. */
   pieces(): Iterable<Entry[]>
 }
 

@@ -17,9 +17,9 @@ import { nextSequence } from './sequence.ts'
 const APPEND_MS = 20_000
 const FIRST_WAIT_MS = 20
 const LONGEST_WAIT_MS = 500
-/** Records that go in one request at most; larger appends go alone. */
+/** The most records in one request; larger appends are sent alone. */
 const MOST_RECORDS = 10_000
-/** The broker lost what it knew of the producer: another identity, and again. */
+/** The broker lost its state of the producer: another producer id, and again. */
 const FORGOTTEN: ReadonlySet<number> = new Set([45, 46, 47, 59])
 
 interface Append {
@@ -140,7 +140,7 @@ class Lane {
         const mayWait = (isForgotten || isPassing(error)) && clock.monotonicMs() < deadline
         if (!mayWait || this.#isClosed) throw error
         await clock.sleep(waitMs)
-        // Who cannot be reached for this is asked again by the next try.
+        // A broker that cannot be reached for this is asked again by the next try.
         await link.refresh().catch(() => undefined)
       }
     }

@@ -123,7 +123,7 @@ export class KafkaTaskLog implements TaskLog {
     onClosed: () => void = () => undefined,
   ) {
     this.partition = partition
-    // Behind the marker comes the commit's own.
+    // After the marker comes the commit's own.
     this.fence = end - 2n
     this.#end = end
     this.#producer = producer
@@ -182,7 +182,7 @@ class Producer {
     this.#producerEpoch = producerEpoch
   }
 
-  /** One transaction; resolves with the end of the changelog's partition behind it, if it wrote there. */
+  /** One transaction; resolves with the end of the changelog's partition after it, if it wrote there. */
   async commit(batches: readonly TopicBatch[]): Promise<bigint | undefined> {
     const writes = gathered(batches)
     if (writes.length === 0) return undefined
@@ -249,7 +249,9 @@ class Producer {
     }
   }
 
-  /** One request for each leader. Answers what was refused because a leader moves: surely not written, so it may be sent again under its number. */
+  /**
+   * One request for each leader. Returns the batches refused because a leader moves: surely not written, so they may be sent again under their numbers.
+   */
   async #sendTo(
     batches: readonly Batched[],
     written: (batch: Batched, offset: bigint) => void,

@@ -1,5 +1,5 @@
 /**
- * The topics that Kinfold needs, what is wrong with those that are there, and making it right.
+ * The topics that Kinfold needs, the faults of existing ones, and their correction.
  *
  * What must stay true: a topic that would lose, reorder or re-time what the fold rests on is refused, with a sentence that says what to do; the number of
  * partitions of a topic with entries is never changed (F40, F42).
@@ -35,7 +35,7 @@ export interface TopicPlan {
   readonly warnings: readonly string[]
   readonly partitions: number
   readonly replicas: number
-  /** Name to id, of what is there. */
+  /** Name to id, of the existing topics. */
   readonly ids: Readonly<Record<string, string>>
   readonly configs: ReadonlyMap<string, Readonly<Record<string, string>>>
 }
@@ -130,7 +130,7 @@ export function configOf(topic: KafkaTopic, replicas: number): Readonly<Record<s
     'min.insync.replicas': String(Math.max(1, replicas - 1)),
     'unclean.leader.election.enable': 'false',
     'compression.type': 'producer',
-    // Kinfold trims by itself, and only behind a snapshot.
+    // Kinfold trims by itself, and only before a snapshot.
     ...(isCompacted
       ? { 'delete.retention.ms': String(DELETE_RETENTION_MS) }
       : { 'retention.ms': '-1', 'retention.bytes': '-1' }),
@@ -210,7 +210,7 @@ async function configsOf(
   )
 }
 
-/** Creates and configures; what is refused stays as it is. */
+/** Creates and configures; refused topics are not changed. */
 export async function applyTopics(
   admin: Admin,
   application: string,

@@ -18,10 +18,10 @@ import type {
 import type { Connection, ExchangeError } from '../../ports/exchange.ts'
 import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
 
-/** What a server says to a path that it does not know; so does one that is starting. */
+/** The answer of a server to an unknown path; so does one that is starting. */
 const UNSERVED = ', as for a kind that is not served'
 
-/** An answer whose body came whole. */
+/** An answer with a complete body. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -29,7 +29,7 @@ export interface Reply {
   readonly connection?: Connection | undefined
 }
 
-/** What was asked, and what the reader needs beside the answer. */
+/** The request, and further facts that the reader of the answer needs. */
 export interface Asked {
   readonly target: Target
   readonly allow: AllowList
@@ -149,7 +149,7 @@ function isTypedNotFound({ status }: Pick<Reply, 'status'>, body: unknown): body
   return code === 404
 }
 
-/** What the details of a Status name otherwise than it was asked. */
+/** The fields of a Status' details that do not match the request. */
 function unfit(status: Json, { name, group, resource, kind }: Named): readonly string[] {
   const details = isJson(status['details']) ? status['details'] : {}
   // Some aggregated servers name the kind where all others name the resource.
@@ -208,7 +208,7 @@ function resourceOf({ group, version, resource, kind, namespace }: Target): Reso
   return { group, version, resource, kind, scope: namespace === '' ? 'Cluster' : 'Namespaced' }
 }
 
-/** A success that does not say what was asked. JSON that does not parse was cut. */
+/** A success that does not name the requested object. JSON that does not parse was cut. */
 function noAnswer(reply: Reply, body: unknown): UnknownAnswer {
   const isCut = isJsonType(reply) && body === undefined
   return {

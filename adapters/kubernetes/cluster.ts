@@ -75,7 +75,7 @@ const KUBE_SYSTEM = '/api/v1/namespaces/kube-system'
 const FIELD_MANAGER = 'kinfold'
 /** As the API server bounds the messages of Events. */
 const MAX_MESSAGE_LENGTH = 1_024
-/** Bounds of the time that a watch is asked for. */
+/** Bounds of the requested time of a watch. */
 const WATCH_SECONDS: readonly [number, number] = [290, 590]
 
 export function openCluster(options: ClusterOptions): Cluster {
@@ -270,7 +270,7 @@ class HttpCluster implements Cluster {
       throw failed(error, path)
     })
     const after = this.#reading.now()
-    // The header is cut to whole seconds, so the server's clock stood half a second later on average.
+    // The header is cut to whole seconds, so the server's clock was half a second later on average.
     const theirs = Date.parse(headers['date'] ?? '') + 500
     return Number.isNaN(theirs) ? null : Math.round(theirs - (before + after) / 2)
   }
@@ -337,7 +337,7 @@ class HttpCluster implements Cluster {
     try {
       const request = requestOf(method, path, body, accept, auditId)
       const reply = await call(this.#exchange, request, signal)
-      // Who takes no choice of types refuses before anything is done.
+      // A server that accepts no choice of types refuses before anything is done.
       const isPlainOnly = reply.status === 406 && accept !== PLAIN
       return isPlainOnly
         ? await this.#call(method, path, body, signal, { accept: PLAIN, auditId })

@@ -146,7 +146,7 @@ async function discoverOne(
 /** Longer than any name that a server of its own accord gives. */
 const MOST_NAME_LENGTH = 253
 
-/** None for a subresource, for what answers with no kind of its own, or for what is no name. */
+/** None for a subresource, for a resource without a kind of its own, or for an invalid name. */
 function resourceOf(resource: string, kind: string, scope: Scope, raw: Json): ServedResource[] {
   if (!isName(resource) || !isName(kind) || resource.includes('/')) return []
   return [
@@ -172,12 +172,12 @@ async function aggregatedVersions(
   }
 }
 
-/** What other servers answer for, `x.io/v1`, by a list of API services. */
+/** The versions that other servers serve, `x.io/v1`, by a list of API services. */
 function remoteVersions(list: Json): Set<string> {
   return versionsOf(specsIn(list).filter((spec) => isJson(spec['service'])))
 }
 
-/** What the cluster itself answers for, and no other server: each version of such a group has an API service, too. */
+/** The versions that the cluster itself serves, and no other server: each version of such a group has an API service, too. */
 export function localVersions(list: Json): Set<string> {
   return versionsOf(specsIn(list).filter((spec) => (spec['service'] ?? null) === null))
 }

@@ -134,7 +134,7 @@ class UndiciExchange implements Exchange {
     throw this.#gone()
   }
 
-  /** A write does not go with what was just refused, when better is on its way. */
+  /** A write does not use the credentials that were just refused, when new ones are on their way. */
   #isReady(isWrite: boolean): boolean {
     if (isWrite && this.#renewing !== undefined) return false
     const age = performance.now() - this.#renewedAt
@@ -164,7 +164,7 @@ class UndiciExchange implements Exchange {
     return credentialsFailure(`they took longer than ${limitMs} ms`, this.#context.name)
   }
 
-  /** What is there to be tried after a 401, if it is anything new. */
+  /** Credentials to try after a 401, if there are new ones. */
   async #renewAfter(refused: Session): Promise<Session | undefined> {
     if (this.#session !== refused) return this.#session
     if (performance.now() - this.#afreshAt < AFRESH_EVERY_MS) {

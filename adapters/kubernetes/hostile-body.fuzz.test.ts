@@ -149,7 +149,7 @@ async function outcomeOf<T>(read: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Written to the log it is what it was, and within the caps; or it was beyond them, and is held. */
+/** It is unchanged by the log, and within the caps; or it was beyond them, and is held. */
 function isWritable(object: ObjectMeta): void {
   const event = { type: 'ObjectAdded', cluster: 'c', epoch: 1, sync: null, object } as const
   deepEqual(codec.decode(codec.encode(event)), event)

@@ -7,7 +7,7 @@
 import { registerHooks } from 'node:module'
 import type { KubeConfig as Parser } from '@kubernetes/client-node'
 
-/** What config.js takes from there; it is called by `makeApiClient` only. */
+/** The exports that config.js uses; it is called by `makeApiClient` only. */
 const ABSENT = `
 function absent() { throw new Error('Kinfold loads no generated API client; call the server by adapters/kubernetes/exchange.ts') }
 export const createConfiguration = absent

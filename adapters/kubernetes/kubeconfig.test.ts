@@ -1,4 +1,4 @@
-/** Shows how contexts are found in kubeconfig files, what credentials they give, and what a mistake is called. */
+/** Shows how contexts are found in kubeconfig files, which credentials they give, and how mistakes are reported. */
 import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

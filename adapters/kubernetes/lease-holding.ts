@@ -20,7 +20,7 @@ export interface LeaseTimes {
   readonly retryMs: number
   /** Of one call. */
   readonly callMs: number
-  /** What giving up may take; after it the lease runs out by itself. */
+  /** How long giving up may take; after it the lease runs out by itself. */
   readonly releaseMs: number
 }
 

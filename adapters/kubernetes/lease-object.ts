@@ -4,7 +4,7 @@
  * What must stay true: a write takes effect only if the object is as it was read (its uid and version go along), or is still missing where it was
  * missing: the API refuses to update a Lease without a version, so a PUT that would make one makes it or fails. Fields of others are kept.
  *
- * Not here: who may write when (lease.ts).
+ * Not here: which process may write when (lease.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import { ClusterError } from '../../ports/cluster.ts'
@@ -13,7 +13,7 @@ import { isNotFound, parsed, type Reply } from './answer.ts'
 import { call, failed, PLAIN, refused, unreadable } from './call.ts'
 import { isJson, type Json } from './meta.ts'
 
-/** What is in a Lease, however it got there: users can write anything the schema lets through. */
+/** The content of a Lease, whoever wrote it: users can write anything that the schema allows. */
 export interface LeaseState {
   readonly object: Json
   readonly uid: string

@@ -1,4 +1,4 @@
-/** The Lease in a cluster: the port's promises over an API server in this process, and what becomes of it when things go wrong. */
+/** The Lease in a cluster: the port's promises over an API server in this process, and its state after failures. */
 import { deepEqual, equal, match, notEqual, ok, rejects, throws } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'

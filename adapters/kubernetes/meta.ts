@@ -1,9 +1,9 @@
 /**
- * Reads the metadata of an object as an API server sends it, whole objects included, and keeps what Kinfold keeps.
+ * Reads the metadata of an object as an API server sends it, whole objects included, and keeps the fields that Kinfold needs.
  *
  * What must stay true: nothing of a body, of managedFields or of an annotation that is not on the list gets through. Metadata is read
- * exactly or not at all; what is given can be written and read again as it is. Of an object beyond the caps only its identity is kept
- * (ports/cap.ts).
+ * exactly or not at all; the returned object can be written and read again unchanged. Of an object beyond the caps only its identity
+ * is kept (ports/cap.ts).
  */
 
 import type { ObjectMeta, OwnerReference, Pair } from '../../core/model/object.ts'

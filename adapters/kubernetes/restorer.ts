@@ -91,7 +91,7 @@ function readCreate(reply: Reply, target: Target): CreateAnswer {
   return code >= 400 ? { type: 'Refused', code, reason } : unknown(reply, false)
 }
 
-/** What a dry run answers has a uid, but no version. */
+/** The answer to a dry run has a uid, but no version. */
 function uidIn(body: unknown, { kind, name }: Target): string | undefined {
   if (!isJson(body) || body['kind'] !== kind || !isJson(body['metadata'])) return undefined
   const { name: made, uid } = body['metadata']

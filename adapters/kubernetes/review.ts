@@ -20,7 +20,7 @@ const TOKEN_REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
 const ANONYMOUS = 'system:anonymous'
 
-/** `cluster` says who it is; both are closed by the caller. */
+/** `cluster` identifies it; both are closed by the caller. */
 export function kubernetesReview(exchange: Exchange, cluster: Pick<Cluster, 'identify'>): Review {
   return {
     identify: async (signal) => await identified(cluster, signal),

@@ -17,7 +17,7 @@ const TARGET = {
 
 interface Front {
   readonly cluster: Cluster
-  /** What was asked, with who answered. */
+  /** The requests, each with the cluster that answered. */
   readonly asked: string[]
   /** New connections lead there from now on; those that are open stay. */
   lead(to: 'a' | 'b'): void

@@ -77,7 +77,7 @@ async function closeToOthers(directory: string): Promise<void> {
   } catch {}
 }
 
-/** Without CURRENT, LevelDB would begin anew and delete what is there. */
+/** Without CURRENT, LevelDB would begin anew and delete the existing files. */
 async function assertWholeDirectory(directory: string): Promise<void> {
   const names = await readdir(directory)
   const isUsed = names.some((name) => /^MANIFEST-\d+$|^\d+\.(ldb|sst|log)$/.test(name))

@@ -1,5 +1,5 @@
 /**
- * The store's own books, under keys that begin with `~`: whose store it is, and how far its batches have come.
+ * The store's own books, under keys that begin with `~`: which store it is, and the number of its last batch.
  *
  * What must stay true: a store that lost a batch, its first one included, does not pass `loadBooks` (X1 to X3).
  */
@@ -81,7 +81,7 @@ async function countedBatches(
   }
 }
 
-/** What a batch writes into the books besides its changes; call after `numbers.add` and `numbers.prune`. */
+/** The entries of a batch in the books besides its changes; call after `numbers.add` and `numbers.prune`. */
 export function bookEntries(
   number: number,
   first: number,

@@ -1,8 +1,8 @@
 /**
- * A value as it lies in LevelDB: its bytes, then a CRC-32 over key and value.
+ * A value as it is stored in LevelDB: its bytes, then a CRC-32 over key and value.
  *
  * What must stay true: a value is only ever given out under the key it was stored with. LevelDB under Node does not check its blocks when
- * it reads them, so this is what notices a flipped bit.
+ * it reads them, so only this notices a flipped bit.
  */
 import { crc32 } from 'node:zlib'
 import { StoreError } from '../../ports/store.ts'

@@ -16,7 +16,7 @@ import { crc32c } from '../../ports/crc32c.ts'
 import { StoreError } from '../../ports/store.ts'
 
 const FOOTER_BYTES = 48
-/** Compression type and masked CRC behind each block. */
+/** Compression type and masked CRC after each block. */
 const TRAILER_BYTES = 5
 const MAGIC = 0xdb4775248b80fb57n
 const TABLE_NAME = /^\d+\.(ldb|sst)$/
@@ -86,7 +86,7 @@ function handleAt(bytes: Buffer, at: number): readonly [BlockHandle, next: numbe
   return [{ offset, size }, next]
 }
 
-/** What lies beyond the end reads as zero: a wrong handle fails its bounds or its checksum. */
+/** Bytes beyond the end read as zero: a wrong handle fails its bounds or its checksum. */
 function varintAt(bytes: Buffer, at: number): readonly [value: number, next: number] {
   let value = 0
   let factor = 1
@@ -108,7 +108,7 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** LevelDB stores its checksums masked, since they may lie inside data that is summed again. */
+/** LevelDB stores its checksums masked, since they may be inside data that is summed again. */
 function unmasked(stored: number): number {
   const rotated = (stored - 0xa282ead8) >>> 0
   return ((rotated >>> 17) | (rotated << 15)) >>> 0

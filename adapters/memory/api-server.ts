@@ -28,7 +28,7 @@ export interface ApiServerOptions {
   readonly name: string
   /** Changes of one kind that watches can still resume from, at least; it may hold twice as many. */
   readonly historyLimit?: number
-  /** Between bookmarks on a watch that asked for them. */
+  /** Between bookmarks on a watch that requested them. */
   readonly bookmarkMs?: number
   /** Of the built-in kinds; by default all of them. */
   readonly serves?: (kind: Kind) => boolean
@@ -72,13 +72,13 @@ export class ApiServer {
     return this.#answer(request, signal)
   }
 
-  /** Returns what ends it. */
+  /** Returns the function that ends it. */
   inject(fault: Fault): () => void {
     this.#faults.add(fault)
     return () => this.#faults.delete(fault)
   }
 
-  /** Called within each write, right after it took effect. Returns what ends it. */
+  /** Called within each write, right after it took effect. Returns the function that ends it. */
   observe(observer: (effect: Effect) => void): () => void {
     return this.#storage.observe(observer)
   }

@@ -18,7 +18,7 @@ const TURNS_AFTER_WAKE = 4
 export class ManualClock implements Clock {
   readonly #startMs: number
   #elapsedMs = 0
-  /** Sorted by time; equal times in the order they came. */
+  /** Sorted by time; equal times in the order in which they began. */
   #sleepers: Sleeper[] = []
 
   constructor(startMs: number = 1_700_000_000_000) {

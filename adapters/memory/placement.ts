@@ -6,7 +6,7 @@
 import type { Placed, Placement } from '../../ports/placement.ts'
 import { assign, type Share } from '../../ports/share-out.ts'
 
-/** All tasks in one process: what a single machine needs. */
+/** All tasks in one process: for a single machine. */
 export function placeAll(partitions: number): Placement {
   return new MemoryCoordinator(partitions).placement()
 }
@@ -98,7 +98,7 @@ export class MemoryCoordinator {
   }
 }
 
-/** Only what is another than before. */
+/** Only the differences from before. */
 function tell(member: Member, before: Share, now: Share): void {
   for (const role of ['active', 'standby'] as const) {
     for (const partition of now[role]) {

@@ -23,7 +23,7 @@ import { copyFailureOf, failureOf, invalid, isOfSource, unlikeItsSource } from '
 import { openSqliteLog } from './log.ts'
 
 export interface BackupOptions {
-  /** That the log lies in. */
+  /** The directory of the log. */
   readonly directory: string
   /** The copy's, which must not be there yet, in a directory that is; it gets the folder `log`. */
   readonly to: string
@@ -36,7 +36,7 @@ export interface Backup {
   readonly events: bigint
 }
 
-/** While it copies, the writer's write-ahead log grows by what is written meanwhile. */
+/** While it copies, the writer's write-ahead log grows by the records written meanwhile. */
 export async function backUpLog({ directory, to, clock }: BackupOptions): Promise<Backup> {
   const source = join(directory, 'log.sqlite')
   if (to === '') throw invalid('For the copy a directory has to be named')
@@ -75,7 +75,7 @@ function copy(source: string, file: string): void {
   chmodSync(file, 0o600)
 }
 
-/** Its first read opens all of its files: what cannot be opened after that is the copy. */
+/** Its first read opens all of its files: a file that cannot be opened after that is the copy. */
 function openSource(source: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {

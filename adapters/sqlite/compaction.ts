@@ -15,7 +15,7 @@ import type { StoredRecord } from './record-table.ts'
 const TOMBSTONE_MS = 24 * 3_600_000
 
 export interface CompactionBounds {
-  /** A slice is one transaction and holds up the process: some 5 ms. */
+  /** A slice is one transaction and blocks the process: some 5 ms. */
   readonly sliceRecords: number
   /** Of the table of keys, twelve bytes each: at most 48 MiB, for as long as a scan lasts. */
   readonly maxSlots: number

@@ -19,7 +19,7 @@ const clock = systemClock()
 const MAIN = 'log.sqlite'
 const WAL = 'log.sqlite-wal'
 
-/** The files of a log as a crash (or a clean end) left them, and what is in them. */
+/** The files of a log as a crash (or a clean end) left them, and their content. */
 interface Image {
   readonly files: Readonly<Record<string, Uint8Array>>
   readonly content: Content
@@ -165,7 +165,7 @@ test('a file that went, leaving its write-ahead log, is named', async () => {
   await rejects(openSqliteLog({ directory, partitions: 2, clock }), { code: 'DAMAGED' })
 })
 
-/** Applies each damage to a copy of its own and checks what comes of it. */
+/** Applies each damage to a copy of its own and checks the result. */
 async function damageEach(
   image: Image,
   name: string,
@@ -204,7 +204,7 @@ async function outcomeOf(
   }
 }
 
-/** A task whose store has seen what is lost does not fold on. */
+/** A task whose store has seen the lost records does not continue to fold. */
 async function isNamed(log: Log, { 'changelog/0': seen }: Content): Promise<void> {
   const store = new MemoryStore()
   await store.write([], { changelog: seen!.end, position: 0n })

@@ -1,5 +1,5 @@
 /**
- * What SQLite and the file system say, as errors of the port.
+ * The errors of SQLite and the file system, as errors of the port.
  *
  * What must stay true: nothing that may be damage is called anything milder, and no code says `retry` after a write that may have happened.
  */
@@ -93,7 +93,7 @@ function codeOf(error: Error, doing: Doing): keyof typeof ADVICE | undefined {
   return 'syscall' in error ? 'INVALID' : undefined
 }
 
-/** With what it says beside the primary code. */
+/** With its code besides the primary one. */
 function sqliteCodeOf(error: unknown): number | undefined {
   const { errcode } = error as { readonly errcode?: unknown }
   return typeof errcode === 'number' ? errcode : undefined

@@ -46,7 +46,7 @@ export interface SqliteLogOptions {
   /** A file never changes its number. Absent: that of the file, which then has to exist. */
   readonly partitions?: number | undefined
   readonly clock: Clock
-  /** Takes no lock and sees what another process commits: for audits. */
+  /** Takes no lock and sees the commits of another process: for audits. */
   readonly readOnly?: boolean | undefined
   /** Beyond this size the file accepts no writes. */
   readonly maxBytes?: number | undefined
@@ -295,7 +295,7 @@ export class SqliteLog implements Log {
     throw invalid(`Topic ${topic} has no partition ${partition}, only ${this.partitions(topic)}`)
   }
 
-  /** A topic that came after the file was written: nothing is in it. */
+  /** A topic that was added after the file was written: it is empty. */
   #isNewer(topic: Topic, partition: number): boolean {
     const isThere =
       Number.isInteger(partition) && partition >= 0 && partition < this.partitions(topic)
@@ -313,7 +313,7 @@ export class SqliteLog implements Log {
     this.#maintenance.look()
   }
 
-  /** Only those who will find something, or that the log is closed. */
+  /** Only readers that will find something, or all if the log is closed. */
   #wake(): void {
     for (const { lane, from, wake } of this.#waiting) {
       if (this.#closed.signal.aborted || this.#file.head(lane).next > from) wake()

@@ -28,7 +28,7 @@ export class Maintenance {
   readonly #trimmed = new Set<number>()
   /** Lanes to compact whether that is due or not. */
   readonly #asked = new Set<number>()
-  /** What is under way was asked for, so it does not wait for quiet, as little as what was trimmed does. */
+  /** The work under way was requested, so it does not wait for quiet, and neither does the deletion of trimmed records. */
   #isAsked = false
   #phase: 'idle' | 'working' | 'stopped' = 'idle'
   #working: Promise<void> = Promise.resolve()
@@ -53,7 +53,7 @@ export class Maintenance {
     this.#trimmed.add(lane)
   }
 
-  /** Begins what has become due, if nothing is under way. */
+  /** Begins work that has become due, if none is under way. */
   look(): void {
     if (this.#phase !== 'idle' || !this.#isDue()) return
     this.#phase = 'working'

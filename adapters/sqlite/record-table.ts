@@ -31,7 +31,7 @@ export interface Stretch {
   readonly complete: boolean
 }
 
-/** A page is read in one go and holds up the process meanwhile: some milliseconds at these bounds. */
+/** A page is read in one turn and blocks the process meanwhile: some milliseconds at these bounds. */
 const MAX_STRETCH_RECORDS = 5_000
 const MAX_STRETCH_BYTES = 4 * 1024 * 1024
 
@@ -104,7 +104,7 @@ export class RecordTable {
     return { records, complete }
   }
 
-  /** Before `before`, downwards. `above` is what the record over them links to. */
+  /** Before `before`, downwards. `above` is the link in the record above them. */
   downward(head: Head, before: number, above: number, limit: number): Stretch {
     const rows = this.#downward.iterate(idOf(head.lane, head.start), idOf(head.lane, before), limit)
     const { records, cut } = take(rows)

@@ -1,5 +1,5 @@
 /**
- * The tables of log.sqlite, and how a new file comes to be.
+ * The tables of log.sqlite, and the creation of a new file.
  *
  * What must stay true: a file appears under its name only once it is complete, so an empty or cut one is damage, never a fresh start; and its
  * schema is letter by letter the one below, with the column for traces or, where none was ever written, without.

@@ -8,12 +8,12 @@
  */
 import type { Entry, Produced, Topic } from '../../ports/log.ts'
 
-/** Followed closely within this process. The readers of other topics come late, or never. */
+/** Followed closely within this process. Other topics are read late, or never. */
 export const FOLLOWED: ReadonlySet<Topic> = new Set(['events', 'commands'])
 
-/** Of all tails of a file: some thousands of entries, the most that readers are behind under load. */
+/** Of all tails of a file: some thousands of entries, the largest lag of readers under load. */
 export const TAIL_BYTES: number = 4 * 1024 * 1024
-/** Roughly what an entry takes beside its content. */
+/** Roughly the size of an entry besides its content. */
 const ENTRY_BYTES = 250
 /** Values are copied into slabs of a tail's own: otherwise they share memory with others that are not read again, which would be held, too. */
 const SLAB_BYTES = 64 * 1024

@@ -68,7 +68,7 @@ export class Bell implements AsyncDisposable {
     this.#wake = resolve
     const takeBack = collection.whenChanged(resolve)
     await promise
-    // Woken otherwise, say for a bookmark: a kind that never changes would keep one callback for each.
+    // Woken otherwise, for example for a bookmark: a kind that never changes would keep one callback for each.
     takeBack()
   }
 

@@ -21,7 +21,7 @@ export interface Change {
   readonly version: number
   /** Of a deletion: the last state, with the version of the deletion. */
   readonly object: ApiObject
-  /** What a selector compares with; undefined for what is new. */
+  /** The object that a selector compares with; undefined for a new object. */
   readonly before: ApiObject | undefined
 }
 
@@ -104,7 +104,7 @@ export class Collection {
     return from < 0 ? undefined : this.#history.slice(from, from + limit)
   }
 
-  /** Calls back once, at the next change or at the close; what it returns takes that back. */
+  /** Calls back once, at the next change or at the close; the returned function revokes that. */
   whenChanged(wake: () => void): () => void {
     if (this.#closed) wake()
     else this.#listeners.add(wake)

@@ -116,7 +116,7 @@ function retained(document: JsonObject, patch: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(document).filter(([field]) => keys.includes(field)))
 }
 
-/** In the order asked for; what it does not name stays behind what it follows now, at the end. */
+/** In the requested order; entries that it does not name stay after their present predecessors, at the end. */
 function ordered(
   list: readonly unknown[],
   order: readonly unknown[],
@@ -132,7 +132,7 @@ function ordered(
   return list.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** Without directives, for what is taken over as it is. */
+/** Without directives, for values that are taken over unchanged. */
 function stripped(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stripped)
   if (!isJsonObject(value)) return value

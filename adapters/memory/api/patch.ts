@@ -33,7 +33,7 @@ export function patched(object: ApiObject, request: ApiRequest, kind: Kind): obj
   return result as object
 }
 
-/** What server-side apply creates where nothing is yet. */
+/** The object that server-side apply creates if there is none yet. */
 export function applied(request: ApiRequest): Readonly<Record<string, unknown>> {
   const patch = decoded(request.body ?? '')
   if (!isJsonObject(patch)) throw badRequest('error decoding patch: it is no object')

@@ -16,7 +16,7 @@ const BUILT_IN_GROUPS: ReadonlySet<string> = new Set(BUILT_IN.map(({ group }) =>
 export class Registry {
   readonly #builtIn: readonly Kind[]
   readonly #custom = new Map<string, Kind>()
-  /** How often what is served has changed. */
+  /** How often the set of served kinds has changed. */
   changes = 0
 
   constructor(serves: (kind: Kind) => boolean = () => true) {

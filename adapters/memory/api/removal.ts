@@ -68,12 +68,12 @@ export function remove(
   return { object: options.isDryRun ? next : storage.remove(kind, next), isGone: true }
 }
 
-/** In the background and without conditions: how a namespace or a definition takes its content along. */
+/** In the background and without conditions: how a namespace or a CustomResourceDefinition deletes its content. */
 export function removeInBackground(context: RemovalContext, kind: Kind, object: ApiObject): void {
   remove(context, kind, object, BACKGROUND)
 }
 
-/** Whether an update lets an object go that was only waiting for its last finalizer. */
+/** Whether an update deletes an object that was only waiting for its last finalizer. */
 export function isFinished(kind: Kind, object: ApiObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0) return false

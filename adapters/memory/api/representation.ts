@@ -100,7 +100,7 @@ export function objectText(
   }
 }
 
-/** What comes before the items of a list, given its metadata; `]}` closes it. */
+/** The text before the items of a list, given its metadata; `]}` closes it. */
 export function listHead(form: Form, kind: Kind, version: string, metadata: object): string {
   const meta = JSON.stringify(metadata)
   switch (form.type) {

@@ -111,7 +111,7 @@ export class Storage {
     this.#snapshots.delete(`${version} ${kind.store}`)
   }
 
-  /** What was held, or the present if that is still the version asked for. */
+  /** The held snapshot, or the present state if that is still the requested version. */
   held(kind: Kind, version: number): Snapshot<Stored> | undefined {
     if (version === this.#version) return this.collection(kind).snapshot()
     return this.#snapshots.get(`${version} ${kind.store}`)

@@ -27,7 +27,7 @@ export interface WatchContext extends BellContext {
   readonly storage: Storage
 }
 
-/** Refuses by throwing, before anything is sent; what comes later is part of the stream. */
+/** Refuses by throwing, before anything is sent; later changes are part of the stream. */
 export function openWatch(
   context: WatchContext,
   call: Call,
@@ -67,7 +67,7 @@ interface Start {
   readonly cursor: number
   /** Sent first, as additions. */
   readonly present: Snapshot<Stored> | undefined
-  /** The end of what is present is marked by a bookmark. */
+  /** The end of the present objects is marked by a bookmark. */
   readonly isMarked: boolean
 }
 

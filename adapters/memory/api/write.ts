@@ -144,7 +144,7 @@ function checkNewMetadata(call: Call, { metadata }: ApiObject): void {
   }
 }
 
-/** It must be there, and may not be on its way out; nor may the definition of a custom kind. */
+/** It must be there, and may not be on its way out; nor may the CustomResourceDefinition of a custom kind. */
 function checkNamespace({ storage }: WriteContext, { kind, address }: Call, name = ''): void {
   if (kind.custom) {
     const definition = storage.get(DEFINITION, '', kind.store)?.object
