@@ -17,7 +17,7 @@ const STEP_MS = 1_000
 
 export class AppendTime {
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs'>
-  /** What to add to the monotonic clock for the latest time that may be given. */
+  /** The offset to add to the monotonic clock for the latest time that may be given. */
   readonly #mostMs: number
   /** With fractions: otherwise it would stop for appends within one millisecond of each other. */
   #lastMs: number

@@ -20,7 +20,7 @@ export interface LoggedAssignment extends Assignment {
 
 export type Assignments = ReadonlyMap<ClusterId, LoggedAssignment>
 
-/** By cluster. What cannot be read is left out. */
+/** By cluster. A record that cannot be read is left out. */
 export async function readAssignments(log: Log, codec: Codec): Promise<Assignments> {
   return assignmentsIn(await log.latest('control', 0), codec)
 }

@@ -32,9 +32,9 @@ const KIND_LENGTH = 63
 const LABEL_LENGTH = 63
 const ANNOTATION_LENGTH = 1_024
 /**
- * What the largest record about an object may take of its references and finalizers: a DELETE, which has each reference and, beside it, a claim that its owner is absent.
- * The rest of a record's limit (ports/record-limit.ts) is for what surrounds them. etcd takes 1.5 MiB of an object. References as controllers write them are within
- * this cap up to there, some 20,000 of them; so are 25,000 of the shortest that fit into JSON of that size, in a namespace with a name of usual length.
+ * The bytes of references and finalizers in the largest record about an object: a DELETE, which has each reference and also a claim that its owner is absent. The rest of
+ * a record's limit (ports/record-limit.ts) is for its other fields. etcd takes 1.5 MiB of an object. References as controllers write them are within this cap up to
+ * there, some 20,000 of them; so are 25,000 of the shortest that fit into JSON of that size, in a namespace with a name of usual length.
  */
 const RECORD_BYTES = 6 * 1_024 * 1_024
 /** Of a reference in a DELETE, beside its own texts, again in the claim, and the namespace: lengths, flags, an offset of its basis, and a resource and a version of 63 bytes. */
@@ -57,7 +57,7 @@ export function isBeyondCaps(object: ObjectMeta): boolean {
   return bytesOf(object) > RECORD_BYTES
 }
 
-/** What is kept of one that is: as an owner it is there, or orphans its dependents; as a dependent it stays. */
+/** The kept part of one that is: as an owner it exists, or orphans its dependents; as a dependent it stays. */
 export function identityOf(object: ObjectMeta): ObjectMeta {
   const { name, finalizers } = object
   return {

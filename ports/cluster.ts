@@ -6,7 +6,7 @@
  * Assumes: nothing about retries: a call is one
  * exchange, callers retry.
  *
- * Not here: sockets (exchange.ts), what is done about an answer (services).
+ * Not here: sockets (exchange.ts), the use of an answer (services).
  */
 import type { Target } from '../core/model/command.ts'
 import type {
@@ -37,13 +37,13 @@ export interface DiscoveredKind {
 
 export interface Discovery {
   readonly kinds: readonly DiscoveredKind[]
-  /** `group/version`s that could not be had: what is known of them stays as it was. */
+  /** `group/version`s that could not be read: their known state does not change. */
   readonly failed: readonly string[]
-  /** False: who answers for which group may not be read, so every kind counts as aggregated. */
+  /** False: it may not be read which server serves which group, so every kind counts as aggregated. */
   readonly isAggregationKnown: boolean
 }
 
-/** What a list or watch needs; the version is the one to ask for. */
+/** The parameters of a list or watch; the version is the one to ask for. */
 export interface Resource {
   readonly group: string
   readonly version: string
@@ -90,7 +90,7 @@ export type ReadAnswer =
   | AbsentAnswer
   | UnknownAnswer
 
-/** A Status with reason NotFound whose details name exactly what was asked; or no object of that kind can have that name. */
+/** A Status with reason NotFound whose details name exactly the requested object; or no object of that kind can have that name. */
 export interface AbsentAnswer {
   readonly type: 'Absent'
   readonly code: number
@@ -118,12 +118,12 @@ export type ReapAnswer =
   | { readonly type: 'Conflict'; readonly code: number; readonly reason: string }
   /** 422 with causes, 403, webhook or policy. */
   | { readonly type: 'Refused'; readonly code: number; readonly reason: string }
-  /** 429, 5xx, cut, timeout: what became of it is unknown. */
+  /** 429, 5xx, cut, timeout: its outcome is unknown. */
   | UnknownAnswer
 
-/** Whether the cluster itself refuses our account what it must never do. */
+/** Whether the cluster itself refuses Kinfold's account what it must never do. */
 export type LockAnswer =
-  /** It refused what it has to, in the lock's own words. */
+  /** It refused the probe, in the lock's own words. */
   | { readonly type: 'Locked' }
   /** It does not, or there is nothing to try it on. */
   | { readonly type: 'Open'; readonly reason: string }
@@ -163,8 +163,8 @@ export interface Cluster extends AsyncDisposable {
   identify(signal: AbortSignal): Promise<ClusterId>
   discover(signal: AbortSignal): Promise<Discovery>
   /**
-   * Pages of one consistent list; an expired `continue` throws `EXPIRED` and nothing of the list counts. `confirming`: over no connection that another list came
-   * over, since who answers there may be at fault (F14).
+   * Pages of one consistent list; an expired `continue` throws `EXPIRED` and nothing of the list counts. `confirming`: over no connection that carried another
+   * list, since the server behind it may be at fault (F14).
    */
   list(
     resource: Resource,
@@ -181,8 +181,8 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent[]>
   /**
-   * `of`: where something rests on the answer, the cluster that it has to be from; of any other it is `Unknown`. `auditId`, here and below: what the cluster's audit
-   * log calls the request.
+   * `of`: where something rests on the answer, the cluster that it has to be from; of any other it is `Unknown`. `auditId`, here and below: the id of the request in
+   * the cluster's audit log.
    */
   get(target: Target, signal: AbortSignal, of?: ClusterId, auditId?: string): Promise<GetAnswer>
   /** The object with its body: for the archive, and for a user who asks for the status of an object. Kinfold needs it for nothing else. */

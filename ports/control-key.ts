@@ -1,7 +1,7 @@
 /**
- * Keys of what people decide, in `orders`, and of what services say to each other, in `control`; and what the records under them protect.
+ * Keys of the users' directives, in `orders`, and of the services' messages to each other, in `control`; and what the records under them protect.
  *
- * What must stay true: who writes and who reads agree here; no user's text can forge a separator.
+ * What must stay true: writers and readers agree here; no user's text can forge a separator.
  *
  * Not here: relists and connections, whose keys their services know.
  */
@@ -16,7 +16,7 @@ export const PROTECT_PREFIX = 'protect/'
 export const ASSIGN_PREFIX = 'partition/'
 const POLICY = 'policy'
 
-/** Of what the policy protects, everywhere. */
+/** Of the policy's protection, everywhere. */
 export const PROTECT_POLICY_KEY: string = PROTECT_PREFIX + POLICY
 
 /** An empty cluster: all. */

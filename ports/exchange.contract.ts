@@ -1,6 +1,6 @@
 /**
  * What every Exchange promises, shown with any API server: one that serves ConfigMaps and the namespaces `default` and
- * `kube-system`, and lets us make and delete ConfigMaps in `default`.
+ * `kube-system`, and allows us to create and delete ConfigMaps in `default`.
  *
  * What must stay true: nothing here knows which adapter it runs on, or waits by the clock.
  *

@@ -28,7 +28,7 @@ export interface Lineage extends Coordinates {
   readonly why: string
   /** Its type. */
   readonly verdict: Verdict['type'] | null
-  /** What holds it, if anything does. */
+  /** The reason that holds it, if there is one. */
   readonly heldBy: HeldBy | null
   readonly evidence: Evidence | null
   readonly position: bigint

@@ -5,7 +5,7 @@
  * sees committed entries only, and never one beyond an open transaction; a task's commit is atomic; after `openTask`
  * no earlier owner's commit takes effect. Assumes: callers can take an entry twice, and never retry a failed commit.
  *
- * Not here: what the bytes mean (codec.ts), which partition something belongs to (core/model/partition.ts).
+ * Not here: the meaning of the bytes (codec.ts), the partition of a record (core/model/partition.ts).
  */
 
 export const TOPICS = [
@@ -46,17 +46,17 @@ export interface Produced {
   /** Null only on compacted topics. At most 7 MiB with its key. */
   readonly value: Uint8Array | null
   /**
-   * Which trace the record belongs to (`traceparent` of W3C Trace Context): printable ASCII, at most 64 characters. It is beside the value, so no digest and no audit
-   * has it, and a log may lose it: nothing but telemetry may read it.
+   * Which trace the record belongs to (`traceparent` of W3C Trace Context): printable ASCII, at most 64 characters. It is outside of the value, so no digest and no
+   * audit has it, and a log may lose it: nothing but telemetry may read it.
    */
   readonly trace?: string
 }
 
-/** What is appended. */
+/** A record to append. */
 export interface Appending extends Produced {
-  /** The value as it is to be at the moment in which it is sent off, each time that it is: what it says may change while it waits. A few bytes larger than `value` at most. */
+  /** The value at the moment in which it is sent, each time that it is: its content may change while it waits. A few bytes larger than `value` at most. */
   readonly valueNow?: () => Uint8Array
-  /** When what it records was observed, by the monotonic clock of this process: for telemetry alone, and never written. */
+  /** When its fact was observed, by the monotonic clock of this process: for telemetry alone, and never written. */
   readonly seenMs?: number
 }
 
@@ -80,7 +80,7 @@ export interface Entry extends Produced {
 
 export interface Page {
   readonly entries: readonly Entry[]
-  /** Where to read on; may lie beyond the last entry's offset plus one. */
+  /** Where to read on; may be beyond the last entry's offset plus one. */
   readonly next: bigint
 }
 

@@ -1,12 +1,12 @@
 /**
- * What the port allows in one record and in one saved position, for every adapter alike.
+ * The limits of one record and of one saved position, for every adapter alike.
  *
- * What must stay true: it refuses before anything is written, and the sentence names what is too large.
+ * What must stay true: it refuses before anything is written, and the sentence names the field that is too large.
  */
 import { COMPACTED, LogError, type Produced, type SavedPosition, type Topic } from './log.ts'
 
 const MAX_KEY_BYTES = 32 * 1024
-/** A DELETE of an object with as many references as core/model/cap.ts takes in, and what surrounds them. Services that sell Kafka take 8 MiB with a batch's own bytes. */
+/** A DELETE of an object with as many references as core/model/cap.ts takes in, and its other fields. Services that sell Kafka take 8 MiB with a batch's own bytes. */
 export const MAX_RECORD_BYTES: number = 7 * 1024 * 1024
 const MAX_DETAIL_BYTES = 64 * 1024
 export const MAX_TRACE_BYTES = 64

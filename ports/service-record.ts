@@ -1,5 +1,5 @@
 /**
- * What the services keep on the log for themselves.
+ * The internal records of the services on the log.
  *
  * What must stay true: every shape here has its schema in schemas/, and absent is null.
  *
@@ -28,7 +28,7 @@ export interface Control {
   /** `epoch`: the cluster's epoch. Others: grows with each request. */
   readonly number: number
   readonly connected: boolean
-  /** Of `protect/policy`: what the policy protects. */
+  /** Of `protect/policy`: the policy's protection. */
   readonly protection: Protection | null
   /** In addition: the policy's mode. Null where none is published. */
   readonly mode: Mode | null
@@ -67,7 +67,7 @@ export interface Watermark extends GroupKind {
   readonly sync: number
   /** `projectionDigest` of the published fields of each object; under another one more fields were published, or fewer. */
   readonly projection: string
-  /** That has what it covers; -1: written before a cluster had one. */
+  /** The partition of the records it covers; -1: written before a cluster had one. */
   readonly partition: number
   /** Of the kind, in lower case, as discovery gives them: for queries. */
   readonly shortNames: readonly string[]

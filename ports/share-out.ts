@@ -19,7 +19,9 @@ interface Member {
   readonly standby: Set<number>
 }
 
-/** `former`: of every member by name, what it had; a new one had nothing. `standbys`: how many of each partition, as far as there are members. */
+/**
+ * `former`: the former share of every member by name; a new one had nothing. `standbys`: how many of each partition, as far as there are members.
+ */
 export function assign(
   former: ReadonlyMap<string, Share>,
   partitions: number,
@@ -70,7 +72,7 @@ function assignActive(members: readonly Member[], partitions: number): void {
   }
 }
 
-/** What was active there is as good as a standby: its store is at hand. */
+/** Partitions that were active there are as good as standbys: their stores are at hand. */
 function assignStandbys(members: readonly Member[], partitions: number, each: number): void {
   const most = Math.ceil((partitions * each) / members.length)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
