@@ -14,7 +14,7 @@ export interface Patience {
 const WITHIN_MS = 90_000
 const EVERY_MS = 50
 
-/** `look` answers true when it has come about; a text says what is seen instead. */
+/** `look` returns true when the condition is met; a text describes the present state. */
 export async function eventually(
   what: string,
   look: () => Promise<boolean | string>,

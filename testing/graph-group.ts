@@ -1,8 +1,8 @@
 /**
  * Several graph processes in one: a log, a group that shares its partitions, and an endpoint on loopback for each of them.
  *
- * What must stay true: processes share nothing but the log, the group's view of who has what, and HTTP. A killed one is a member until it expires, as
- * with a real group.
+ * What must stay true: processes share nothing but the log, the group's view of the assignments, and HTTP. A killed one is a member until it expires,
+ * as with a real group.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
@@ -30,7 +30,7 @@ import { assign, codec, emptyStore } from './task-rig.ts'
 
 const POLICY = policyFor('enforce', 'parity')
 
-/** Each event in the partition of its cluster; what is of no cluster, in all. */
+/** Each event in the partition of its cluster; records of no cluster, in all. */
 export async function tell(
   log: Log,
   events: readonly Event[],

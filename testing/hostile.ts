@@ -1,7 +1,7 @@
 /**
  * Bad input for fuzzing: names that break programs, and captured bodies with damage done to them.
  *
- * What must stay true: everything is drawn by fast-check, so what fails is shown small, with the seed that finds it again. `RUNS=n` runs n times as many.
+ * What must stay true: everything is drawn by fast-check, so a failure is shrunk, and printed with the seed that finds it again. `RUNS=n` runs n times as many.
  */
 import fc from 'fast-check'
 

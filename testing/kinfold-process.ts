@@ -17,7 +17,7 @@ import type { Made } from './objects.ts'
 export interface KinfoldOptions {
   readonly kubeconfig: string
   readonly data: string
-  /** Given as they are; `--mode enforce --preset parity`, say. */
+  /** Given as they are; for example `--mode enforce --preset parity`. */
   readonly flags?: readonly string[]
   /** For Node itself, such as a module to load first. */
   readonly nodeArgs?: readonly string[]
@@ -174,7 +174,7 @@ export class KinfoldProcess implements AsyncDisposable {
     return (await response.json()) as Shaped<Cascade>
   }
 
-  /** Type of the verdict on each; `none` for what has no owners, `unseen` for what is not there. */
+  /** Type of the verdict on each; `none` for an object without owners, `unseen` for one that does not exist. */
   async verdicts(all: readonly Made[]): Promise<string[]> {
     return await Promise.all(
       all.map(async (made) => {

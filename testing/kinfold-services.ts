@@ -16,7 +16,7 @@ export interface ServicesOptions {
   readonly kubeconfig: string
   readonly brokers: readonly string[]
   readonly application: string
-  /** Stores and logs go there. */
+  /** The folder of stores and logs. */
   readonly folder: string
   readonly partitions: number
   /** Processes of each service. */
@@ -24,7 +24,7 @@ export interface ServicesOptions {
   readonly standbys?: number
   /** For every service, as they are given; or for each its own. */
   readonly flags?: readonly string[] | ((service: ServiceName) => readonly string[])
-  /** Beside the environment of the test. */
+  /** In addition to the environment of the test. */
   readonly env?: Readonly<Record<string, string>>
 }
 

@@ -26,7 +26,7 @@ import { KINDS, kindNotation, shortKind } from './notation.ts'
 
 export const CLUSTER = 'c'
 
-/** What the cluster serves: `widget`, `pvc` and `secret` are never served, `deploy` is served and not watched. */
+/** The kinds that the cluster serves: `widget`, `pvc` and `secret` are never served, `deploy` is served and not watched. */
 export const UNSERVED: readonly string[] = ['widget', 'pvc', 'secret']
 export const UNMONITORED: readonly string[] = ['deploy']
 export const MONITORED: readonly string[] = Object.keys(KINDS).filter(
@@ -58,7 +58,7 @@ export class ModelCluster {
     }
   }
 
-  /** As it is now, with streams of its own: what becomes of one is nothing to the other. */
+  /** As it is now, with streams of its own: later changes of one do not affect the other. */
   copy(
     onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void = this.#onRemoved,
   ): ModelCluster {
@@ -109,7 +109,7 @@ export class ModelCluster {
     this.#tell(object, { type: 'Touched', ...about, group, kind, entries: [entry] })
   }
 
-  /** As DELETE: sets the finalizers that the policy asks for, and removes what has none. */
+  /** As DELETE: sets the finalizers that the policy demands, and removes an object that has none. */
   delete(uid: string, policy: string, command: DeleteObject | null = null): ObjectMeta | null {
     const object = this.objects.get(uid)
     if (object === undefined) return null
@@ -163,7 +163,7 @@ export class ModelCluster {
     this.streams.get(short)?.push(gone)
   }
 
-  /** Carries out a command behind its guards, as a reaper does, and says what became of it. */
+  /** Carries out a command within its guards, as a reaper does, and returns its result. */
   carryOut(command: Deletable): CommandSettled {
     const { target } = command
     const object = this.objects.get(target.uid)

@@ -7,7 +7,7 @@ import type { PropagationPolicy } from '../core/model/object.ts'
 import type { Answer } from './cluster/api-client.ts'
 import { eventually } from './eventually.ts'
 
-/** What a control plane offers. */
+/** The operations of a control plane. */
 export interface Requests {
   request<T = unknown>(
     method: string,
@@ -23,7 +23,7 @@ export interface Kind {
   readonly kind: string
   readonly resource: string
   readonly namespaced: boolean
-  /** Beside metadata, what its validation asks for. */
+  /** The fields besides metadata that its validation demands. */
   readonly body?: object
 }
 
@@ -161,7 +161,7 @@ export interface Family {
   readonly dependents: readonly Made[]
 }
 
-/** A ConfigMap of that name, and what it owns: `NAME-0` and so on. */
+/** A ConfigMap of that name, and its dependents: `NAME-0` and so on. */
 export async function makeFamily(
   plane: Requests,
   name: string,

@@ -1,10 +1,10 @@
 /**
- * What a collector may delete and what it must leave nothing of, said naively over a server's own objects.
+ * Which objects a collector may delete and which it must not leave, computed naively over a server's own objects.
  *
  * What must stay true: it imports nothing, so it shares no code with the graph. Each reference is read at its coordinates, as the API defines
  * ownership: same namespace or no namespace, right uid, kind and name, a served version.
  *
- * Not here: where the objects come from (model-oracle.ts, sim/oracle.ts).
+ * Not here: the source of the objects (model-oracle.ts, sim/oracle.ts).
  */
 export type Ground = 'live' | 'waiting' | 'orphaning' | 'absent' | 'unresolvable'
 
@@ -39,7 +39,7 @@ export interface OracleKind {
 }
 
 export interface OracleServer {
-  /** As what a reference's kind is served: `unresolvable` as none, or not in that version; `absent` once it was deleted with all its objects. */
+  /** How a reference's kind is served: `unresolvable` as none, or not in that version; `absent` once it was deleted with all its objects. */
   kindOf(reference: OracleReference): OracleKind | 'absent' | 'unresolvable'
   /** The very object at its coordinates. */
   find(place: Place): OracleObject | undefined
@@ -71,7 +71,7 @@ function stateOf({ isDeleting, finalizers }: OracleObject): 'live' | 'waiting' |
   return finalizers.includes('foregroundDeletion') ? 'waiting' : 'live'
 }
 
-/** Why the server may not be asked to delete what has these references; empty when it may. */
+/** Why the server may not be asked to delete an object with these references; empty when it may. */
 export function objectionTo<R extends OracleReference>(
   references: readonly R[],
   ground: (reference: R) => Ground,
@@ -109,7 +109,7 @@ function leftOf(server: OracleServer, object: OracleObject): string {
   const { references, isDeleting } = object
   const grounds = references.map((each) => groundOf(server, object, each))
   const isBlocked = grounds.includes('unresolvable')
-  // An owner of a kind that is not watched is asked for only when the answer can decide something.
+  // An owner of a kind that is not watched is verified only when the answer can decide something.
   const isAsked = !isBlocked && !isDeleting
   const namesOrphaning = references.some(
     ({ kind }, index) => grounds[index] === 'orphaning' && (isAsked || server.isWatched(kind)),

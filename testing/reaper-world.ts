@@ -121,7 +121,7 @@ export class World {
     return openCluster({ name: 'blue', exchange, clock: this.clock, random: { next: () => 0.5 } })
   }
 
-  /** As kill -9: what every reaper so far had under way is lost. */
+  /** As kill -9: the work under way of every reaper so far is lost. */
   kill(): void {
     this.log = this.log.reopen()
     this.#life.abort()
@@ -210,7 +210,7 @@ export class World {
     return { id, cluster: this.id, target }
   }
 
-  /** What was appended to `events`, in order. */
+  /** The records appended to `events`, in order. */
   async results(partition = 0): Promise<readonly Result[]> {
     const entries = await this.entries(partition)
     return entries.map(({ value }) => this.codec.decode(value as Uint8Array) as Result)

@@ -346,7 +346,7 @@ export class World {
     return first === undefined ? [] : [first]
   }
 
-  /** In parity, with so many people who have to approve. */
+  /** In parity, with this number of required approvals. */
   #approvals(approvals: number): Event {
     const policy = { ...policyFor('enforce', 'parity'), approvals }
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
@@ -358,7 +358,7 @@ export class World {
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
   }
 
-  /** About the plan that was asked for last. Of `user:NAME` a cluster said who it is. */
+  /** About the plan that was requested last. `user:NAME` was authenticated by a cluster. */
   #ruling(verb: string, who: string): Event {
     const { cluster } = this.#at
     return {

@@ -1,5 +1,5 @@
 /**
- * Two control planes under one `kinfold up`: red, whose faults a test makes, and blue, which has to go on meanwhile.
+ * Two control planes under one `kinfold up`: red, whose faults a test makes, and blue, which has to continue meanwhile.
  *
  * What must stay true: red is reached by a proxy, so it can be another cluster from one moment to the next; in both Kinfold's account has the rights that a
  * test gave it, and no others.
@@ -27,7 +27,7 @@ import {
 import { seeded } from './seeded.ts'
 
 export const ACCOUNT = 'kinfold'
-/** The same everywhere, so that another cluster lets it in, too. */
+/** The same everywhere, so that another cluster accepts it, too. */
 const TOKEN = 'the-token-of-kinfold'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 export const WATCHED = 'configmaps,secrets,widgets.example.com'

@@ -109,7 +109,7 @@ export class WatcherRig {
     return this.#watcher
   }
 
-  /** What `run` rejected with. */
+  /** The error with which `run` rejected. */
   get failure(): unknown {
     return this.#failure
   }

@@ -1,8 +1,8 @@
 /**
- * Random lives of a small cluster, for properties: what users do, with references good and bad.
+ * Random lives of a small cluster, for properties: actions of users, with references good and bad.
  *
  * What must stay true: an action is plain data and always applicable, so fast-check can shrink a life to the part that matters;
- * what it is about is picked among what is there when it happens.
+ * its subject is picked among the objects that exist when it happens.
  */
 import fc from 'fast-check'
 import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
@@ -62,7 +62,7 @@ type ObjectAction =
   | { readonly type: 'delete'; readonly pick: number; readonly policy: string }
 
 export interface LifeOptions {
-  /** Orphaning couples the order of two owners' ends to what becomes of a dependent. */
+  /** Orphaning makes the fate of a dependent depend on the order in which two owners are deleted. */
   readonly hasOrphaning: boolean
   /** Objects deleted with their kind wait for a person's decision. */
   readonly hasKindsGone: boolean

@@ -1,7 +1,7 @@
 /**
  * Rounds of a churning cluster, with faults while it churns and a quiet window after each, in which everything must become right.
  *
- * What must stay true: no object that has a live owner is ever missing, at any check; after each window the cluster holds exactly what it should.
+ * What must stay true: no object that has a live owner is ever missing, at any check; after each window the cluster holds exactly the expected objects.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -127,7 +127,7 @@ async function oneRound(
   await striking
 }
 
-/** Between two changes while faults go on. */
+/** Between two changes while faults are active. */
 const PACE_MS = 200
 
 async function converge(world: World, services: KinfoldServices): Promise<void> {
@@ -136,7 +136,7 @@ async function converge(world: World, services: KinfoldServices): Promise<void> 
     async () => {
       for (const each of services.all) await each.assertRunning()
       const difference = await world.difference()
-      // What is lost does not come back.
+      // A lost object does not come back.
       if (difference !== true && difference.startsWith('WRONG')) throw new WrongDelete(difference)
       return difference
     },

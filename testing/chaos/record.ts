@@ -1,5 +1,5 @@
 /**
- * What the log must say when all is over: no command took effect twice, every partition folds again to the same, and stores hold what the changelog holds.
+ * The required state of the log at the end: no command took effect twice, every partition folds again to the same, and stores have the content of the changelog.
  *
  * What must stay true: it only reads.
  */
@@ -19,7 +19,7 @@ import type { KinfoldServices } from '../kinfold-services.ts'
 export interface RecordReport {
   readonly events: bigint
   readonly commands: number
-  /** What is wrong; empty when nothing is. */
+  /** The failures; empty when nothing is. */
   readonly faults: readonly string[]
 }
 

@@ -24,7 +24,9 @@ import type { Chance } from '../seeded.ts'
 const KINDS = [CONFIG_MAP, SECRET, CLUSTER_ROLE] as const
 const NAMESPACES = 4
 const CASCADES = ['Background', 'Background', 'Foreground'] as const
-/** One round in so many orphans all that its owners had: beside other requests, the last one would decide, and who saw them late cannot know which that was. */
+/**
+ * One round in so many orphans all dependents of its owners: together with other requests, the last one would decide, and who saw them late cannot know which that was.
+ */
 const ORPHANING_ROUNDS = 4
 /** Objects of one round, and how many of them may be owners of others. */
 const MADE_PER_ROUND = 40
@@ -90,7 +92,7 @@ export class World {
     this.#letGo.clear()
   }
 
-  /** Whether the cluster holds exactly what it has to; else what is wrong. */
+  /** Whether the cluster holds exactly the expected objects; else what is wrong. */
   async difference(): Promise<string | true> {
     const sets = await Promise.all(KINDS.map((kind) => uidsOf(this.#plane, kind, this.#set)))
     const there = new Set(sets.flatMap((set) => [...set]))
@@ -102,7 +104,7 @@ export class World {
     )
   }
 
-  /** What was still there at the last look and has to go. */
+  /** Objects that existed at the last check and have to be deleted. */
   get left(): readonly Made[] {
     return this.#left.map(({ made }) => made)
   }

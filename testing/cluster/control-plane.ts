@@ -38,7 +38,7 @@ export interface ControlPlaneOptions {
   readonly context?: string
   /** Keeps data, keys and logs here, also after the end; continues with the data in it. */
   readonly dataDir?: string
-  /** Beside `admin`, who is in system:masters. */
+  /** In addition to `admin`, who is in system:masters. */
   readonly users?: readonly TestUser[]
   /** After our own: the last of a repeated single-valued flag counts, lists grow. */
   readonly apiserverArgs?: readonly string[]
@@ -204,7 +204,7 @@ export class ControlPlane implements AsyncDisposable {
     await this.etcd.snapshot(folder)
   }
 
-  /** Rolls etcd back to a snapshot behind the API server's back: stop that before, or do not. */
+  /** Rolls etcd back to a snapshot without the API server's knowledge: stop that before, or do not. */
   async restore(folder: string): Promise<void> {
     await this.etcd.restore(folder)
   }

@@ -13,7 +13,7 @@ import { stringify } from 'yaml'
 
 export interface TestUser {
   readonly name: string
-  /** `system:masters` may do everything; other groups mean what RBAC objects of the test say. */
+  /** `system:masters` may do everything; the rights of other groups are in the RBAC objects of the test. */
   readonly groups?: readonly string[]
   /** Random unless given. */
   readonly token?: string

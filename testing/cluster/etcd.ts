@@ -76,7 +76,7 @@ export class Etcd implements AsyncDisposable {
     return header.revision
   }
 
-  /** Behind the API server's back: what it cannot read, say. */
+  /** Without the API server's knowledge: for example a value that it cannot read. */
   async put(key: string, value: string): Promise<void> {
     await this.#call('/v3/kv/put', { key: base64(key), value: base64(value) })
   }

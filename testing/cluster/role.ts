@@ -11,7 +11,7 @@ export interface Rule {
 }
 
 export const ALL_VERBS: readonly string[] = ['get', 'list', 'watch', 'delete', 'patch']
-/** What everything else needs: the cluster's identity. */
+/** The right that everything else needs: to read the cluster's identity. */
 const IDENTITY: Rule = { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'

@@ -19,7 +19,7 @@ const STOP_WITHIN_MS = 30_000
 const LOG_TAIL_LINES = 25
 
 export interface ServerCommand {
-  /** What errors call it. */
+  /** Its name in errors. */
   readonly name: string
   readonly binary: string
   readonly args: readonly string[]
@@ -58,7 +58,7 @@ export class ServerProcess implements AsyncDisposable {
     })
   }
 
-  /** Starts it and waits until `isReady` answers true; what that throws counts as "not yet". */
+  /** Starts it and waits until `isReady` answers true; an error that it throws counts as "not yet". */
   static async start(
     command: ServerCommand,
     isReady: () => Promise<boolean>,

@@ -45,7 +45,7 @@ export type Action =
       readonly policy: Propagation | undefined
     }
 
-/** Actions of a step follow each other without a pause; between steps both sides come to rest. */
+/** Actions of a step follow each other without a pause; between steps both sides reach rest. */
 export type Step = readonly Action[]
 
 /** A line an action. */

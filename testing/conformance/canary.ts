@@ -46,7 +46,7 @@ export async function canary(plane: Requests, places: readonly Place[]): Promise
   })
 }
 
-/** Rounds of canaries without an end would be a collector that never comes to rest. */
+/** Rounds of canaries without an end would mean a collector that is never at rest. */
 const ROUNDS = 40
 
 /** Resolves when no result of `look` has changed over a whole round of canaries, after a first one that flushes. */

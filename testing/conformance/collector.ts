@@ -66,7 +66,7 @@ function kinfoldOn({ kubeconfig, folder }: ControlPlane, partitions: number): Co
     name: 'kinfold',
     async start() {
       if (kinfold?.isRunning) return
-      // Not until it is ready: with a broken kind in the cluster it never says so.
+      // Not until it is ready: with a broken kind in the cluster it never is.
       kinfold = await KinfoldProcess.spawn({ kubeconfig, data, flags })
     },
     async kill() {
@@ -91,7 +91,7 @@ function servicesOn({ kubeconfig, folder }: ControlPlane, partitions: number): C
         const options = { kubeconfig, brokers, application, folder, partitions, each: 1, flags }
         services = resources.use(new KinfoldServices(options))
       }
-      // Not until they are ready: with a broken kind in the cluster a watcher never says so.
+      // Not until they are ready: with a broken kind in the cluster a watcher never is.
       await services.start()
     },
     async kill() {

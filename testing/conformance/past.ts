@@ -72,7 +72,7 @@ export function isRenamed({ references }: Dependent, { to, flaw }: ReferenceSpec
   return references.some((had) => had.to === to && had.flaw !== flaw)
 }
 
-/** RULES.misnamed: by what is held, or cannot be judged. */
+/** RULES.misnamed: by an object that is held, or cannot be judged. */
 export function isNamedAmiss(past: Past, slot: Slot): boolean {
   return past.objects.some((each) => {
     const { finalizers, references } = each

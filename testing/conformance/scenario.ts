@@ -6,18 +6,18 @@
 import type { World } from './world.ts'
 
 export interface Scenario {
-  /** What it covers, separated by spaces: R3, D10, `--only` picks by them. */
+  /** The rows it covers, separated by spaces: R3, D10, `--only` selects by them. */
   readonly rows: string
   /** Finishes the sentence "the collector …" or describes the case. */
   readonly says: string
   /** Why kube-controller-manager's own collector may fail it. */
   readonly better?: string
-  /** It stops and starts the collector, or needs one that is never killed: nothing else may run beside it. */
+  /** It stops and starts the collector, or needs one that is never killed: nothing else may run at the same time. */
   readonly alone?: true
   run(world: World): Promise<void>
 }
 
-/** `only` is one of its rows, or a part of what it says. */
+/** `only` is one of its rows, or a part of its text. */
 export function isPicked({ rows, says }: Scenario, only: string | undefined): boolean {
   return only === undefined || rows.split(' ').includes(only) || says.includes(only)
 }

@@ -20,7 +20,7 @@ import { RESTARTS } from './scenarios/restart.ts'
 import { RINGS } from './scenarios/ring.ts'
 import { makeWorld } from './world.ts'
 
-/** Kinds that come and go first: they take the longest, and wait most of the time. */
+/** Kinds that are added and deleted come first: they take the longest, and wait most of the time. */
 export const SCENARIOS: readonly Scenario[] = [
   ...RESTARTS,
   ...KINDS,

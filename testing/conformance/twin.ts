@@ -1,5 +1,5 @@
 /**
- * One workload on two control planes alike, one collector on each: after every step both come to rest, and what is left must be the same.
+ * One workload on two control planes alike, one collector on each: after every step both reach rest, and the remaining objects must be the same.
  *
  * What must stay true: names identify objects, uids are each plane's own; both planes get the same requests in the same order.
  */

@@ -5,7 +5,7 @@ import type { Action, ReferenceSpec, Slot } from './action.ts'
 import { workload } from './workload.ts'
 import { FOREGROUND, HOLD, ORPHAN } from './world.ts'
 
-/** What was asked for up to an action; references are all that an object ever had. */
+/** The requests up to an action; references are all that an object ever had. */
 interface Asked {
   readonly finalizers: Map<Slot, readonly string[]>
   readonly references: Map<Slot, ReferenceSpec[]>

@@ -1,5 +1,5 @@
 /**
- * A random life of a small cluster from a seed, for twin runs: what users do, with references good and bad, deletions of all kinds, holds.
+ * A random life of a small cluster from a seed, for twin runs: the actions of users, with references good and bad, deletions of all kinds, holds.
  *
  * What must stay true: it is a pure function of the seed, and its outcome does not depend on how fast a collector is. Upstream's does in
  * places, and the cases that would show that are left out, each with its reason in RULES.
@@ -236,7 +236,7 @@ function removeOne(state: State): Action {
   return { type: 'remove', slot, policy }
 }
 
-/** In the background instead, where RULES leave out what was drawn. */
+/** In the background instead, where RULES leave out the drawn policy. */
 function spared(
   state: State,
   slot: Slot,

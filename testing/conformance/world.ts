@@ -26,7 +26,7 @@ import { type Expected, type Seen, seenIn, shown } from './seen.ts'
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan'
 
-/** The server did not do what was asked; `status` says why. */
+/** The server refused the request; `status` says why. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
   readonly status: number
@@ -102,7 +102,7 @@ export class World {
 
   /** Without a policy the server decides. */
   async remove(made: Made, propagationPolicy?: Propagation): Promise<void> {
-    // What a collector has not seen, it can neither orphan nor wait for.
+    // An object that a collector has not observed, it can neither orphan nor wait for.
     if (propagationPolicy !== 'Background') await this.seen()
     await this.removeWith(made, propagationPolicy && { propagationPolicy })
   }
@@ -154,7 +154,7 @@ export class World {
     })
   }
 
-  /** It comes to look so. */
+  /** Waits until it has the expected state. */
   async sees(made: Made, expected: Expected, patience?: Patience): Promise<void> {
     const what = `${made.name} is ${JSON.stringify(expected)}`
     const look = async (): Promise<boolean | string> => {

@@ -6,7 +6,7 @@
  */
 const MADE_UP = /[0-9A-Za-z]*\d[0-9A-Za-z]*/
 
-/** The first shown line that does not come where it should; undefined when all do. */
+/** The first shown line that is missing at its place; undefined when all do. */
 export function missingLine(shown: readonly string[], output: string): string | undefined {
   const lines = output.split('\n')
   let at = 0

@@ -78,7 +78,7 @@ export class Stage implements AsyncDisposable {
     }
   }
 
-  /** Why it is not as the document says; undefined when it is. */
+  /** The difference from the document; undefined when it is. */
   async fault(example: Example): Promise<string | undefined> {
     const { again } = SETTINGS[example.document] ?? {}
     if (again?.test(example.command)) await this.#prepare(example.document)
@@ -113,7 +113,7 @@ export class Stage implements AsyncDisposable {
     return /"digest": *"(?:sha256:)?([0-9a-f]{64})"/.exec(output)?.[1] ?? `no digest in ${output}`
   }
 
-  /** In bash, as a reader would; what ends by itself is waited for. */
+  /** In bash, as a reader would; a command that ends by itself is waited for. */
   async #run(command: string, isEndless: boolean): Promise<Ran> {
     const { PATH = '', HOME: _, KUBECONFIG: _1, ...env } = process.env
     const own = {
@@ -164,7 +164,7 @@ function dataIn(directory: string): string {
   return join(directory, 'share', 'kinfold')
 }
 
-/** What a reader has on the path. curl fails where it is answered an error. */
+/** The programs on a reader's path. curl fails where the answer is an error. */
 async function writePrograms(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true })
   const programs = {

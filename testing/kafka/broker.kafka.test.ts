@@ -1,4 +1,4 @@
-/** Shows that the Kafka of the tests does what tests rely on: records outlive crashes, addresses stay. */
+/** Shows that the Kafka of the tests has the properties that tests rely on: records outlive crashes, addresses stay. */
 import { deepEqual, notEqual, rejects } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Kafka as Client, PartitionMetadata } from 'kafkajs'

@@ -2,9 +2,9 @@
  * A real Kafka for one test: one broker, or three that replicate, on 127.0.0.1, with handles for the
  * faults a client has to survive.
  *
- * What must stay true: closing it leaves nothing behind. Own brokers are killed and their files removed;
- * on brokers that KAFKA_BROKERS names, which others use too, the topics and groups of its application
- * are deleted, and nothing else is touched.
+ * What must stay true: closing it leaves no process and no file. Own brokers are killed and their files
+ * removed; on brokers that KAFKA_BROKERS names, which others use too, the topics and groups of its
+ * application are deleted, and nothing else is touched.
  */
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -97,7 +97,7 @@ export class Kafka implements AsyncDisposable {
     return this.#ours().brokers
   }
 
-  /** Users' logins, and what clients must trust. */
+  /** Users' logins, and the authority that clients must trust. */
   get security(): Security {
     return this.#ours().security
   }
@@ -169,7 +169,7 @@ interface Cluster {
   readonly security: Security
 }
 
-/** Writes what the broker reads when it starts. */
+/** Writes the files that the broker reads when it starts. */
 async function prepare(node: NodePorts, cluster: Cluster): Promise<BrokerProcess> {
   const { nodeId } = node
   const { nodes, clusterId, security } = cluster
@@ -202,7 +202,7 @@ async function startAll(brokers: readonly BrokerProcess[]): Promise<void> {
   if (failed !== undefined) throw failed.reason
 }
 
-/** The brokers that this one says the cluster has. */
+/** The brokers in the cluster metadata of this one. */
 async function knownTo(node: NodePorts): Promise<readonly number[]> {
   const admin = quietClient([`127.0.0.1:${node.inside}`], {
     connectionTimeout: PROBE_WITHIN_MS,

@@ -88,7 +88,7 @@ async function allowSome(kafka: Kafka): Promise<void> {
     kafka,
     { user: 'ann', on: 'TOPIC', name, operations },
     { user: 'ann', on: 'GROUP', name, operations: ['READ'] },
-    // Who may write nowhere is refused a step earlier, when the producer asks for its id.
+    // A user that may write nowhere is refused a step earlier, when the producer requests its id.
     { user: 'bob', on: 'TOPIC', name: 'bobs', operations: ['WRITE'] },
   )
 }

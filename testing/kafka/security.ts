@@ -18,7 +18,7 @@ export interface SecurityOptions {
   readonly users?: readonly string[]
   /** Those that brokers take; `certificate` is the only one then, and needs TLS. */
   readonly logins?: readonly Login[]
-  /** Who was not allowed something may not do it (see acl.ts); without, all may do everything. */
+  /** A user without a right is refused (see acl.ts); without, all may do everything. */
   readonly acls?: boolean
 }
 
@@ -48,7 +48,7 @@ export class Security {
     this.#passwords = new Map((options.users ?? []).map((user) => [user, randomUUID()]))
   }
 
-  /** PEM; what clients must trust. */
+  /** PEM; the authority that clients must trust. */
   get caFile(): string {
     if (this.#authority === undefined) throw new Error('without `tls: true` there is no authority')
     return this.#authority.certificateFile

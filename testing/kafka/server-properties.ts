@@ -72,7 +72,7 @@ function replication(brokers: number): Properties {
   }
 }
 
-/** What formatting writes, and all of it where no users are made with it: a Java process less. */
+/** The file that formatting writes, and its only one if no users are created with it: this saves a Java process. */
 export function metaProperties(nodeId: number, clusterId: string): Properties {
   return { version: 1, 'cluster.id': clusterId, 'node.id': nodeId, 'directory.id': kafkaUuid() }
 }

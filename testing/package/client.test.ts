@@ -45,7 +45,7 @@ interface Ran {
   readonly stderr: string
 }
 
-/** With this Node alone on PATH beside the system's own programs. */
+/** With this Node alone on PATH, next to the system's own programs. */
 function run(file: string, args: readonly string[], env: Record<string, string> = {}): Ran {
   const { status, stdout, stderr } = spawnSync(file, args, {
     cwd: folder,

@@ -1,4 +1,4 @@
-/** Kinds that come, go or break: only what needs them waits. */
+/** Kinds that are added, deleted or broken: only objects that need them wait. */
 import { eventually } from '../../eventually.ts'
 import {
   CONFIG_MAP,
