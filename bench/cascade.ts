@@ -41,7 +41,7 @@ export interface Turn {
   /** By `VERB resource`, without those of the benchmark itself. */
   readonly calls: Readonly<Record<string, number>>
   readonly cpuSeconds: { readonly own: number; readonly apiserver: number }
-  /** Of that its own from the first dependent's departure on: without what a hold or a decision takes before. */
+  /** The part of that from the first dependent's deletion on: without the work of a hold or a decision before. */
   readonly goingCpuSeconds: number
   /** From the owner's deletion to the dependent's in the background; none for raw calls. */
   readonly latenciesMs: readonly number[]
@@ -58,7 +58,7 @@ const ORDERS: Readonly<Record<PresetName, readonly ContenderName[]>> = {
   both: ['kinfold', 'guarded'],
 }
 
-/** After the warming up: caches settle, and what was put off is done. */
+/** After the warming up: caches settle, and deferred work is done. */
 const QUIET_MS = 2_000
 /** How often it is checked whether anything was deleted. */
 const LOOK_MS = 10
@@ -169,7 +169,7 @@ async function cpuAtFirst(
   return cpuOf(plane, contender)
 }
 
-/** Who deletes by his own list has none, and what is held for half a minute is no matter of milliseconds. */
+/** A contender that deletes by its own list has none, and a deletion held for half a minute is no matter of milliseconds. */
 function isSampled(name: ContenderName, policy: PolicyName): boolean {
   return policy === 'background' && (name === 'kinfold' || name === 'upstream')
 }

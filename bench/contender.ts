@@ -1,7 +1,7 @@
 /**
- * Those who compete in a cascade: raw calls, the same with what has to be noted of them, Kinfold in either preset, and the collector inside kube-controller-manager with its client's limits lifted.
+ * The contenders of a cascade: raw calls, the same with the records of them, Kinfold in either preset, and the collector inside kube-controller-manager with its client's limits lifted.
  *
- * What must stay true: each runs in a process of its own and alone; what it says it began is the moment from which it could work.
+ * What must stay true: each runs in a process of its own and alone; its reported beginning is the moment from which it could work.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'

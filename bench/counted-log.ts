@@ -17,11 +17,11 @@ export interface Counted {
   puts: number
   removals: number
   bytes: number
-  /** Of all keys and values, each with its length; where that is asked for. */
+  /** Of all keys and values, each with its length; if that is requested. */
   readonly digest: Hash | undefined
 }
 
-/** Log time of the first event where digests are asked for; each later one is a millisecond later. */
+/** Log time of the first event where digests are requested; each later one is a millisecond later. */
 const BEGINNING_MS = 1_790_000_000_000
 
 export class CountedLog extends MemoryLog {

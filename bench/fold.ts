@@ -61,7 +61,7 @@ interface Measured {
   readonly peakMb: readonly number[]
 }
 
-/** What runs in a turn. */
+/** The program of a turn. */
 interface Runner extends AsyncDisposable {
   readonly pids: readonly number[]
   /** Calls `look` time and again until it answers true. */

@@ -1,5 +1,5 @@
 /**
- * The fold alone, of a real task over a real store and a log in memory: what an event costs in CPU, and how many records and reads it brings about.
+ * The fold alone, of a real task over a real store and a log in memory: the CPU time of an event, and the number of records and reads it causes.
  *
  * What must stay true: nothing else is measured; the same options give the same events in the same commits, so counts of two versions compare exactly,
  * and their CPU in pairs of runs.
@@ -67,7 +67,7 @@ interface Reads {
 
 interface Folded extends Reads {
   readonly stream: 'ownership' | 'cascade'
-  /** What is measured: the second half of all events, or the dependents. */
+  /** The measured part: the second half of all events, or the dependents. */
   readonly units: number
   readonly cpuMs: number
   /** Puts, removals and bytes. */
@@ -231,7 +231,7 @@ class Field implements AsyncDisposable {
     return field
   }
 
-  /** Resolves once these are folded, and what came of them. */
+  /** Resolves once these and the records that follow from them are folded. */
   async fold(records: readonly Produced[]): Promise<void> {
     this.#caughtUp = Promise.withResolvers()
     const seenMs = clock.monotonicMs()

@@ -19,7 +19,7 @@ export interface MeasuredKinfold extends AsyncDisposable {
   assertRunning(): Promise<void>
 }
 
-/** For Node itself, such as a profiler's; from the environment, since it is no part of what is measured. */
+/** For Node itself, such as a profiler's; from the environment, since it is no part of the measurement. */
 const NODE_ARGS = (process.env['KINFOLD_BENCH_NODE_ARGS'] ?? '').split(' ').filter(Boolean)
 
 export async function startKinfold(

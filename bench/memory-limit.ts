@@ -9,7 +9,7 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 const ROOT = '/sys/fs/cgroup'
 
 export interface MemoryLimit extends Disposable {
-  /** From here on; what it has already is counted where it was. */
+  /** From here on; memory that it has already is counted where it was. */
   add(pid: number): void
 }
 

@@ -58,11 +58,11 @@ export interface Told {
   /** The record's key. */
   readonly home: string
   readonly event: LoggedEvent
-  /** Uids of the dependents that this event condemns: a command comes of each. */
+  /** Uids of the dependents that this event condemns: each causes a command. */
   readonly condemned: readonly string[]
 }
 
-/** An owner with its dependents, and what comes next in its life. */
+/** An owner with its dependents, and the next event in its life. */
 interface Life {
   readonly home: string
   readonly namespace: string
@@ -98,7 +98,7 @@ export class Ownership {
 
   next(): Told {
     const at = this.#below(this.#living)
-    // Not all at one age from the beginning on: a place is filled when it is first come upon.
+    // Not all at one age from the beginning on: a place is filled when it is first used.
     const life = this.#lives[at] ?? this.#born()
     this.#lives[at] = life
     const told = this.#step(life)
@@ -169,7 +169,7 @@ export class Ownership {
     return this.#object(POD, namespace, `${name}-${index}`, uid, [referenceTo(owner, true)])
   }
 
-  /** Another reference to the same owner every other time: what counts as held is judged again. */
+  /** Another reference to the same owner every other time: an object counted as held is judged again. */
   #changed(dependent: ObjectMeta, owner: ObjectMeta): ObjectMeta {
     const isBlocking = dependent.ownerReferences[0]?.blockOwnerDeletion === true
     return { ...this.#versioned(dependent), ownerReferences: [referenceTo(owner, !isBlocking)] }

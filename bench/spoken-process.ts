@@ -9,9 +9,9 @@ import { createInterface } from 'node:readline'
 
 export interface Spoken<Line> extends AsyncDisposable {
   readonly pid: number
-  /** The last one said. */
+  /** The last line printed. */
   readonly last: Line | undefined
-  /** Calls `look` at each line until it answers true. Rejects when the process ends before, or says nothing for long. */
+  /** Calls `look` at each line until it answers true. Rejects when the process ends before, or prints nothing for long. */
   until(look: (line: Line) => boolean): Promise<void>
 }
 

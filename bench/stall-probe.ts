@@ -3,7 +3,7 @@
  *
  * What must stay true: no part of Kinfold knows of it, so the measured program is the one that users run.
  *
- * Writes lines of JSON into `stalls.jsonl` beside the directory that `--data` names.
+ * Writes lines of JSON into `stalls.jsonl` next to the directory that `--data` names.
  */
 import { appendFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
