@@ -1,7 +1,7 @@
 /**
  * Records a small data directory as this version writes it: `npm run record-data`, once per fold version, on the last commit that has it.
  *
- * What must stay true: what lies in testing/data-directories is never written again, since later versions are tested on it.
+ * What must stay true: files in testing/data-directories are never written again, since later versions are tested on it.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

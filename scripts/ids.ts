@@ -29,7 +29,7 @@ export function knownIds(root: string): ReadonlySet<string> {
   return new Set(ids)
 }
 
-/** What a text names that a reader cannot look up, each once. */
+/** The ids in a text that a reader cannot look up, each once. */
 export function unknownIds(text: string, known: ReadonlySet<string>): readonly string[] {
   const ids = [...text.matchAll(ID)].map(([id]) => id).filter((id) => !known.has(id))
   const documents = [...text.matchAll(ABSENT)].map(([name]) => name)

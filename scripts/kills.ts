@@ -41,7 +41,7 @@ export interface KillReport {
   /** Objects left when each kill was done, in order. */
   readonly leftAtKills: readonly number[]
   readonly garbageLeft: number
-  /** Names of what should have stayed and did not. */
+  /** Names of objects that should have stayed and did not. */
   readonly wronglyGone: readonly string[]
   readonly unsettled: readonly string[]
   /** Of `kinfold audit verify`. */
@@ -52,7 +52,7 @@ export interface KillReport {
 /** The share of kills soon after the start, whatever has been done by then. */
 const EARLY_SHARE = 0.25
 const EARLY_WITHIN_MS = 2_500
-/** Of what the kill before left: the last of them are to come before the end, too. */
+/** Of the objects left by the kill before: the last kills have to come before the end, too. */
 const largestShare = (kills: number): number => Math.min(0.3, 3 / kills)
 const SET = 'doomed'
 const MIDDLES = 20
@@ -129,7 +129,7 @@ async function untilMoment(
   await eventually(`at most ${Math.round(enough)} objects are left`, look, { everyMs: 10 })
 }
 
-/** What it has not seen go yet it may ask for once more, up to the moment it is stopped. */
+/** An object whose deletion it has not observed it may ask for once more, up to the moment it is stopped. */
 async function finished(
   plane: Requests,
   kinfold: KinfoldProcess,

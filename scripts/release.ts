@@ -71,7 +71,7 @@ async function release(words: readonly string[]): Promise<number> {
   return 0
 }
 
-/** Throws what is wrong with them. */
+/** Throws for wrong flags. */
 function flagsOf(words: readonly string[]): {
   readonly folder: string
   readonly published: { readonly url: string; readonly homepage: string } | undefined
@@ -93,7 +93,7 @@ function flagsOf(words: readonly string[]): {
     return { folder, published: undefined, isExecutable }
   }
   for (const each of [url, homepage]) {
-    // Both are written into what package managers read as code.
+    // Both are written into files that package managers read as code.
     if (each === undefined || !/^https:\/\/[\w.-]+(\/[\w.~%+-]+)*\/?$/.test(each)) {
       throw new Error('expected --url and --homepage, each an https:// URL')
     }

@@ -113,7 +113,7 @@ const OUTSIDE =
 const CLOCKS =
   /\bnew Date\(\)|\b(Date\.now|Math\.random|performance\.now|setTimeout|setInterval|randomUUID)\b/
 const NAMING_IDS = ['*.md', '{bench,docs,schemas,testing}/**/*.md', 'core/scenarios/*.txt']
-/** A sentence for people is made at the edge and never read back: what code decides by is a field. */
+/** A sentence for people is made at the edge and never read back: code decides by a field. */
 const READ_BACK =
   /\b(intent|reason|because|why|who|told)\??\.(startsWith|endsWith|includes|split|match)\(/
 /** By name, since rooms move: it has nothing but the public record, whose verdict is a sentence. */
@@ -240,7 +240,7 @@ function deadFiles(root: string, texts: ReadonlyMap<string, string>): Complaint[
     .map((file) => ({ file, text: 'is imported by nothing' }))
 }
 
-/** Types included: what a type means is to be read in one direction, too. */
+/** Types included: the meaning of a type has to be read in one direction, too. */
 export function cycles(texts: ReadonlyMap<string, string>): Complaint[] {
   const imports = new Map<string, readonly string[]>()
   for (const [file, text] of texts) {
