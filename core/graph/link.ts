@@ -61,7 +61,7 @@ function isLinkedOtherwise(before: Node, after: Node): boolean {
   return !isSame && before.object.ownerReferences.length + after.object.ownerReferences.length > 0
 }
 
-/** A dependent that is never deleted by itself, since it cannot be known whether its owner is gone, keeps no owner waiting. */
+/** A dependent that is never deleted by itself, since it cannot be known whether its owner was deleted, keeps no owner waiting. */
 function isBlocked({ verdict }: Node): boolean {
   return verdict?.type === 'blocked'
 }

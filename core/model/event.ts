@@ -146,7 +146,7 @@ export interface WatcherStarted {
   /** The configured name, a label for people. */
   readonly name: string
   readonly epoch: number
-  /** Counts how often the cluster went back in time. A new epoch voids pending commands, and a `deleted` proof from before it proves nothing. */
+  /** Counts how often the cluster was restored. A new epoch voids pending commands, and a `deleted` proof from before it proves nothing. */
   readonly clusterEpoch: number
 }
 

@@ -104,7 +104,7 @@ export function backedOff(attempt: Attempt, now: number, reason: string): Attemp
  * - `keep`: has a solid owner. - `deleting`: it is already being deleted. - `blocked`: a reference cannot be resolved.
  * - `verify`: an owner must be looked up first. - `drop`: references are removed, the object stays. - `reap`: it is deleted.
  * - `held`: it would be dropped or reaped, but the policy does not allow it for this class of evidence.
- * - `wait`: as an owner, it stays until its dependents are gone, or have lost their references. - `finish`: they have, so its finalizer is removed.
+ * - `wait`: as an owner, it stays until its dependents are deleted, or have lost their references. - `finish`: they have, so its finalizer is removed.
  */
 export type VerdictType =
   | 'keep'

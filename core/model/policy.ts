@@ -45,7 +45,7 @@ export interface Budgets {
   readonly notFound: number
 }
 
-/** Objects that are never deleted, whoever owned them. */
+/** Objects that are never deleted, whatever their owners. */
 export interface Protection {
   /** Spared where the evidence is `missing`, `not-found` or `bulk` only: a cascade that was seen to begin takes them along. */
   readonly kinds: readonly GroupKind[]

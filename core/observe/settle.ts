@@ -178,7 +178,7 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const wasSeenToGo = former?.proof != null && former.proof.command === null
   // A later GET revokes the result of an earlier one; and where the owner is unwatched and a GET is possible, no other source would.
   if (wasSeenToGo && isWatchedOrGone && node === undefined) {
-    // Its deletion was observed, and it exists: the cluster may have gone back in time. A relist settles it.
+    // Its deletion was observed, and it exists: the cluster may have been restored. A relist settles it.
     askRelist(step, cluster, place, `${place.name} was found after its deletion was observed`)
     return drop(step, 'its deletion was observed')
   }
