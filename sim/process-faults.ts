@@ -51,7 +51,7 @@ function isApart({ shape }: Pick<SimOptions, 'shape'>): boolean {
   return shape === 'apart'
 }
 
-/** An object seen a moment ago is not verified: nobody restores a cluster, with no version that shows it, in less than five seconds. */
+/** An object seen a moment ago is not verified: no operator restores a cluster, with no version that shows it, in less than five seconds. */
 const SHORTEST_BUMP_MS = 6 * SECOND
 
 export const processFaults: readonly Fault[] = [
