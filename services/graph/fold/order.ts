@@ -28,7 +28,7 @@ export interface Found {
   readonly inForce: readonly string[]
 }
 
-/** A record that is no order, whoever wrote it. */
+/** A record that is no order, from any producer. */
 export interface Refused {
   readonly type: 'Refused'
   readonly why: string
