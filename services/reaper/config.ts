@@ -59,8 +59,8 @@ export interface ReaperConfig {
   /** A server that asks for a longer wait gets it: the command settles as blocked. */
   readonly retryAfterCapMs: number
   /**
-   * How often a command goes through the gate again with a newer version of an unchanged object: often enough for one that a client keeps writing to
-   * (B39; upstream drops the version from its second try, and with it the guard against an adoption in between).
+   * How often a command passes the gate again with a newer version of an unchanged object: often enough for one that a client keeps writing to (B39;
+   * upstream drops the version from its second try, and with it the guard against an adoption in between).
    */
   readonly conflicts: number
   /** Commands per partition between the oldest unsettled one and the newest read. */
