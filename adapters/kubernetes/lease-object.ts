@@ -13,7 +13,7 @@ import { isNotFound, parsed, type Reply } from './answer.ts'
 import { call, failed, PLAIN, refused, unreadable } from './call.ts'
 import { isJson, type Json } from './meta.ts'
 
-/** The content of a Lease, whoever wrote it: users can write anything that the schema allows. */
+/** The content of a Lease, by any client: users can write anything that the schema allows. */
 export interface LeaseState {
   readonly object: Json
   readonly uid: string

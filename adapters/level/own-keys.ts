@@ -11,7 +11,7 @@ import { sealed, unsealed } from './sealed-value.ts'
 export type Database = ClassicLevel<string, Uint8Array>
 export type Snapshot = ReturnType<Database['snapshot']>
 
-/** Goes up when an older program could misread the store; any other number is then wiped and rebuilt. */
+/** Increased when an older program could misread the store; any other number is then wiped and rebuilt. */
 const FORMAT_VERSION = 1
 
 /** All keys of the store's own are from here on; printable ASCII ends before them. */

@@ -1,8 +1,8 @@
 /**
  * Kinds and the facts that the server needs to serve one; the built-in ones are the table below.
  *
- * What must stay true: every difference between kinds is a column here, never a comparison with a name elsewhere (but for namespaces
- * and custom resource definitions, which are sweeps of their own: sweep.ts).
+ * What must stay true: every difference between kinds is a column here, never a comparison with a name elsewhere (except namespaces
+ * and CustomResourceDefinitions, which are sweeps of their own: sweep.ts).
  *
  * Not here: the kinds served at this moment (registry.ts), columns of tables (column.ts).
  */
