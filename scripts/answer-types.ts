@@ -1,4 +1,6 @@
-/** cli/answer.ts: the types of what `/v1` answers, written from the schemas of the OpenAPI document (`npm run pages`), so the command line reads what is promised. */
+/**
+ * cli/answer.ts: the types of the answers of `/v1`, written from the schemas of the OpenAPI document (`npm run pages`), so the command line reads the documented fields.
+ */
 import { SCHEMAS } from '../services/graph/api/answer-schema.ts'
 import type { Schema } from '../services/graph/api/schema.ts'
 

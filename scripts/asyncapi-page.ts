@@ -1,7 +1,7 @@
 /**
  * docs/asyncapi.json: the public topics, `lineage` and `history`, as AsyncAPI 3 has them, with the schemas that are written today.
  *
- * What must stay true: it says nothing that is not in the code (pages.ts). Topics that are Kinfold's own are not in it: they may change with any release.
+ * What must stay true: it contains nothing that is not in the code (pages.ts). Topics that are Kinfold's own are not in it: they may change with any release.
  */
 import { recordSchemas } from '../adapters/avro/codec.ts'
 import { fingerprintOf } from '../adapters/avro/schema.ts'

@@ -16,7 +16,7 @@ export interface ValueRow {
   readonly text: string
 }
 
-/** Of the settings file, what other values decide. */
+/** The settings that other values decide. */
 const SET_BY_CHART: ReadonlySet<string> = new Set([
   ...['apiVersion', 'kind', 'kubeconfig', 'contexts', 'kinds', 'data', 'kafka', 'archive'],
   ...['http', 'httpTokenFile', 'httpAdvertise'],

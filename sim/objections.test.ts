@@ -1,4 +1,4 @@
-/** Every checker of single effects objects to what it is there for, where a simulated server takes it in, and to nothing that is right. */
+/** Every checker of single effects objects to the effects that it checks for, if a simulated server accepts them, and to no right effect. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
@@ -21,7 +21,7 @@ interface Rig {
   readonly world: WholeWorld
   readonly site: Site
   make(resource: string, name: string, metadata?: object): ApiObject
-  /** As Kinfold does it, but for what is said. */
+  /** As Kinfold does it, except for the given options. */
   delete(object: ApiObject, more?: object): void
   patch(object: ApiObject, patch: readonly object[]): void
 }
@@ -63,7 +63,7 @@ function rigFor(policy: Policy): Rig {
 const orphan = (rig: Rig, more: object = {}): ApiObject =>
   rig.make('secrets', 'it', { ownerReferences: [GONE], ...more })
 
-/** Of the only owner, which is named by a version that nobody serves. */
+/** Of the only owner, which is referenced by a version that is not served. */
 function dropAfterRestore(rig: Rig, back: number): void {
   const { name, uid } = rig.make('configmaps', 'owner').metadata
   rig.site.user('DELETE', `${AT}/configmaps/owner`, { propagationPolicy: 'Orphan' })
@@ -202,7 +202,7 @@ for (const { what, policy = policyFor('enforce', 'parity'), act, objection } of 
     const rig = rigFor(policy)
     act(rig)
     const wrongs = rig.world.wrongs.filter((each) => each.startsWith(rig.site.name))
-    // A guarded world has objections of its own to what was not held.
+    // A guarded world has further objections to an effect that was not held.
     const [first = ''] = objection === null ? wrongs : wrongs.filter((each) => objection.test(each))
     if (objection === null) deepEqual(wrongs, [])
     else match(first, objection)

@@ -1,4 +1,4 @@
-/** Compares what a real endpoint answers with the schemas that its OpenAPI document promises: strictly, so a field that is not in it is a difference. */
+/** Compares the answers of a real endpoint with the schemas of its OpenAPI document: strictly, so a field that is not in it is a difference. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { openApi } from '../services/graph/api/openapi.ts'
@@ -17,7 +17,7 @@ const ROOT = 'https://kinfold.dev/openapi.json'
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
 ajv.addSchema({ $id: ROOT, ...DOCUMENT })
 
-/** The response, once it is compared. Text is not looked into. */
+/** The response, once it is compared. Text is not compared. */
 export async function checked(
   url: string,
   response: Response,

@@ -1,8 +1,8 @@
 /**
  * Several graph processes in one: a log, a group that shares its partitions, and an endpoint on loopback for each of them.
  *
- * What must stay true: processes share nothing but the log, the group's view of who has what, and HTTP. A killed one is a member until it expires, as
- * with a real group.
+ * What must stay true: processes share nothing but the log, the group's view of the assignments, and HTTP. A killed one is a member until it expires,
+ * as with a real group.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
@@ -30,7 +30,7 @@ import { assign, codec, emptyStore } from './task-rig.ts'
 
 const POLICY = policyFor('enforce', 'parity')
 
-/** Each event in the partition of its cluster; what is of no cluster, in all. */
+/** Each event in the partition of its cluster; records of no cluster, in all. */
 export async function tell(
   log: Log,
   events: readonly Event[],
@@ -61,9 +61,9 @@ export interface GraphProcess {
   /** Requests that other processes sent on to it, and how many of them are being answered. */
   readonly forwarded: () => { readonly count: number; readonly open: number }
   stop(): Promise<void>
-  /** It leaves the group, and goes on answering. */
+  /** It leaves the group, and continues to answer. */
   leave(): void
-  /** As kill -9: it answers no more; the group believes that it lives until `expire`. */
+  /** As kill -9: it answers no longer; the group believes that it is alive until `expire`. */
   kill(): Promise<void>
   expire(): Promise<void>
 }
@@ -75,7 +75,7 @@ export interface ProcessOptions {
   /** Where it believes that the partitions are. */
   readonly owners?: (known: ReadonlyMap<number, string>) => ReadonlyMap<number, string>
   readonly openStore?: () => Store
-  /** Before a request that another process sent on is looked at. */
+  /** Called before a request that another process forwarded is handled. */
   readonly onForwarded?: () => Promise<void>
 }
 
@@ -163,7 +163,7 @@ export class GraphGroup {
     return process
   }
 
-  /** A process that dies tells nobody: only its session ends, later. */
+  /** A process that dies notifies no other: only its session ends, later. */
   #placementOf(session: AbortSignal): Placement {
     const placement = this.#coordinator.placement()
     return {

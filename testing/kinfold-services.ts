@@ -16,7 +16,7 @@ export interface ServicesOptions {
   readonly kubeconfig: string
   readonly brokers: readonly string[]
   readonly application: string
-  /** Stores and logs go there. */
+  /** The folder of stores and logs. */
   readonly folder: string
   readonly partitions: number
   /** Processes of each service. */
@@ -24,7 +24,7 @@ export interface ServicesOptions {
   readonly standbys?: number
   /** For every service, as they are given; or for each its own. */
   readonly flags?: readonly string[] | ((service: ServiceName) => readonly string[])
-  /** Beside the environment of the test. */
+  /** In addition to the environment of the test. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -152,12 +152,12 @@ export class ServiceProcess {
     return (await this.#lines()).slice(-count)
   }
 
-  /** SIGKILL, and gone. */
+  /** SIGKILL, and ended. */
   async kill(): Promise<void> {
     await this.#process?.kill()
   }
 
-  /** SIGTERM, and gone in good order. */
+  /** SIGTERM, and an orderly end. */
   async stop(): Promise<void> {
     await this.#process?.stop()
   }
@@ -175,7 +175,7 @@ export class ServiceProcess {
     return await fetch(url + path, { signal: AbortSignal.timeout(ASK_WITHIN_MS) })
   }
 
-  /** As its log tells. */
+  /** From its log. */
   async #url(): Promise<string> {
     for (const line of (await this.#lines()).slice(this.#linesBefore).reverse()) {
       const match = /"url":"(http:[^"]+)"/.exec(line)

@@ -11,9 +11,9 @@ import { Reader, Writer } from './wire.ts'
 const API_KEY = 0
 const API_VERSION = 7
 const ALL_REPLICAS = -1
-/** Records of one batch take no more, before packing; a topic takes batches of twice that. One larger record goes alone. */
+/** Records of one batch take no more, before packing; a topic takes batches of twice that. One larger record is sent alone. */
 const BATCH_BYTES = 900 * 1024
-/** What a record costs beside key, value and trace, at most. */
+/** The overhead of a record besides key, value and trace, at most. */
 const RECORD_OVERHEAD_BYTES = 48
 
 export interface Batched {

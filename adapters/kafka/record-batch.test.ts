@@ -1,4 +1,4 @@
-/** A batch of records comes back as it was written, or not at all. */
+/** A batch of records is decoded as it was written, or not at all. */
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,6 +1,6 @@
 /**
- * Kafka's batch of records (format 2): written for producing, read from what a broker sends. kafkajs has both; ours takes a fourth of the time
- * and checks the sum that kafkajs skips.
+ * Kafka's batch of records (format 2): written for producing, read from a broker's answers. kafkajs has both; ours takes a fourth of the time and
+ * checks the sum that kafkajs skips.
  *
  * What must stay true: a batch whose sum is wrong is an error, never a record; one that was cut off by the size of an answer is left for the next.
  *
@@ -28,25 +28,25 @@ const APPEND_TIME = 8
 const TRANSACTIONAL = 16
 const CONTROL = 32
 
-/** Records of one piece. What is made of a record is best gone before the collector's next look at what is young. */
+/** Records of one piece. Objects made for a record should be garbage before the next collection of V8's young generation. */
 const PIECE_RECORDS = 256
 
 /** Smaller batches do not gain. */
 const WORTH_COMPRESSING_BYTES = 512
 const MAGIC = 2
-/** From the start of a batch to its length, to behind that, to the checksum, and to behind it. */
+/** From the start of a batch to its length, to the byte after that, to the checksum, and to the byte after it. */
 const LENGTH_AT = 8
 const BODY_AT = 12
 const CRC_AT = 17
 const SUMMED_AT = 21
 
-/** The one header that is ours, by the name that other programs know. Those of others are passed over. */
+/** The one header that Kinfold writes, by the name that other programs know. Headers of others are skipped. */
 const TRACE_HEADER = 'traceparent'
 const TRACE_HEAD_BYTES = sizeOfVarint(TRACE_HEADER.length) + TRACE_HEADER.length
 /** Of a header: two lengths, one of them of nothing. */
 const LEAST_HEADER_BYTES = 2
 
-/** What numbers the batches of one producer, so that a broker knows a repeated one. */
+/** The numbering of the batches of one producer, so that a broker recognises a repeated one. */
 export interface ProducerStamp {
   readonly producerId: bigint
   readonly epoch: number
@@ -112,7 +112,7 @@ export interface Batch {
   readonly isTransactional: boolean
   /** `abort` and `commit` end a transaction of that producer; they hold nothing for readers. */
   readonly control: 'abort' | 'commit' | 'other' | null
-  /** Unpacked when asked for, and read piece by piece: what a reader may not see is never unpacked. */
+  /** Unpacked when asked for, and read piece by piece: batches that a reader may not see are never unpacked. */
   pieces(): Iterable<Entry[]>
 }
 

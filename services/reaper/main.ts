@@ -22,14 +22,14 @@ export interface ReaperMainOptions {
   readonly clusters: readonly ConnectedCluster[]
   /** Commands of an earlier start may still be on the log, judged in another mode: the stricter one counts. */
   readonly mode: Mode
-  /** Whether the clusters' own locks are looked for, and needed. */
+  /** Whether the clusters' own locks are checked, and required. */
   readonly lock: LockWanted
   readonly placement?: ReaperParts['placement']
   readonly archive?: ArchiveSettings | undefined
   readonly lacksRoom?: ReaperParts['lacksRoom']
-  /** Undefined: no Kubernetes Events are written about what is deleted. */
+  /** Undefined: no Kubernetes Events are written about deletions. */
   readonly events?: EventRecorder | undefined
-  /** Hears of everything, before it is logged. */
+  /** Gets everything, before it is logged. */
   readonly observe?: ReaperParts['observe'] | undefined
 }
 

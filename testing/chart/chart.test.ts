@@ -57,7 +57,7 @@ function configOf(manifests: readonly Manifest[]): Readonly<Record<string, strin
 
 const IN_POD = /\/etc\/kinfold(?=\/)/g
 
-/** The settings as a file, the way the pods have it; the secrets that it names lie below `folder`. */
+/** The settings as a file, the way the pods have it; the secrets that it names are below `folder`. */
 function configFileOf(manifests: readonly Manifest[], variant: string): string {
   const file = join(folder, variant)
   const text = configOf(manifests)['config.yaml'] ?? ''
@@ -87,7 +87,7 @@ function isOfRights({ kind, metadata }: Manifest): boolean {
   return RIGHTS.includes(kind) || metadata['name'] === 'kinfold-lock'
 }
 
-/** Helm sorts what it prints, so both are compared by what they are. */
+/** Helm sorts its output, so both are compared as objects. */
 function byName(manifests: readonly Manifest[]): Readonly<Record<string, Manifest>> {
   const names = manifests.map((each): [string, Manifest] => {
     const { namespace = '', name } = each.metadata
@@ -358,7 +358,7 @@ async function parseFlags(workload: Manifest): Promise<Readonly<Record<string, s
   return command.opts()
 }
 
-/** With what lies in a pod below `folder`. */
+/** With the files of a pod below `folder`. */
 function below(flags: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const all = Object.entries(flags).map(([name, value]) => {
     if (typeof value !== 'string' || !IN_POD.test(value)) return [name, value]
@@ -368,7 +368,7 @@ function below(flags: Readonly<Record<string, string>>): Readonly<Record<string,
   return Object.fromEntries(all)
 }
 
-/** What a container names and has to have; `settings` have them below `folder`. */
+/** The files that a container names and needs; `settings` have them below `folder`. */
 function filesOf(container: Container, settings: string): readonly string[] {
   const flags = container.args.map((arg) => arg.slice(arg.indexOf('=') + 1))
   const variables = container.env.flatMap(({ value = '' }) => value.split(':'))

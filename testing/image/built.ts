@@ -2,9 +2,9 @@
  * The image, really built from the Dockerfile, by buildah: without a daemon, and without a registry of images.
  *
  * What must stay true: the base that stands in for the Dockerfile's is made here, of Debian by debootstrap and of the Node and npm that run this, under the name that the
- * Dockerfile has; nothing that is called like it is pulled. Its store lies in a temporary folder, so that no other image of the machine is seen or touched.
+ * Dockerfile has; no image of that name is pulled. Its store is in a temporary folder, so that no other image of the machine is seen or touched.
  *
- * Not here: what a container runtime adds, such as health checks that are carried out, a read-only root, networks.
+ * Not here: the additions of a container runtime, such as health checks that are carried out, a read-only root, networks.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {

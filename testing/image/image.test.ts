@@ -5,7 +5,7 @@ import { VERSION } from '../../cli/version.ts'
 import { argumentsOf, labels, texts } from '../dockerfile.ts'
 import { BuiltImage, missingBuilder } from './built.ts'
 
-/** All in one container, and it ends whatever becomes of it: the shell stops the playground, or `timeout` stops both. */
+/** All in one container, which ends in every case: the shell stops the playground, or `timeout` stops both. */
 const PLAY = `
 data=/var/lib/kinfold/play
 kinfold playground --http 127.0.0.1:0 --data "$data" >/tmp/play.log 2>&1 &
