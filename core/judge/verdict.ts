@@ -63,7 +63,7 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judg
   if (deletedAt !== null) return asOwner(graph, cluster, node, conclude)
   const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
   const isBlocked = of('unresolvable').length > 0
-  // A dependent that was unknown when it was orphaned is treated like one that was known: otherwise the result would depend on which watch published first.
+  // A reference whose owner was not known to be deleted when the object was orphaned is dropped like one whose owner was: otherwise the result would depend on which watch published first.
   if (before.length > 0 && (isBlocked || before.length === stands.length)) {
     const evidence = evidenceOf(graph, cluster, node, before)
     const because = `${reasonsOf(before)}, maybe before another owner orphaned it`
