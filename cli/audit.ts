@@ -1,9 +1,10 @@
-/** `kinfold audit verify`: folds the log again, offline, and compares. */
+/** `kinfold audit verify`: folds the log again, offline, and compares. Not here: `audit horizon`, which asks a running Kinfold (horizon.ts). */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit/audit.ts'
 import { configFile } from './config.ts'
 import { DEFAULT_DATA, defaultDataDirectory } from './data-directory.ts'
+import { addHorizon } from './horizon.ts'
 import { addBrokerOptions, type KafkaFlags } from './kafka-config.ts'
 
 export function addAudit(program: Command): void {
@@ -16,6 +17,7 @@ export function addAudit(program: Command): void {
     .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
     .option('--digests', 'print the digests on the log, to be kept elsewhere and compared later')
+  addHorizon(audit)
   addBrokerOptions(verify).action(async (flags: AuditFlags) => {
     const results = await resultsOf(flags)
     for (const result of results) {

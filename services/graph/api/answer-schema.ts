@@ -433,6 +433,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
     {
       ...FRESH_FIRST,
       ...PAST,
+      object: say(
+        'Which one is meant; null where more than one is asked about.',
+        orNull(record({ cluster: ref('Cluster'), ...NAMED })),
+      ),
       changes: listOf(record({ cluster: ref('Cluster'), ...HISTORY, at: TIME_OR_NULL })),
       resume: say(
         'What `from` of /v1/history takes to go on behind the last page; null but on the first one.',

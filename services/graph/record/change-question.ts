@@ -39,7 +39,12 @@ export interface ListedChange extends Omit<History, 'cluster'> {
   readonly cluster: ClusterRef
 }
 
+/** Null where more than one is asked about. */
+export type AskedObject = (Omit<Named, 'cluster' | 'at'> & { readonly cluster: ClusterRef }) | null
+
 export interface ChangePage {
+  /** Which one a name means. */
+  readonly object: AskedObject
   /** From when on it answers; null where nothing is recorded yet. */
   readonly since: number | null
   readonly until: number | null
@@ -76,11 +81,12 @@ async function ofMany(
       const change = await page.scan.next()
       if (change === undefined) break
       if (change.look === 'hidden') hidden += 1
-      else changes.push(listed(change.record, page.refOf(change.record.cluster)))
+      else changes.push({ ...change.record, cluster: page.refOf(change.record.cluster) })
     }
     const { since, horizon, resume, asOf, partial } = page
-    const rest = { since, until: span.until, horizon, hidden, continue: page.next(), resume }
-    const answer: ChangePage = { ...rest, changes: verdictsFirst(inOwnOrder(changes)) }
+    const rest = { object: null, since, until: span.until, horizon, hidden, resume }
+    const listed = { continue: page.next(), changes: verdictsFirst(inOwnOrder(changes)) }
+    const answer: ChangePage = { ...rest, ...listed }
     return documentOf('ChangeList', { answer, partial, asOf })
   })
 }
@@ -144,7 +150,7 @@ async function pageOfOne(
   span: AskedSpan,
   { view, object, from, ref }: One,
 ): Promise<{ readonly answer: ChangePage; readonly partial: string }> {
-  const { cluster, uid } = object
+  const { cluster, uid, group, kind, namespace, name } = object
   const ends = new Map<number, bigint>()
   for (let each = 0; each < log.partitions('history'); each++) {
     ends.set(each, (await log.bounds('history', each)).end)
@@ -178,7 +184,7 @@ async function pageOfOne(
       }
       read += 1
       next = offset + 1n
-      if (isAsked(entry)) changes.push(listed(entry, ref))
+      if (isAsked(entry)) changes.push({ ...entry, cluster: ref })
     }
   }
   const { isWhole: _, ...told } = horizon
@@ -186,8 +192,9 @@ async function pageOfOne(
   const more = isOver ? null : cursorText(words, [uid, next.toString()])
   const resume = from === undefined ? positionText(ends) : null
   const rest = { since, until: span.until, horizon: told, hidden: 0, continue: more, resume }
+  const asked = { cluster: ref, group, kind, namespace, name, uid }
   const partial = [view.partial(), behind].filter((text) => text !== '').join('; ')
-  return { answer: { ...rest, changes: verdictsFirst(changes) }, partial }
+  return { answer: { object: asked, ...rest, changes: verdictsFirst(changes) }, partial }
 }
 
 function filterOf({ change }: Words, { since, until }: AskedSpan): (entry: History) => boolean {
@@ -213,8 +220,4 @@ async function horizonOfOne(
   const because =
     'the index of histories was built from then on: what was older had been removed from the log'
   return { earliest: timeOf(begin?.at ?? null), because, isWhole: false }
-}
-
-function listed(record: History, cluster: ClusterRef): ListedChange {
-  return { ...record, cluster }
 }
