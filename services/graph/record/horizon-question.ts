@@ -48,7 +48,7 @@ export function addHorizon(server: FastifyInstance, parts: LogParts): void {
     for (const view of views) asOf.set(view.partition.partition, view.asOf())
     const history = await reachOf(log, 'history')
     const bounds: readonly Bound[] = [
-      boundOf('history', ['history', 'history -n', 'deletions'], history),
+      boundOf('history', ['history -n', 'deletions'], history),
       indexBound(parts.index, history),
       boundOf('events', ['audit verify'], await reachOf(log, 'events')),
       rememberBound(parts),

@@ -25,6 +25,8 @@ const MOST_ENTRIES = 2_000
 const MOST_OWNERS = 20
 const MOST_LEVELS = 100
 const AT_ONCE = 500
+/** Entries that are read to follow one chain of owners. */
+const MOST_OF_CHAIN = 20_000
 
 export type By = 'kinfold' | 'others' | 'unknown'
 
@@ -95,7 +97,8 @@ export class Lives {
   async chainOf(cluster: ClusterId, uid: Uid, { at }: Reaped): Promise<Chain> {
     const owners: Uid[] = []
     let [below, before] = [uid, at]
-    for (let level = 0; level < MOST_LEVELS; level++) {
+    const begun = this.read
+    for (let level = 0; level < MOST_LEVELS && this.read - begun < MOST_OF_CHAIN; level++) {
       const above = await this.#causeOf(cluster, below, before)
       if (above === undefined || owners.includes(above.uid)) break
       owners.push(above.uid)
@@ -116,7 +119,9 @@ export class Lives {
     const owners = this.#parts.index.lastOf(cluster, uid)?.owners ?? []
     if (owners.length > MOST_OWNERS) return undefined
     let cause: { uid: Uid; life: Life; at: number } | undefined
+    const begun = this.read
     for (const owner of owners) {
+      if (this.read - begun >= MOST_OF_CHAIN) return undefined
       const life = await this.#lastOf(cluster, owner)
       const at = life.endedAt
       if (at === null || at > before || (cause !== undefined && cause.at >= at)) continue

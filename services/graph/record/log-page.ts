@@ -83,7 +83,7 @@ export async function onePage<T>(
   const filter = await recordFilter(parts, request, change ?? words['change'])
   const all = await clusters.all()
   const asked = filter.clusters ?? all
-  const answer = async (fresh: () => Promise<Fresh>): Promise<T> => {
+  const page = async (fresh: () => Promise<Fresh>): Promise<T> => {
     const begun = await beginOf(parts, words, span)
     const { asOf, partial } = begun.isFirst ? await fresh() : { asOf: [], partial: '' }
     const turns = new Turns(parts.clock)
@@ -95,9 +95,11 @@ export async function onePage<T>(
       return left.length === 0 ? null : cursorText(words, [begun.since ?? -1, ...flat(left)])
     }
     const { since, horizon, resume } = begun
-    const page = { scan, turns, since, horizon, resume, asOf, partial, refOf: clusterRefs(all) }
-    return await notTrimmed(async () => await work({ ...page, next }))
+    const told = { scan, turns, since, horizon, resume, asOf, partial, refOf: clusterRefs(all) }
+    return await work({ ...told, next })
   }
+  const answer = async (fresh: () => Promise<Fresh>): Promise<T> =>
+    await notTrimmed(async () => await page(fresh))
   if (filter.only === null) {
     return await answer(async () => await freshOf(parts, request, reply, asked))
   }
