@@ -5,6 +5,7 @@ import type { Command, Outcome } from '../../../core/model/command.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
+import { LogError } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import { checked } from '../../../testing/answer-check.ts'
@@ -268,6 +269,66 @@ test('the stream goes on behind the pages', async (t) => {
   deepEqual(await streamed('start', 'uid=cm-alone&change=gone'), ['alone'])
 })
 
+test('what comes between two pages is on neither, and the stream has it', async (t) => {
+  const rig = await rigFor(t, { partitions: 3 })
+  const first = await rig.ask('/v1/changes?limit=2')
+  await append(rig, 'c', [
+    { uid: 'later', at: 1_000_000 },
+    { uid: 'last', at: 9_000_000 },
+  ])
+  const uids = first.changes.map(({ uid }) => uid)
+  for (let cursor = first.continue; cursor !== null; ) {
+    const page = await rig.ask(`/v1/changes?limit=2&continue=${cursor}`)
+    uids.push(...page.changes.map(({ uid }) => uid))
+    deepEqual([page.resume, page.asOf], [null, []])
+    cursor = page.continue
+  }
+  ok(uids.length > 10 && !uids.includes('later') && !uids.includes('last'), uids.join())
+  const stream = await fetch(`${rig.process.url}/v1/history?from=${first.resume}`)
+  equal((await stream.text()).trim().split('\n').length, 2)
+})
+
+test('what is not indexed yet is missing with a word, and the stream has it', async (t) => {
+  const rig = await rigFor(t, { partitions: 2 })
+  const { log } = rig.group
+  const read = log.read.bind(log)
+  let isAway = true
+  log.read = async (...asked) => {
+    if (isAway && asked[0] === 'history') throw new LogError('UNAVAILABLE', 'it is away')
+    return await read(...asked)
+  }
+  await append(rig, 'c', [{ uid: 'cm-alone', at: 9_000_000 }])
+  const told = await rig.ask('/v1/changes?uid=cm-alone')
+  deepEqual(
+    told.changes.map(({ change }) => change),
+    ['created', 'gone'],
+  )
+  match(told.partial, /^1 entries of history are not indexed yet$/)
+  isAway = false
+  const stream = await fetch(
+    `${rig.process.url}/v1/history?from=${told.resume}&uid=cm-alone&namespace=ns`,
+  )
+  equal((await stream.text()).trim().split('\n').length, 1)
+})
+
+test('a dependent of an owner that waits for it goes by Kinfold, the owner by who deleted it', async (t) => {
+  const { all } = await rigFor(t, {
+    story: [
+      ...['put deploy/web', 'put pod/a <- deploy/web!', 'put deploy/web [deleting foreground]'],
+      ...['settle pod/a done', 'delete pod/a', 'delete deploy/web'],
+    ],
+  })
+  deepEqual(
+    (await all('/v1/deletions?')).map(({ kind, by, evidence, root }) => [
+      ...[kind, by, evidence, root?.kind],
+    ]),
+    [
+      ['Pod', 'kinfold', 'waiting', 'Deployment'],
+      ['Deployment', 'others', null, undefined],
+    ],
+  )
+})
+
 test('each deletion has who did it, on what evidence, and after which owner', async (t) => {
   const { ask, all } = await rigFor(t, { partitions: 3 })
   const rows = await all('/v1/deletions?limit=2')
@@ -344,19 +405,37 @@ async function cursorOfBefore(rig: Rig, begun: Told): Promise<string> {
 test('an index that was built later refuses what it does not have', async (t) => {
   const rig = await rigFor(t)
   const { log } = rig.group
+  const begun = await rig.ask('/v1/changes?')
+  equal(rig.process.index.begin(0)?.at, null)
+  await rig.process.stop()
+  const events = await log.bounds('events', 0)
+  await log.trim('events', 0, events.end - 3n)
   const { end } = await log.bounds('history', 0)
   await log.trim('history', 0, end - 3n)
-  const later = await rig.group.start()
-  await eventually(
-    'it has indexed what there is',
-    async () => (await later.index.lagEntries()) === 0n,
-  )
-  ok((await later.index.entries('c', 'rs-web', 0n, 10)).length === 0)
-  const begin = later.index.begin(0)
+  const { url, index } = await rig.group.start()
+  await rig.group.caughtUp()
+  const begin = index.begin(0)
   equal(begin?.offset, end - 3n)
-  // All events are kept, so as far as anybody can tell nothing older than they was removed.
-  ok(begin?.at !== null)
-  equal(rig.process.index.begin(0)?.at, null)
+  const ask = async (more: string): Promise<Told> => {
+    const asked = `${url}/v1/changes?uid=pod-c${more}`
+    return (await (await checked(asked, await fetch(asked))).json()) as Told
+  }
+  const refused = await ask(`&since=${begun.since}`)
+  deepEqual([refused.status, refused.detail.includes(at(begin?.at ?? 0))], [410, true])
+  const told = await ask('')
+  deepEqual(names(told.changes), ['gone Pod/c'])
+  deepEqual([told.since, told.horizon.earliest], [at(begin?.at ?? 0), at(begin?.at ?? 0)])
+  match(told.horizon.because, /^the index of histories was built from then on/)
+  // Whether Kinfold deleted it may have been said before.
+  const asked = `${url}/v1/deletions`
+  const { deletions } = (await (await fetch(asked)).json()) as Told
+  deepEqual(
+    deletions.map(({ name, by }) => [name, by]),
+    [
+      ['alone', 'unknown'],
+      ['c', 'unknown'],
+    ].slice(-deletions.length),
+  )
 })
 
 test('the horizon says of each question since when it is answered, and why', async (t) => {
