@@ -85,7 +85,12 @@ async function askedOf(
   words: readonly string[],
   flags: HistoryFlags,
 ): Promise<{ readonly server: Server; readonly params: URLSearchParams }> {
-  if (isObject(words)) return await questionOf(words, flags)
+  if (isObject(words)) {
+    const asked = await questionOf(words, flags)
+    // A uid is of no namespace.
+    if (asked.params.has('uid')) asked.params.delete('namespace')
+    return asked
+  }
   const asked = await scopeOf(flags)
   const [kind] = words
   if (kind !== undefined) asked.params.set('kind', kind)

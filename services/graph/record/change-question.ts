@@ -14,7 +14,7 @@ import { Problem } from '../../../runtime/problem.ts'
 import { type ClusterRef, documentOf, timeOf } from '../api/document.ts'
 import { askedOf, choose, clusterOf, selector } from '../query/choice.ts'
 import { clusterRefs } from '../query/cluster-label.ts'
-import { clusterMarked } from '../query/forward-call.ts'
+import { clusterMarked, markOf } from '../query/forward-call.ts'
 import type { Named } from '../query/history-index.ts'
 import { behindText, type Query, verdictsFirst } from '../query/query.ts'
 import type { View } from '../query/view.ts'
@@ -60,8 +60,11 @@ export function addChanges(server: FastifyInstance, parts: ChangeParts): void {
   server.get('/v1/changes', async (request, reply) => {
     const words = askedOf(request)
     const span = spanOf(words)
+    const mark = markOf(request)
+    // Another process asks how far this one has folded: in the words of a question about one object, too.
+    const isGathered = mark !== undefined && 'partitions' in mark
     const isOfOne = words['uid'] !== undefined || words['name'] !== undefined
-    return isOfOne
+    return isOfOne && !isGathered
       ? await ofOne(parts, request, reply, words, span)
       : await ofMany(parts, request, reply, words, span)
   })
@@ -115,6 +118,11 @@ async function ofOne(
   } catch (error) {
     // Who may not see the graph learns nothing of what is there, or not.
     if (!isShown) await access.graph(request)
+    const isUnknown = error instanceof Problem && error.status === 404 && !isShown
+    // Of one that was forgotten the log may have something all the same; what has no name has to be read for.
+    if (isUnknown && words['uid'] !== undefined) {
+      return await ofMany(parts, request, reply, words, span)
+    }
     throw error
   }
 }

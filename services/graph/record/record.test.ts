@@ -187,7 +187,8 @@ test('what happened in a namespace comes in the order of its log, from however m
 })
 
 test('what happened to an object is found by name and by uid, also once it was deleted', async (t) => {
-  const { all, ask } = await rigFor(t)
+  const rig = await rigFor(t)
+  const { all, ask } = rig
   const expected = ['created', 'verdict', 'verdict', 'command', 'result', 'gone']
   for (const asked of ['kind=replicaset&name=web&namespace=shop', 'uid=rs-web']) {
     const rows = await all(`/v1/changes?${asked}&limit=2`)
@@ -198,6 +199,10 @@ test('what happened to an object is found by name and by uid, also once it was d
     )
     deepEqual(names(await all(`/v1/changes?${asked}&change=gone`)), ['gone ReplicaSet/web'])
   }
+  // Of one that was forgotten, the log may still have something.
+  await append(rig, 'c', [{ uid: 'forgotten', at: 1_000_500 }])
+  deepEqual(names(await all('/v1/changes?uid=forgotten')), ['created Pod/forgotten'])
+  deepEqual(await all('/v1/changes?uid=never'), [])
   const { status, detail } = await ask('/v1/changes?kind=replicaset&name=nothing&namespace=shop')
   deepEqual([status, detail.startsWith('no replicaset/nothing was ever seen')], [404, true])
 })
@@ -512,6 +517,8 @@ test('any of several processes answers, and says how far each cluster was folded
     )
     const one = (await (await fetch(`${url}/v1/changes?uid=cm-d`)).json()) as Told
     deepEqual(names(one.changes), ['created ConfigMap/d', 'gone ConfigMap/d'])
+    const none = (await (await fetch(`${url}/v1/changes?uid=never`)).json()) as Told
+    deepEqual([none.changes, none.asOf.length, none.partial], [[], 2, ''])
   }
   await second.kill()
   const told = (await (await fetch(`${first.url}/v1/deletions`)).json()) as Told
