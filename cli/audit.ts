@@ -1,9 +1,10 @@
-/** `kinfold audit verify`: folds the log again, offline, and compares. Not here: the same under another policy (audit-replay.ts). */
+/** `kinfold audit verify`: folds the log again, offline, and compares. Not here: the same under another policy (audit-replay.ts); `audit horizon`, which asks a running Kinfold (horizon.ts). */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit/audit.ts'
 import { addReplay } from './audit-replay.ts'
 import { DEFAULT_DATA } from './data-directory.ts'
+import { addHorizon } from './horizon.ts'
 import { addBrokerOptions } from './kafka-config.ts'
 import type { RefoldFlags } from './refold.ts'
 
@@ -18,6 +19,7 @@ export function addAudit(program: Command): void {
     .option('--config <file>', 'YAML file with a kafka section; flags win')
     .option('--digests', 'print the digests on the log, to be kept elsewhere and compared later')
   addReplay(audit)
+  addHorizon(audit)
   addBrokerOptions(verify).action(async (flags: AuditFlags) => {
     const results = await resultsOf(flags)
     for (const result of results) {

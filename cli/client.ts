@@ -175,9 +175,9 @@ export async function order(server: Server, path: string, body: object): Promise
   return await answerOf(server, path, init, exitOfOrder, ORDER_MS)
 }
 
-/** Whoever has no rights, or asks for too much at once, may have asked in the right words. */
+/** Whoever has no rights, or asks for too much at once or for what is kept no longer, may have asked in the right words. */
 function exitOf(status: number): ExitCode {
-  const isRefusal = status === 401 || status === 403 || status === 429
+  const isRefusal = [401, 403, 410, 429].includes(status)
   return status < 500 && !isRefusal ? EXIT.input : EXIT.failure
 }
 

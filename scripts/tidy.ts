@@ -54,6 +54,14 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'services/graph/fold',
     'services/graph/query',
   ],
+  'services/graph/record': [
+    ...ROOM_OF_SERVICE,
+    'services/graph/api',
+    'services/graph/fold',
+    'services/graph/query',
+    'services/graph/record',
+    'services/graph/stream-position.ts',
+  ],
   'services/graph/orders': [
     ...ROOM_OF_SERVICE,
     'services/graph/api',

@@ -26,7 +26,9 @@ export interface QuestionsOptions {
   readonly access?: Omit<AccessParts, 'clusters'> | undefined
 }
 
-export interface Questions extends QuestionParts, DirectiveParts {}
+export interface Questions extends QuestionParts, DirectiveParts {
+  readonly index: HistoryIndex
+}
 
 const OPEN: Omit<AccessParts, 'clusters'> = { authority: undefined, isReadingReviewed: false }
 
@@ -34,7 +36,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
   const { log, codec, clock, graph, index, access = OPEN } = options
   const clusters = createClusters({ log, codec, clock, here: hereOf(graph), index })
   return {
-    ...{ log, codec, clock, clusters },
+    ...{ log, codec, clock, clusters, index },
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
     access: createAccess({ clusters, ...access }),
     query: createQuery(clusters, index),

@@ -75,7 +75,8 @@ export async function filledIn(command: string, filled: Filled): Promise<string>
 }
 
 /** A command that runs until the user ends it: it is ended, by SIGTERM, a while after its first output. */
-export const ENDLESS: RegExp = /follow=true|lineage tail|kinfold up |cascade .*-w\b|get .*-w\b/
+export const ENDLESS: RegExp =
+  /follow=true|lineage tail|kinfold up |cascade .*-w\b|get .*-w\b|history .*-w\b/
 
 /** Run again, until its output is as shown: the workload lives, and a collector takes its time. Others are run once. */
 export const REPEATABLE: RegExp =
@@ -120,6 +121,9 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
       "kubectl -n shop get deployment web -o yaml | sed '/uid:\\|resourceVersion:\\|creationTimestamp:/d' > web.yaml",
       'kinfold why cm/web-theme -n shop --cluster north | grep keep',
     ],
+  },
+  'docs/history.md': {
+    before: ['kinfold why deploy/web -n shop --cluster north | grep Exists'],
   },
   // A bulk deletion to approve: owners that were deleted with their kind.
   'docs/guarded.md': {

@@ -113,6 +113,29 @@ const FRESH = {
 }
 const ABOUT_ONE = { cluster: ref('Cluster'), ...FRESH }
 
+const BOUND = {
+  earliest: say(
+    'Since when all is known; null where there is no bound, or none that is known: `because` says it.',
+    TIME_OR_NULL,
+  ),
+  because: TEXT,
+}
+
+/** Of answers about the past. */
+const PAST = {
+  since: say('From when on it answers; null where nothing is recorded yet.', TIME_OR_NULL),
+  until: say('Null: up to now.', TIME_OR_NULL),
+  hidden: say('More of that time on this page, of kinds that who asks may not list.', COUNT),
+  continue: say('For the next page; null on the last one.', orNull(TEXT)),
+  horizon: record(BOUND),
+}
+const FRESH_FIRST = {
+  asOf: say(
+    'How fresh it is: of each partition that it rests on. May be empty but on the first page.',
+    listOf(ref('AsOf')),
+  ),
+}
+
 const CLUSTER_STATUS = record({
   mode: MODE,
   preset: oneOf(['parity', 'guarded']),
@@ -404,6 +427,70 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       ),
     },
     'One page of objects.',
+  ),
+  ChangeList: document(
+    'ChangeList',
+    {
+      ...FRESH_FIRST,
+      ...PAST,
+      object: say(
+        'Which one is meant; null where more than one is asked about.',
+        orNull(record({ cluster: ref('Cluster'), ...NAMED })),
+      ),
+      changes: listOf(record({ cluster: ref('Cluster'), ...HISTORY, at: TIME_OR_NULL })),
+      resume: say(
+        'What `from` of /v1/history takes to go on behind the last page; null but on the first one.',
+        orNull(TEXT),
+      ),
+    },
+    'One page of what happened, the oldest first.',
+  ),
+  DeletionList: document(
+    'DeletionList',
+    {
+      ...FRESH_FIRST,
+      ...PAST,
+      deletions: listOf(
+        record({
+          ...{ cluster: ref('Cluster'), ...NAMED, at: TIME_OR_NULL },
+          ...{ partition: COUNT, position: OFFSET },
+          observed: say('How it was learnt.', orNull(EVIDENCE)),
+          by: say(
+            '`others`: by anybody but Kinfold; `unknown`: it is not recorded, or not any more.',
+            oneOf(['kinfold', 'others', 'unknown']),
+          ),
+          evidence: say('What the delete of Kinfold rested on.', orNull(EVIDENCE)),
+          command: say('Id of the command of Kinfold.', orNull(TEXT)),
+          root: say(
+            'The owner after whose deletion by others Kinfold deleted it, perhaps through others; null where that is not known, and of what Kinfold did not delete.',
+            orNull(record(NAMED)),
+          ),
+          text: say('One sentence.', TEXT),
+        }),
+      ),
+    },
+    'One page of deletions, the oldest first.',
+  ),
+  Horizon: document(
+    'Horizon',
+    {
+      ...FRESH,
+      bounds: listOf(
+        record({
+          source: oneOf(['history', 'index', 'events', 'remember']),
+          questions: say('In words of the command line.', listOf(TEXT)),
+          ...BOUND,
+          partitions: listOf(
+            record({
+              partition: COUNT,
+              first: say('Of the first entry that is kept, or was indexed.', OFFSET),
+              ...BOUND,
+            }),
+          ),
+        }),
+      ),
+    },
+    'How far back each question reaches, and why.',
   ),
   Shadow: document(
     'Shadow',

@@ -50,9 +50,13 @@ const ASKED = [
   'objects?kind=pods&count=true',
   'lineage',
   'history',
+  'changes?limit=7',
+  'deletions',
+  'horizon',
 ]
 const OF_ONE = [
   'tree',
+  'changes',
   'tree?owners=true',
   'why',
   'cascade',

@@ -18,10 +18,13 @@ export interface ClusterRef {
 
 export type DocumentKind =
   | 'Cascade'
+  | 'ChangeList'
   | 'ClusterList'
+  | 'DeletionList'
   | 'DirectiveResult'
   | 'Held'
   | 'HeldPlan'
+  | 'Horizon'
   | 'ObjectList'
   | 'Plan'
   | 'Shadow'

@@ -87,6 +87,25 @@ const STREAM: readonly Parameter[] = [
     schema: TEXT,
   },
 ]
+const CHANGES = ['created', 'references', 'phase', 'verdict', 'command', 'result', 'owner', 'gone']
+const CHANGE: Parameter = wordList(
+  'change',
+  'Only changes of these kinds, with commas between.',
+  CHANGES,
+)
+const SOME_UID: Parameter = {
+  name: 'uid',
+  description: 'Only records of the object with this uid.',
+  schema: TEXT,
+}
+const SPAN: readonly Parameter[] = [
+  time('since', 'as far back as is known without it; 410 for what lies before that.'),
+  time('until', 'up to now without it.'),
+]
+const PAGE: readonly Parameter[] = [
+  LIMIT('Rows on a page, 500 without it, at most 2,000.', 1),
+  { name: 'continue', description: 'From the answer before.', schema: TEXT },
+]
 const CASCADES = ['background', 'foreground', 'orphan']
 
 /** The document's own; it is served by this route, and made of this table (openapi.ts). */
@@ -149,8 +168,53 @@ export const ROUTES: readonly Route[] = [
     },
   },
   question('/v1/shadow', 'shadow', 'Shadow', 'Where another collector and Kinfold differ', []),
-  stream('/v1/lineage', 'lineage', 'LineageEntry', 'The stream of who owns what'),
-  stream('/v1/history', 'history', 'HistoryEntry', 'The stream of every change that matters'),
+  stream('/v1/lineage', 'lineage', 'LineageEntry', 'The stream of who owns what', [SOME_UID]),
+  stream('/v1/history', 'history', 'HistoryEntry', 'The stream of every change that matters', [
+    ...[SOME_UID, CHANGE],
+  ]),
+  question(
+    '/v1/changes',
+    'changes',
+    'ChangeList',
+    'What happened to an object, in a namespace or in clusters, the oldest first, a page at a time',
+    [
+      CLUSTER,
+      { name: 'namespace', description: 'With `name`: `default` without it.', schema: TEXT },
+      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
+      { name: 'name', description: 'Of one object; takes `kind`.', schema: TEXT },
+      { name: 'uid', description: 'Of one object, instead of kind and name.', schema: TEXT },
+      ...[CHANGE, ...SPAN, ...PAGE],
+    ],
+  ),
+  question(
+    '/v1/deletions',
+    'deletions',
+    'DeletionList',
+    'Which objects were deleted, when, by whom and after which owner, a page at a time',
+    [
+      CLUSTER,
+      { name: 'namespace', description: 'All namespaces without it.', schema: TEXT },
+      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
+      {
+        name: 'by',
+        description: '`kinfold`: by a delete of Kinfold; `others`: by anybody else.',
+        schema: oneOf(['kinfold', 'others']),
+      },
+      wordList(
+        'evidence',
+        'Only those that Kinfold deleted on such evidence, with commas between.',
+        ['deleted', 'waiting', 'missing', 'not-found', 'bulk'],
+      ),
+      {
+        name: 'root',
+        description:
+          'Only the cascade of this object, itself included: `KIND/NAME` in the namespace, or `uid:UID`.',
+        schema: TEXT,
+      },
+      ...[...SPAN, ...PAGE],
+    ],
+  ),
+  question('/v1/horizon', 'horizon', 'Horizon', 'How far back each question reaches, and why', []),
   {
     ...question('/v1/directives', 'giveDirective', 'DirectiveResult', 'Gives an order', []),
     method: 'post',
@@ -216,9 +280,29 @@ function question(
   return { method: 'get', path, operation, summary, parameters, answers }
 }
 
-function stream(path: string, operation: string, answer: string, summary: string): Route {
+function stream(
+  path: string,
+  operation: string,
+  answer: string,
+  summary: string,
+  more: readonly Parameter[],
+): Route {
   const answers = { [LINES]: ref(answer), [EVENTS]: TEXT }
-  return { method: 'get', path, operation, summary, parameters: STREAM, answers }
+  const parameters = [...STREAM, ...more]
+  return { method: 'get', path, operation, summary, parameters, answers }
+}
+
+/** Words with commas between. */
+function wordList(name: string, description: string, words: readonly string[]): Parameter {
+  const one = `(${words.join('|')})`
+  const schema = { type: 'string', pattern: `^${one}(,${one})*$`, description: words.join(', ') }
+  return { name, description, schema }
+}
+
+function time(name: string, without: string): Parameter {
+  const pattern = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)$'
+  const schema = { type: 'string', pattern, description: 'RFC 3339, such as 2026-01-31T09:30:00Z' }
+  return { name, description: `RFC 3339; ${without}`, schema }
 }
 
 function text(path: string, operation: string, summary: string, type = 'text/plain'): Route {

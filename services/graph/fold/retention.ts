@@ -242,7 +242,7 @@ async function oldestEvent(log: Log): Promise<number | undefined> {
 }
 
 /** Offset of the first entry appended at or after a time, by halving. */
-async function firstSince(
+export async function firstSince(
   log: Log,
   topic: Topic,
   partition: number,

@@ -186,7 +186,9 @@ function knownOwner({ state, phase, orphanedAt, proof }: Owner): KnownOwner {
 }
 
 /** Of one record: what was decided, before what was asked for because of it. All else stays in its order. */
-function verdictsFirst(history: readonly History[]): History[] {
+export function verdictsFirst<T extends Pick<History, 'change' | 'partition' | 'position'>>(
+  history: readonly T[],
+): T[] {
   const records = Map.groupBy(history, ({ partition, position }) => `${partition}-${position}`)
   return [...records.values()].flatMap((all) => [
     ...all.filter(({ change }) => change !== 'command'),
