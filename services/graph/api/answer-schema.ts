@@ -127,7 +127,7 @@ const PAST = {
   until: say('Null: up to now.', TIME_OR_NULL),
   hidden: say('More of that time on this page, of kinds that who asks may not list.', COUNT),
   continue: say('For the next page; null on the last one.', orNull(TEXT)),
-  horizon: record(BOUND),
+  horizon: say('May be null but on the first page.', orNull(record(BOUND))),
 }
 const FRESH_FIRST = {
   asOf: say(

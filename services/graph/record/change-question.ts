@@ -53,7 +53,7 @@ export interface ChangePage {
   readonly hidden: number
   readonly continue: string | null
   readonly resume: string | null
-  readonly horizon: Horizon
+  readonly horizon: Horizon | null
 }
 
 export function addChanges(server: FastifyInstance, parts: ChangeParts): void {

@@ -49,7 +49,7 @@ export interface DeletionPage {
   readonly deletions: readonly Deletion[]
   readonly hidden: number
   readonly continue: string | null
-  readonly horizon: Horizon
+  readonly horizon: Horizon | null
 }
 
 type Words = Readonly<Record<string, string | undefined>>

@@ -59,7 +59,8 @@ export interface LogPage extends Fresh {
   readonly turns: Turns
   /** In milliseconds: where the first page begins. Null: nothing is recorded yet. */
   readonly since: number | null
-  readonly horizon: Horizon
+  /** Null but on the first one: to look it up takes requests to each partition. */
+  readonly horizon: Horizon | null
   /** Positions of the stream `/v1/history` behind all pages; null but on the first one. */
   readonly resume: string | null
   refOf(cluster: ClusterId): ClusterRef
@@ -139,7 +140,7 @@ interface Begun {
   readonly isFirst: boolean
   readonly places: readonly Place[]
   readonly since: number | null
-  readonly horizon: Horizon
+  readonly horizon: Horizon | null
   readonly resume: string | null
 }
 
@@ -148,9 +149,9 @@ async function beginOf({ log }: LogParts, words: Words, span: AskedSpan): Promis
   if (cursor !== undefined) {
     const [since, ...places] = cursor
     if (typeof since !== 'number') throw strange()
-    const horizon = horizonOf(await reachOf(log, 'history'))
     const read = placesIn(places, log.partitions('history'))
-    return { isFirst: false, places: read, since: since < 0 ? null : since, horizon, resume: null }
+    const begun = since < 0 ? null : since
+    return { isFirst: false, places: read, since: begun, horizon: null, resume: null }
   }
   const partitions = Array.from({ length: log.partitions('history') }, (_, each) => each)
   const places = await Promise.all(
