@@ -12,9 +12,9 @@ import type { ReplayCase, ReplayCount, ReplayResult } from '../services/graph/au
 import { graphOptionsOf, type UpFlags, upConfig } from './config.ts'
 import { DEFAULT_DATA } from './data-directory.ts'
 import { addBrokerOptions } from './kafka-config.ts'
-import { momentOf } from './moment.ts'
 import { outputOf, type Structurable, structured } from './output.ts'
 import type { RefoldFlags } from './refold.ts'
+import { moment } from './setting.ts'
 import { table, time } from './table.ts'
 import { countOf } from './word.ts'
 
@@ -51,8 +51,8 @@ export function addReplay(audit: Command): void {
 async function run(flags: ReplayFlags): Promise<void> {
   const output = outputOf(flags.output, OUTPUTS)
   const now = Date.now()
-  const from = momentOf('--from', flags.from, now)
-  const to = flags.to === undefined ? undefined : momentOf('--to', flags.to, now)
+  const from = moment({ key: 'from', value: flags.from, from: '--from' }, now) ?? ''
+  const to = moment({ key: 'to', value: flags.to, from: '--to' }, now)
   if (to !== undefined && to <= from) {
     throw new ExitError(EXIT.input, `--to ${flags.to} is not after --from ${flags.from}`)
   }
