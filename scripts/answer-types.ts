@@ -1,5 +1,6 @@
 /** cli/answer.ts: the types of what `/v1` answers, written from the schemas of the OpenAPI document (`npm run pages`), so the command line reads what is promised. */
 import { SCHEMAS } from '../services/graph/api/answer-schema.ts'
+import { type Parameter, ROUTES } from '../services/graph/api/route.ts'
 import type { Schema } from '../services/graph/api/schema.ts'
 
 const HEAD = `/** What \`/v1\` answers, as docs/openapi.json has it. Written by \`npm run pages\` (scripts/answer-types.ts); not to be edited. */
@@ -9,7 +10,29 @@ export function answerTypes(): string {
   const types = Object.entries(SCHEMAS).map(([name, schema]) => {
     return `export type ${name} = ${typeOf(schema)}\n`
   })
-  return [HEAD, ...types].join('\n')
+  return [HEAD, ...types, ...questions()].join('\n')
+}
+
+/** Of questions that are answered by one document: the rest is text, or goes on. */
+function questions(): readonly string[] {
+  const asked = ROUTES.flatMap(({ method, path, parameters, answers }) => {
+    const answer = answers['application/json']
+    return method !== 'get' || answer?.['$ref'] === undefined ? [] : [{ path, parameters, answer }]
+  })
+  const answers = asked.map(({ path, answer }) => `  readonly '${path}': ${typeOf(answer)}\n`)
+  const queries = asked.map(({ path, parameters }) => {
+    return `  readonly '${path}': { ${parameters.map(wordOf).join('; ')} }\n`
+  })
+  return [
+    `/** What each question is answered. */\nexport type Answers = {\n${answers.join('')}}\n`,
+    `/** What each question takes. */\nexport type Queries = {\n${queries.join('')}}\n`,
+  ]
+}
+
+/** Numbers are passed on as they were written: the server says what is wrong with one. */
+function wordOf({ name, schema }: Parameter): string {
+  const type = schema['type'] === 'integer' ? 'string' : typeOf(schema)
+  return `readonly ${name}?: ${type} | undefined`
 }
 
 function typeOf(schema: Schema): string {

@@ -7,6 +7,7 @@ import type { DirectiveParts } from './orders/directive-http.ts'
 import { type AccessParts, createAccess } from './query/access.ts'
 import { createCascades } from './query/cascade.ts'
 import { createClusters } from './query/clusters.ts'
+import { createDependentList } from './query/dependent-list.ts'
 import { createForwarding } from './query/forward.ts'
 import { createGraphDump } from './query/graph-dump.ts'
 import type { HistoryIndex } from './query/history-index.ts'
@@ -39,6 +40,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     access: createAccess({ clusters, ...access }),
     query: createQuery(clusters, index),
     objectList: createObjectList(index, clusters),
+    dependents: createDependentList(index),
     planner: createPlanner(index),
     cascades: createCascades(index, clock),
     dump: createGraphDump(clusters, index),

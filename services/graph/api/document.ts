@@ -19,6 +19,7 @@ export interface ClusterRef {
 export type DocumentKind =
   | 'Cascade'
   | 'ClusterList'
+  | 'DependentList'
   | 'DirectiveResult'
   | 'Held'
   | 'HeldPlan'

@@ -98,6 +98,18 @@ export const ROUTES: readonly Route[] = [
     { name: 'owners', description: 'Upwards: its owners, and theirs.', schema: FLAG },
   ]),
   question(
+    '/v1/dependents',
+    'dependents',
+    'DependentList',
+    'Direct dependents of an object, a page at a time',
+    [
+      ...OBJECT,
+      LIMIT('Dependents on a page, 500 without it, at most 2,000.', 1),
+      { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
+      { name: 'continue', description: 'From the answer before.', schema: TEXT },
+    ],
+  ),
+  question(
     '/v1/why',
     'why',
     'Why',
@@ -122,7 +134,15 @@ export const ROUTES: readonly Route[] = [
     LIMIT('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
   question('/v1/clusters', 'clusters', 'ClusterList', 'Clusters, and how each stands', []),
-  question('/v1/held', 'held', 'Held', 'What would be deleted and is held, and by what', [CLUSTER]),
+  question('/v1/held', 'held', 'Held', 'What would be deleted and is held, and by what', [
+    CLUSTER,
+    {
+      name: 'namespace',
+      description:
+        'Only what is in this namespace; empty: objects without one. Who may not see the whole graph names it, and the cluster.',
+      schema: TEXT,
+    },
+  ]),
   {
     ...question('/v1/objects', 'objects', 'ObjectList', 'Objects of clusters, a page at a time', [
       CLUSTER,
