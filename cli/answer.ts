@@ -44,6 +44,20 @@ export type LineageEntry = { readonly topic: "lineage"; readonly partition: numb
 
 export type HistoryEntry = { readonly topic: "history"; readonly partition: number; readonly offset: number; readonly key: string; readonly value: HistoryRecord } | { readonly topic: "history"; readonly partition: number; readonly offset: number; readonly isHidden: true }
 
+export type APIVersions = { readonly kind: "APIVersions"; readonly apiVersion: "v1"; readonly versions: readonly (string)[]; readonly serverAddressByClientCIDRs: readonly (string)[] }
+
+export type APIGroupList = { readonly kind: "APIGroupList"; readonly apiVersion: "v1"; readonly groups: readonly ({ readonly name: string; readonly versions: readonly ({ readonly groupVersion: string; readonly version: string })[]; readonly preferredVersion: { readonly groupVersion: string; readonly version: string } })[] }
+
+export type APIGroup = { readonly kind: "APIGroup"; readonly apiVersion: "v1"; readonly name: string; readonly versions: readonly ({ readonly groupVersion: string; readonly version: string })[]; readonly preferredVersion: { readonly groupVersion: string; readonly version: string } }
+
+export type APIResourceList = { readonly kind: "APIResourceList"; readonly apiVersion: "v1"; readonly groupVersion: string; readonly resources: readonly ({ readonly name: string; readonly singularName: string; readonly namespaced: boolean; readonly kind: string; readonly verbs: readonly (string)[]; readonly shortNames: readonly (string)[] })[] }
+
+export type OwnedObject = { readonly apiVersion: "kinfold.dev/v1"; readonly kind: "OwnedObject" | "ClusterOwnedObject"; readonly metadata: { readonly name: string; readonly uid: string; readonly resourceVersion: string; readonly namespace?: string; readonly creationTimestamp?: string; readonly deletionTimestamp?: string; readonly finalizers?: readonly (string)[]; readonly ownerReferences?: readonly ({ readonly apiVersion: string; readonly kind: string; readonly name: string; readonly uid: string; readonly controller?: boolean; readonly blockOwnerDeletion?: boolean })[] }; readonly object: { readonly apiVersion: string; readonly kind: string; readonly name: string }; readonly status: { readonly phase: string; readonly verdict?: { readonly type: string; readonly because: string } } }
+
+export type OwnedObjectList = { readonly apiVersion: "kinfold.dev/v1"; readonly kind: "OwnedObjectList" | "ClusterOwnedObjectList"; readonly metadata: { readonly continue?: string; readonly remainingItemCount?: number }; readonly items: readonly (OwnedObject)[] }
+
+export type Status = { readonly kind: "Status"; readonly apiVersion: "v1"; readonly metadata: object; readonly status: "Failure"; readonly message: string; readonly code: number; readonly reason: string }
+
 /** What each question is answered. */
 export type Answers = {
   readonly '/v1/tree': Tree

@@ -56,7 +56,8 @@ const LIMITS = {
     requestTimeout: ARRIVAL_MS,
     connectionsCheckingInterval: LOOK_FOR_LATE_MS,
   },
-  routerOptions: { maxParamLength: 100 },
+  // Names of objects, percent-encoded.
+  routerOptions: { maxParamLength: 2_000 },
   requestTimeout: ARRIVAL_MS,
   keepAliveTimeout: ARRIVAL_MS,
 }
@@ -170,11 +171,15 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   // A web page may send that anywhere without being asked whether it may.
   server.removeContentTypeParser('text/plain')
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
+  const patterns: { readonly method: string; readonly path: RegExp }[] = []
+  server.addHook('onRoute', ({ method, url }) => {
+    const path = RegExp(`^${url.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`)
+    for (const each of [method].flat()) patterns.push({ method: each, path })
+  })
   server.setNotFoundHandler(async ({ method, url }, reply) => {
     const [path = ''] = url.split('?')
-    // `hasRoute` takes patterns, and no path of ours has one.
-    const methods = /[:*(]/.test(path) ? [] : METHODS
-    const takes = methods.filter((each) => server.hasRoute({ method: each, url: path })).join(', ')
+    const there = patterns.filter((each) => each.path.test(path))
+    const takes = METHODS.filter((each) => there.some(({ method: its }) => its === each)).join(', ')
     if (takes === '') return problem(reply, new Problem(404, `there is no ${url}`))
     reply.header('allow', takes)
     return problem(reply, new Problem(405, `${path} takes ${takes}, and no ${method}`))

@@ -1,6 +1,7 @@
 /** cli/answer.ts: the types of what `/v1` answers, written from the schemas of the OpenAPI document (`npm run pages`), so the command line reads what is promised. */
 import { SCHEMAS } from '../services/graph/api/answer-schema.ts'
-import { type Parameter, ROUTES } from '../services/graph/api/route.ts'
+import type { Parameter } from '../services/graph/api/operation.ts'
+import { ROUTES } from '../services/graph/api/route.ts'
 import type { Schema } from '../services/graph/api/schema.ts'
 
 const HEAD = `/** What \`/v1\` answers, as docs/openapi.json has it. Written by \`npm run pages\` (scripts/answer-types.ts); not to be edited. */
@@ -17,7 +18,8 @@ export function answerTypes(): string {
 function questions(): readonly string[] {
   const asked = ROUTES.flatMap(({ method, path, parameters, answers }) => {
     const answer = answers['application/json']
-    return method !== 'get' || answer?.['$ref'] === undefined ? [] : [{ path, parameters, answer }]
+    const isQuestion = method === 'get' && path.startsWith('/v1/')
+    return !isQuestion || answer?.['$ref'] === undefined ? [] : [{ path, parameters, answer }]
   })
   const answers = asked.map(({ path, answer }) => `  readonly '${path}': ${typeOf(answer)}\n`)
   const queries = asked.map(({ path, parameters }) => {
@@ -47,7 +49,7 @@ function typeOf(schema: Schema): string {
     case 'array':
       return `readonly (${typeOf(items as Schema)})[]`
     case 'object':
-      return `{ ${fieldsOf(properties as Record<string, Schema>)} }`
+      return properties === undefined ? 'object' : `{ ${fieldsOf(schema)} }`
     case 'integer':
       return 'number'
     default:
@@ -55,10 +57,11 @@ function typeOf(schema: Schema): string {
   }
 }
 
-/** All are there: schemas have no optional ones (schema.ts). */
-function fieldsOf(properties: Readonly<Record<string, Schema>>): string {
-  const fields = Object.entries(properties).map(([name, schema]) => {
-    return `readonly ${name}: ${typeOf(schema)}`
+function fieldsOf({ properties, required }: Schema): string {
+  const isThere = (name: string): boolean => (required as readonly string[]).includes(name)
+  const fields = Object.entries(properties as Readonly<Record<string, Schema>>).map((each) => {
+    const [name, schema] = each
+    return `readonly ${name}${isThere(name) ? '' : '?'}: ${typeOf(schema)}`
   })
   return fields.join('; ')
 }

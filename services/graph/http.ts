@@ -20,6 +20,7 @@ import { addDirectives } from './orders/directive-http.ts'
 import type { Access } from './query/access.ts'
 import { addClusterList } from './query/cluster-list.ts'
 import { addDependents } from './query/dependent-question.ts'
+import { addKubernetes } from './query/kubernetes-question.ts'
 import { addObjectList } from './query/list-question.ts'
 import type { QuestionParts } from './query/question.ts'
 import { addGraphDump, addQuestions } from './query/question.ts'
@@ -43,6 +44,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   addDependents(server, parts)
   addObjectList(server, parts)
   addClusterList(server, parts)
+  addKubernetes(server, parts)
   addGraphDump(server, parts)
   addDirectives(server, parts)
   addStreams(server, parts)

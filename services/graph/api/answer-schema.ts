@@ -5,6 +5,7 @@
  *
  * Not here: routes and their parameters (route.ts).
  */
+import { KUBERNETES_SCHEMAS } from './kubernetes-schema.ts'
 import {
   COUNT,
   FLAG,
@@ -492,4 +493,8 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
 }
 
 /** All of `components/schemas`. */
-export const SCHEMAS: Readonly<Record<string, Schema>> = { ...PARTS, ...DOCUMENTS }
+export const SCHEMAS: Readonly<Record<string, Schema>> = {
+  ...PARTS,
+  ...DOCUMENTS,
+  ...KUBERNETES_SCHEMAS,
+}

@@ -3,31 +3,19 @@
  *
  * What must stay true: a route of the graph service that is not here is not served (`addRouteTable`), so the document lacks none.
  *
- * Not here: schemas of answers (answer-schema.ts), how a parameter is checked (parameter.ts).
+ * Not here: schemas of answers (answer-schema.ts), how a parameter is checked (parameter.ts), routes as an API server has them (kubernetes-route.ts).
  */
-import { FLAG, oneOf, ref, type Schema, say, TEXT } from './schema.ts'
+import { KUBERNETES_ROUTES } from './kubernetes-route.ts'
+import {
+  CONTINUE,
+  JSON_TYPE,
+  limitParameter,
+  type Parameter,
+  patternOf,
+  type Route,
+} from './operation.ts'
+import { FLAG, oneOf, ref, say, TEXT } from './schema.ts'
 
-export interface Parameter {
-  readonly name: string
-  readonly description: string
-  readonly schema: Schema
-}
-
-export interface Route {
-  readonly method: 'get' | 'post'
-  readonly path: string
-  /** Of a client's function. */
-  readonly operation: string
-  readonly summary: string
-  readonly parameters: readonly Parameter[]
-  /** By content type. */
-  readonly answers: Readonly<Record<string, Schema>>
-  readonly body?: Schema
-  /** Parameters that other lists of this kind take, and why this one does not. */
-  readonly refused?: Readonly<Record<string, string>>
-}
-
-const JSON_TYPE = 'application/json'
 const LINES = 'application/x-ndjson'
 const EVENTS = 'text/event-stream'
 
@@ -36,11 +24,6 @@ const CLUSTER: Parameter = {
   description: 'Name or id of a cluster.',
   schema: TEXT,
 }
-const LIMIT = (description: string, minimum: number): Parameter => ({
-  name: 'limit',
-  description,
-  schema: { type: 'integer', minimum },
-})
 const OBJECT: readonly Parameter[] = [
   {
     name: 'kind',
@@ -104,9 +87,9 @@ export const ROUTES: readonly Route[] = [
     'Direct dependents of an object, a page at a time',
     [
       ...OBJECT,
-      LIMIT('Dependents on a page, 500 without it, at most 2,000.', 1),
+      limitParameter('Dependents on a page, 500 without it, at most 2,000.', 1),
       { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
-      { name: 'continue', description: 'From the answer before.', schema: TEXT },
+      CONTINUE,
     ],
   ),
   question(
@@ -127,11 +110,11 @@ export const ROUTES: readonly Route[] = [
       description: 'Propagation policy; `background` without it.',
       schema: oneOf(CASCADES),
     },
-    LIMIT('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
+    limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
   question('/v1/plan/held', 'planHeld', 'HeldPlan', 'What waits for approval in a cluster', [
     CLUSTER,
-    LIMIT('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
+    limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
   question('/v1/clusters', 'clusters', 'ClusterList', 'Clusters, and how each stands', []),
   question('/v1/held', 'held', 'Held', 'What would be deleted and is held, and by what', [
@@ -159,9 +142,9 @@ export const ROUTES: readonly Route[] = [
         description: 'Also deleted objects, as long as they are remembered.',
         schema: FLAG,
       },
-      LIMIT('Objects on a page, 500 without it, at most 2,000.', 1),
+      limitParameter('Objects on a page, 500 without it, at most 2,000.', 1),
       { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
-      { name: 'continue', description: 'From the answer before.', schema: TEXT },
+      CONTINUE,
     ]),
     refused: {
       labelSelector:
@@ -219,10 +202,14 @@ export const ROUTES: readonly Route[] = [
       [JSON_TYPE]: { type: 'object', properties: { version: TEXT }, required: ['version'] },
     },
   },
+  ...KUBERNETES_ROUTES,
 ]
 
-export function routeOf(method: string, path: string): Route | undefined {
-  return ROUTES.find((route) => route.path === path && route.method === method.toLowerCase())
+/** `pattern`: as the server is told it. */
+export function routeOf(method: string, pattern: string): Route | undefined {
+  return ROUTES.find(
+    (route) => patternOf(route) === pattern && route.method === method.toLowerCase(),
+  )
 }
 
 function question(
