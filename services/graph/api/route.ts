@@ -14,8 +14,10 @@ import {
   patternOf,
   type Route,
 } from './operation.ts'
-import { FLAG, oneOf, ref, say, TEXT } from './schema.ts'
+import { FLAG, oneOf, ref, type Schema, say, TEXT } from './schema.ts'
 
+/** Null is as good as left out. */
+const TEXT_OR_NULL: Schema = { type: ['string', 'null'] }
 const LINES = 'application/x-ndjson'
 const EVENTS = 'text/event-stream'
 
@@ -163,16 +165,14 @@ export const ROUTES: readonly Route[] = [
         verb: oneOf([
           ...['pause', 'resume', 'protect', 'unprotect', 'approve', 'reject', 'close-breaker'],
         ]),
-        cluster: say('Name or id; empty for all clusters.', TEXT),
+        cluster: say('Name or id; empty for all clusters.', TEXT_OR_NULL),
         subject: say(
           'Of protect and unprotect: namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE].',
-          TEXT,
+          TEXT_OR_NULL,
         ),
-        digest: say('Of approve and reject: the one of /v1/plan/held.', {
-          type: ['string', 'null'],
-        }),
-        why: say('The reason, which is recorded.', TEXT),
-        claimed: say('Who gives it, where no token says so.', TEXT),
+        digest: say('Of approve and reject: the one of /v1/plan/held.', TEXT_OR_NULL),
+        why: say('The reason, which is recorded.', TEXT_OR_NULL),
+        claimed: say('Who gives it, where no token says so.', TEXT_OR_NULL),
       },
       required: ['verb'],
       additionalProperties: false,
