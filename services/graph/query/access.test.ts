@@ -170,6 +170,27 @@ test('a cascade that is followed hides the same, in each line', async (t) => {
   )
 })
 
+test('why names no other object than its reader may get', async (t) => {
+  const waiting = [
+    ...['put node/n', 'put pod/zebra in elsewhere <- node/n! [deleting]', 'beat 5 pod 600'],
+    ...['put node/n [deleting foreground]', 'put pv/zebra', 'put pod/mine in shop <- pv/zebra'],
+    ...['pause', 'delete pv/zebra', 'put pv/zebra@zebra-again'],
+  ]
+  const ask = await asking(t, waiting)
+  const reasonOf = ({ told }: Asked): string =>
+    (told['obstacle'] as { readonly reason: string } | null)?.reason ?? ''
+  match(
+    reasonOf(await ask('bob', 'why?uid=node-n')),
+    /^it waits for Pod "zebra": the watch of pods/,
+  )
+  const ann = await ask('ann', 'why?uid=node-n')
+  equal(reasonOf(ann), 'it waits for a dependent that you may not get')
+  doesNotMatch(ann.text, ANY_OF_HIDDEN)
+  // Its own references are a part of the object; what has that name now is another one.
+  match((await ask('bob', 'why?uid=pod-mine')).text, /zebra-again/)
+  doesNotMatch((await ask('ann', 'why?uid=pod-mine')).text, /zebra-again/)
+})
+
 test('dependents that their reader may not get have no name, and no page ends with one', async (t) => {
   const ask = await asking(t, TREE)
   let next = ''

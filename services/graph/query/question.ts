@@ -100,7 +100,8 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   })
   server.get('/v1/why', async (request, reply) => {
     return await about('Why', request, reply, async (view, chosen) => {
-      const answer = await query.why(view, chosen.object)
+      const sight = await access.sight(request, view.cluster, 'get')
+      const answer = await query.why(view, chosen.object, sight)
       return { ...answer, others: await shownOthers(request, chosen) }
     })
   })
