@@ -24,12 +24,15 @@ export interface QuestionsOptions {
   readonly graph: Pick<Graph, 'owners'> & { readonly tasks: readonly LocalPartition[] }
   readonly index: HistoryIndex
   /** Undefined: whoever is let in may ask anything. */
-  readonly access?: Omit<AccessParts, 'clusters'> | undefined
+  readonly access?: Omit<AccessParts, 'clusters' | 'clock'> | undefined
 }
 
 export interface Questions extends QuestionParts, DirectiveParts {}
 
-const OPEN: Omit<AccessParts, 'clusters'> = { authority: undefined, isReadingReviewed: false }
+const OPEN: Omit<AccessParts, 'clusters' | 'clock'> = {
+  authority: undefined,
+  isReadingReviewed: false,
+}
 
 export function createQuestions(options: QuestionsOptions): Questions {
   const { log, codec, clock, graph, index, access = OPEN } = options
@@ -37,7 +40,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
   return {
     ...{ log, codec, clock, clusters },
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
-    access: createAccess({ clusters, ...access }),
+    access: createAccess({ clusters, clock, ...access }),
     query: createQuery(clusters, index),
     objectList: createObjectList(index, clusters),
     dependents: createDependentList(index),

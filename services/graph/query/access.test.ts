@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import type { Authority } from '../../../runtime/authority.ts'
 import { checked } from '../../../testing/answer-check.ts'
 import { GraphGroup, type GraphProcess, tell } from '../../../testing/graph-group.ts'
+import { SettableClock } from '../../../testing/settable-clock.ts'
 import { BREAKER_STORY, eventsOf } from '../../../testing/task-rig.ts'
 
 /** Ann reads pods and nodes in `shop`, bob the whole graph, eve nothing. */
@@ -89,7 +90,7 @@ test('a plan names what its reader may get, and counts the rest', async (t) => {
     doesNotMatch(ann.text, ANY_OF_HIDDEN)
     match(ann.text, /"name":"mine"/)
     ok(ann.told.hidden > 0)
-    match(ann.told.partial, /^\d objects that you may not get are counted, and not listed$/)
+    match(ann.told.partial, /^\d objects are hidden: they are counted, and not listed$/)
     equal(ann.told['total'], bob.told['total'])
     equal(sumOf(ann.told['counts']) + ann.told.hidden, sumOf(bob.told['counts']))
     equal(ann.told['digest'], null)
@@ -134,7 +135,7 @@ test('a cascade names what its reader may get, and counts the rest', async (t) =
   }
   deepEqual(ann.told['kinds'], [{ group: '', kind: 'Pod', done: 0, remaining: 1 }])
   equal(ann.told.hidden, Number(ann.told['done']) + Number(ann.told['remaining']) - 1)
-  match(ann.told.partial, /\d objects that you may not get are counted/)
+  match(ann.told.partial, /\d objects are hidden/)
 })
 
 test('a cascade that is followed hides the same, in each line', async (t) => {
@@ -168,6 +169,30 @@ test('a cascade that is followed hides the same, in each line', async (t) => {
     ({ done }) => ok(done),
     () => undefined,
   )
+})
+
+test('what is not reviewed in time, or is too much, is hidden', async (t) => {
+  const group = new GraphGroup(1)
+  t.after(async () => await group.stop())
+  const clock = new SettableClock()
+  let isSlow = true
+  const may: Authority['may'] = async (_user, cluster) => {
+    if (cluster !== null && isSlow) clock.pass(6_000)
+    return cluster !== null
+  }
+  const { url } = await group.start({ ...LIMITED, clock, authority: { ...authority, may } })
+  const namespaces = Array.from({ length: 230 }, (_, at) => `put pod/p${at} in n${at} <- node/n`)
+  await tell(group.log, eventsOf(['put node/n', ...namespaces]))
+  await group.caughtUp()
+  const hidden = async (): Promise<number> => {
+    const headers = { authorization: 'Bearer ann' }
+    const response = await fetch(`${url}/v1/plan?uid=node-n`, { headers })
+    return ((await response.json()) as Told).hidden
+  }
+  // Of the node and a namespace there was an answer within ten seconds.
+  equal(await hidden(), 229)
+  isSlow = false
+  equal(await hidden(), 31)
 })
 
 test('why names no other object than its reader may get', async (t) => {

@@ -9,6 +9,7 @@
 import type { FastifyRequest } from 'fastify'
 import { kindOf } from '../../../core/graph/graph.ts'
 import type { Coordinates } from '../../../core/model/object.ts'
+import type { Clock } from '../../../ports/clock.ts'
 import type { Access as Wanted } from '../../../ports/review.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import { principalOf } from '../../../runtime/principal.ts'
@@ -21,6 +22,8 @@ import type { TreeNode } from './tree.ts'
 const GROUP = 'kinfold.dev'
 /** Distinct kinds and namespaces that one answer is reviewed for; what lies beyond is hidden. */
 const MOST_REVIEWED = 200
+/** For so long one answer is reviewed, which may keep others waiting (question.ts); what is not by then is hidden. */
+const REVIEW_MS = 10_000
 
 type Place = Coordinates & { readonly cluster: string }
 type ReadVerb = 'get' | 'list'
@@ -44,13 +47,15 @@ export interface Access {
 
 export interface AccessParts {
   readonly clusters: Clusters
+  readonly clock: Pick<Clock, 'monotonicMs'>
   /** Undefined where no cluster says who somebody is. */
   readonly authority: Authority | undefined
   /** Whether reading takes rights in the clusters, too. */
   readonly isReadingReviewed: boolean
 }
 
-export function createAccess({ clusters, authority, isReadingReviewed }: AccessParts): Access {
+export function createAccess(parts: AccessParts): Access {
+  const { clusters, clock, authority, isReadingReviewed } = parts
   /** Of a user whose rights count; who showed a token of the file, or is local, may do everything. */
   async function may(
     request: FastifyRequest,
@@ -98,13 +103,14 @@ export function createAccess({ clusters, authority, isReadingReviewed }: AccessP
   async function sight(request: FastifyRequest, cluster: string, verb: ReadVerb): Promise<Sight> {
     if (await mayAll(request)) return WHOLE
     const allowed = new Map<string, boolean>()
+    const until = clock.monotonicMs() + REVIEW_MS
     return {
       isWhole: false,
       async shows(place) {
         const key = keyOf(place)
         const known = allowed.get(key)
         if (known !== undefined) return known
-        if (allowed.size >= MOST_REVIEWED) return false
+        if (allowed.size >= MOST_REVIEWED || clock.monotonicMs() > until) return false
         const { group, kind, namespace } = place
         const may = await mayRead(request, verb, { cluster, group, kind, namespace }, '')
         allowed.set(key, may)

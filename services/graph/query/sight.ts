@@ -21,7 +21,9 @@ export const HIDDEN = 'hidden'
 /** For `partial`; empty where nothing is hidden. */
 export function hiddenText(count: number): string {
   if (count === 0) return ''
-  return `${count} ${count === 1 ? 'object' : 'objects'} that you may not get ${count === 1 ? 'is' : 'are'} counted, and not listed`
+  return count === 1
+    ? '1 object is hidden: it is counted, and not listed'
+    : `${count} objects are hidden: they are counted, and not listed`
 }
 
 /** Those that are shown. */
