@@ -48,7 +48,11 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     ['up', '--log-format', 'xml'],
     /--log-format: "xml" is none of text, json/,
   ],
-  ['a replay of no time', ['audit', 'replay', '--from', 'soon'], /--from: expected how long ago, such as 24h/],
+  [
+    'a replay of no time',
+    ['audit', 'replay', '--from', 'soon'],
+    /--from: expected how long ago, such as 24h/,
+  ],
   [
     'a replay of a span that ends before it begins',
     ['audit', 'replay', '--from', '1h', '--to', '2h'],

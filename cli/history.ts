@@ -86,10 +86,14 @@ async function askedOf(
   flags: HistoryFlags,
 ): Promise<{ readonly server: Server; readonly params: URLSearchParams }> {
   if (isObject(words)) {
-    const asked = await questionOf(words, flags)
+    const { server, query } = await questionOf(words, flags)
+    const params = new URLSearchParams()
+    for (const [key, value] of Object.entries(query)) {
+      if (value !== undefined) params.set(key, value)
+    }
     // A uid is of no namespace.
-    if (asked.params.has('uid')) asked.params.delete('namespace')
-    return asked
+    if (params.has('uid')) params.delete('namespace')
+    return { server, params }
   }
   const asked = await scopeOf(flags)
   const [kind] = words

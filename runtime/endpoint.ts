@@ -56,7 +56,8 @@ const LIMITS = {
     requestTimeout: ARRIVAL_MS,
     connectionsCheckingInterval: LOOK_FOR_LATE_MS,
   },
-  routerOptions: { maxParamLength: 100 },
+  // Names of objects, percent-encoded.
+  routerOptions: { maxParamLength: 2_000 },
   requestTimeout: ARRIVAL_MS,
   keepAliveTimeout: ARRIVAL_MS,
 }
@@ -170,15 +171,8 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   // A web page may send that anywhere without being asked whether it may.
   server.removeContentTypeParser('text/plain')
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
-  server.setNotFoundHandler(async ({ method, url }, reply) => {
-    const [path = ''] = url.split('?')
-    // `hasRoute` takes patterns, and no path of ours has one.
-    const methods = /[:*(]/.test(path) ? [] : METHODS
-    const takes = methods.filter((each) => server.hasRoute({ method: each, url: path })).join(', ')
-    if (takes === '') return problem(reply, new Problem(404, `there is no ${url}`))
-    reply.header('allow', takes)
-    return problem(reply, new Problem(405, `${path} takes ${takes}, and no ${method}`))
-  })
+  const refuseUnknown = unknownRoutes(server)
+  server.setNotFoundHandler(refuseUnknown)
   server.addHook('onResponse', async ({ socket, method, routeOptions }, { statusCode: code }) => {
     const [address, route] = [socket.remoteAddress ?? '', routeOptions.url ?? '']
     refusals.note({ address, method, route, code })
@@ -186,6 +180,10 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   addInstanceCheck(server)
   if (token !== undefined || authority !== undefined) addToken(server, token, authority)
   else addHostCheck(server, advertise)
+  // Before anything of the request is read, and behind whatever lets somebody in.
+  server.addHook('onRequest', async (request, reply) => {
+    if (request.is404) await refuseUnknown(request, reply)
+  })
   addStreamLimit(server, streams)
   addHealth(server, parts, token !== undefined || authority !== undefined)
   parts.add?.(server)
@@ -216,6 +214,25 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
       connections: connections.counts(),
       refused: refusals.counts(),
     }),
+  }
+}
+
+/** Refuses what no route takes: by the methods that its path takes, if any. Of routes that are added from then on. */
+function unknownRoutes(
+  server: FastifyInstance,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<never> {
+  const patterns: { readonly method: string; readonly path: RegExp }[] = []
+  server.addHook('onRoute', ({ method, url }) => {
+    const path = RegExp(`^${url.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`)
+    for (const each of [method].flat()) patterns.push({ method: each, path })
+  })
+  return async ({ method, url }, reply) => {
+    const [path = ''] = url.split('?')
+    const there = patterns.filter((each) => each.path.test(path))
+    const takes = METHODS.filter((each) => there.some(({ method: its }) => its === each)).join(', ')
+    if (takes === '') throw new Problem(404, `there is no ${url}`)
+    reply.header('allow', takes)
+    throw new Problem(405, `${path} takes ${takes}, and no ${method}`)
   }
 }
 

@@ -28,7 +28,11 @@ export async function checked(
     checkedAs('Problem', await response.clone().json())
     return response
   }
-  const { pathname } = new URL(url)
+  if (response.status >= 400 && type === 'application/json') {
+    checkedAs('Status', await response.clone().json())
+    return response
+  }
+  const pathname = pathOf(new URL(url).pathname)
   const operation = DOCUMENT.paths[pathname]?.[method.toLowerCase()]
   ok(operation !== undefined, `${method} ${pathname} is not in the document`)
   if (response.status !== 200) return response
@@ -41,6 +45,14 @@ export async function checked(
   const all = type === 'application/json' ? [text] : text.split('\n').filter((line) => line !== '')
   for (const each of all) compare(JSON.parse(each), schema, url)
   return response
+}
+
+/** As the document has it. */
+function pathOf(pathname: string): string {
+  const found = Object.keys(DOCUMENT.paths).find((path) => {
+    return RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(pathname)
+  })
+  return found ?? pathname
 }
 
 function schemaAt(...path: readonly string[]): string {

@@ -11,6 +11,7 @@ import { MemoryCoordinator } from '../adapters/memory/placement.ts'
 import type { Event } from '../core/model/event.ts'
 import type { ClusterId } from '../core/model/object.ts'
 import { policyFor } from '../core/model/policy.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
 import type { Placement } from '../ports/placement.ts'
 import type { Store } from '../ports/store.ts'
@@ -72,6 +73,8 @@ export interface ProcessOptions {
   readonly token?: HttpToken
   readonly authority?: Authority
   readonly isReadingReviewed?: boolean
+  /** By which questions are answered; else the machine's. */
+  readonly clock?: Clock
   /** Where it believes that the partitions are. */
   readonly owners?: (known: ReadonlyMap<number, string>) => ReadonlyMap<number, string>
   readonly openStore?: () => Store
@@ -111,7 +114,7 @@ export class GraphGroup {
     })
     const index = createHistoryIndex(log, codec, clock, emptyStore())
     const parts = createQuestions({
-      ...{ log, codec, clock, index },
+      ...{ log, codec, index, clock: options.clock ?? clock },
       graph: {
         get tasks() {
           return graph.tasks

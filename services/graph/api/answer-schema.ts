@@ -1,10 +1,11 @@
 /**
  * What `/v1` answers, as schemas: each document with all its fields.
  *
- * What must stay true: answer-type.test.ts compares them with the types that answers are made of, and schema.test.ts with what a server sends.
+ * What must stay true: answer.test.ts compares them with what a server sends.
  *
  * Not here: routes and their parameters (route.ts).
  */
+import { KUBERNETES_SCHEMAS } from './kubernetes-schema.ts'
 import {
   COUNT,
   FLAG,
@@ -44,6 +45,8 @@ const COMMANDS = [
 ]
 
 const SHORT_VERDICT = orNull(record({ type: VERDICT_TYPE, because: TEXT }))
+
+const EDGE = record({ standing: STANDING, controller: FLAG, blocking: FLAG })
 
 const OBSTACLE = {
   by: OBSTACLE_BY,
@@ -188,7 +191,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
     ),
     edge: say(
       'Of the reference between this object and the one above it; null for the root.',
-      orNull(record({ standing: STANDING, controller: FLAG, blocking: FLAG })),
+      orNull(EDGE),
     ),
     verdict: SHORT_VERDICT,
     repeated: say('It is elsewhere in the tree, with its dependents.', FLAG),
@@ -243,6 +246,25 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
     'Tree',
     { ...ABOUT_ONE, root: ref('TreeNode') },
     'Dependents of an object, level by level, or its owners.',
+  ),
+  DependentList: document(
+    'DependentList',
+    {
+      ...ABOUT_ONE,
+      owner: record(NAMED),
+      objects: listOf(
+        record({
+          ...NAMED,
+          phase: oneOf(PHASES),
+          ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL },
+          verdict: SHORT_VERDICT,
+          edge: say('Of its reference to the owner.', EDGE),
+        }),
+      ),
+      count: say('Dependents of this page.', COUNT),
+      continue: say('For the next page; null on the last one.', orNull(TEXT)),
+    },
+    'One page of the direct dependents of an object. One that who asks may not get is called hidden.',
   ),
   Why: document(
     'Why',
@@ -302,6 +324,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       since: say('When its deletion was observed; null where that is not known.', TIME_OR_NULL),
       done: say('Dependents that are deleted, or lost the reference.', COUNT),
       remaining: COUNT,
+      hidden: say(
+        'Of those, objects that who asks may not get: `kinds`, `blocked` and `waiting` are not about them.',
+        COUNT,
+      ),
       progress: record({
         reaping: COUNT,
         blocked: COUNT,
@@ -327,9 +353,13 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       cascade: oneOf(['background', 'foreground', 'orphan']),
       counts: listOf(record({ group: TEXT, kind: TEXT, effect: PLANNED.effect, count: COUNT })),
       total: say('Null where it cannot be known.', COUNT_OR_NULL),
+      hidden: say(
+        'Objects that who asks may not get: `counts` and `objects` are not about them.',
+        COUNT,
+      ),
       objects: listOf(ref('PlannedObject')),
       holds: say('What the present policy would prevent or delay, in words.', listOf(TEXT)),
-      digest: say('Null where the plan is incomplete.', DIGEST_OR_NULL),
+      digest: say('Null where the plan is incomplete, or part of it is hidden.', DIGEST_OR_NULL),
     },
     'What would be deleted with an object.',
   ),
@@ -381,6 +411,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
         }),
       ),
       total: COUNT,
+      hidden: say(
+        'Of `total`, objects that who asks may not list: `counts` is not about them.',
+        COUNT,
+      ),
       counts: listOf(
         record({
           cluster: ref('Cluster'),
@@ -546,4 +580,8 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
 }
 
 /** All of `components/schemas`. */
-export const SCHEMAS: Readonly<Record<string, Schema>> = { ...PARTS, ...DOCUMENTS }
+export const SCHEMAS: Readonly<Record<string, Schema>> = {
+  ...PARTS,
+  ...DOCUMENTS,
+  ...KUBERNETES_SCHEMAS,
+}

@@ -21,6 +21,7 @@ export type DocumentKind =
   | 'ChangeList'
   | 'ClusterList'
   | 'DeletionList'
+  | 'DependentList'
   | 'DirectiveResult'
   | 'Held'
   | 'HeldPlan'

@@ -3,31 +3,21 @@
  *
  * What must stay true: a route of the graph service that is not here is not served (`addRouteTable`), so the document lacks none.
  *
- * Not here: schemas of answers (answer-schema.ts), how a parameter is checked (parameter.ts).
+ * Not here: schemas of answers (answer-schema.ts), how a parameter is checked (parameter.ts), routes as an API server has them (kubernetes-route.ts).
  */
+import { KUBERNETES_ROUTES } from './kubernetes-route.ts'
+import {
+  CONTINUE,
+  JSON_TYPE,
+  limitParameter,
+  type Parameter,
+  patternOf,
+  type Route,
+} from './operation.ts'
 import { FLAG, oneOf, ref, type Schema, say, TEXT } from './schema.ts'
 
-export interface Parameter {
-  readonly name: string
-  readonly description: string
-  readonly schema: Schema
-}
-
-export interface Route {
-  readonly method: 'get' | 'post'
-  readonly path: string
-  /** Of a client's function. */
-  readonly operation: string
-  readonly summary: string
-  readonly parameters: readonly Parameter[]
-  /** By content type. */
-  readonly answers: Readonly<Record<string, Schema>>
-  readonly body?: Schema
-  /** Parameters that other lists of this kind take, and why this one does not. */
-  readonly refused?: Readonly<Record<string, string>>
-}
-
-const JSON_TYPE = 'application/json'
+/** Null is as good as left out. */
+const TEXT_OR_NULL: Schema = { type: ['string', 'null'] }
 const LINES = 'application/x-ndjson'
 const EVENTS = 'text/event-stream'
 
@@ -36,11 +26,6 @@ const CLUSTER: Parameter = {
   description: 'Name or id of a cluster.',
   schema: TEXT,
 }
-const LIMIT = (description: string, minimum: number): Parameter => ({
-  name: 'limit',
-  description,
-  schema: { type: 'integer', minimum },
-})
 const OBJECT: readonly Parameter[] = [
   {
     name: 'kind',
@@ -103,8 +88,8 @@ const SPAN: readonly Parameter[] = [
   time('until', 'up to now without it.'),
 ]
 const PAGE: readonly Parameter[] = [
-  LIMIT('Rows on a page, 500 without it, at most 2,000.', 1),
-  { name: 'continue', description: 'From the answer before.', schema: TEXT },
+  limitParameter('Rows on a page, 500 without it, at most 2,000.', 1),
+  CONTINUE,
 ]
 const CASCADES = ['background', 'foreground', 'orphan']
 
@@ -116,6 +101,18 @@ export const ROUTES: readonly Route[] = [
     ...OBJECT,
     { name: 'owners', description: 'Upwards: its owners, and theirs.', schema: FLAG },
   ]),
+  question(
+    '/v1/dependents',
+    'dependents',
+    'DependentList',
+    'Direct dependents of an object, a page at a time',
+    [
+      ...OBJECT,
+      limitParameter('Dependents on a page, 500 without it, at most 2,000.', 1),
+      { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
+      CONTINUE,
+    ],
+  ),
   question(
     '/v1/why',
     'why',
@@ -134,14 +131,22 @@ export const ROUTES: readonly Route[] = [
       description: 'Propagation policy; `background` without it.',
       schema: oneOf(CASCADES),
     },
-    LIMIT('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
+    limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
   question('/v1/plan/held', 'planHeld', 'HeldPlan', 'What waits for approval in a cluster', [
     CLUSTER,
-    LIMIT('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
+    limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
   question('/v1/clusters', 'clusters', 'ClusterList', 'Clusters, and how each stands', []),
-  question('/v1/held', 'held', 'Held', 'What would be deleted and is held, and by what', [CLUSTER]),
+  question('/v1/held', 'held', 'Held', 'What would be deleted and is held, and by what', [
+    CLUSTER,
+    {
+      name: 'namespace',
+      description:
+        'Only what is in this namespace; empty: objects without one. Who may not see the whole graph names it, and the cluster.',
+      schema: TEXT,
+    },
+  ]),
   {
     ...question('/v1/objects', 'objects', 'ObjectList', 'Objects of clusters, a page at a time', [
       CLUSTER,
@@ -158,9 +163,9 @@ export const ROUTES: readonly Route[] = [
         description: 'Also deleted objects, as long as they are remembered.',
         schema: FLAG,
       },
-      LIMIT('Objects on a page, 500 without it, at most 2,000.', 1),
+      limitParameter('Objects on a page, 500 without it, at most 2,000.', 1),
       { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
-      { name: 'continue', description: 'From the answer before.', schema: TEXT },
+      CONTINUE,
     ]),
     refused: {
       labelSelector:
@@ -224,16 +229,14 @@ export const ROUTES: readonly Route[] = [
         verb: oneOf([
           ...['pause', 'resume', 'protect', 'unprotect', 'approve', 'reject', 'close-breaker'],
         ]),
-        cluster: say('Name or id; empty for all clusters.', TEXT),
+        cluster: say('Name or id; empty for all clusters.', TEXT_OR_NULL),
         subject: say(
           'Of protect and unprotect: namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE].',
-          TEXT,
+          TEXT_OR_NULL,
         ),
-        digest: say('Of approve and reject: the one of /v1/plan/held.', {
-          type: ['string', 'null'],
-        }),
-        why: say('The reason, which is recorded.', TEXT),
-        claimed: say('Who gives it, where no token says so.', TEXT),
+        digest: say('Of approve and reject: the one of /v1/plan/held.', TEXT_OR_NULL),
+        why: say('The reason, which is recorded.', TEXT_OR_NULL),
+        claimed: say('Who gives it, where no token says so.', TEXT_OR_NULL),
       },
       required: ['verb'],
       additionalProperties: false,
@@ -263,10 +266,14 @@ export const ROUTES: readonly Route[] = [
       [JSON_TYPE]: { type: 'object', properties: { version: TEXT }, required: ['version'] },
     },
   },
+  ...KUBERNETES_ROUTES,
 ]
 
-export function routeOf(method: string, path: string): Route | undefined {
-  return ROUTES.find((route) => route.path === path && route.method === method.toLowerCase())
+/** `pattern`: as the server is told it. */
+export function routeOf(method: string, pattern: string): Route | undefined {
+  return ROUTES.find(
+    (route) => patternOf(route) === pattern && route.method === method.toLowerCase(),
+  )
 }
 
 function question(

@@ -71,8 +71,8 @@ export interface HistoryIndex {
   lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined
   /** It was ever seen there, or an object that named it as an owner. */
   isKnown(cluster: ClusterId, uid: Uid): Promise<boolean>
-  /** Uids of all that named it as an owner when last seen, gone ones included. */
-  dependents(cluster: ClusterId, owner: Uid): AsyncIterable<Uid>
+  /** Uids of all that named it as an owner when last seen, gone ones included, in the order of `part`, from such a text on. */
+  dependents(cluster: ClusterId, owner: Uid, from?: string): AsyncIterable<Uid>
   history(cluster: ClusterId, uid: Uid): Promise<readonly History[]>
   /** A page of the same, from an offset on; each with its own. */
   entries(
@@ -228,8 +228,8 @@ export function createHistoryIndex(
   }
 
   /** Of all keys with this prefix, a page at a time. */
-  async function* lastParts(prefix: string): AsyncIterable<string> {
-    for (let range = prefixRange(prefix, PAGE_LIMIT); ; ) {
+  async function* lastParts(prefix: string, from = ''): AsyncIterable<string> {
+    for (let range = { ...prefixRange(prefix, PAGE_LIMIT), gte: prefix + from }; ; ) {
       const page = await store.page(range)
       for (const [key] of page) yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
       const last = page.at(-1)?.[0]
@@ -294,7 +294,7 @@ export function createHistoryIndex(
       if (lastOf(cluster, uid) !== undefined) return true
       return (await store.page(prefixRange(dependentsPrefix(cluster, uid), 1))).length > 0
     },
-    dependents: (cluster, owner) => lastParts(dependentsPrefix(cluster, owner)),
+    dependents: (cluster, owner, from) => lastParts(dependentsPrefix(cluster, owner), from),
     async history(cluster, uid) {
       const prefix = `entry/${part(objectKey(cluster, uid))}/`
       const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
