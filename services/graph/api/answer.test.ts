@@ -54,6 +54,7 @@ const ASKED = [
 const OF_ONE = [
   'tree',
   'tree?owners=true',
+  'dependents',
   'why',
   'cascade',
   'cascade?follow=true',
