@@ -58,6 +58,7 @@ const OF_ONE = [
   'tree',
   'changes',
   'tree?owners=true',
+  'dependents',
   'why',
   'cascade',
   'cascade?follow=true',
