@@ -1,5 +1,6 @@
 /** `kinfold graph`: folds what Kafka holds, decides, and answers questions; several share the partitions. */
 import { join } from 'node:path'
+import { withCloudEvents } from '../services/graph/cloud-events.ts'
 import { FAR } from '../services/graph/config.ts'
 import { policyName } from '../services/graph/graph.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
@@ -18,12 +19,17 @@ import { blockedOf, checksOfData, checksOfTasks } from './readiness.ts'
 import type { Service, ServiceParts } from './service.ts'
 
 export async function openGraphService(parts: ServiceParts, standbys: number): Promise<Service> {
-  const { config, log, codec, clock, logger, meter } = parts
+  const { config, kafka, codec, clock, logger, meter } = parts
+  const { application } = kafka.settings
+  const registry = kafka.registry?.url
+  const log = kafka.cloudEvents
+    ? withCloudEvents(parts.log, { codec, application, registry })
+    : parts.log
   makeDataDirectory(config.data)
   const options = graphOptionsOf(config)
   const made = await openGraph({
     ...{ log, codec, clock, logger },
-    directory: join(config.data, parts.kafka.settings.application),
+    directory: join(config.data, application),
     logIdentity: parts.logIdentity,
     placement: parts.placement(standbys, policyName(options.policy.policy)),
     access: { authority: parts.authority, isReadingReviewed: config.httpAuthorize },

@@ -53,6 +53,7 @@ export function addGraph(program: Command): void {
       'register the schemas of lineage and history there, and write their ids',
     )
     .option('--schema-registry-credentials-file <file>', 'USER:PASSWORD for it')
+    .option('--cloud-events', 'give lineage and history the headers of CloudEvents')
     .action(async (flags: ServiceFlags) => {
       const value = flags.standbys
       const standbys = whole({ key: 'standbys', value, from: '--standbys' }, 0, MOST_STANDBYS) ?? 0

@@ -133,6 +133,11 @@ export const VALUES: readonly ValueRow[] = [
     'how to log in',
   ),
   row('kafka.schemaRegistry', TEXT, 'its URL'),
+  row(
+    'kafka.cloudEvents',
+    FLAG,
+    'headers of CloudEvents on `lineage` and `history` ([consumers.md](consumers.md))',
+  ),
   ...workloadRows('embedded'),
   ...workloadRows('watcher'),
   ...workloadRows('graph'),

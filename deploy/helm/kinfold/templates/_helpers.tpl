@@ -92,6 +92,7 @@ items:
 {{- if $k.caSecret.name -}}{{- $_ := set $kafka "tlsCa" "/etc/kinfold/kafka-ca/ca.crt" -}}{{- end -}}
 {{- if $k.sasl -}}{{- $_ := set $kafka "sasl" $k.sasl -}}{{- end -}}
 {{- if $k.schemaRegistry -}}{{- $_ := set $kafka "schemaRegistry" $k.schemaRegistry -}}{{- end -}}
+{{- if $k.cloudEvents -}}{{- $_ := set $kafka "cloudEvents" true -}}{{- end -}}
 {{- $_ := set $own "kafka" $kafka -}}
 {{- if .Values.config.httpAuth -}}{{- fail "config.httpAuth needs a cluster to ask, and the graph of mode kafka has none: use tokens (http.existingSecret)" -}}{{- end -}}
 {{- end -}}
