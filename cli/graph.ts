@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { withCloudEvents } from '../services/graph/cloud-events.ts'
 import { FAR } from '../services/graph/config.ts'
+import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { policyName } from '../services/graph/graph.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
@@ -20,6 +21,8 @@ import type { Service, ServiceParts } from './service.ts'
 
 export async function openGraphService(parts: ServiceParts, standbys: number): Promise<Service> {
   const { config, kafka, codec, clock, logger, meter } = parts
+  // Before it joins the others: whoever may not go on with this log takes no partition from those who may.
+  checkFoldVersion(await foldVersionOf(parts.log, codec))
   const { application } = kafka.settings
   const registry = kafka.registry?.url
   const log = kafka.cloudEvents
