@@ -86,6 +86,7 @@ function serviceCommand(program: Command, name: ServiceName, description: string
       `endpoint; beyond loopback with a token only (default: ${HTTP[name]})`,
     )
     .option('--http-token-file <file>', 'file of tokens, one a line, that requests must have')
+    .option('--http-metrics-token-file <file>', 'the same, for tokens that may read /metrics alone')
     .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
     .option(
       '--http-tls-cert-file <file>',
