@@ -168,6 +168,7 @@ export async function runEmbedded(
     nameOf: namesOf(watchers),
     ...{ clock: logClock, logger, meter: metrics.meter },
   })
+  const onNote = observeCommands(metrics.meter, namesOf(watchers))
   const reaper = openReaper({
     log,
     codec,
@@ -180,8 +181,10 @@ export async function runEmbedded(
     archive: config.archive.settings,
     lock: config.lock,
     lacksRoom: () => disk.lacking(),
-    events: notifications.events,
-    observe: observeCommands(metrics.meter, namesOf(watchers)),
+    observe: (note) => {
+      onNote(note)
+      notifications.observe(note)
+    },
   })
   registerProcess(metrics.meter, VERSION)
   registerWatchers(metrics.meter, watchers)
