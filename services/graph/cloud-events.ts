@@ -143,7 +143,7 @@ class Describer {
     if (registry === undefined || value[0] !== REGISTERED) return undefined
     if (value.length < REGISTERED_HEAD_BYTES) return undefined
     const id = Buffer.from(value.buffer, value.byteOffset).readUInt32BE(1)
-    return `${registry.replace(/\/$/, '')}/schemas/ids/${id}`
+    return `${new URL(registry).href.replace(/\/$/, '')}/schemas/ids/${id}`
   }
 }
 
