@@ -36,11 +36,13 @@ suite('two versions of the package, and one of the fold,', { skip: skip ?? false
   let plane: ControlPlane
   let kafka: Kafka
   let services: KinfoldServices
-  const folder = mkdtempSync(join(tmpdir(), 'kinfold-rolling-'))
-  const data = folderIn(folder, 'data')
-  const next = copyCheckout(folderIn(folder, 'next'), { version: NEXT })
+  let folder: string
+  let next: string
 
   before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'kinfold-rolling-'))
+    const data = folderIn(folder, 'data')
+    next = copyCheckout(folderIn(folder, 'next'), { version: NEXT })
     ;[plane, kafka] = await Promise.all([startControlPlane(), startKafka()])
     services = new KinfoldServices({
       ...{ kubeconfig: plane.kubeconfig, folder: data, partitions: PARTITIONS, each: 2 },
@@ -94,10 +96,12 @@ suite('two versions of the package, and one of the fold,', { skip: skip ?? false
 
 suite('a graph process of another version of the fold', { skip: missingKafka() ?? false }, () => {
   let kafka: Kafka
-  const folder = mkdtempSync(join(tmpdir(), 'kinfold-fold-version-'))
-  const newer = copyCheckout(folderIn(folder, 'newer'), { foldVersion: FOLD_VERSION + 1 })
+  let folder: string
+  let newer: string
 
   before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'kinfold-fold-version-'))
+    newer = copyCheckout(folderIn(folder, 'newer'), { foldVersion: FOLD_VERSION + 1 })
     kafka = await startKafka()
   })
   after(async () => {
@@ -105,12 +109,13 @@ suite('a graph process of another version of the fold', { skip: missingKafka() ?
     rmSync(folder, { recursive: true, force: true })
   })
 
-  for (const [what, first, second, refusal] of [
-    ['newer', undefined, newer, /"kinfold upgrade --data DIR", or on Kafka with another --applic/],
-    ['older', newer, undefined, /: run the newer Kinfold that wrote it/],
+  for (const [what, refusal] of [
+    ['newer', /"kinfold upgrade --data DIR", or on Kafka with another --applic/],
+    ['older', /: run the newer Kinfold that wrote it/],
   ] as const) {
     test(`that is ${what} ends at its start with what to do, and the others fold on`, async (t) => {
       const application = `${kafka.application}-${what}`
+      const [first, second] = what === 'newer' ? [undefined, newer] : [newer, undefined]
       await using log = await logOf(kafka, application, 2)
       await appendAll(log, told(['put deploy/web', 'put rs/a <- deploy/web']))
       const running = start(t, application, 'first', first)
