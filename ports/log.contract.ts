@@ -629,6 +629,25 @@ function tracing(name: string, open: Open): void {
     if (reopened !== undefined) deepEqual(await all(reopened.log), expected)
   })
 
+  test(`${name}: headers for other programs reach no reader, and too many are refused`, async (t) => {
+    const { log } = await open(t)
+    const headers = [['ce_id', '1']] as const
+    await log.append('events', 0, [{ ...record('a'), headers }])
+    await using task = await log.openTask(0)
+    const records = [{ ...record('b'), headers, trace: TRACES[0]! }]
+    await task.commit({ outputs: [{ topic: 'lineage', partition: 0, records }], changelog: [] })
+    const entries = [...(await readAll(log, 'events', 0)), ...(await readAll(log, 'lineage', 0))]
+    deepEqual(
+      entries.map(({ key, trace, headers: read }) => [key, trace, read]),
+      [
+        ['a', undefined, undefined],
+        ['b', TRACES[0], undefined],
+      ],
+    )
+    const many = { ...record('c'), headers: [['ce_id', 'x'.repeat(256 * 1024)]] as const }
+    await refuses('INVALID', log.append('events', 0, [many]))
+  })
+
   test(`${name}: a trace that could not be one is refused, and nothing is written`, async (t) => {
     const { log } = await open(t)
     for (const trace of ['', 'x'.repeat(65), 'a b', 'a\u0000', 'é']) {

@@ -50,7 +50,14 @@ export interface Produced {
    * audit has it, and a log may lose it: nothing but telemetry may read it.
    */
   readonly trace?: string
+  /**
+   * Names and values for other programs, which read the topic without us; together at most 256 KiB. No reader of this port gets them, and a log that no other program reads
+   * leaves them out.
+   */
+  readonly headers?: readonly Header[]
 }
+
+export type Header = readonly [name: string, value: string]
 
 /** A record to append. */
 export interface Appending extends Produced {

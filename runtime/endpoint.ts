@@ -69,6 +69,8 @@ export interface HttpSettings {
   readonly address: string
   /** What requests must show; undefined: nothing, and only loopback is listened on. */
   readonly token?: HttpToken | undefined
+  /** Who shows one of these may read the metrics, and nothing else. It counts beside a token or an authority only: without one nobody has to show anything. */
+  readonly metricsToken?: HttpToken | undefined
   /** Undefined: plain HTTP. */
   readonly tls?: Tls | undefined
   /** Clusters that say who somebody is; undefined: none is asked. */
@@ -96,8 +98,15 @@ export interface EndpointStatus {
 }
 
 /** Throws `ExitError` for settings that would let in anybody, or that are none. */
-export function checkHttp({ address, token, authority, advertise, isShared }: HttpSettings): void {
+export function checkHttp(settings: HttpSettings): void {
+  const { address, token, metricsToken, authority, advertise, isShared } = settings
   const { host, port } = parseAddress(address)
+  if (metricsToken !== undefined && token === undefined && authority === undefined) {
+    throw new ExitError(
+      EXIT.input,
+      '--http-metrics-token-file: its tokens may read the metrics alone, and everything else would be open to anybody; name a file of tokens for that as well (--http-token-file), or a cluster that says whose a token is (--http-auth)',
+    )
+  }
   if (token === undefined && authority === undefined && !isLoopback(host)) {
     throw new ExitError(
       EXIT.input,
@@ -178,7 +187,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
     refusals.note({ address, method, route, code })
   })
   addInstanceCheck(server)
-  if (token !== undefined || authority !== undefined) addToken(server, token, authority)
+  if (token !== undefined || authority !== undefined) addToken(server, settings)
   else addHostCheck(server, advertise)
   // Before anything of the request is read, and behind whatever lets somebody in.
   server.addHook('onRequest', async (request, reply) => {
@@ -285,6 +294,7 @@ function addInstanceCheck(server: FastifyInstance): void {
 
 /** These say no more than that the process lives and is ready. */
 const OPEN: ReadonlySet<string> = new Set(['/livez', '/readyz'])
+const METRICS = '/metrics'
 
 /** A web page may have its own name bound anew to this machine, and read what is answered: its browser still asks for that name. */
 function addHostCheck(server: FastifyInstance, advertise: string | undefined): void {
@@ -299,13 +309,13 @@ function addHostCheck(server: FastifyInstance, advertise: string | undefined): v
   })
 }
 
-function addToken(
-  server: FastifyInstance,
-  token: HttpToken | undefined,
-  authority: Authority | undefined,
-): void {
+type WhoMay = Pick<HttpSettings, 'token' | 'metricsToken' | 'authority'>
+
+function addToken(server: FastifyInstance, who: WhoMay): void {
+  const { authority } = who
   server.addHook('onRequest', async (request, reply) => {
-    const principal = await principalFor(request, token, authority)
+    if (isOfMetrics(request, who)) return
+    const principal = await principalFor(request, who)
     if (principal !== undefined) return setPrincipal(request, principal)
     if (request.method === 'GET' && OPEN.has(request.url)) return
     reply.header('www-authenticate', 'Bearer')
@@ -320,11 +330,19 @@ function addToken(
   })
 }
 
+/** Whether a token for the metrics alone is shown, and is enough. Whose it is, no cluster is asked, and it makes nobody of who shows it. Throws `Problem` where it is not enough. */
+function isOfMetrics(request: FastifyRequest, { token, metricsToken }: WhoMay): boolean {
+  const { authorization } = request.headers
+  if (metricsToken?.isShown(authorization) !== true || token?.isShown(authorization)) return false
+  const isOpen = request.method === 'GET' && OPEN.has(request.url)
+  if (isOpen || request.routeOptions.url === METRICS) return true
+  throw new Problem(403, `the token that was shown may read ${METRICS}, and nothing else`)
+}
+
 /** A token of the file is not told to any cluster. */
 async function principalFor(
   request: FastifyRequest,
-  token: HttpToken | undefined,
-  authority: Authority | undefined,
+  { token, authority }: WhoMay,
 ): Promise<Principal | undefined> {
   const { authorization } = request.headers
   if (token?.isShown(authorization)) return { by: 'token', user: null }
@@ -354,7 +372,7 @@ function addHealth(
   server.get('/readyz', ready)
   server.get('/healthz', ready)
   server.get('/version', async () => ({ version }))
-  server.get('/metrics', async (_request, reply) =>
+  server.get(METRICS, async (_request, reply) =>
     reply.type('text/plain; version=0.0.4').send(await scrape()),
   )
 }

@@ -75,6 +75,7 @@ export class ServiceProcess {
   readonly data: string
   readonly #options: ServicesOptions
   #process: ServerProcess | undefined
+  #main = MAIN
   /** How many lines its log had before this start. */
   #linesBefore = 0
 
@@ -97,6 +98,11 @@ export class ServiceProcess {
     return `${this.data}.log`
   }
 
+  /** From its next start on it is the program of that main file (checkout.ts); without one, this checkout's. */
+  become(main: string = MAIN): void {
+    this.#main = main
+  }
+
   /** It is under way, and may not be ready. */
   async start(): Promise<void> {
     if (this.isRunning) return
@@ -104,7 +110,7 @@ export class ServiceProcess {
     const command = {
       name: `kinfold ${this.name}`,
       binary: process.execPath,
-      args: [MAIN, this.service, ...this.#flags()],
+      args: [this.#main, this.service, ...this.#flags()],
       logFile: this.logFile,
       env: { ...process.env, ...this.#options.env },
     }

@@ -82,6 +82,11 @@ export class World {
       ])
   }
 
+  /** Append time of the next event, in milliseconds. */
+  get now(): number {
+    return this.#now
+  }
+
   policy(mode: Mode, preset: Preset): Event {
     const policy = policyFor(mode, preset)
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
@@ -538,7 +543,7 @@ export function endOf(
   return world.folder.state
 }
 
-function isStep(line: string): boolean {
+export function isStep(line: string): boolean {
   return line.trim() !== '' && !line.startsWith('  ') && !line.startsWith('#')
 }
 

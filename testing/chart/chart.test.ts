@@ -55,6 +55,7 @@ function configOf(manifests: readonly Manifest[]): Readonly<Record<string, strin
   return named(manifests, 'ConfigMap', 'kinfold')['data'] as Readonly<Record<string, string>>
 }
 
+const WEBHOOK = 'https://hooks.example.com/services/token'
 const IN_POD = /\/etc\/kinfold(?=\/)/g
 
 /** The settings as a file, the way the pods have it; the secrets that it names are below `folder`. */
@@ -70,7 +71,8 @@ function configFileOf(manifests: readonly Manifest[], variant: string): string {
 function secretAt(path: string): void {
   const file = path.replace(IN_POD, folder)
   mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, 'a secret of thirty-two bytes....', { mode: 0o600 })
+  const text = file.endsWith('/url') ? WEBHOOK : 'a secret of thirty-two bytes....'
+  writeFileSync(file, text, { mode: 0o600 })
 }
 
 const RIGHTS = [
@@ -211,6 +213,50 @@ suite('the chart', { skip }, () => {
     ])
     const [endpoint] = spec('ServiceMonitor')['endpoints'] as [object]
     deepEqual(Object.keys(endpoint).sort(), ['authorization', 'interval', 'path', 'port', 'scheme'])
+  })
+
+  test('gives Prometheus a token for the metrics alone, where there is one', () => {
+    const monitored = ['--set', 'serviceMonitor.enabled=true']
+    for (const [variant, more, secret, key] of [
+      ['defaults.yaml', monitored, 'kinfold-http-token', 'metrics-token'],
+      ['kafka.yaml', [], 'kinfold-http', 'scrape'],
+      ['embedded.yaml', [], 'kinfold-http', 'token'],
+    ] as const) {
+      const manifests = render(variant, ...more)
+      const own = named(manifests.filter(isOfOperator), 'ServiceMonitor')['spec']
+      const { endpoints } = own as { endpoints: readonly { authorization: unknown }[] }
+      deepEqual(endpoints[0]?.authorization, { type: 'Bearer', credentials: { name: secret, key } })
+      const { httpMetricsTokenFile } = upConfig({ config: configFileOf(manifests, variant) })
+      equal(httpMetricsTokenFile !== undefined, key !== 'token')
+      const made = manifests.find(({ kind }) => kind === 'Secret')?.['data'] as object | undefined
+      if (made !== undefined) deepEqual(Object.keys(made).sort(), ['metrics-token', 'token'])
+      for (const workload of workloads(manifests)) {
+        const volume = podOf(workload).volumes.find((each) => each['name'] === 'http-token')!
+        const { items } = volume['secret'] as { items: readonly object[] }
+        const given = { key, path: 'metrics-token' }
+        deepEqual(items.slice(1), key === 'token' ? [] : [given])
+      }
+    }
+  })
+
+  test('takes address and secret of the webhook from a Secret, and the rest from the settings', () => {
+    const notifyOf = (variant: string): ReturnType<typeof upConfig>['notify'] =>
+      upConfig({ config: configFileOf(render(variant), variant) }).notify
+    const embedded = notifyOf('embedded.yaml')
+    equal(embedded?.webhook?.url, WEBHOOK)
+    ok(embedded?.webhook?.secret !== undefined && embedded.hasEvents)
+    deepEqual(embedded?.on, ['approval', 'breaker'])
+    const kafka = notifyOf('kafka.yaml')
+    equal(kafka?.webhook?.url, 'https://example.com/hook')
+    ok(kafka?.webhook?.secret !== undefined)
+    equal(notifyOf('defaults.yaml'), undefined)
+    for (const [values, message] of [
+      ['notify.existingSecret=a', /needs an address/],
+      ['notify.existingSecret=a,notify.secretKey=', /is used by no key/],
+      ['notify.existingSecret=a,notify.urlKey=b,config.notify.url=c', /is given twice/],
+    ] as const) {
+      throws(() => render('defaults.yaml', '--set', values), message)
+    }
   })
 
   test('serves TLS by a Secret, with probes, clients and Prometheus that know of it', () => {

@@ -79,7 +79,7 @@ export interface FuzzedServer extends AsyncDisposable {
   readonly url: string
 }
 
-/** A graph process that was reported the story. */
+/** A graph process that folded the story. */
 export async function serveStory(): Promise<FuzzedServer> {
   const group = new GraphGroup(1)
   const { url } = await group.start()

@@ -21,6 +21,13 @@ kill -TERM $pid
 wait $pid
 `
 
+test('a machine without what builds it says what is missing', () => {
+  const nothing = { PATH: '/nowhere' }
+  const reason = 'skipped: the image is not built: buildah and debootstrap not installed'
+  equal(missingBuilder(0, nothing), reason)
+  equal(missingBuilder(1_000, nothing), `${reason}; debootstrap runs as root only`)
+})
+
 suite('the image', { skip: missingBuilder() ?? false }, () => {
   let image: BuiltImage
   before(() => {
