@@ -6,18 +6,21 @@
  *
  * Not here: reading the log (refold.ts), policies in a config file (cli).
  */
+
 import { nodeOf, policyOf } from '../../../core/graph/graph.ts'
+import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome } from '../../../core/graph/outcome.ts'
 import type { Command, CommandType, DeleteObject } from '../../../core/model/command.ts'
-import type { Event, PolicyChanged } from '../../../core/model/event.ts'
-import type { HeldBy, Node } from '../../../core/model/node.ts'
+import type { CommandSettled, Event, PolicyChanged } from '../../../core/model/event.ts'
+import { goesByUs, type HeldBy, type Node } from '../../../core/model/node.ts'
 import type { ClusterId, GroupKind, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { Policy } from '../../../core/model/policy.ts'
+import type { Position } from '../../../core/model/state.ts'
 import type { Entry } from '../../../ports/log.ts'
 import { Batch } from '../fold/batch.ts'
 import { checkFoldVersion, foldVersionOf } from '../fold/fold-version.ts'
-import type { SnapshotPlace } from '../fold/retention.ts'
+import { type SnapshotPlace, snapshots } from '../fold/retention.ts'
 import {
   eventOf,
   issuedFrom,
@@ -54,7 +57,7 @@ export interface ReplayCase extends GroupKind {
   readonly because: string
   /** Append time, in milliseconds: of its deletion, or of the command for one, or the end of the span. */
   readonly at: number
-  /** An owner whose own end differs: what is told of this one rests on that. */
+  /** An owner whose own end differs, or for a breaker or a budget the first object of the cluster: what is said of this one rests on that. */
   readonly dependsOn: Uid | null
 }
 
@@ -110,13 +113,19 @@ interface Subject {
   owners: readonly Uid[]
   /** Append time of Kinfold's own command on the log. */
   didMs: number | null
+  /** The server accepted it. */
+  isDone: boolean
   /** Append time of the event that the command would have followed from. */
   wouldMs: number | null
   /** As it was judged last. */
   judged: { readonly would: Would; readonly heldBy: HeldBy | null; readonly because: string }
 }
 
-const KEPT: Subject['judged'] = { would: 'kept', heldBy: null, because: 'an owner exists' }
+const NOT_JUDGED: Subject['judged'] = {
+  would: 'unclear',
+  heldBy: null,
+  because: 'nothing was judged',
+}
 
 class Replay {
   readonly #parts: ReplayParts
@@ -127,9 +136,15 @@ class Replay {
   readonly #asked = new Map<string, string>()
   readonly #cases: ReplayCase[] = []
   readonly #counts = new Map<string, ReplayCount>()
+  /** What Kinfold was deleting when the span began. */
+  readonly #begun = new Set<string>()
   #differences = 0
   #events = 0
   #policy: Policy | undefined
+  /** Whether Kinfold deleted then: the mode on the log. */
+  #didEnforce = false
+  /** By cluster, the first object whose end differs. */
+  readonly #firstDifferent = new Map<ClusterId, Uid>()
 
   constructor(parts: ReplayParts) {
     this.#parts = parts
@@ -142,7 +157,10 @@ class Replay {
     const partitions = log.partitions('events')
     const batch = new Batch({ store, codec, partition, partitions, from: base })
     await this.#checkReach(base?.position ?? 0n)
-    const did = await this.#did(base?.position ?? 0n)
+    if (base !== undefined) checkFoldVersion(base.foldVersion)
+    // Before the commands: those of what is committed are on the log by now.
+    const end = await this.#committed()
+    const did = await this.#did(0n)
     let from: bigint | undefined
     let lastMs = fromMs
     let all = 0
@@ -152,21 +170,25 @@ class Replay {
       const page = await log.read('events', partition, position, { limit: READ_LIMIT, waitMs: 0 })
       if (page.entries.length === 0) break
       for (const entry of page.entries) {
-        if (entry.timestamp >= toMs) break reading
+        if (entry.offset >= end || entry.timestamp >= toMs) break reading
         all += 1
         if (all % PROGRESS_EVENTS === 0) this.#parts.progress?.(all, entry.timestamp)
-        if (entry.timestamp < fromMs) {
+        if (from === undefined && entry.timestamp < fromMs) {
           await batch.fold(await eventOf(this.#parts, batch, entry), this.#at(batch, entry))
           continue
         }
-        from ??= entry.offset
+        if (from === undefined) {
+          from = entry.offset
+          this.#noteBegun(batch, did, from)
+          await this.#begin(batch, entry)
+        }
         lastMs = entry.timestamp
         await this.#foldOne(batch, entry, did.get(entry.offset) ?? [])
       }
       await storeBatch(this.#parts, batch)
     }
     const to = batch.position.position
-    await this.#finishAgenda(batch, lastMs)
+    if (from !== undefined) await this.#drain(batch, to, lastMs)
     for (const [key, subject] of this.#subjects) this.#settle(key, subject, 'exists', lastMs)
     return {
       ...{ partition, events: this.#events, from: from ?? to, to },
@@ -184,26 +206,27 @@ class Replay {
 
   async #foldOne(batch: Batch, entry: Entry, did: readonly DeleteObject[]): Promise<void> {
     this.#events += 1
-    const event = this.#eventFor(batch, await eventOf(this.#parts, batch, entry))
-    const outcome = await batch.fold(event, this.#at(batch, entry))
+    const read = await eventOf(this.#parts, batch, entry)
+    const outcome = await batch.fold(this.#eventFor(read), this.#at(batch, entry))
     this.#follow(batch, outcome, entry.timestamp)
+    if (read.type === 'CommandSettled') this.#noteResult(read)
+    // The log has no `Continue` for what only this policy has to do.
+    if (read.type === 'Heartbeat') await this.#drain(batch, entry.offset, entry.timestamp)
     for (const command of did) {
       const subject = this.#subjectOf(command)
       subject.didMs ??= entry.timestamp
       const node = nodeOf(batch.graph, command.cluster, command.target.uid)
-      const isFirst = subject.wouldMs === null && node?.verdict?.type !== 'deleting'
-      if (node !== undefined && isFirst) subject.judged = judgedOf(node)
+      const isFirst = subject.wouldMs === null && node?.object.deletedAt === null
+      if (node !== undefined && isFirst) subject.judged = this.#judgedOf(node)
     }
   }
 
-  /** The policy in the place of a record that only lets time pass; later ones do not count. Answers go to the command that asks for them here. */
-  #eventFor(batch: Batch, event: Event): Event {
+  /** The policy of the log does not count. Answers go to the command that asks for them here. */
+  #eventFor(event: Event): Event {
     switch (event.type) {
-      case 'Heartbeat':
-      case 'Continue':
       case 'PolicyChanged':
-        if (this.#policy === undefined) return this.#policyEvent(batch)
-        return event.type === 'PolicyChanged' ? { type: 'Continue' } : event
+        this.#didEnforce = event.policy.mode === 'enforce'
+        return { type: 'Continue' }
       case 'OwnerFound':
       case 'OwnerAbsent':
         return { ...event, command: this.#askedBy('VerifyOwner', event) ?? event.command }
@@ -214,9 +237,40 @@ class Replay {
     }
   }
 
-  #policyEvent(batch: Batch): PolicyChanged {
-    this.#policy = this.#parts.policyFrom(policyOf(batch.graph).policy)
-    return { type: 'PolicyChanged', policy: this.#policy, who: 'replay', why: 'another policy' }
+  /** The policy, before the first record of the span, with all that it has judged again. */
+  async #begin(batch: Batch, entry: Entry): Promise<void> {
+    const former = policyOf(batch.graph).policy
+    this.#didEnforce = former.mode === 'enforce'
+    this.#policy = this.#parts.policyFrom(former)
+    const event: PolicyChanged = {
+      ...{ type: 'PolicyChanged', policy: this.#policy, who: 'replay', why: 'another policy' },
+    }
+    const outcome = await batch.fold(event, this.#at(batch, entry))
+    this.#follow(batch, outcome, entry.timestamp)
+    await this.#drain(batch, entry.offset, entry.timestamp)
+  }
+
+  /** What Kinfold was deleting when the span began: its end is no result of the span. */
+  #noteBegun(batch: Batch, did: ReadonlyMap<bigint, readonly DeleteObject[]>, from: bigint): void {
+    for (const [position, commands] of did) {
+      if (position >= from) continue
+      for (const { cluster, target } of commands) {
+        const node = nodeOf(batch.graph, cluster, target.uid)
+        if (node !== undefined && goesByUs(node)) this.#begun.add(objectKey(cluster, target.uid))
+      }
+    }
+  }
+
+  /** Of Kinfold's own command: what a server refused was not deleted, nor would it have been. */
+  #noteResult({ verb, cluster, uid, outcome, reason }: CommandSettled): void {
+    const subject = this.#subjects.get(objectKey(cluster, uid))
+    if (verb !== 'DeleteObject' || subject === undefined) return
+    if (outcome === 'done') subject.isDone = true
+    else if (!subject.isDone) {
+      subject.didMs = null
+      if (subject.judged.would === 'deleted')
+        subject.judged = { would: 'unclear', heldBy: null, because: `${outcome}: ${reason}` }
+    }
   }
 
   #askedBy(
@@ -244,9 +298,9 @@ class Replay {
 
   #judge(key: string, cluster: ClusterId, node: Node): void {
     const known = this.#subjects.get(key)
-    const judged = judgedOf(node)
+    const judged = this.#judgedOf(node)
     const isOfNoInterest = judged.would === 'kept' || judged.would === 'deleted'
-    if (known === undefined && isOfNoInterest) return
+    if (known === undefined && (isOfNoInterest || this.#begun.has(key))) return
     const { object } = node
     const owners = object.ownerReferences.map(({ uid }) => uid)
     if (known === undefined) {
@@ -256,6 +310,7 @@ class Replay {
         uid: object.uid,
         owners,
         didMs: null,
+        isDone: false,
         wouldMs: null,
         judged,
       }
@@ -264,10 +319,28 @@ class Replay {
     }
     known.owners = owners
     // What it was judged before anybody deleted it is what counts; once Kinfold would have, it is settled.
-    if (known.wouldMs === null && node.verdict?.type !== 'deleting') known.judged = judged
+    if (known.wouldMs === null && node.object.deletedAt === null) known.judged = judged
     const isSettled = known.didMs !== null || known.wouldMs !== null
-    if (!isSettled && isOfNoInterest && node.verdict?.type !== 'deleting')
-      this.#subjects.delete(key)
+    if (!isSettled && isOfNoInterest && node.object.deletedAt === null) this.#subjects.delete(key)
+  }
+
+  #judgedOf({ verdict, hold }: Node): Subject['judged'] {
+    const because = verdict?.because ?? ''
+    const kept = { would: 'kept', heldBy: null, because } as const
+    switch (verdict?.type) {
+      case 'held':
+        // Else a reference would be removed.
+        return hold?.what === 'delete' ? { would: 'held', heldBy: hold.by, because } : kept
+      case 'reap':
+        return this.#policy?.mode === 'enforce'
+          ? { would: 'deleted', heldBy: null, because }
+          : { would: 'held', heldBy: 'mode', because }
+      case 'verify':
+      case 'blocked':
+        return { would: 'unclear', heldBy: null, because }
+      default:
+        return kept
+    }
   }
 
   #subjectOf({ cluster, target, references }: DeleteObject): Subject {
@@ -275,8 +348,15 @@ class Replay {
     const owners = references.map(({ uid }) => uid)
     const known = this.#subjects.get(key)
     if (known !== undefined) return known
-    const times = { didMs: null, wouldMs: null }
-    const subject = { cluster, object: target, uid: target.uid, owners, ...times, judged: KEPT }
+    const times = { didMs: null, isDone: false, wouldMs: null }
+    const subject = {
+      cluster,
+      object: target,
+      uid: target.uid,
+      owners,
+      ...times,
+      judged: NOT_JUDGED,
+    }
     this.#subjects.set(key, subject)
     return subject
   }
@@ -295,11 +375,16 @@ class Replay {
     const id = `${was} ${would} ${heldBy ?? ''}`
     const count = (this.#counts.get(id)?.count ?? 0) + 1
     this.#counts.set(id, { was, would, heldBy, count })
-    if (!isDifference(was, would)) return
+    if (!isDifference(was, would, this.#didEnforce)) return
+    // Kinfold's own deletions count there like those of others.
+    const isShared = heldBy === 'breaker' || heldBy === 'budget'
+    const sharedCause = (isShared ? this.#firstDifferent.get(cluster) : undefined) ?? null
+    if (!this.#firstDifferent.has(cluster)) this.#firstDifferent.set(cluster, uid)
     this.#different.add(key)
     this.#differences += 1
     if (this.#cases.length >= CASES_LIMIT) return
-    const dependsOn = owners.find((owner) => this.#different.has(objectKey(cluster, owner))) ?? null
+    const owner = owners.find((each) => this.#different.has(objectKey(cluster, each)))
+    const dependsOn = owner ?? sharedCause
     const { group, kind, namespace, name } = object
     const at = subject.didMs ?? wouldMs ?? atMs
     this.#cases.push({
@@ -308,20 +393,28 @@ class Replay {
   }
 
   /** Another policy may have more to do than the log has records for. */
-  async #finishAgenda(batch: Batch, atMs: number): Promise<void> {
+  async #drain(batch: Batch, offset: bigint, atMs: number): Promise<void> {
     for (let slice = 0; slice < LAST_SLICES; slice++) {
-      const at = this.#at(batch, { offset: batch.position.position, timestamp: atMs })
-      const outcome = await batch.fold({ type: 'Continue' }, at)
+      const outcome = await batch.fold(
+        { type: 'Continue' },
+        this.#at(batch, { offset, timestamp: atMs }),
+      )
       this.#follow(batch, outcome, atMs)
       if (!outcome.continues) return
     }
   }
 
+  /** How far the fold has come: what it has not folded, nothing has followed from. */
+  async #committed(): Promise<bigint> {
+    const { log, codec, partition } = this.#parts
+    const last = (await log.latest('changelog', partition)).find(({ key }) => key === POSITION_KEY)
+    return last?.value == null ? 0n : (codec.decode(last.value) as Position).position
+  }
+
   /** The newest snapshot from which the whole span is still ahead. */
   async #latestBefore(bases: readonly SnapshotPlace[]): Promise<SnapshotPlace | undefined> {
     for (const base of bases.toReversed()) {
-      const timeMs = await this.#timeOf(base.position)
-      if (timeMs !== undefined && timeMs <= this.#parts.fromMs) return base
+      if ((await this.#timeOf(base.position)) <= this.#parts.fromMs) return base
     }
     return undefined
   }
@@ -330,18 +423,20 @@ class Replay {
     if (position === 0n) return
     const { partition, fromMs } = this.#parts
     const earliestMs = await this.#timeOf(position)
-    if (earliestMs !== undefined && earliestMs > fromMs) {
-      throw new TooEarlyError(partition, earliestMs)
-    }
+    if (earliestMs > fromMs) throw new TooEarlyError(partition, earliestMs)
   }
 
-  async #timeOf(position: bigint): Promise<number | undefined> {
-    const { log, partition } = this.#parts
+  /** Of the first event from there on; where there is none yet, of the snapshot that ends there. */
+  async #timeOf(position: bigint): Promise<number> {
+    const { log, codec, partition } = this.#parts
     const page = await log.read('events', partition, position, { limit: 1, waitMs: 0 })
-    return page.entries[0]?.timestamp
+    const event = page.entries[0]
+    if (event !== undefined) return event.timestamp
+    const places = await snapshots(log, codec, partition)
+    return places.find((place) => place.position === position)?.at ?? Number.MAX_SAFE_INTEGER
   }
 
-  /** Kinfold's own deletions that were carried out, by the position of the event that they followed from. */
+  /** Kinfold's own commands to delete, by the position of the event that they followed from. */
   async #did(from: bigint): Promise<ReadonlyMap<bigint, readonly DeleteObject[]>> {
     const did = new Map<bigint, DeleteObject[]>()
     for (const [id, bytes] of await issuedFrom(this.#parts, from)) {
@@ -354,28 +449,14 @@ class Replay {
   }
 }
 
-function judgedOf({ verdict, hold }: Node): Subject['judged'] {
-  const because = verdict?.because ?? ''
-  switch (verdict?.type) {
-    case 'held':
-      return { would: 'held', heldBy: hold?.by ?? null, because }
-    case 'reap':
-      return { would: 'deleted', heldBy: null, because }
-    case 'verify':
-    case 'blocked':
-      return { would: 'unclear', heldBy: null, because }
-    default:
-      return { would: 'kept', heldBy: null, because }
-  }
-}
-
 /** Whether an object's end, or its time, would have been another one by Kinfold's doing. */
-function isDifference(was: Was, would: Would): boolean {
+function isDifference(was: Was, would: Would, didEnforce: boolean): boolean {
   switch (was) {
     case 'deleted':
       return would !== 'deleted'
     case 'left':
-      return would === 'held'
+      // Where Kinfold enforced, no other collector did: a user deleted what waited.
+      return would === 'held' && !didEnforce
     case 'exists':
       return would === 'deleted'
   }

@@ -159,14 +159,19 @@ export interface SnapshotPlace {
   readonly offset: bigint
 }
 
+export interface FoundSnapshot extends SnapshotPlace {
+  /** Append time of its last chunk, in milliseconds. */
+  readonly at: number
+}
+
 /** Whole snapshots of a partition, oldest first. */
 export async function snapshots(
   log: Log,
   codec: Codec,
   partition: number,
-): Promise<SnapshotPlace[]> {
+): Promise<FoundSnapshot[]> {
   const { start, end } = await log.bounds('snapshots', partition)
-  const found: SnapshotPlace[] = []
+  const found: FoundSnapshot[] = []
   /** By position: a former owner of the task may still write chunks of its own between these. */
   const firsts = new Map<bigint, bigint>()
   for (let next = start; next < end; ) {
@@ -177,7 +182,8 @@ export async function snapshots(
       const { position, state, outputs, chunk, last } = record
       if (chunk === 0 && !firsts.has(position)) firsts.set(position, entry.offset)
       const offset = firsts.get(position)
-      if (last && offset !== undefined) found.push({ position, state, outputs, offset })
+      if (last && offset !== undefined)
+        found.push({ position, state, outputs, offset, at: entry.timestamp })
     }
     next = page.next
   }
