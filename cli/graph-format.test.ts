@@ -54,14 +54,41 @@ test('csv: a row for each reference, and one for what has none', () => {
 test('cypher: each object and each reference once, also to an owner that is not there', () => {
   const text = written('cypher', TREE)
   equal(text.match(/^MERGE \(o:/gm)?.length, 2)
-  match(text, /MATCH \(a:.* "c\/2"\}\) MERGE \(b:.* "c\/9"\}\) ON CREATE SET .*"dangling";\n$/)
+  match(
+    text,
+    /MATCH \(a:.* "c\/2"\}\) MERGE \(b:.* "c\/9\/ConfigMap\/gone"\}\) ON CREATE SET .*"dangling";\n$/,
+  )
 })
 
 test('dot, mermaid, graphml: an owner that is not among the objects is a node of its own', () => {
-  match(written('dot', TREE), /"c\/9" \[label="ConfigMap\/gone north", style=dashed\]/)
-  match(written('dot', TREE), /"c\/1" -> "c\/2"\n {2}"c\/9" -> "c\/2" \[label="dangling"\]/)
+  match(
+    written('dot', TREE),
+    /"c\/9\/ConfigMap\/gone" \[label="ConfigMap\/gone north", style=dashed\]/,
+  )
+  match(
+    written('dot', TREE),
+    /"c\/1" -> "c\/2"\n {2}"c\/9\/ConfigMap\/gone" -> "c\/2" \[label="dangling"\]/,
+  )
   match(written('mermaid', TREE), /o2\["ConfigMap\/gone north"\]:::missing\n {2}o0 --> o1\n/)
-  match(written('graphml', TREE), /<node id="c\/9">.*<edge source="c\/2" target="c\/1">/s)
+  match(
+    written('graphml', TREE),
+    /<node id="c\/9\/ConfigMap\/gone">.*<edge source="c\/2" target="c\/1">/s,
+  )
+})
+
+test('a reference to a uid by another name is to something else, in every format', () => {
+  const secret = { ...object('real', '1'), kind: 'Secret' }
+  const references = [{ ...owner('real', '1'), kind: 'Secret' }, owner('other', '1', 'dangling')]
+  const objects = [secret, object('pod', '2', references)]
+  equal(written('cypher', objects).match(/MERGE \(a\)-\[r:OWNED_BY \{/g)?.length, 2)
+  match(written('dot', objects), /"c\/1" -> "c\/2"\n {2}"c\/1\/ConfigMap\/other" -> "c\/2" \[/)
+  match(written('graphml', objects), /target="c\/1">.*target="c\/1\/ConfigMap\/other">/s)
+  match(written('mermaid', objects), /o0 --> o1\n {2}o2 -->\|dangling\| o1\n/)
+})
+
+test('csv: a text that a spreadsheet would calculate is none', () => {
+  const text = written('csv', [object('pod', '2', [owner('=1+1', '@SUM(1)')])])
+  match(text, /,'=1\+1,'@SUM\(1\),/)
 })
 
 const HOSTILE = `"]\\ x</data>\n<script>;--#\`'),=1\u0000\u001b[31m\ud800`
@@ -76,7 +103,7 @@ test('whatever an object is called stays within its quotes', () => {
     cypher: (text) => text.replace(/"(\\.|[^"\\])*"/g, '""'),
     dot: (text) => text.replace(/"(\\.|[^"\\])*"/g, '""'),
     mermaid: (text) => text.replace(/"[^"]*"/g, '""'),
-    graphml: (text) => text.replace(/>[^<]*</g, '><'),
+    graphml: (text) => text.replace(/"[^"]*"/g, '""').replace(/>[^<]*</g, '><'),
   }
   for (const [format, of] of Object.entries(bones) as [FormatName, (text: string) => string][]) {
     equal(of(written(format, hostile)), of(written(format, plain)), format)

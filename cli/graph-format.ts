@@ -76,7 +76,9 @@ function* csv(objects: Iterable<ExportedObject>): Iterable<string> {
   }
 }
 
-function field(text: string): string {
+/** Owner references are any text that a tenant writes, and spreadsheets calculate what begins like a formula. */
+function field(value: string): string {
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
@@ -89,12 +91,14 @@ function* cypher(objects: Iterable<ExportedObject>): Iterable<string> {
     const all = { ...properties, ...(createdAt === null ? {} : { createdAt }) }
     yield `MERGE (o:KubernetesObject {id: ${text(idOf(object))}}) SET ${settings('o', all)};\n`
   }
+  const known = byId(objects)
   for (const object of objects) {
     for (const owner of object.owners) {
-      const { kind, name, uid, controller, blocking, standing } = owner
+      const { apiVersion, kind, name, uid, controller, blocking, standing } = owner
+      const reference = `{apiVersion: ${text(apiVersion)}, kind: ${text(kind)}, name: ${text(name)}}`
       const own = settings('b', { cluster: object.cluster.name, kind, name, uid })
       const how = settings('r', { controller, blocking, status: standing })
-      yield `MATCH (a:KubernetesObject {id: ${text(idOf(object))}}) MERGE (b:KubernetesObject {id: ${text(ownerIdOf(object, owner))}}) ON CREATE SET ${own} MERGE (a)-[r:OWNED_BY]->(b) SET ${how};\n`
+      yield `MATCH (a:KubernetesObject {id: ${text(idOf(object))}}) MERGE (b:KubernetesObject {id: ${text(ownerIdOf(object, owner, known))}}) ON CREATE SET ${own} MERGE (a)-[r:OWNED_BY ${reference}]->(b) SET ${how};\n`
     }
   }
 }
@@ -111,6 +115,7 @@ function text(value: string | boolean): string {
 
 /** Of one owner to its dependents; dashed: an owner that is not among the objects. */
 function* dot(objects: Iterable<ExportedObject>): Iterable<string> {
+  const known = byId(objects)
   yield 'digraph kinfold {\n  rankdir=LR\n  node [shape=box]\n'
   for (const object of objects) {
     yield `  ${quoted(idOf(object))} [label=${quoted(labelOf(object))}]\n`
@@ -121,7 +126,7 @@ function* dot(objects: Iterable<ExportedObject>): Iterable<string> {
   for (const object of objects) {
     for (const owner of object.owners) {
       const style = owner.standing === 'solid' ? '' : ` [label=${quoted(owner.standing)}]`
-      yield `  ${quoted(ownerIdOf(object, owner))} -> ${quoted(idOf(object))}${style}\n`
+      yield `  ${quoted(ownerIdOf(object, owner, known))} -> ${quoted(idOf(object))}${style}\n`
     }
   }
   yield '}\n'
@@ -132,6 +137,7 @@ function quoted(value: string): string {
 }
 
 function* mermaid(objects: Iterable<ExportedObject>): Iterable<string> {
+  const known = byId(objects)
   const numbers = new Map<string, number>()
   const nodeOf = (id: string): string => {
     const number = numbers.get(id) ?? numbers.size
@@ -148,7 +154,7 @@ function* mermaid(objects: Iterable<ExportedObject>): Iterable<string> {
   for (const object of objects) {
     for (const owner of object.owners) {
       const arrow = owner.standing === 'solid' ? '-->' : `-->|${entities(owner.standing)}|`
-      yield `  ${nodeOf(ownerIdOf(object, owner))} ${arrow} ${nodeOf(idOf(object))}\n`
+      yield `  ${nodeOf(ownerIdOf(object, owner, known))} ${arrow} ${nodeOf(idOf(object))}\n`
     }
   }
 }
@@ -162,6 +168,7 @@ const KEYS = ['cluster', 'namespace', 'group', 'version', 'kind', 'name', 'uid',
 const EDGE_KEYS = ['controller', 'blocking', 'status'] as const
 
 function* graphml(objects: Iterable<ExportedObject>): Iterable<string> {
+  const known = byId(objects)
   yield '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
   for (const key of KEYS) {
     yield `  <key id="${key}" for="node" attr.name="${key}" attr.type="string"/>\n`
@@ -181,7 +188,7 @@ function* graphml(objects: Iterable<ExportedObject>): Iterable<string> {
       const data = EDGE_KEYS.map(
         (key) => `<data key="${key}">${markup(String(values[key]))}</data>`,
       )
-      yield `    <edge source="${markup(idOf(object))}" target="${markup(ownerIdOf(object, owner))}">${data.join('')}</edge>\n`
+      yield `    <edge source="${markup(idOf(object))}" target="${markup(ownerIdOf(object, owner, known))}">${data.join('')}</edge>\n`
     }
   }
   yield '  </graph>\n</graphml>\n'
@@ -226,12 +233,11 @@ interface Stranger {
 
 /** Owners that are not among the objects: deleted, never observed, or not asked for. */
 function strangersOf(objects: Iterable<ExportedObject>): Iterable<Stranger> {
-  const known = new Set<string>()
-  for (const object of objects) known.add(idOf(object))
+  const known = byId(objects)
   const strangers = new Map<string, Stranger>()
   for (const object of objects) {
     for (const owner of object.owners) {
-      const id = ownerIdOf(object, owner)
+      const id = ownerIdOf(object, owner, known)
       if (known.has(id) || strangers.has(id)) continue
       const { kind, name, uid } = owner
       const cluster = object.cluster.name
@@ -249,6 +255,25 @@ function idOf({ cluster, uid }: ExportedObject): string {
   return `${cluster.id}/${uid}`
 }
 
-function ownerIdOf({ cluster }: ExportedObject, { uid }: ExportedOwner): string {
-  return `${cluster.id}/${uid}`
+/** A reference is to the object with its uid only if that is what it says: anybody may write any uid. */
+function ownerIdOf(
+  { cluster }: ExportedObject,
+  { apiVersion, kind, name, uid }: ExportedOwner,
+  known: ReadonlyMap<string, ExportedObject>,
+): string {
+  const id = `${cluster.id}/${uid}`
+  const object = known.get(id)
+  if (object === undefined) return `${id}/${kind}/${name}`
+  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+  const isIt =
+    object.group === group &&
+    object.name === name &&
+    object.kind.toLowerCase() === kind.toLowerCase()
+  return isIt ? id : `${id}/${kind}/${name}`
+}
+
+function byId(objects: Iterable<ExportedObject>): ReadonlyMap<string, ExportedObject> {
+  const known = new Map<string, ExportedObject>()
+  for (const object of objects) known.set(idOf(object), object)
+  return known
 }
