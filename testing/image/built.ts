@@ -22,7 +22,6 @@ import { dockerfile } from '../dockerfile.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const NAME = 'kinfold:test'
-const MIRROR = 'http://deb.debian.org/debian'
 const CERTIFICATES = '/etc/ssl/certs/of-the-host.crt'
 
 export interface Ran {
@@ -92,7 +91,7 @@ export class BuiltImage implements Disposable {
     const [, suite] = /^node:[\d.]+-(\w+)-slim$/.exec(from) ?? []
     if (suite === undefined) throw new Error(`the base is none of Node's on a slim Debian: ${from}`)
     const base = join(this.#folder, 'base')
-    const args = ['--variant=minbase', '--include=ca-certificates', suite, base, MIRROR]
+    const args = ['--variant=minbase', '--include=ca-certificates', suite, base]
     execFileSync('debootstrap', args, { stdio: 'pipe' })
     copyFileSync(process.execPath, join(base, 'usr/local/bin/node'))
     const npm = npmFolder()
