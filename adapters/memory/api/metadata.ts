@@ -112,9 +112,15 @@ export function checkObject(kind: Kind, object: ApiObject): Checked {
   ]
   if (causes.length > 0) throw invalid(kind, metadata.name ?? '', causes)
   const { ownerReferences = [] } = metadata
-  const distinct = ownerReferences.filter(
-    (reference, at) => ownerReferences.findIndex((it) => isSameJson(it, reference)) === at,
-  )
+  /** By uid: an object may have tens of thousands. */
+  const earlier = new Map<unknown, unknown[]>()
+  const distinct = ownerReferences.filter((reference) => {
+    const alike = earlier.get(reference.uid) ?? []
+    if (alike.some((it) => isSameJson(it, reference))) return false
+    alike.push(reference)
+    earlier.set(reference.uid, alike)
+    return true
+  })
   const warnings = kind.warning === '' ? [] : [kind.warning]
   if (distinct.length === ownerReferences.length) return { object, warnings }
   const twice = ownerReferences.filter((reference) => !distinct.includes(reference))
