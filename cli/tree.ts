@@ -214,7 +214,9 @@ function label(node: Root, first: readonly string[]): string {
 /** Beside its state. */
 function notesOf({ edge, repeated, verdict }: Root): readonly string[] {
   return [
-    edge === null || edge.standing === 'solid' ? '' : standingText(edge.standing),
+    edge === null || edge.standing === null || edge.standing === 'solid'
+      ? ''
+      : standingText(edge.standing),
     repeated ? 'listed above' : '',
     verdict === null || verdict.type === 'keep'
       ? ''

@@ -3,10 +3,10 @@
  *
  * What must stay true: every shape here has its schema in schemas/, and absent is null.
  *
- * Not here: history, which the fold writes (core/model/record.ts), what the services keep on the log for themselves (service-record.ts).
+ * Not here: a change, which the fold tells (core/model/record.ts), what the services keep on the log for themselves (service-record.ts).
  */
 import type { HeldBy, Phase, Verdict } from '../core/model/node.ts'
-import type { ClusterId, Coordinates, Scope, Uid } from '../core/model/object.ts'
+import type { ClusterId, Coordinates, OwnerReference, Scope, Uid } from '../core/model/object.ts'
 import type { Evidence } from '../core/model/proof.ts'
 import type { History } from '../core/model/record.ts'
 import type { Standing } from '../core/model/reference.ts'
@@ -46,4 +46,20 @@ export interface LineageOwner {
   readonly standing: Standing
 }
 
-export type PublicRecord = Lineage | History
+/** What is known of an object once an event is folded. */
+export interface KnownObject {
+  /** Null: it is in the graph no more, deleted or of a kind that nobody watches. */
+  readonly phase: Phase | null
+  readonly createdAt: number | null
+  readonly deletedAt: number | null
+  /** None when it is in the graph no more. */
+  readonly owners: readonly OwnerReference[]
+}
+
+/** Public: a change, as the fold tells it, and what it makes of the object. */
+export interface HistoryRecord extends History {
+  /** Of `created`, `references`, `phase` and `gone`; null in other entries, and of older versions. */
+  readonly object: KnownObject | null
+}
+
+export type PublicRecord = Lineage | HistoryRecord

@@ -154,8 +154,11 @@ const PARTS: Readonly<Record<string, Schema>> = {
   ),
   AsOf: record({
     partition: COUNT,
-    position: say('Everything in the topic `events` before this offset is in the answer.', COUNT),
-    time: say('Log time of the cluster by then.', TIME_OR_NULL),
+    position: say(
+      'Everything in the topic `events` before this offset is in the answer; null where a moment was asked by its time.',
+      COUNT_OR_NULL,
+    ),
+    time: say('Log time of the cluster by then; the moment that was asked.', TIME_OR_NULL),
   }),
   TreeNode: record({
     ...NAMED,
@@ -165,7 +168,13 @@ const PARTS: Readonly<Record<string, Schema>> = {
     ),
     edge: say(
       'Of the reference between this object and the one above it; null for the root.',
-      orNull(record({ standing: STANDING, controller: FLAG, blocking: FLAG })),
+      orNull(
+        record({
+          standing: say('Null at a moment of the past.', orNull(STANDING)),
+          controller: FLAG,
+          blocking: FLAG,
+        }),
+      ),
     ),
     verdict: SHORT_VERDICT,
     repeated: say('It is elsewhere in the tree, with its dependents.', FLAG),
@@ -176,7 +185,30 @@ const PARTS: Readonly<Record<string, Schema>> = {
   History: record({ ...HISTORY, at: TIME_OR_NULL }),
   HistoryRecord: say(
     'A record of the log, as it is.',
-    record({ ...HISTORY, cluster: TEXT, at: MILLISECONDS }),
+    record({
+      ...HISTORY,
+      cluster: TEXT,
+      at: MILLISECONDS,
+      object: say(
+        'What is known of the object from then on: of created, references, phase and gone; null in other entries.',
+        orNull(
+          record({
+            phase: say(
+              'Null once it is deleted, or of a kind that is not watched.',
+              orNull(oneOf(PHASES)),
+            ),
+            createdAt: MILLISECONDS_OR_NULL,
+            deletedAt: MILLISECONDS_OR_NULL,
+            owners: listOf(
+              record({
+                ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
+                ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
+              }),
+            ),
+          }),
+        ),
+      ),
+    }),
   ),
   LineageRecord: say(
     'A record of the log, as it is.',

@@ -10,19 +10,25 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PropagationPolicy } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type Answered, type ClusterRef, type DocumentKind, documentOf } from '../api/document.ts'
+import { markImmutable } from '../api/etag.ts'
 import type { Access } from './access.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
-import { askedOf, type Chosen, choose, clusterOf, selector } from './choice.ts'
+import { askedOf, type Chosen, choose, choosePast, clusterOf, selector } from './choice.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
 import { closedOf } from './forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { heldIn, heldOfAll, heldPlanOf, type OwnHeld } from './held.ts'
 import type { Named } from './history-index.ts'
+import { kindsIn } from './kind-name.ts'
 import type { ListParts } from './list-question.ts'
+import { type Asked, askedIn } from './moment.ts'
 import { namedClusters } from './not-found.ts'
+import { asOfMoment, unlistedAt } from './past.ts'
+import { pastTree } from './past-tree.ts'
 import type { Planner } from './plan.ts'
-import type { Match, Query } from './query.ts'
+import type { Match, Query, Selector } from './query.ts'
+import type { SpanIndex } from './span-index.ts'
 import type { View } from './view.ts'
 
 export interface QuestionParts extends ListParts {
@@ -31,6 +37,7 @@ export interface QuestionParts extends ListParts {
   readonly planner: Planner
   readonly cascades: Cascades
   readonly dump: GraphDump
+  readonly spans: SpanIndex
 }
 
 /** Plans that wait for the one being made: each holds an overlay while it is. */
@@ -86,7 +93,9 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     })
   }
   server.get('/v1/tree', async (request, reply) => {
-    const isUp = askedOf(request)['owners'] === 'true'
+    const { owners, at } = askedOf(request)
+    const isUp = owners === 'true'
+    if (at !== undefined) return await pastTreeOf(parts, request, reply, askedIn(at), isUp)
     return await about('Tree', request, reply, async (view, { object: root }) => {
       await access.object(request, root)
       const { answer, ...rest } = await query.tree(view, root, isUp)
@@ -105,23 +114,57 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
 }
 
 function aboutOne(parts: QuestionParts): About {
-  const { access, forwarding, clusters } = parts
   return async (kind, request, reply, answer) => {
-    const asked = selector(askedOf(request))
-    try {
-      const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
-      return await forwarding.answered(request, reply, cluster, async (view) => {
-        const ref = clusterRefs(await clusters.all())(view.cluster)
-        const asOf = [view.asOf()]
-        const told = await answer(view, await choose(parts, asked, view.cluster), ref)
-        return 'answer' in told ? documentOf(kind, { ...told, cluster: ref, asOf }) : told
-      })
-    } catch (error) {
-      // Who may not see the graph learns nothing of what is there, or not.
-      await access.graph(request)
-      throw error
-    }
+    return await whereItIs(parts, request, reply, async (view, asked, ref) => {
+      const asOf = [view.asOf()]
+      const told = await answer(view, await choose(parts, asked, view.cluster), ref)
+      return 'answer' in told ? documentOf(kind, { ...told, cluster: ref, asOf }) : told
+    })
   }
+}
+
+/** Answers in the process that has the cluster of the object that is meant. */
+async function whereItIs(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: (view: View, asked: Selector, cluster: ClusterRef) => Promise<unknown>,
+): Promise<unknown> {
+  const { access, forwarding, clusters } = parts
+  const asked = selector(askedOf(request))
+  try {
+    const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
+    return await forwarding.answered(request, reply, cluster, async (view) => {
+      return await answer(view, asked, clusterRefs(await clusters.all())(view.cluster))
+    })
+  } catch (error) {
+    // Who may not see the graph learns nothing of what is there, or not.
+    await access.graph(request)
+    throw error
+  }
+}
+
+async function pastTreeOf(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  at: Asked,
+  isUp: boolean,
+): Promise<unknown> {
+  const { access, past, spans } = parts
+  return await whereItIs(parts, request, reply, async (view, asked, ref) => {
+    const moment = await past.momentOf(view, at)
+    const object = await choosePast(parts, asked, view, spans, moment)
+    await access.object(request, { ...object, cluster: view.cluster })
+    const { cluster, turns } = view
+    const { answer, cut } = await pastTree({ spans, cluster, moment, turns }, object, isUp)
+    const root = await access.shown(request, cluster, answer)
+    const doubts = [unlistedAt(await kindsIn(view), false, moment), cut]
+    const partial = doubts.filter((text) => text !== '').join('; ')
+    if (partial === '') markImmutable(reply)
+    const asOf = [asOfMoment(view, moment)]
+    return documentOf('Tree', { answer: { root }, partial, cluster: ref, asOf })
+  })
 }
 
 function addCascade(server: FastifyInstance, { cascades }: QuestionParts, about: About): void {
