@@ -66,6 +66,14 @@ export function withObject(command: Command): Command {
   return withScope(withServer(command).option('-n, --namespace <ns>', namespace), hint)
 }
 
+/** Of a question that may be about the past (moment.ts). */
+export function withMoment(command: Command): Command {
+  return command.option(
+    '--at <moment>',
+    'at a moment of the past: RFC 3339, 2h (ago), pos:PARTITION-OFFSET or before:COMMAND',
+  )
+}
+
 export function withScope(command: Command, cluster = 'name or id of the cluster'): Command {
   return command
     .option('--cluster <c>', cluster)
@@ -175,9 +183,9 @@ export async function order(server: Server, path: string, body: object): Promise
   return await answerOf(server, path, init, exitOfOrder, ORDER_MS)
 }
 
-/** Whoever has no rights, or asks for too much at once, may have asked in the right words. */
+/** Whoever has no rights, asks for too much at once, or for what is kept no longer, may have asked in the right words. */
 function exitOf(status: number): ExitCode {
-  const isRefusal = status === 401 || status === 403 || status === 429
+  const isRefusal = status === 401 || status === 403 || status === 410 || status === 429
   return status < 500 && !isRefusal ? EXIT.input : EXIT.failure
 }
 

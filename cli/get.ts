@@ -12,7 +12,7 @@ import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { ListAnswer } from '../services/graph/query/list-question.ts'
 import type { ListedObject } from '../services/graph/query/object-list.ts'
 import type { ObjectFlags, Server } from './client.ts'
-import { ask, serverOf, warnPartial, withObject } from './client.ts'
+import { ask, serverOf, warnPartial, withMoment, withObject } from './client.ts'
 import { ORDERS, orderOf } from './get-order.ts'
 import { outputOf, structured } from './output.ts'
 import { styleOfPhase } from './paint.ts'
@@ -26,6 +26,7 @@ type Output = (typeof OUTPUTS)[number]
 interface GetFlags extends ObjectFlags {
   readonly allNamespaces?: boolean
   readonly gone?: boolean
+  readonly at?: string
   readonly output: string
   readonly sortBy: string
   readonly selector?: string
@@ -44,7 +45,7 @@ interface Listed {
 }
 
 export function addGet(program: Command): void {
-  withObject(program.command('get'))
+  withMoment(withObject(program.command('get')))
     .description('the objects of a kind: those that exist, and those that were deleted')
     .argument('<kind>', 'such as pods, deploy or deployments.apps')
     .argument('[name]', 'of one object')
@@ -60,12 +61,18 @@ export function addGet(program: Command): void {
       const { cluster, hint } = await clusterScopeOf(flags)
       const params = paramsOf(kind, name, flags)
       if (cluster !== undefined) params.set('cluster', cluster)
+      if (flags.at !== undefined) {
+        const { momentOf } = await import('./moment.ts')
+        params.set('at', momentOf(flags.at))
+      }
       const { document, kinds } = await listed({ ...serverOf(flags), hint }, params)
       warnPartial(document.partial)
       if (document.objects.length === 0) refuseNothing(kind, name, kinds, document.partial)
       const objects = [...document.objects].sort(compare)
       const hasNamespace = flags.allNamespaces === true
-      process.stdout.write(render({ ...document, objects }, output, hasNamespace, Date.now()))
+      const time = flags.at === undefined ? null : (document.asOf[0]?.time ?? null)
+      const now = time === null ? Date.now() : Date.parse(time)
+      process.stdout.write(render({ ...document, objects }, output, hasNamespace, now))
     })
 }
 

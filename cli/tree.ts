@@ -1,10 +1,11 @@
 /** `kinfold tree`: the dependents of an object, or its owners. */
 import type { Command } from 'commander'
-import type { DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import type { AsOf, DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { TreeNode } from '../services/graph/query/tree.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, warnPartial, withObject } from './client.ts'
+import { ask, warnPartial, withMoment, withObject } from './client.ts'
 import type { Live } from './live.ts'
 import { outputOf, structured } from './output.ts'
 import { paint, type Style, styleOfPhase, styleOfVerdict } from './paint.ts'
@@ -23,6 +24,7 @@ const HIDDEN = 'hidden'
 interface TreeFlags extends ObjectFlags {
   readonly owners?: boolean
   readonly live?: boolean
+  readonly at?: string
   readonly output: string
 }
 
@@ -30,10 +32,12 @@ interface TreeFlags extends ObjectFlags {
 type LiveOf = ReadonlyMap<string, Live>
 
 type Root = Shaped<TreeNode>
-type TreeDocument = DocumentOfOne & { readonly root: Root }
+type TreeDocument = DocumentOfOne & { readonly root: Root; readonly asOf?: readonly AsOf[] }
+/** `moment`: in words, for people; undefined for now. */
+type ToldTree = TreeDocument & { readonly moment?: string | undefined }
 
 export function addTree(program: Command): void {
-  withObject(program.command('tree'))
+  withMoment(withObject(program.command('tree')))
     .description('dependents of an object, level by level, or its owners')
     .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
     .option('--owners', 'upwards: its owners, and theirs')
@@ -41,13 +45,20 @@ export function addTree(program: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
     .action(async (words: string[], flags: TreeFlags) => {
       const output = outputOf(flags.output, flags.live ? LIVE_OUTPUTS : OUTPUTS)
+      const past = flags.at === undefined ? undefined : await import('./moment.ts')
+      const at = past?.momentOf(flags.at ?? '')
+      if (at !== undefined && flags.live) {
+        throw new ExitError(EXIT.input, '--live reads what is there now: it goes with no --at')
+      }
       const { server, params } = await questionOf(words, flags)
       if (flags.owners) params.set('owners', 'true')
+      if (at !== undefined) params.set('at', at)
       const response = await ask(server, `/v1/tree?${params}`)
       const told = (await response.json()) as TreeDocument
       warnPartial(told.partial)
       const live = flags.live ? await liveOf(told, flags) : undefined
-      process.stdout.write(render(told, output, flags.owners === true, live))
+      const moment = past?.momentText(told.asOf)
+      process.stdout.write(render({ ...told, moment }, output, flags.owners === true, live))
     })
 }
 
@@ -71,7 +82,7 @@ async function liveOf(told: TreeDocument, flags: TreeFlags): Promise<LiveOf> {
 
 /** `now`: for ages. */
 export function render(
-  told: TreeDocument,
+  { moment, ...told }: ToldTree,
   output: Output,
   owners: boolean,
   live?: LiveOf,
@@ -88,7 +99,7 @@ export function render(
       return rows(told, [...(live === undefined ? [] : liveColumns(live, now)), ...WIDE])
     case 'tree':
       if (live !== undefined) return rows(told, liveColumns(live, now))
-      return `${lines(told).join('\n')}\n`
+      return `${lines(told, moment).join('\n')}\n`
     case 'dot':
       return dot(told.root, owners)
     case 'mermaid':
@@ -96,9 +107,10 @@ export function render(
   }
 }
 
-function lines({ root, cluster }: TreeDocument): string[] {
+function lines({ root, cluster }: TreeDocument, moment: string | undefined): string[] {
+  const first = [`cluster ${labelOf(cluster)}`, moment ?? '']
   return [...drawn(root)].map(({ node, head }) => {
-    return head + lineOf(label(node, node === root ? [`cluster ${labelOf(cluster)}`] : []))
+    return head + lineOf(label(node, node === root ? first : []))
   })
 }
 

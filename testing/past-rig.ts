@@ -15,20 +15,22 @@ import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { Batch } from '../services/graph/fold/batch.ts'
 import { orderOf, readEvent } from '../services/graph/fold/order.ts'
-import { CLUSTER, MONITORED, ModelCluster } from './model-cluster.ts'
+import { CLUSTER, MONITORED, ModelCluster, served } from './model-cluster.ts'
 import { shortKind } from './notation.ts'
 import { appendAll, codec } from './task-rig.ts'
 import { type Action, act } from './world-generator.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** Beside what users do: an object comes back with its uid, the cluster is restored from a backup, and time passes until what is gone is forgotten. */
+/** Beside what users do: an object comes back with its uid, a kind is left out, the cluster is restored from a backup, and time passes until what is gone is forgotten. */
 export type PastAction =
   | Action
   | { readonly type: 'again'; readonly pick: number }
   | { readonly type: 'backup' }
   | { readonly type: 'restore' }
   | { readonly type: 'pass'; readonly days: number }
+  /** A kind is watched no more, or again. */
+  | { readonly type: 'unwatch'; readonly kind: string }
 
 /** One object as the graph had it. */
 export interface Held {
@@ -55,6 +57,7 @@ export class PastRig {
   #backup: ModelCluster | undefined
   #nodes: ReadonlyMap<string, Held> = new Map()
   readonly #uids = new Set<string>()
+  readonly #unwatched = new Set<string>()
   readonly #commands: Command[] = []
   #epoch = 1
   #serial = 0
@@ -104,6 +107,8 @@ export class PastRig {
           this.#cluster.create({ ...object, deletedAt: null, finalizers: [] })
         return
       }
+      case 'unwatch':
+        return this.#unwatch(action.kind)
       case 'backup':
         this.#backup = this.#cluster.copy()
         return
@@ -118,6 +123,13 @@ export class PastRig {
       default:
         act(this.#cluster, action, this.#serial)
     }
+  }
+
+  #unwatch(short: string): void {
+    const isWatched = !this.#unwatched.delete(short)
+    if (isWatched) this.#unwatched.add(short)
+    this.#cluster.streams.get(short)?.push(served(short, !isWatched))
+    if (!isWatched) this.#cluster.relist(short, 0, false)
   }
 
   /** The cluster is as it was at its backup, in a new epoch; what the watches had to tell is lost. */

@@ -313,6 +313,37 @@ test('an index that is built anew over trimmed history refuses what it cannot kn
   }
 })
 
+test('what is forgotten stays forgotten where history is read behind lineage', async () => {
+  const clock = systemClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  const uids = Array.from({ length: 1_500 }, (_, each) => `u-${each}`)
+  const history = uids.flatMap((uid, each) =>
+    (['created', 'gone'] as const).map((change) => {
+      const phase = change === 'created' ? ('observed' as const) : null
+      const value = codec.encode({
+        ...{ type: 'History', cluster: 'c', uid, group: '', kind: 'Pod', namespace: 'ns' },
+        ...{ name: uid, change, text: '', phase, evidence: null, command: null, partition: 0 },
+        ...{ position: BigInt(each), basis: [], at: 1 },
+        object: { phase, createdAt: 0, deletedAt: null, owners: [] },
+      })
+      return { key: `c/${uid}`, value }
+    }),
+  )
+  await log.append('history', 0, history)
+  await log.append(
+    'lineage',
+    0,
+    uids.map((uid) => ({ key: `c/${uid}`, value: null })),
+  )
+  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const stop = new AbortController()
+  const running = index.run(stop.signal)
+  while ((await index.lagEntries()) > 0n) await setImmediate()
+  stop.abort()
+  await running
+  deepEqual(await index.spans.page('c', null, '', 10), [])
+})
+
 test('an object that changes without end keeps its newest states, and of older moments it is unknown', async (t) => {
   const rig = await rigged(t)
   await rig.minute('put rs/web-1')

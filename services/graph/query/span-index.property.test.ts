@@ -16,7 +16,7 @@ import { codec, contentOf, emptyStore, viewOf } from '../../../testing/task-rig.
 import { life } from '../../../testing/world-generator.ts'
 import { Turns } from '../turns.ts'
 import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
-import { holds, type Moment } from './moment.ts'
+import type { Moment } from './moment.ts'
 import type { ListedObject } from './object-list.ts'
 import { createPastList } from './past-list.ts'
 import { pastTree } from './past-tree.ts'
@@ -55,6 +55,13 @@ async function caughtUp({ index }: Indexed): Promise<void> {
 const pick = fc.nat({ max: 30 })
 const OTHERS: fc.Arbitrary<PastAction> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant('again' as const), pick }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('unwatch' as const),
+      kind: fc.constantFrom('pod', 'cm'),
+    }),
+  },
   { weight: 1, arbitrary: fc.constant({ type: 'backup' } as const) },
   { weight: 1, arbitrary: fc.constant({ type: 'restore' } as const) },
   {
@@ -105,7 +112,7 @@ function momentIn(rig: PastRig, chance: Chance): Moment {
 /** The graph of then: what was folded last before it. */
 function foldedAt(rig: PastRig, moment: Moment): Snapshot {
   const found = rig.snapshots.findLast(({ position, at }) => {
-    return holds(moment, Number(position) - 1, at)
+    return moment.type === 'time' ? at <= moment.at : position <= BigInt(moment.position)
   })
   ok(found !== undefined)
   return found
