@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { Event } from '../../../core/model/event.ts'
 import type { Store } from '../../../ports/store.ts'
+import type { Authority } from '../../../runtime/authority.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { serveEndpoint } from '../../../runtime/endpoint.ts'
 import { checked } from '../../../testing/answer-check.ts'
@@ -310,6 +311,38 @@ test('an index that is built anew over trimmed history refuses what it cannot kn
       rig.index.spans.objectAt('c', uid, moment)?.owners.map((owner) => owner.uid),
       uid,
     )
+  }
+})
+
+test('a reference beyond those that a text names is known, too', async (t) => {
+  const rig = await rigged(t)
+  const owners = [1, 2, 3, 4, 5, 6].map((each) => `cm/${each}`)
+  await rig.minute(...[...owners, 'cm/7'].map((owner) => `put ${owner}`))
+  const first = await rig.minute(`put pod/a <- ${owners.join(', ')}`)
+  const second = await rig.minute(`put pod/a <- ${[...owners.slice(0, 5), 'cm/7'].join(', ')}`)
+  const lastOwner = async (at: string): Promise<string | undefined> => {
+    const path = `/v1/tree?kind=pod&name=a&namespace=ns&owners=true&at=${at}`
+    return (await rig.get(path)).root?.children.at(-1)?.name
+  }
+  deepEqual([await lastOwner(first), await lastOwner(second)], ['6', '7'])
+})
+
+test('who may not get an object learns nothing of its past', async () => {
+  const group = new GraphGroup(1)
+  try {
+    const authority: Authority = {
+      identify: async () => ({ name: 'ann', uid: '', groups: [], extra: {} }),
+      may: async () => false,
+    }
+    const { url } = await group.start({ authority, isReadingReviewed: true })
+    await tell(group.log, eventsOf([...FAMILY, 'beat 1']))
+    await group.caughtUp()
+    const headers = { authorization: 'Bearer hers' }
+    for (const path of [`${TREE}&at=pos:0-1`, '/v1/objects?kind=pod&at=pos:0-1']) {
+      equal((await fetch(url + path, { headers })).status, 403, path)
+    }
+  } finally {
+    await group.stop()
   }
 })
 

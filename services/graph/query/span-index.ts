@@ -137,6 +137,8 @@ export class SpanChanges {
   readonly #store: Pick<Store, 'get'>
   readonly #isTrimmed: boolean
   readonly #changes = new Map<string, Uint8Array | null>()
+  /** Lives that this page changed, by key: an object mostly has several entries in it. Null where it was forgotten. */
+  readonly #lives = new Map<string, Life | null>()
 
   /** `isTrimmed`: history was, before it was first read. */
   constructor(store: Pick<Store, 'get'>, isTrimmed: boolean) {
@@ -145,7 +147,10 @@ export class SpanChanges {
   }
 
   take(): StoreChange[] {
-    return [...this.#changes]
+    const lives = [...this.#lives].map(([key, life]): StoreChange => {
+      return [key, life === null ? null : bytesOf(life)]
+    })
+    return [...lives, ...this.#changes]
   }
 
   add(record: HistoryRecord): void {
@@ -153,10 +158,11 @@ export class SpanChanges {
     if (change === 'verdict' || change === 'command' || change === 'result' || change === 'owner')
       return
     const key = lifeKey(cluster, uid)
-    const life = this.#life(key) ?? this.#begun(record)
+    const known = this.#life(key)
+    const life = known ?? this.#begun(record)
     // An older version recorded no owners: nobody can say what there was until it is all told anew.
     if (object === null) this.#raise(cluster, NEVER)
-    else this.#putLife(key, cluster, uid, grown(life, record, object))
+    else this.#putLife(key, cluster, uid, known, grown(life, record, object))
   }
 
   /**
@@ -177,10 +183,10 @@ export class SpanChanges {
       const isNode = left.some(([, , phase]) => !OUT.has(phase))
       const [group, kind, namespace, name, createdAt] = life.i
       const i = [group, kind, namespace, name, isNode ? createdAt : null] as const
-      this.#putLife(key, cluster, uid, { ...life, i, s: left })
+      this.#putLife(key, cluster, uid, life, { ...life, i, s: left })
       return again[0]
     }
-    this.#changes.set(key, null)
+    this.#lives.set(key, null)
     this.#changes.set(listKey(cluster, uid, life), null)
     if (life.cut) this.#changes.set(cutPrefix(cluster) + part(uid), null)
     for (const owner of ownersOf(life)) {
@@ -213,7 +219,7 @@ export class SpanChanges {
     // Of a suspect nobody can say whether its kind is watched.
     const known = phase === 'suspect' ? 'unknown' : phase
     this.#raise(cluster, { position: Number(position) + 1, at })
-    this.#putLife(key, cluster, uid, {
+    this.#putLife(key, cluster, uid, undefined, {
       i: [group, kind, namespace, name, rest.createdAt],
       s: [[Number(position), at, known, rest.deletedAt, 0]],
       o: [owners],
@@ -245,15 +251,15 @@ export class SpanChanges {
     return { i: [group, kind, namespace, name, object?.createdAt ?? null], s: [], o: [] }
   }
 
-  #putLife(key: string, cluster: ClusterId, uid: Uid, life: Life): void {
-    const known = this.#life(key)
+  #putLife(key: string, cluster: ClusterId, uid: Uid, known: Life | undefined, life: Life): void {
     const kept = inOrder(life)
-    this.#changes.set(key, bytesOf(kept))
-    const list = listKey(cluster, uid, kept)
-    const former = known && listKey(cluster, uid, known)
-    if (former !== undefined && former !== list) this.#changes.set(former, null)
-    if (former !== list) this.#changes.set(list, NO_BYTES)
+    this.#lives.set(key, kept)
+    if (!isSamePlace(known, kept)) {
+      if (known !== undefined) this.#changes.set(listKey(cluster, uid, known), null)
+      this.#changes.set(listKey(cluster, uid, kept), NO_BYTES)
+    }
     if (kept.cut && !known?.cut) this.#changes.set(cutPrefix(cluster) + part(uid), NO_BYTES)
+    if (known?.o === kept.o) return
     const [before, after] = [ownersOf(known), ownersOf(kept)]
     for (const owner of after) {
       if (!before.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + part(uid), NO_BYTES)
@@ -264,7 +270,9 @@ export class SpanChanges {
   }
 
   #life(key: string): Life | undefined {
-    const bytes = this.#get(key)
+    const changed = this.#lives.get(key)
+    if (changed !== undefined) return changed ?? undefined
+    const bytes = this.#store.get(key)
     return bytes === undefined ? undefined : lifeIn(bytes)
   }
 
@@ -281,8 +289,7 @@ function grown(
 ): Life {
   const phase = object.phase ?? (change === 'gone' ? 'gone' : 'hidden')
   const list = object.owners.map(listed)
-  const text = JSON.stringify(list)
-  const known = life.o.findIndex((each) => JSON.stringify(each) === text)
+  const known = life.o.findIndex((each) => isSameList(each, list))
   const o = known < 0 ? [...life.o, list] : life.o
   const state: State = [
     Number(position),
@@ -305,6 +312,11 @@ function grown(
   }
 }
 
+/** It is listed below the same kind. */
+function isSamePlace(a: Life | undefined, b: Life): boolean {
+  return a !== undefined && a.i[0] === b.i[0] && a.i[1] === b.i[1]
+}
+
 /** Lists of owners are in the order in which states name them, and no others are kept. */
 function inOrder(life: Life): Life {
   const used = [...new Set(life.s.map(([, , , , owners]) => owners))]
@@ -313,6 +325,13 @@ function inOrder(life: Life): Life {
     return [position, at, phase, deletedAt, used.indexOf(owners)]
   })
   return { ...life, s, o: used.map((index) => life.o[index] ?? []) }
+}
+
+function isSameList(a: OwnerList, b: OwnerList): boolean {
+  return (
+    a.length === b.length &&
+    a.every((reference, index) => reference.every((each, field) => each === b[index]?.[field]))
+  )
 }
 
 function ownersOf(life: Life | undefined): Set<Uid> {
