@@ -147,7 +147,8 @@ async function largeIndex(
     const from = performance.now()
     const root = index.objectAt(CLUSTER, uid, moment)
     if (root === undefined) throw new Error('the owner was there')
-    const view = { spans: index, cluster: CLUSTER, moment, turns: new Turns(clock) }
+    const turns = new Turns(clock)
+    const view = { spans: index, cluster: CLUSTER, moment, turns, isWhole: true }
     objects += sizeOf((await pastTree(view, root, false)).answer)
     treeMs.push(performance.now() - from)
   }

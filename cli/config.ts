@@ -46,6 +46,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly http: string
   /** What requests must show; undefined: nothing, on loopback. */
   readonly httpTokenFile: string | undefined
+  /** What may be shown for the metrics alone. */
+  readonly httpMetricsTokenFile: string | undefined
   readonly httpAdvertise: string | undefined
   /** Undefined: plain HTTP. */
   readonly httpTls: TlsFiles | undefined
@@ -78,6 +80,7 @@ export interface UpFlags extends ArchiveFlags {
   readonly partitions?: string
   readonly http?: string
   readonly httpTokenFile?: string
+  readonly httpMetricsTokenFile?: string
   readonly httpAdvertise?: string
   readonly httpTlsCertFile?: string
   readonly httpTlsKeyFile?: string
@@ -115,6 +118,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'partitions',
   'http',
   'httpTokenFile',
+  'httpMetricsTokenFile',
   'httpAdvertise',
   'httpTlsCertFile',
   'httpTlsKeyFile',
@@ -177,6 +181,7 @@ export function upConfigOf(
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
+    httpMetricsTokenFile: text(pick('httpMetricsTokenFile', flags.httpMetricsTokenFile)),
     httpAdvertise: text(pick('httpAdvertise', flags.httpAdvertise)),
     httpTls: tlsFiles(
       text(pick('httpTlsCertFile', flags.httpTlsCertFile)),

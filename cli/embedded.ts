@@ -77,6 +77,7 @@ export type EmbeddedConfig = Pick<
   | 'partitions'
   | 'http'
   | 'httpTokenFile'
+  | 'httpMetricsTokenFile'
   | 'httpAdvertise'
   | 'httpTls'
   | 'httpTlsCaFile'
@@ -105,10 +106,16 @@ export async function runEmbedded(
   onReady: (url: string) => void = () => undefined,
 ): Promise<void> {
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
+  const { httpMetricsTokenFile } = config
+  const metricsToken =
+    httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
   const tls = openTlsOf(config)
-  const http = { address: config.http, token, tls, authority, advertise: config.httpAdvertise }
+  const http = {
+    ...{ address: config.http, token, metricsToken, tls, authority },
+    advertise: config.httpAdvertise,
+  }
   await checkAddress(http)
   checkUpgraded(config.data)
   const clock = systemClock()
@@ -161,6 +168,7 @@ export async function runEmbedded(
     nameOf: namesOf(watchers),
     ...{ clock: logClock, logger, meter: metrics.meter },
   })
+  const onNote = observeCommands(metrics.meter, namesOf(watchers))
   const reaper = openReaper({
     log,
     codec,
@@ -173,8 +181,10 @@ export async function runEmbedded(
     archive: config.archive.settings,
     lock: config.lock,
     lacksRoom: () => disk.lacking(),
-    events: notifications.events,
-    observe: observeCommands(metrics.meter, namesOf(watchers)),
+    observe: (note) => {
+      onNote(note)
+      notifications.observe(note)
+    },
   })
   registerProcess(metrics.meter, VERSION)
   registerWatchers(metrics.meter, watchers)
@@ -190,7 +200,7 @@ export async function runEmbedded(
     ...checksOfLogTime(file.time),
     ...disk.checks(),
     ...checksOfData(config.data),
-    ...checksOfToken(token),
+    ...checksOfToken(token, metricsToken),
     ...checksOfTls(tls),
     ...notifications.checks(),
   ]

@@ -54,9 +54,17 @@ export function checksOfData(data: string): Check[] {
 }
 
 /** None while the file is good: it was, at the start. */
-export function checksOfToken(token: Pick<HttpToken, 'failure'> | undefined): Check[] {
-  const failure = token?.failure() ?? ''
-  return failure === '' ? [] : [warned('http-token', `none of its tokens is accepted: ${failure}`)]
+export function checksOfToken(
+  token: Pick<HttpToken, 'failure'> | undefined,
+  metricsToken?: Pick<HttpToken, 'failure'> | undefined,
+): Check[] {
+  const files = [
+    ['http-token', token?.failure() ?? ''],
+    ['http-metrics-token', metricsToken?.failure() ?? ''],
+  ] as const
+  return files.flatMap(([name, failure]) =>
+    failure === '' ? [] : [warned(name, `none of its tokens is accepted: ${failure}`)],
+  )
 }
 
 /** What of the endpoint's certificate nobody can use; empty when all is well. */

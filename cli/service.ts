@@ -85,12 +85,15 @@ export async function runService(
   const config = upConfig(flags, listening)
   const kafka = kafkaConfig(flags, configFile(flags)['kafka'], flags.config ?? 'kafka')
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
+  const { httpMetricsTokenFile } = config
+  const metricsToken =
+    httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
   const isShared = name === 'graph'
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
   const tls = openTlsOf(config)
   const advertise = config.httpAdvertise
-  const http = { address: config.http, token, tls, authority, advertise, isShared }
+  const http = { address: config.http, token, metricsToken, tls, authority, advertise, isShared }
   await checkAddress(http)
   becomeLean()
   keepCompiled()
@@ -138,7 +141,7 @@ export async function runService(
         ...service.checks(),
         ...groups.map((group) => checkOfGroup(group.status())),
         probe.check(),
-        ...checksOfToken(token),
+        ...checksOfToken(token, metricsToken),
         ...checksOfTls(tls),
       ],
       scrape: metrics.scrape,

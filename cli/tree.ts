@@ -1,11 +1,10 @@
 /** `kinfold tree`: the dependents of an object, or its owners. */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { AsOf, DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
-import type { TreeNode } from '../services/graph/query/tree.ts'
+import type { TreeNode as Root, Tree as TreeDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, warnPartial, withMoment, withObject } from './client.ts'
+import { answerTo, warnPartial, withMoment, withObject } from './client.ts'
 import type { Live } from './live.ts'
 import { outputOf, structured } from './output.ts'
 import { paint, type Style, styleOfPhase, styleOfVerdict } from './paint.ts'
@@ -31,8 +30,6 @@ interface TreeFlags extends ObjectFlags {
 /** By uid. */
 type LiveOf = ReadonlyMap<string, Live>
 
-type Root = Shaped<TreeNode>
-type TreeDocument = DocumentOfOne & { readonly root: Root; readonly asOf?: readonly AsOf[] }
 /** `moment`: in words, for people; undefined for now. */
 type ToldTree = TreeDocument & { readonly moment?: string | undefined }
 
@@ -50,11 +47,8 @@ export function addTree(program: Command): void {
       if (at !== undefined && flags.live) {
         throw new ExitError(EXIT.input, '--live reads what is there now: it goes with no --at')
       }
-      const { server, params } = await questionOf(words, flags)
-      if (flags.owners) params.set('owners', 'true')
-      if (at !== undefined) params.set('at', at)
-      const response = await ask(server, `/v1/tree?${params}`)
-      const told = (await response.json()) as TreeDocument
+      const { server, query } = await questionOf(words, flags)
+      const told = await answerTo(server, '/v1/tree', { ...query, owners: flags.owners, at })
       warnPartial(told.partial)
       const live = flags.live ? await liveOf(told, flags) : undefined
       const moment = past?.momentText(told.asOf)

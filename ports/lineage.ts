@@ -1,9 +1,9 @@
 /**
- * The public record of how an object stands, and what else others read.
+ * The public record of an object's state, and the other public records.
  *
  * What must stay true: every shape here has its schema in schemas/, and absent is null.
  *
- * Not here: a change, which the fold tells (core/model/record.ts), what the services keep on the log for themselves (service-record.ts).
+ * Not here: history, which the fold writes (core/model/record.ts), internal records of the services on the log (service-record.ts).
  */
 import type { HeldBy, Phase, Verdict } from '../core/model/node.ts'
 import type { ClusterId, Coordinates, OwnerReference, Scope, Uid } from '../core/model/object.ts'
@@ -11,7 +11,7 @@ import type { Evidence } from '../core/model/proof.ts'
 import type { History } from '../core/model/record.ts'
 import type { Standing } from '../core/model/reference.ts'
 
-/** Public, compacted: what stands now about one object. A tombstone follows after the retention. */
+/** Public, compacted: the present state of one object. A tombstone follows after the retention. */
 export interface Lineage extends Coordinates {
   readonly type: 'Lineage'
   readonly cluster: ClusterId
@@ -28,7 +28,7 @@ export interface Lineage extends Coordinates {
   readonly why: string
   /** Its type. */
   readonly verdict: Verdict['type'] | null
-  /** What holds it, if anything does. */
+  /** The reason that holds it, if there is one. */
   readonly heldBy: HeldBy | null
   readonly evidence: Evidence | null
   readonly position: bigint
@@ -48,17 +48,17 @@ export interface LineageOwner {
 
 /** What is known of an object once an event is folded. */
 export interface KnownObject {
-  /** Null: it is in the graph no more, deleted or of a kind that nobody watches. */
+  /** Null: it is not in the graph any more: deleted, or of an unwatched kind. */
   readonly phase: Phase | null
   readonly createdAt: number | null
   readonly deletedAt: number | null
-  /** None when it is in the graph no more. */
+  /** None where it is not in the graph any more. */
   readonly owners: readonly OwnerReference[]
 }
 
-/** Public: a change, as the fold tells it, and what it makes of the object. */
+/** Public: a change as the fold writes it, with the object after it. */
 export interface HistoryRecord extends History {
-  /** Of `created`, `references`, `phase` and `gone`; null in other entries, and of older versions. */
+  /** Of `created`, `references`, `phase` and `gone`, and of others after which the object is another; null in the rest, and of older versions. */
   readonly object: KnownObject | null
 }
 

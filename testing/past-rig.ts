@@ -1,7 +1,7 @@
 /**
- * A life of a small cluster on a log, folded by the service's own batches, with what the graph held after every event: what answers about the past are compared with.
+ * A life of a small cluster on a log, folded by the service's own batches, with the graph after every event: answers about the past are compared with these.
  *
- * What must stay true: the fold, its records and its commits are those of a task; only users, watches and the reaper are a model's, and they lose what the life says.
+ * What must stay true: the fold, its records and its commits are those of a task; only users, watches and the reaper are those of a model.
  */
 import { MemoryLog } from '../adapters/memory/log.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
@@ -22,14 +22,14 @@ import { type Action, act } from './world-generator.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** Beside what users do: an object comes back with its uid, a kind is left out, the cluster is restored from a backup, and time passes until what is gone is forgotten. */
+/** Beside the actions of users: an object comes back with its uid, a kind is left out, the cluster is restored from a backup, and time passes until deleted objects are forgotten. */
 export type PastAction =
   | Action
   | { readonly type: 'again'; readonly pick: number }
   | { readonly type: 'backup' }
   | { readonly type: 'restore' }
   | { readonly type: 'pass'; readonly days: number }
-  /** A kind is watched no more, or again. */
+  /** A kind becomes unwatched, or is watched again. */
   | { readonly type: 'unwatch'; readonly kind: string }
 
 /** One object as the graph had it. */
@@ -132,7 +132,7 @@ export class PastRig {
     if (!isWatched) this.#cluster.relist(short, 0, false)
   }
 
-  /** The cluster is as it was at its backup, in a new epoch; what the watches had to tell is lost. */
+  /** The cluster is as it was at its backup, in a new epoch; events that the watches had not reported yet are lost. */
   async #restore(): Promise<void> {
     if (this.#backup === undefined) return
     this.#cluster = this.#backup.copy()
@@ -147,7 +147,7 @@ export class PastRig {
     await this.#append({ type: 'Heartbeat', cluster: CLUSTER, epoch: this.#epoch, kinds: [] })
   }
 
-  /** Takes so many events of the watches, and carries out what was asked. */
+  /** Takes so many events of the watches, and carries out commands. */
   async drain(most: number): Promise<void> {
     for (let left = most; left > 0; left--) {
       const stream = [...this.#cluster.streams.values()].find(({ length }) => length > 0)
@@ -190,7 +190,7 @@ export class PastRig {
         this.#cluster.relist(shortKind(kind.group, kind.kind), 0, false)
       }
       this.#note(event as Event, entry.offset + 1n, entry.timestamp)
-      // What it has to go on with comes with the commit.
+      // The commit appends the event by which the fold continues.
       if (outcome.continues) await this.commit()
     }
   }

@@ -18,10 +18,14 @@ export interface ClusterRef {
 
 export type DocumentKind =
   | 'Cascade'
+  | 'ChangeList'
   | 'ClusterList'
+  | 'DeletionList'
+  | 'DependentList'
   | 'DirectiveResult'
   | 'Held'
   | 'HeldPlan'
+  | 'Horizon'
   | 'ObjectList'
   | 'Plan'
   | 'Shadow'

@@ -1,8 +1,9 @@
 /**
- * What each entry of history makes of its object, so that who follows history knows the graph of any moment.
+ * Adds the object as it is after the event to each entry of history, so that a reader of history knows the graph at any moment.
  *
- * What must stay true: whenever the phase, the owner references or the deletionTimestamp of a node change, or there is a node or none any more, an entry says so
- * with all of them as they are after the event; where the fold tells of none (texts name a few owners only), one is added. They are made from the state alone.
+ * What must stay true: whenever the phase, the owner references or the deletionTimestamp of a node change, or a node is added or removed, an entry has all of
+ * them as they are after the event: one of those that the fold writes, or, where it writes none (its texts name a few owners only), one that is added. They are
+ * made from the state alone.
  *
  * Not here: the index of moments (query/span-index.ts).
  */
@@ -17,67 +18,83 @@ import type { History, HistoryChange } from '../../../core/model/record.ts'
 import type { StateValue } from '../../../core/model/state.ts'
 import type { HistoryRecord, KnownObject } from '../../../ports/lineage.ts'
 
-const OF_OBJECT: ReadonlySet<HistoryChange> = new Set(['created', 'references', 'phase', 'gone'])
+/** Each of these has its object; others have it where nothing else says that it changed. */
+export const OF_OBJECT: ReadonlySet<HistoryChange> = new Set([
+  'created',
+  'references',
+  'phase',
+  'gone',
+])
 const NOT_THERE: KnownObject = { phase: null, createdAt: null, deletedAt: null, owners: [] }
 
 /** A node that an event changed. */
 export interface ChangedNode {
   readonly cluster: ClusterId
+  /** After it, or before it where there is none any more. */
+  readonly node: Node
   readonly before: Node | undefined
   readonly after: Node | undefined
 }
 
-/** Undefined for what was no node and is none. */
+/** Undefined where there was no node and is none. */
 export function changedNode(
   key: string,
   before: StateValue | undefined,
   after: StateValue | null,
 ): ChangedNode | undefined {
-  const node = { before: nodeIn(before), after: nodeIn(after ?? undefined) }
-  if (node.before === undefined && node.after === undefined) return undefined
-  return { cluster: decodeURIComponent(key.split('/')[1] ?? ''), ...node }
+  const was = nodeIn(before)
+  const is = nodeIn(after ?? undefined)
+  const node = is ?? was
+  if (node === undefined) return undefined
+  return { cluster: decodeURIComponent(key.split('/')[1] ?? ''), node, before: was, after: is }
 }
 
 export function isNodeKey(key: string): boolean {
   return key.startsWith(ALL_NODES_PREFIX)
 }
 
-/** `told` by the fold, in its order, and behind it what it did not tell. */
+/** The entries of the fold in their order, then those that are added. */
 export function historyOf(
   graph: StateReader,
-  told: readonly History[],
+  entries: readonly History[],
   nodes: readonly ChangedNode[],
   at: At,
 ): HistoryRecord[] {
-  const open = new Map(nodes.map((node) => [identityOf(node), node]))
-  const records = told.map((entry): HistoryRecord => {
+  const changed = new Map(nodes.map((node) => [identityOf(node), node]))
+  const records = entries.map((entry): HistoryRecord => {
     if (!OF_OBJECT.has(entry.change)) return { ...entry, object: null }
-    open.delete(objectKey(entry.cluster, entry.uid))
+    changed.delete(objectKey(entry.cluster, entry.uid))
     return { ...entry, object: knownObject(nodeOf(graph, entry.cluster, entry.uid)) }
   })
-  for (const node of open.values()) {
-    const added = addedFor(node, at)
-    if (added !== undefined) records.push(added)
+  const left = [...changed.values()].filter(isOther)
+  if (left.length === 0) return records
+  const lastOf = new Map(records.map(({ cluster, uid }, index) => [objectKey(cluster, uid), index]))
+  const added: HistoryRecord[] = []
+  for (const node of left) {
+    const index = lastOf.get(identityOf(node)) ?? -1
+    const last = records[index]
+    if (last === undefined) added.push(addedFor(node, at))
+    else records[index] = { ...last, object: knownObject(node.after) }
   }
-  return records
+  return [...records, ...added]
 }
 
-function identityOf({ cluster, before, after }: ChangedNode): string {
-  return objectKey(cluster, (after ?? before)?.object.uid ?? '')
-}
-
-function addedFor(
-  { cluster, before, after }: ChangedNode,
-  { partition, position, timestamp }: At,
-): HistoryRecord | undefined {
-  const node = after ?? before
-  if (node === undefined) return undefined
-  const object = knownObject(after)
-  const was = knownObject(before)
+/** By what readers of history know of it. */
+function isOther({ before, after }: ChangedNode): boolean {
+  const [was, object] = [knownObject(before), knownObject(after)]
   const isSame = object.phase === was.phase && object.deletedAt === was.deletedAt
-  const areSame = JSON.stringify(object.owners) === JSON.stringify(was.owners)
-  if (isSame && areSame) return undefined
+  return !isSame || JSON.stringify(object.owners) !== JSON.stringify(was.owners)
+}
+
+function identityOf({ cluster, node }: ChangedNode): string {
+  return objectKey(cluster, node.object.uid)
+}
+
+function addedFor(changed: ChangedNode, { partition, position, timestamp }: At): HistoryRecord {
+  const { cluster, node, before, after } = changed
   const { group, kind, namespace, name, uid } = node.object
+  const [was, object] = [knownObject(before), knownObject(after)]
+  const isSame = object.phase === was.phase && object.deletedAt === was.deletedAt
   return {
     ...{ type: 'History', cluster, group, kind, namespace, name, uid },
     change: isSame ? 'references' : 'phase',

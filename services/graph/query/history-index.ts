@@ -17,6 +17,7 @@ import { LogError } from '../../../ports/log.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { prefixRange, StoreError } from '../../../ports/store.ts'
 import { part } from './index-key.ts'
+import { reachOfPartition } from './log-reach.ts'
 import { createSpanIndex, SpanChanges, type SpanIndex } from './span-index.ts'
 
 /** Entries taken at once (some 5 ms without a turn for others), pages of each partition in a round, and the pause behind each round. */
@@ -52,6 +53,14 @@ export interface Indexed extends Named {
   readonly owners: readonly Uid[]
 }
 
+/** Where the history that it holds begins, in one partition of the log. */
+export interface IndexBegin {
+  /** Of the first entry that it read. */
+  readonly offset: bigint
+  /** It holds all entries that were appended since then, in milliseconds; null where it missed none. */
+  readonly at: number | null
+}
+
 export interface HistoryIndex {
   /** What objects were at a moment. */
   readonly spans: SpanIndex
@@ -71,9 +80,20 @@ export interface HistoryIndex {
   lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined
   /** It was ever seen there, or an object that named it as an owner. */
   isKnown(cluster: ClusterId, uid: Uid): Promise<boolean>
-  /** Uids of all that named it as an owner when last seen, gone ones included. */
-  dependents(cluster: ClusterId, owner: Uid): AsyncIterable<Uid>
+  /** Uids of all that named it as an owner when last seen, gone ones included, in the order of `part`, from such a text on. */
+  dependents(cluster: ClusterId, owner: Uid, from?: string): AsyncIterable<Uid>
   history(cluster: ClusterId, uid: Uid): Promise<readonly History[]>
+  /** A page of the same, from an offset on; each with its own. */
+  entries(
+    cluster: ClusterId,
+    uid: Uid,
+    from: bigint,
+    limit: number,
+  ): Promise<readonly (readonly [offset: bigint, entry: History])[]>
+  /** How far it has read this partition of `history`. */
+  position(partition: number): bigint
+  /** Undefined while it has read nothing there. */
+  begin(partition: number): IndexBegin | undefined
   /** Entries of the log it has not read yet. */
   lagEntries(): Promise<bigint>
   /** Waits a moment for all that the log holds now; answers with how many entries of that it has not read yet. */
@@ -93,29 +113,47 @@ export function createHistoryIndex(
     return bytes === undefined ? 0n : BigInt(Buffer.from(bytes).toString())
   }
 
-  async function pageFrom(topic: Topic, partition: number, known: bigint): Promise<Page> {
+  async function pageFrom(
+    topic: Topic,
+    partition: number,
+    known: bigint,
+  ): Promise<{ readonly page: Page; readonly from: bigint }> {
     const options = { limit: PAGE_LIMIT, waitMs: 0 }
     try {
-      return await log.read(topic, partition, known, options)
+      return { page: await log.read(topic, partition, known, options), from: known }
     } catch (error) {
       if (!isOutdated(error)) throw error
       const { start } = await log.bounds(topic, partition)
-      // What was trimmed before it was ever read is no loss; what lies beyond the end is, and what was trimmed in between: it begins again.
+      // What was trimmed before it was ever read is no loss; what is beyond the end is, and what was trimmed in between: it begins again.
       if (known >= start || (topic === 'history' && known > 0n)) throw error
-      return await log.read(topic, partition, start, options)
+      return { page: await log.read(topic, partition, start, options), from: start }
     }
+  }
+
+  function begin(partition: number): IndexBegin | undefined {
+    const bytes = store.get(beginKey(partition))
+    if (bytes === undefined) return undefined
+    const { offset, at } = JSON.parse(Buffer.from(bytes).toString())
+    return { offset: BigInt(offset), at }
   }
 
   async function isAtEnd(topic: Topic, partition: number): Promise<boolean> {
     return positionOf(topic, partition) >= (await log.bounds(topic, partition)).end
   }
 
-  /** Where history was trimmed before it was first read, objects that it no longer tells of are in what lineage holds by then. */
-  async function beginning(partition: number): Promise<StoreChange[]> {
-    if (store.get(`at/history/${partition}`) !== undefined) return []
-    if ((await log.bounds('history', partition)).start === 0n) return []
+  /**
+   * With the first page: history that was trimmed before it was read is missing, and readers have to know since when none is. Objects whose creation is missing are in
+   * the entries that lineage holds by then.
+   */
+  async function beginning(partition: number, from: bigint): Promise<StoreChange[]> {
+    if (begin(partition) !== undefined) return []
+    const reach = await reachOfPartition(log, 'history', partition)
+    const isWhole = from === 0n || reach.isWhole
+    const made = { offset: isWhole ? '0' : `${from}`, at: isWhole ? null : reach.earliest }
+    const begun: StoreChange = [beginKey(partition), Buffer.from(JSON.stringify(made))]
+    if (isWhole) return [begun]
     const { start, end } = await log.bounds('lineage', partition)
-    return [[baseKey(partition), Buffer.from(`${start}-${end}`)]]
+    return [begun, [baseKey(partition), Buffer.from(`${start}-${end}`)]]
   }
 
   /** How far that was read, and its end; undefined where nothing was trimmed. */
@@ -131,7 +169,7 @@ export function createHistoryIndex(
   async function followBase(partition: number): Promise<boolean> {
     const [next, end] = baseOf(partition) ?? [0n, 0n]
     if (next >= end || !(await isAtEnd('history', partition))) return false
-    const page = await pageFrom('lineage', partition, next)
+    const { page } = await pageFrom('lineage', partition, next)
     const spans = new SpanChanges(store, true)
     for (const { offset, value } of page.entries) {
       if (offset < end && value !== null) spans.base(codec.decode(value) as Lineage)
@@ -152,10 +190,11 @@ export function createHistoryIndex(
   /** False when there was nothing new. */
   async function follow(topic: 'lineage' | 'history', partition: number): Promise<boolean> {
     const known = positionOf(topic, partition)
-    const page = await readable(topic, partition, await pageFrom(topic, partition, known))
+    const { page: read, from } = await pageFrom(topic, partition, known)
+    const page = await readable(topic, partition, read)
     if (page.next === known) return false
-    const changes = new Map(topic === 'history' ? await beginning(partition) : [])
-    const isTrimmed = changes.size > 0 || baseOf(partition) !== undefined
+    const changes = new Map(topic === 'history' ? await beginning(partition, from) : [])
+    const isTrimmed = changes.has(baseKey(partition)) || baseOf(partition) !== undefined
     const spans = new SpanChanges(store, isTrimmed)
     const clusterNames = new Map<ClusterId, string>()
     for (const entry of page.entries) {
@@ -183,6 +222,10 @@ export function createHistoryIndex(
     return true
   }
 
+  function changeOf(value: Uint8Array): History {
+    return changeIn(codec.decode(value) as HistoryRecord)
+  }
+
   function lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined {
     const bytes = store.get(uidKey(cluster, uid))
     return bytes === undefined ? undefined : named(bytes)
@@ -203,7 +246,7 @@ export function createHistoryIndex(
     const names = last === undefined ? [] : keysOf(last)
     const entries = prefixRange(`entry/${part(objectKey(cluster, uid))}/`, HISTORY_LIMIT)
     const history = (await store.page(entries)).filter(([, value]) => {
-      return isOver(codec.decode(value) as History)
+      return isOver(changeOf(value))
     })
     const prefix = dependentsPrefix(cluster, uid)
     const dependents = await store.page(prefixRange(prefix, HISTORY_LIMIT))
@@ -263,8 +306,8 @@ export function createHistoryIndex(
   }
 
   /** Of all keys with this prefix, a page at a time. */
-  async function* lastParts(prefix: string): AsyncIterable<string> {
-    for (let range = prefixRange(prefix, PAGE_LIMIT); ; ) {
+  async function* lastParts(prefix: string, from = ''): AsyncIterable<string> {
+    for (let range = { ...prefixRange(prefix, PAGE_LIMIT), gte: prefix + from }; ; ) {
       const page = await store.page(range)
       for (const [key] of page) yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
       const last = page.at(-1)?.[0]
@@ -337,15 +380,21 @@ export function createHistoryIndex(
       if (lastOf(cluster, uid) !== undefined) return true
       return (await store.page(prefixRange(dependentsPrefix(cluster, uid), 1))).length > 0
     },
-    dependents: (cluster, owner) => lastParts(dependentsPrefix(cluster, owner)),
+    dependents: (cluster, owner, from) => lastParts(dependentsPrefix(cluster, owner), from),
     async history(cluster, uid) {
       const prefix = `entry/${part(objectKey(cluster, uid))}/`
       const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return page.map(([, value]) => {
-        const { object: _, ...entry } = codec.decode(value) as HistoryRecord
-        return entry
+      return page.map(([, value]) => changeOf(value))
+    },
+    async entries(cluster, uid, from, limit) {
+      const range = prefixRange(`entry/${part(objectKey(cluster, uid))}/`, limit)
+      const page = await store.page({ ...range, gte: range.gte + offsetText(from) })
+      return page.map(([key, value]) => {
+        return [BigInt(key.slice(range.gte.length)), changeOf(value)] as const
       })
     },
+    position: (partition) => positionOf('history', partition),
+    begin,
     lagEntries,
     async caughtUp() {
       const ends = await endsOfAll()
@@ -369,9 +418,23 @@ export function isAway(error: unknown): boolean {
   return error instanceof LogError && error.remedy === 'retry'
 }
 
+/** What happened, without the object after it: only the index of moments needs that. */
+export function changeIn({ object: _, ...change }: HistoryRecord): History {
+  return change
+}
+
 /** The value is stored as it came; only who asks for it decodes it. */
 function historyChange({ key, offset, value }: Entry): StoreChange {
-  return [`entry/${part(key)}/${offset.toString().padStart(19, '0')}`, value]
+  return [`entry/${part(key)}/${offsetText(offset)}`, value]
+}
+
+/** As keys have it, in the order of numbers. */
+function offsetText(offset: bigint): string {
+  return offset.toString().padStart(19, '0')
+}
+
+function beginKey(partition: number): string {
+  return `begin/history/${partition}`
 }
 
 function nameChanges(lineage: Lineage): StoreChange[] {

@@ -22,6 +22,8 @@ export interface PastView {
   readonly moment: Moment
   /** To be taken between any two objects that are read. */
   readonly turns: Turns
+  /** Who asks may get every object: else none is named outside the tree. */
+  readonly isWhole: boolean
 }
 
 /** It was in the graph. */
@@ -71,14 +73,14 @@ export async function pastTree(
 }
 
 /** Whom these referenced then is not kept. */
-async function cutText({ spans, cluster, moment }: PastView): Promise<string> {
+async function cutText({ spans, cluster, moment, isWhole }: PastView): Promise<string> {
   const keys = await spans.cutPage(cluster, MOST_CUT)
   const unknown = keys.filter(
     (key) => spans.objectAt(cluster, uidIn(key), moment)?.phase === 'unknown',
   )
   if (unknown.length === 0) return ''
-  const some = unknown.slice(0, 5).map(uidIn).join(', ')
-  return `the owners of ${unknown.length} ${unknown.length === 1 ? 'object' : 'objects'} that changed very often are not kept so far back: ${some}`
+  const some = isWhole ? `: ${unknown.slice(0, 5).map(uidIn).join(', ')}` : ''
+  return `the owners of ${unknown.length} ${unknown.length === 1 ? 'object' : 'objects'} that changed very often are not kept so far back${some}`
 }
 
 function leafOf(object: PastObject, reference: OwnerReference | null): TreeNode {

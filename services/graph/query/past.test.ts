@@ -197,6 +197,19 @@ test('a list is as it was then, with what was deleted where that is asked for', 
   )
 })
 
+test('a change of before is told without the object after it', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put cm/a')
+  for (const path of ['/v1/changes?uid=cm-a', '/v1/changes?kind=configmap']) {
+    const { changes } = (await (await rig.ask(path)).json()) as { changes: readonly object[] }
+    deepEqual(
+      changes.map((change) => 'object' in change),
+      [false],
+      path,
+    )
+  }
+})
+
 test('what nobody had listed by then is named, and never counts as absent', async (t) => {
   const rig = await rigged(t)
   await rig.minute('put cm/a')
@@ -237,7 +250,25 @@ test('a moment before what was forgotten is refused with the earliest that can b
     )
   }
   equal((await rig.refused(`/v1/tree?kind=configmap&name=b&namespace=ns&at=${there}`)).status, 410)
+  const horizon = await momentsOf(rig)
+  deepEqual([horizon.earliest, `pos:0-${horizon.partitions[0]?.first}`], [earliest, position])
+  match(horizon.because, /^an object of cluster test that existed before was forgotten/)
 })
+
+interface Moments {
+  readonly source: string
+  readonly earliest: string | null
+  readonly because: string
+  readonly partitions: readonly { readonly first: number }[]
+}
+
+/** How far back moments reach, as `kinfold audit horizon` has it. */
+async function momentsOf(rig: Rig): Promise<Moments> {
+  const { bounds } = (await (await rig.ask('/v1/horizon')).json()) as { bounds: Moments[] }
+  const found = bounds.find(({ source }) => source === 'moments')
+  ok(found !== undefined)
+  return found
+}
 
 test('an answer about the past may be kept, and one that is incomplete may not', async (t) => {
   const rig = await rigged(t)
@@ -280,6 +311,9 @@ test('history of a version that did not record owners has no past that can be as
   const { status, detail } = await rig.refused(`/v1/objects?kind=configmap&at=${at}`)
   equal(status, 410)
   match(detail, /was recorded by a version that did not record owners: its past cannot be asked$/)
+  const horizon = await momentsOf(rig)
+  equal(horizon.earliest, null)
+  match(horizon.because, /^history of cluster test was recorded by a version that did not/)
 })
 
 test('an index that is built anew over trimmed history refuses what it cannot know, and knows what is older', async (t) => {
@@ -344,6 +378,31 @@ test('who may not get an object learns nothing of its past', async () => {
   } finally {
     await group.stop()
   }
+})
+
+test('who may get some objects is shown these in a tree of the past, and of others no uid', async (t) => {
+  const group = new GraphGroup(1)
+  t.after(async () => await group.stop())
+  const authority: Authority = {
+    identify: async () => ({ name: 'ann', uid: '', groups: [], extra: {} }),
+    may: async (_user, _cluster, { resource }) => resource === 'replicasets',
+  }
+  const { url } = await group.start({ authority, isReadingReviewed: true })
+  const then = [...FAMILY, 'put pod/b <- rs/web-1']
+  // More states than are kept, so that it is unknown who owned it then.
+  const often = Array.from({ length: 110 }, () => ['put pod/a', 'put pod/a <- rs/web-1'])
+  const events = eventsOf([...then, ...often.flat(), 'beat 1', 'beat 1'])
+  const early = eventsOf(then).length
+  await tell(group.log, events.slice(0, early))
+  const { end } = await group.log.bounds('events', 0)
+  await tell(group.log, events.slice(early))
+  await group.caughtUp()
+  const at = `pos:0-${end}`
+  const headers = { authorization: 'Bearer hers' }
+  const response = await fetch(`${url}${TREE}&at=${at}`, { headers })
+  const { root, partial } = (await response.json()) as Told
+  equal(shape(root), 'ReplicaSet/web-1(Pod/hidden)')
+  match(partial, /; the owners of 1 object that changed very often are not kept so far back$/)
 })
 
 test('what is forgotten stays forgotten where history is read behind lineage', async () => {

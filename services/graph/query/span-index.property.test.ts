@@ -209,7 +209,8 @@ async function compareTrees(
   snapshot: Snapshot,
   moment: Moment,
 ): Promise<void> {
-  const view = { spans: index.spans, cluster: CLUSTER, moment, turns: new Turns(HASTY) }
+  const turns = new Turns(HASTY)
+  const view = { spans: index.spans, cluster: CLUSTER, moment, turns, isWhole: true }
   for (const { object } of snapshot.nodes.values()) {
     const root = index.spans.objectAt(CLUSTER, object.uid, moment)
     ok(root !== undefined, `${object.uid} was there`)

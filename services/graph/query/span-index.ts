@@ -18,6 +18,7 @@ import type {
 import type { HistoryRecord, Lineage } from '../../../ports/lineage.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { prefixRange } from '../../../ports/store.ts'
+import { OF_OBJECT } from '../fold/known-object.ts'
 import { part } from './index-key.ts'
 import type { Horizon, Moment } from './moment.ts'
 import { holds } from './moment.ts'
@@ -155,8 +156,7 @@ export class SpanChanges {
 
   add(record: HistoryRecord): void {
     const { cluster, uid, change, object } = record
-    if (change === 'verdict' || change === 'command' || change === 'result' || change === 'owner')
-      return
+    if (object === null && !OF_OBJECT.has(change)) return
     const key = lifeKey(cluster, uid)
     const known = this.#life(key)
     const life = known ?? this.#begun(record)

@@ -44,10 +44,14 @@ export interface TreeNode {
   readonly children: TreeNode[]
 }
 
+/** Of a tree that was cut. */
+const MORE = '; "kinfold get --owned-by KIND/NAME" lists all dependents of one of them'
+
 /** Adds to a root what is next to it, level by level, each object once; answers with why it was cut, if it was. */
 export async function grow(
   top: TreeNode,
   next: (uid: Uid) => Promise<readonly TreeNode[]>,
+  more = '',
 ): Promise<string> {
   const told = new Set<Uid>([top.uid])
   const levels = new Map<TreeNode, number>([[top, 0]])
@@ -61,7 +65,7 @@ export async function grow(
         break
       }
       if (told.size >= TREE_LIMIT) {
-        cut = `cut after ${TREE_LIMIT} objects`
+        cut = `cut after ${TREE_LIMIT} objects${more}`
         break
       }
       const isRepeat = told.has(child.uid)
@@ -88,7 +92,7 @@ export class Tree {
 
   async grown(root: Named, owners: boolean): Promise<{ answer: TreeNode; cut: string }> {
     const top = this.#root(root)
-    const cut = await grow(top, async (uid) => await this.#next(uid, owners))
+    const cut = await grow(top, async (uid) => await this.#next(uid, owners), MORE)
     if (cut === '' && this.#indexed >= MOST_INDEXED) {
       const left =
         'too many former dependents: some whose reference cannot be resolved may be left out'
@@ -188,7 +192,8 @@ export class Tree {
   }
 }
 
-function edgeOf(
+/** Of one of its references. */
+export function edgeOf(
   { reader, cluster }: View,
   node: Node,
   reference: OwnerReference,
