@@ -171,8 +171,10 @@ export function createHistoryIndex(
     if (next >= end || !(await isAtEnd('history', partition))) return false
     const { page } = await pageFrom('lineage', partition, next)
     const spans = new SpanChanges(store, true)
-    for (const { offset, value } of page.entries) {
-      if (offset < end && value !== null) spans.base(codec.decode(value) as Lineage)
+    for (const { key, offset, timestamp, value } of page.entries) {
+      if (offset >= end) break
+      if (value !== null) spans.base(codec.decode(value) as Lineage)
+      else spans.baseForgotten(...identityOf(key), timestamp)
     }
     const at = [baseKey(partition), Buffer.from(`${page.next}-${end}`)] as const
     await store.write([...spans.take(), at], { changelog: 0n, position: 0n })
@@ -202,7 +204,7 @@ export function createHistoryIndex(
         changes.set(...historyChange(entry))
         if (entry.value !== null) spans.add(codec.decode(entry.value) as HistoryRecord)
       } else if (entry.value === null) {
-        const [cluster = '', uid = ''] = entry.key.split('/')
+        const [cluster, uid] = identityOf(entry.key)
         const again = spans.forget(cluster, uid, entry.timestamp)
         const isOver = ({ position, at }: History): boolean =>
           at <= entry.timestamp && (again === undefined || position < BigInt(again))
@@ -460,6 +462,12 @@ function keysOf({ cluster, uid, group, kind, namespace, name, owners }: Indexed)
 
 function idPrefix(cluster: ClusterId, group: string, kind: string): string {
   return `${part(cluster)}/${part(kind)}.${part(group)}/`
+}
+
+/** Out of a key of the log. */
+function identityOf(key: string): [ClusterId, Uid] {
+  const [cluster = '', uid = ''] = key.split('/')
+  return [cluster, uid]
 }
 
 /** Out of a key under `name/`. */

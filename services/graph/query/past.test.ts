@@ -24,6 +24,7 @@ import { addGraphRoutes } from '../http.ts'
 import { createQuestions } from '../questions.ts'
 import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
 import type { ListAnswer } from './list-question.ts'
+import { begunAt } from './past.ts'
 import { createSpanIndex } from './span-index.ts'
 import type { TreeNode } from './tree.ts'
 
@@ -326,12 +327,7 @@ test('an index that is built anew over trimmed history refuses what it cannot kn
   while ((await rig.index.lagEntries()) > 0n) await setImmediate()
   await rig.log.trim('history', 0, end)
   const store = emptyStore()
-  const index = createHistoryIndex(rig.log, codec, systemClock(), store)
-  const stop = new AbortController()
-  const running = index.run(stop.signal)
-  while ((await index.lagEntries()) > 0n || !index.isBegun()) await setImmediate()
-  stop.abort()
-  await running
+  const index = await followed(rig.log, store)
   const horizon = createSpanIndex(store).horizon('c')
   ok(horizon !== undefined && horizon.at > Date.parse(kept), 'what was trimmed cannot be asked')
   const moment = { type: 'time', at: Date.parse(last) } as const
@@ -346,6 +342,43 @@ test('an index that is built anew over trimmed history refuses what it cannot kn
       uid,
     )
   }
+})
+
+/** An index that has read all that the log holds, and reads no more. */
+async function followed(log: MemoryLog, store: Store): Promise<HistoryIndex> {
+  const index = createHistoryIndex(log, codec, systemClock(), store)
+  const stop = new AbortController()
+  const running = index.run(stop.signal)
+  while ((await index.lagEntries()) > 0n || !index.isBegun()) await setImmediate()
+  stop.abort()
+  await running
+  return index
+}
+
+test('an index that missed history, since it was away for longer than that is kept, begins again', async (t) => {
+  const rig = await rigged(t)
+  const there = await rig.minute(...FAMILY)
+  const store = emptyStore()
+  const before = await followed(rig.log, store)
+  equal(before.begin(0)?.at, null)
+  await rig.minute('put pod/a', 'put pod/b <- rs/web-1', 'put cm/z')
+  await rig.minute('delete cm/z')
+  await rig.log.append('lineage', 0, [{ key: 'c/cm-z', value: null }])
+  const { end } = await rig.log.bounds('history', 0)
+  const events = await rig.log.bounds('events', 0)
+  const last = await rig.minute('delete pod/b')
+  await rig.log.trim('events', 0, events.end)
+  await rig.log.trim('history', 0, end)
+  const index = await followed(rig.log, store)
+  equal(index.begin(0)?.offset, end)
+  ok(index.begin(0)?.at)
+  deepEqual(await index.entries('c', 'deploy-web', 0n, 10), [])
+  ok(begunAt(rig.log, index) > Date.parse(there), 'what was missed cannot be asked')
+  const moment = { type: 'time', at: Date.parse(last) } as const
+  const owners = index.spans.objectAt('c', 'pod-a', moment)?.owners
+  deepEqual(owners, [])
+  equal(index.spans.objectAt('c', 'pod-b', moment)?.phase, 'gone')
+  equal(index.spans.objectAt('c', 'cm-z', moment), undefined, 'it was forgotten')
 })
 
 test('a reference beyond those that a text names is known, too', async (t) => {

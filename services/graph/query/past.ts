@@ -33,7 +33,7 @@ export interface Past {
 export interface PastParts {
   readonly log: Log
   readonly clock: Clock
-  readonly index: Pick<HistoryIndex, 'caughtUp' | 'spans' | 'isBegun'>
+  readonly index: Pick<HistoryIndex, 'caughtUp' | 'spans' | 'isBegun' | 'begin'>
 }
 
 export function createPast({ log, clock, index }: PastParts): Past {
@@ -84,6 +84,9 @@ export function createPast({ log, clock, index }: PastParts): Past {
               position: Number(asked.position),
               at: await timeAt(view, asked.position),
             }
+      // Of what was deleted and forgotten before that, nothing says that it was there.
+      const begun = begunAt(log, index)
+      if (moment.at < begun) throw before(view, begun)
       const horizon = index.spans.horizon(view.cluster)
       if (horizon !== undefined && isBeyond(moment, horizon)) throw beyond(view, horizon)
       return moment
@@ -114,6 +117,19 @@ function notYet(view: View, asked: Asked): Problem {
   return new Problem(
     503,
     `nothing of cluster ${view.name} was recorded after ${timeOf(asked.at)} yet, so what was there then is not known; the newest moment is ${newest}`,
+  )
+}
+
+/** Where history was trimmed before it was first read: since when none is missing. */
+export function begunAt(log: Log, index: Pick<HistoryIndex, 'begin'>): number {
+  const partitions = Array.from({ length: log.partitions('history') }, (_, each) => each)
+  return Math.max(0, ...partitions.map((each) => index.begin(each)?.at ?? 0))
+}
+
+function before(view: View, begun: number): Problem {
+  return new Problem(
+    410,
+    `history of cluster ${view.name} was removed from the log before this index was built; the earliest moment is ${timeOf(begun)}`,
   )
 }
 

@@ -88,6 +88,8 @@ interface Life {
   readonly o: readonly OwnerList[]
   /** What it was before the first state is not known. */
   readonly cut?: true
+  /** The first state is from lineage, which may have later records of it. */
+  readonly base?: true
 }
 
 /** The uid at the end of a key of a page. */
@@ -183,16 +185,21 @@ export class SpanChanges {
       const isNode = left.some(([, , phase]) => !OUT.has(phase))
       const [group, kind, namespace, name, createdAt] = life.i
       const i = [group, kind, namespace, name, isNode ? createdAt : null] as const
-      this.#putLife(key, cluster, uid, life, { ...life, i, s: left })
+      const { base: _, ...rest } = life
+      this.#putLife(key, cluster, uid, life, { ...rest, i, s: left })
       return again[0]
     }
-    this.#lives.set(key, null)
+    this.#putOut(cluster, uid, life)
+    return undefined
+  }
+
+  #putOut(cluster: ClusterId, uid: Uid, life: Life): void {
+    this.#lives.set(lifeKey(cluster, uid), null)
     this.#changes.set(listKey(cluster, uid, life), null)
     if (life.cut) this.#changes.set(cutPrefix(cluster) + part(uid), null)
     for (const owner of ownersOf(life)) {
       this.#changes.set(edgePrefix(cluster, owner) + part(uid), null)
     }
-    return undefined
   }
 
   /**
@@ -212,18 +219,33 @@ export class SpanChanges {
     ...rest
   }: Lineage): void {
     const key = lifeKey(cluster, uid)
-    if (phase === 'gone' || this.#life(key) !== undefined) return
+    const known = this.#life(key)
+    const [first, next] = known?.s ?? []
+    const isOlder = first !== undefined && first[0] >= Number(position)
+    const isInHistory = next !== undefined && next[0] <= Number(position)
+    if ((known !== undefined && !known.base) || isOlder || isInHistory) return
     const owners = rest.owners.map((each) => {
       return listed({ ...each, blockOwnerDeletion: each.blocking })
     })
     // Of a suspect nobody can say whether its kind is watched.
-    const known = phase === 'suspect' ? 'unknown' : phase
+    const then = phase === 'suspect' ? 'unknown' : phase
     this.#raise(cluster, { position: Number(position) + 1, at })
-    this.#putLife(key, cluster, uid, undefined, {
+    const o = [...(known?.o ?? []), then === 'gone' ? [] : owners]
+    this.#putLife(key, cluster, uid, known, {
       i: [group, kind, namespace, name, rest.createdAt],
-      s: [[Number(position), at, known, rest.deletedAt, 0]],
-      o: [owners],
+      s: [[Number(position), at, then, rest.deletedAt, o.length - 1], ...(known?.s.slice(1) ?? [])],
+      o,
+      base: true,
     })
+  }
+
+  /** The same of one that was forgotten: a record before that one may still be there. */
+  baseForgotten(cluster: ClusterId, uid: Uid, timestamp: number): void {
+    const life = this.#life(lifeKey(cluster, uid))
+    const [first, ...later] = life?.s ?? []
+    if (life?.base && first !== undefined && later.length === 0 && first[1] <= timestamp) {
+      this.#putOut(cluster, uid, life)
+    } else this.forget(cluster, uid, timestamp)
   }
 
   /** Nothing of the cluster is known before. */
@@ -309,6 +331,7 @@ function grown(
     s: s.slice(-MOST_STATES),
     o,
     ...(cut && { cut }),
+    ...(life.base && !cut && { base: life.base }),
   }
 }
 

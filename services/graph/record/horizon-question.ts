@@ -14,6 +14,7 @@ import type { KnownCluster } from '../query/clusters.ts'
 import type { HistoryIndex } from '../query/history-index.ts'
 import { type Reach, reachOf } from '../query/log-reach.ts'
 import type { Horizon as Moments } from '../query/moment.ts'
+import { begunAt } from '../query/past.ts'
 import { NEVER } from '../query/span-index.ts'
 import { spanText } from '../query/span-text.ts'
 import { horizonOf } from './horizon.ts'
@@ -55,7 +56,7 @@ export function addHorizon(server: FastifyInstance, parts: LogParts): void {
     const bounds: readonly Bound[] = [
       boundOf('history', ['history -n', 'deletions'], history),
       indexBound(parts.index, history),
-      momentBound(parts.index, all),
+      momentBound(parts.index, all, begunAt(log, parts.index)),
       boundOf('events', ['audit verify'], await reachOf(log, 'events')),
       rememberBound(parts),
     ]
@@ -99,7 +100,7 @@ const REBUILT =
   'the index was built from then on: what was older had been removed from the log; of an object that was created later it has all'
 
 /** Of clusters in one partition by the one that reaches back least: a list at an earlier moment would lack its objects. */
-function momentBound(index: HistoryIndex, all: readonly KnownCluster[]): Bound {
+function momentBound(index: HistoryIndex, all: readonly KnownCluster[], begun: number): Bound {
   const refOf = clusterRefs(all)
   const byPartition = [...Map.groupBy(all, ({ partition }) => partition)]
   const partitions = byPartition.map(([partition, own]) => {
@@ -107,7 +108,10 @@ function momentBound(index: HistoryIndex, all: readonly KnownCluster[]): Bound {
       const horizon = index.spans.horizon(id)
       return horizon === undefined ? [] : [{ ...horizon, name: labelOf(refOf(id)) }]
     })
-    return momentsOf(partition, horizons, index.isBegun())
+    const bound = momentsOf(partition, horizons, index.isBegun())
+    return begun <= bound.at
+      ? bound
+      : { ...bound, earliest: timeOf(begun), at: begun, because: REMOVED }
   })
   partitions.sort((a, b) => a.partition - b.partition)
   const least = partitions.reduce<PartitionMoments | undefined>((a, b) => {
@@ -144,6 +148,7 @@ function momentsOf(
 }
 
 const MOMENTS = ['get --at', 'tree --at'] as const
+const REMOVED = 'history was removed from the log before this index was built'
 const SEEN = 'nothing was forgotten: what there was before a cluster was watched is unknown'
 
 function rememberBound({ clusters, clock }: LogParts): Bound {
