@@ -14,6 +14,7 @@ import { benchFolding, type FoldingOptions } from './folding.ts'
 import { benchHolding, type HoldingOptions } from './holding.ts'
 import { benchLatency, type LatencyOptions } from './latency.ts'
 import { benchMemory } from './memory.ts'
+import { benchPast, type PastOptions } from './past.ts'
 import { POLICY_NAMES, type PolicyName } from './policy.ts'
 import type { Report } from './report.ts'
 import { print } from './report.ts'
@@ -71,6 +72,12 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     },
     policies: [],
     run: async (options) => await benchFolding(options as FoldingOptions),
+  },
+  past: {
+    says: 'the index of the past: bytes of a span, trees at random moments, and CPU beside the fold',
+    options: { spans: 1_000_000, dependents: 99, trees: 300, events: 40_000 },
+    policies: [],
+    run: async (options) => await benchPast(options as PastOptions),
   },
   restore: {
     says: 'a changelog of many keys into an empty store, and Kafka Streams doing the same',

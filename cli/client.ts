@@ -71,6 +71,14 @@ export function withObject(command: Command): Command {
   return withScope(withServer(command).option('-n, --namespace <ns>', namespace), hint)
 }
 
+/** Of a question that may be about the past (moment.ts). */
+export function withMoment(command: Command): Command {
+  return command.option(
+    '--at <moment>',
+    'at a moment of the past: RFC 3339, 2h (ago), pos:PARTITION-OFFSET or before:COMMAND',
+  )
+}
+
 export function withScope(command: Command, cluster = 'name or id of the cluster'): Command {
   return command
     .option('--cluster <c>', cluster)

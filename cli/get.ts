@@ -10,7 +10,7 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { AsOf, DependentList, ObjectList, Queries } from './answer.ts'
 import type { ObjectFlags, Server } from './client.ts'
-import { answerTo, serverOf, warnPartial, withObject } from './client.ts'
+import { answerTo, serverOf, warnPartial, withMoment, withObject } from './client.ts'
 import { ORDERS, orderOf } from './get-order.ts'
 import { outputOf, structured } from './output.ts'
 import { styleOfPhase } from './paint.ts'
@@ -24,6 +24,7 @@ type Output = (typeof OUTPUTS)[number]
 interface GetFlags extends ObjectFlags {
   readonly allNamespaces?: boolean
   readonly gone?: boolean
+  readonly at?: string
   readonly ownedBy?: string
   readonly output: string
   readonly sortBy: string
@@ -42,7 +43,7 @@ interface Listed {
 }
 
 export function addGet(program: Command): void {
-  withObject(program.command('get'))
+  withMoment(withObject(program.command('get')))
     .description(
       'the objects of a kind: those that exist, and those that were deleted; or the dependents of one object',
     )
@@ -58,7 +59,7 @@ export function addGet(program: Command): void {
       const output = outputOf(flags.output, OUTPUTS)
       const compare = orderOf(flags.sortBy)
       if (flags.ownedBy !== undefined) {
-        if (kind !== undefined || flags.gone || flags.allNamespaces) refuseBeside()
+        if (kind !== undefined || flags.gone || flags.allNamespaces || flags.at) refuseBeside()
         const document = await dependents(flags.ownedBy, flags)
         warnPartial(document.partial)
         process.stdout.write(renderDependents(document, output, compare, Date.now()))
@@ -68,19 +69,26 @@ export function addGet(program: Command): void {
         throw new ExitError(EXIT.input, 'expected KIND, KIND NAME or --owned-by')
       if (flags.selector !== undefined) refuseLabels(kind, flags.selector)
       const { cluster, hint } = await clusterScopeOf(flags)
-      const query = { ...queryOf(kind, name, flags), cluster }
+      const past = flags.at === undefined ? undefined : await import('./moment.ts')
+      const at = past?.momentOf(flags.at ?? '')
+      const query = { ...queryOf(kind, name, flags), cluster, at }
       const { document, kinds } = await listed({ ...serverOf(flags), hint }, query)
       warnPartial(document.partial)
       if (document.objects.length === 0) refuseNothing(kind, name, kinds, document.partial)
       const objects = [...document.objects].sort(compare)
       const hasNamespace = flags.allNamespaces === true
-      process.stdout.write(render({ ...document, objects }, output, hasNamespace, Date.now()))
+      const time = flags.at === undefined ? null : (document.asOf[0]?.time ?? null)
+      const now = time === null ? Date.now() : Date.parse(time)
+      process.stdout.write(render({ ...document, objects }, output, hasNamespace, now))
     })
 }
 
-/** Dependents of an object are of every kind, and each exists. */
+/** Dependents of an object are of every kind, and each exists now. */
 function refuseBeside(): never {
-  throw new ExitError(EXIT.input, '--owned-by takes no KIND, and neither -A nor --gone')
+  throw new ExitError(
+    EXIT.input,
+    '--owned-by takes no KIND, and neither -A nor --gone nor --at; "kinfold tree KIND/NAME --at" has dependents of the past',
+  )
 }
 
 /** Nobody should believe that a list is of these labels when it is of all. */

@@ -114,7 +114,7 @@ test('with -w it goes on with what comes, and gets nothing twice', async (t) => 
           text: 'x',
         },
         ...{ phase: null, evidence: null, command: null, partition: 0, position: 9_999n },
-        ...{ basis: [], at: 1 },
+        ...{ basis: [], at: 1, object: null },
       })
       await group.log.append('history', 1, [{ key: `c/${uid}`, value }])
     }

@@ -156,7 +156,7 @@ async function learn(server: Server, clusters: Map<string, Cluster>, id: string)
 }
 
 function changeOf(record: HistoryRecord, clusters: ReadonlyMap<string, Cluster>): Change {
-  const { cluster: id, at, ...rest } = record
+  const { cluster: id, at, object: _, ...rest } = record
   const cluster = clusters.get(id) ?? { name: id, id, scope: id }
   return { ...rest, cluster, at: new Date(at).toISOString() }
 }

@@ -76,19 +76,37 @@ export function duration({ value, from }: Setting): number | undefined {
   return ms
 }
 
-const AGO = /^\d+[smhd]$/
+const AGO = /^(\d+[smhd])+$/
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 
-/** How long before `now`, or RFC 3339; as RFC 3339 in UTC. */
-export function moment({ key, value, from }: Setting, now: number): string | undefined {
+/** Of the log: everything before an offset, or before the event that led to a command. */
+const PLACE = /^(pos:\d{1,9}-\d{1,15}|before:\d{1,9}-\d{1,15}-\d{1,9})$/
+
+/** How long before `now`, such as 2h or 1h30m, or RFC 3339; as RFC 3339 in UTC. A place of the log, where one is taken, is as it was written. */
+export function moment(
+  { key, value, from }: Setting,
+  now: number,
+  also?: 'place',
+): string | undefined {
   if (value === undefined) return undefined
   const text = String(value)
-  if (AGO.test(text)) return new Date(now - (duration({ key, value, from }) ?? 0)).toISOString()
-  const time = MOMENT.test(text) ? Date.parse(text) : Number.NaN
-  if (!Number.isNaN(time)) return new Date(time).toISOString()
+  if (also === 'place' && PLACE.test(text)) return text
+  const time = MOMENT.test(text) ? Date.parse(text) : now - agoIn({ key, value, from }, text)
+  if (Math.abs(time) <= MAX_TIME) return new Date(time).toISOString()
+  const places = also === 'place' ? ', or pos:PARTITION-OFFSET, or before:COMMAND' : ''
   throw bad(
-    `${from}: expected how long ago, such as 24h, or a time, such as 2026-01-31T09:30:00Z, not ${show(value)}`,
+    `${from}: expected how long ago, such as 24h, or a time, such as 2026-01-31T09:30:00Z${places}, not ${show(value)}`,
   )
+}
+
+/** Beyond this a date is no date. */
+const MAX_TIME = 8.64e15
+
+/** NaN for what is no duration. */
+function agoIn({ key, from }: Setting, text: string): number {
+  if (!AGO.test(text)) return Number.NaN
+  const parts = text.match(/\d+[smhd]/g) ?? []
+  return parts.reduce((sum, value) => sum + (duration({ key, value, from }) ?? 0), 0)
 }
 
 const SIZES: Readonly<Record<string, number>> = { MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 }

@@ -1,9 +1,10 @@
 /** `kinfold tree`: the dependents of an object, or its owners. */
 import type { Command } from 'commander'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { TreeNode as Root, Tree as TreeDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
-import { answerTo, warnPartial, withObject } from './client.ts'
+import { answerTo, warnPartial, withMoment, withObject } from './client.ts'
 import type { Live } from './live.ts'
 import { outputOf, structured } from './output.ts'
 import { paint, type Style, styleOfPhase, styleOfVerdict } from './paint.ts'
@@ -22,14 +23,18 @@ const HIDDEN = 'hidden'
 interface TreeFlags extends ObjectFlags {
   readonly owners?: boolean
   readonly live?: boolean
+  readonly at?: string
   readonly output: string
 }
 
 /** By uid. */
 type LiveOf = ReadonlyMap<string, Live>
 
+/** `moment`: in words, for people; undefined for now. */
+type ToldTree = TreeDocument & { readonly moment?: string | undefined }
+
 export function addTree(program: Command): void {
-  withObject(program.command('tree'))
+  withMoment(withObject(program.command('tree')))
     .description('dependents of an object, level by level, or its owners')
     .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
     .option('--owners', 'upwards: its owners, and theirs')
@@ -37,11 +42,17 @@ export function addTree(program: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
     .action(async (words: string[], flags: TreeFlags) => {
       const output = outputOf(flags.output, flags.live ? LIVE_OUTPUTS : OUTPUTS)
+      const past = flags.at === undefined ? undefined : await import('./moment.ts')
+      const at = past?.momentOf(flags.at ?? '')
+      if (at !== undefined && flags.live) {
+        throw new ExitError(EXIT.input, '--live reads what is there now: it goes with no --at')
+      }
       const { server, query } = await questionOf(words, flags)
-      const told = await answerTo(server, '/v1/tree', { ...query, owners: flags.owners })
+      const told = await answerTo(server, '/v1/tree', { ...query, owners: flags.owners, at })
       warnPartial(told.partial)
       const live = flags.live ? await liveOf(told, flags) : undefined
-      process.stdout.write(render(told, output, flags.owners === true, live))
+      const moment = past?.momentText(told.asOf)
+      process.stdout.write(render({ ...told, moment }, output, flags.owners === true, live))
     })
 }
 
@@ -65,7 +76,7 @@ async function liveOf(told: TreeDocument, flags: TreeFlags): Promise<LiveOf> {
 
 /** `now`: for ages. */
 export function render(
-  told: TreeDocument,
+  { moment, ...told }: ToldTree,
   output: Output,
   owners: boolean,
   live?: LiveOf,
@@ -82,7 +93,7 @@ export function render(
       return rows(told, [...(live === undefined ? [] : liveColumns(live, now)), ...WIDE])
     case 'tree':
       if (live !== undefined) return rows(told, liveColumns(live, now))
-      return `${lines(told).join('\n')}\n`
+      return `${lines(told, moment).join('\n')}\n`
     case 'dot':
       return dot(told.root, owners)
     case 'mermaid':
@@ -90,9 +101,10 @@ export function render(
   }
 }
 
-function lines({ root, cluster }: TreeDocument): string[] {
+function lines({ root, cluster }: TreeDocument, moment: string | undefined): string[] {
+  const first = [`cluster ${labelOf(cluster)}`, moment ?? '']
   return [...drawn(root)].map(({ node, head }) => {
-    return head + lineOf(label(node, node === root ? [`cluster ${labelOf(cluster)}`] : []))
+    return head + lineOf(label(node, node === root ? first : []))
   })
 }
 
@@ -208,7 +220,9 @@ function label(node: Root, first: readonly string[]): string {
 /** Beside its state. */
 function notesOf({ edge, repeated, verdict }: Root): readonly string[] {
   return [
-    edge === null || edge.standing === 'solid' ? '' : standingText(edge.standing),
+    edge === null || edge.standing === null || edge.standing === 'solid'
+      ? ''
+      : standingText(edge.standing),
     repeated ? 'listed above' : '',
     verdict === null || verdict.type === 'keep'
       ? ''

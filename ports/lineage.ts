@@ -6,7 +6,7 @@
  * Not here: history, which the fold writes (core/model/record.ts), internal records of the services on the log (service-record.ts).
  */
 import type { HeldBy, Phase, Verdict } from '../core/model/node.ts'
-import type { ClusterId, Coordinates, Scope, Uid } from '../core/model/object.ts'
+import type { ClusterId, Coordinates, OwnerReference, Scope, Uid } from '../core/model/object.ts'
 import type { Evidence } from '../core/model/proof.ts'
 import type { History } from '../core/model/record.ts'
 import type { Standing } from '../core/model/reference.ts'
@@ -46,4 +46,20 @@ export interface LineageOwner {
   readonly standing: Standing
 }
 
-export type PublicRecord = Lineage | History
+/** What is known of an object once an event is folded. */
+export interface KnownObject {
+  /** Null: it is not in the graph any more: deleted, or of an unwatched kind. */
+  readonly phase: Phase | null
+  readonly createdAt: number | null
+  readonly deletedAt: number | null
+  /** None where it is not in the graph any more. */
+  readonly owners: readonly OwnerReference[]
+}
+
+/** Public: a change as the fold writes it, with the object after it. */
+export interface HistoryRecord extends History {
+  /** Of `created`, `references`, `phase` and `gone`, and of others after which the object is another; null in the rest, and of older versions. */
+  readonly object: KnownObject | null
+}
+
+export type PublicRecord = Lineage | HistoryRecord

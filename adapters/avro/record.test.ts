@@ -55,7 +55,7 @@ import type {
   Work,
 } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
-import type { Lineage, LineageOwner } from '../../ports/lineage.ts'
+import type { KnownObject, Lineage, LineageOwner } from '../../ports/lineage.ts'
 import type { Archived, Control } from '../../ports/service-record.ts'
 import { deleteObject } from '../../testing/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'
@@ -446,6 +446,14 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     position: offset,
     basis: list(offset),
     at: number,
+    object: maybe(
+      record<KnownObject>({
+        phase: maybe(phase),
+        createdAt: maybe(number),
+        deletedAt: maybe(number),
+        owners: list(reference),
+      }),
+    ),
   },
 
   Control: {

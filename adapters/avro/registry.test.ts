@@ -24,6 +24,7 @@ const HISTORY = {
   position: 7n,
   basis: [7n],
   at: 1_000,
+  object: null,
 } as const
 
 const [HISTORY_SCHEMA] = recordSchemas(['History'])

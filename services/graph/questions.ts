@@ -12,6 +12,8 @@ import { createForwarding } from './query/forward.ts'
 import { createGraphDump } from './query/graph-dump.ts'
 import type { HistoryIndex } from './query/history-index.ts'
 import { createObjectList } from './query/object-list.ts'
+import { createPast } from './query/past.ts'
+import { createPastList } from './query/past-list.ts'
 import { createPlanner } from './query/plan.ts'
 import { createQuery } from './query/query.ts'
 import type { QuestionParts } from './query/question.ts'
@@ -45,6 +47,9 @@ export function createQuestions(options: QuestionsOptions): Questions {
     access: createAccess({ clusters, clock, ...access }),
     query: createQuery(clusters, index),
     objectList: createObjectList(index, clusters),
+    spans: index.spans,
+    past: createPast({ log, clock, index }),
+    pastList: createPastList(index, clusters),
     dependents: createDependentList(index),
     planner: createPlanner(index),
     cascades: createCascades(index, clock),

@@ -1,7 +1,7 @@
 /** Streams of records: resumed wherever they were cut, of a part of the records, and for who may not see all of them. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { History } from '../../core/model/record.ts'
+import type { HistoryRecord } from '../../ports/lineage.ts'
 import type { Authority } from '../../runtime/authority.ts'
 import { checked } from '../../testing/answer-check.ts'
 import { eventually } from '../../testing/eventually.ts'
@@ -75,10 +75,10 @@ async function append(
 ): Promise<void> {
   const records = Array.from({ length: count }, (_, each) => {
     const uid = `u-${partition}-${from + each}`
-    const record: History = {
+    const record: HistoryRecord = {
       ...{ type: 'History', group: '', kind: 'Pod', namespace: 'ns', name: uid, uid, cluster: 'c' },
       ...{ change: 'created', text: 'created', phase: 'observed', evidence: null, command: null },
-      ...{ partition, position: 1n, basis: [], at: 1 },
+      ...{ partition, position: 1n, basis: [], at: 1, object: null },
     }
     return { key: `c/${uid}`, value: codec.encode(record) }
   })

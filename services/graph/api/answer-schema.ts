@@ -46,7 +46,7 @@ const COMMANDS = [
 
 const SHORT_VERDICT = orNull(record({ type: VERDICT_TYPE, because: TEXT }))
 
-const EDGE = record({ standing: STANDING, controller: FLAG, blocking: FLAG })
+const EDGE = { standing: STANDING, controller: FLAG, blocking: FLAG }
 
 const OBSTACLE = {
   by: OBSTACLE_BY,
@@ -180,8 +180,11 @@ const PARTS: Readonly<Record<string, Schema>> = {
   ),
   AsOf: record({
     partition: COUNT,
-    position: say('Everything in the topic `events` before this offset is in the answer.', COUNT),
-    time: say('Log time of the cluster by then.', TIME_OR_NULL),
+    position: say(
+      'Everything in the topic `events` before this offset is in the answer; null where a moment was asked by its time.',
+      COUNT_OR_NULL,
+    ),
+    time: say('Log time of the cluster by then; the moment that was asked.', TIME_OR_NULL),
   }),
   TreeNode: record({
     ...NAMED,
@@ -191,7 +194,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
     ),
     edge: say(
       'Of the reference between this object and the one above it; null for the root.',
-      orNull(EDGE),
+      orNull(record({ ...EDGE, standing: say('Null at a moment of the past.', orNull(STANDING)) })),
     ),
     verdict: SHORT_VERDICT,
     repeated: say('It is elsewhere in the tree, with its dependents.', FLAG),
@@ -202,7 +205,30 @@ const PARTS: Readonly<Record<string, Schema>> = {
   History: record({ ...HISTORY, at: TIME_OR_NULL }),
   HistoryRecord: say(
     'A record of the log, as it is.',
-    record({ ...HISTORY, cluster: TEXT, at: MILLISECONDS }),
+    record({
+      ...HISTORY,
+      cluster: TEXT,
+      at: MILLISECONDS,
+      object: say(
+        'What is known of the object from then on: of created, references, phase and gone, and of others that changed it; null in the rest.',
+        orNull(
+          record({
+            phase: say(
+              'Null once it is deleted, or of a kind that is not watched.',
+              orNull(oneOf(PHASES)),
+            ),
+            createdAt: MILLISECONDS_OR_NULL,
+            deletedAt: MILLISECONDS_OR_NULL,
+            owners: listOf(
+              record({
+                ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
+                ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
+              }),
+            ),
+          }),
+        ),
+      ),
+    }),
   ),
   LineageRecord: say(
     'A record of the log, as it is.',
@@ -258,7 +284,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
           phase: oneOf(PHASES),
           ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL },
           verdict: SHORT_VERDICT,
-          edge: say('Of its reference to the owner.', EDGE),
+          edge: say('Of its reference to the owner.', record(EDGE)),
         }),
       ),
       count: say('Dependents of this page.', COUNT),
@@ -511,13 +537,16 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       ...FRESH,
       bounds: listOf(
         record({
-          source: oneOf(['history', 'index', 'events', 'remember']),
+          source: oneOf(['history', 'index', 'moments', 'events', 'remember']),
           questions: say('In words of the command line.', listOf(TEXT)),
           ...BOUND,
           partitions: listOf(
             record({
               partition: COUNT,
-              first: say('Of the first entry that is kept, or was indexed.', OFFSET),
+              first: say(
+                'Offset of the first entry that is kept, or was indexed; of moments, of the earliest one as a position.',
+                OFFSET,
+              ),
               ...BOUND,
             }),
           ),

@@ -36,8 +36,8 @@ export type DocumentKind =
 /** How fresh what an answer rests on is. */
 export interface AsOf {
   readonly partition: number
-  /** Everything in `events` before this offset is in the answer. */
-  readonly position: number
+  /** Everything in `events` before this offset is in the answer; null where a moment was asked by its time. */
+  readonly position: number | null
   /** Log time of the cluster by then, RFC 3339; null before its first heartbeat. */
   readonly time: string | null
 }

@@ -5,7 +5,7 @@
  * something could be forgotten: equal tags are equal answers. It is a weak one, since `asOf` moves on with each heartbeat.
  */
 import { createHash } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 
 export function addTags(server: FastifyInstance): void {
   server.addHook('preSerialization', async ({ method, headers }, reply, payload) => {
@@ -14,12 +14,21 @@ export function addTags(server: FastifyInstance): void {
     const { asOf, ...rest } = payload as { readonly asOf?: unknown }
     const text = JSON.stringify(rest)
     const tag = `W/"${createHash('sha256').update(text).digest('base64url')}"`
-    reply.headers({ etag: tag, 'cache-control': 'private, no-cache', vary: 'authorization' })
+    const control = reply.getHeader('cache-control') ?? 'private, no-cache'
+    reply.headers({ etag: tag, 'cache-control': control, vary: 'authorization' })
     if (isMatch(headers['if-none-match'], tag)) reply.code(304)
     reply.type('application/json').serializer(asItIs)
     return asOf === undefined ? text : `${text.slice(0, -1)},"asOf":${JSON.stringify(asOf)}}`
   })
 }
+
+/** Of an answer that nothing can change any more, such as one about the past. */
+export function markImmutable(reply: FastifyReply): void {
+  reply.header('cache-control', `private, immutable, max-age=${IMMUTABLE_S}`)
+}
+
+/** A day: who may ask then is asked again. */
+const IMMUTABLE_S = 86_400
 
 function asItIs(text: unknown): string {
   return String(text)

@@ -26,6 +26,18 @@ const CLUSTER: Parameter = {
   description: 'Name or id of a cluster.',
   schema: TEXT,
 }
+const TIME = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)'
+const AT: Parameter = {
+  name: 'at',
+  description:
+    'A moment of the past: a time, a position (everything before it), or just before a command. Of a time: all that was appended by then. Without it: now.',
+  schema: {
+    type: 'string',
+    pattern: `^(pos:\\d{1,9}-\\d{1,15}|before:\\d{1,9}-\\d{1,15}-\\d{1,9}|${TIME})$`,
+    description: 'RFC 3339 such as 2026-01-31T09:30:00Z, pos:PARTITION-OFFSET, before:COMMAND',
+    examples: ['2026-01-31T09:30:00Z', 'pos:0-4711', 'before:0-4711-0'],
+  },
+}
 const OBJECT: readonly Parameter[] = [
   {
     name: 'kind',
@@ -100,6 +112,7 @@ export const ROUTES: readonly Route[] = [
   question('/v1/tree', 'tree', 'Tree', 'Dependents of an object, or its owners', [
     ...OBJECT,
     { name: 'owners', description: 'Upwards: its owners, and theirs.', schema: FLAG },
+    AT,
   ]),
   question(
     '/v1/dependents',
@@ -163,6 +176,7 @@ export const ROUTES: readonly Route[] = [
         description: 'Also deleted objects, as long as they are remembered.',
         schema: FLAG,
       },
+      AT,
       limitParameter('Objects on a page, 500 without it, at most 2,000.', 1),
       { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
       CONTINUE,
@@ -307,7 +321,7 @@ function wordList(name: string, description: string, words: readonly string[]): 
 }
 
 function time(name: string, without: string): Parameter {
-  const pattern = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)$'
+  const pattern = `^${TIME}$`
   const schema = { type: 'string', pattern, description: 'RFC 3339, such as 2026-01-31T09:30:00Z' }
   return { name, description: `RFC 3339; ${without}`, schema }
 }

@@ -14,7 +14,7 @@ import type { At, Outcome } from '../../../core/graph/outcome.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import { FOLD_VERSION } from '../../../core/model/policy.ts'
-import type { Position } from '../../../core/model/state.ts'
+import type { Position, StateValue } from '../../../core/model/state.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { Lineage } from '../../../ports/lineage.ts'
 import type { Entry, Produced, Topic, TopicBatch } from '../../../ports/log.ts'
@@ -23,6 +23,7 @@ import type { Digest } from '../../../ports/service-record.ts'
 import type { Store } from '../../../ports/store.ts'
 import { DecodedValues } from './decoded-values.ts'
 import { chained, digestOf, NO_DIGEST } from './digest.ts'
+import { type ChangedNode, changedNode, historyOf, isNodeKey } from './known-object.ts'
 import { lineageOf } from './lineage.ts'
 import { overlaidPage } from './overlaid-page.ts'
 import { graphOver } from './overlay.ts'
@@ -46,6 +47,8 @@ export class Batch {
   readonly #decoded: DecodedValues
   readonly #graph: Graph
   readonly #values = new Map<string, Uint8Array | null>()
+  /** Nodes that the batch changed, as its last event left them. */
+  readonly #nodes = new Map<string, StateValue | null>()
   /** The state of each object after the batch: readers keep the last entry of a key, and history has every change. */
   readonly #lineage = new Map<string, Lineage | null>()
   readonly #outputs = new Map<string, Output>()
@@ -114,7 +117,18 @@ export class Batch {
   #gather(outcome: Outcome, at: At): void {
     const offset = at.position.toString()
     const changed: (string | Uint8Array)[] = [offset]
+    const nodes: ChangedNode[] = []
     for (const [key, value] of this.#graph.takeRecent()) {
+      if (isNodeKey(key)) {
+        const before = this.#nodes.get(key)
+        const node = changedNode(
+          key,
+          before === undefined ? this.#decoded.get(key) : (before ?? undefined),
+          value,
+        )
+        if (node !== undefined) nodes.push(node)
+        this.#nodes.set(key, value)
+      }
       const bytes = value === null ? null : this.#codec.encode(value)
       this.#values.set(key, bytes)
       changed.push(key, bytes ?? '')
@@ -129,7 +143,7 @@ export class Batch {
       issued.push(bytes)
       this.#putIn('events', at.partition, '~', bytes)
     }
-    this.#publish(outcome, at)
+    this.#publish(outcome, nodes, at)
     const { state, outputs } = this.#position
     this.#position = {
       ...this.#position,
@@ -141,7 +155,7 @@ export class Batch {
   }
 
   /** Public records, and requests to watchers: made from the same state, so not part of the digest. */
-  #publish(outcome: Outcome, at: At): void {
+  #publish(outcome: Outcome, nodes: readonly ChangedNode[], at: At): void {
     for (const touch of outcome.touched.values()) {
       const lineage = lineageOf(this.#graph, touch, at)
       if (lineage === null) continue
@@ -149,7 +163,7 @@ export class Batch {
     }
     // The tombstone of a compacted topic: consumers forget the object, too.
     for (const key of outcome.forgotten) this.#putLineage(key, null)
-    for (const entry of outcome.history) {
+    for (const entry of historyOf(this.#graph, outcome.history, nodes, at)) {
       this.#put('history', objectKey(entry.cluster, entry.uid), this.#codec.encode(entry))
     }
     for (const { cluster, kind, number, why } of outcome.relists) {
@@ -231,6 +245,7 @@ export class Batch {
     this.#decoded.stored(this.#values)
     this.#graph.clear()
     this.#values.clear()
+    this.#nodes.clear()
     this.#outputs.clear()
     this.#lastOutputs.clear()
     this.#records = 0

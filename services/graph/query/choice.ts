@@ -11,8 +11,12 @@ import { Problem } from '../../../runtime/problem.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { Clusters } from './clusters.ts'
 import type { Named } from './history-index.ts'
+import type { Moment } from './moment.ts'
 import { notFound } from './not-found.ts'
+import { wasThere } from './past-tree.ts'
 import type { Match, Query, Selector } from './query.ts'
+import type { PastObject, SpanIndex } from './span-index.ts'
+import type { View } from './view.ts'
 
 export interface Chosen {
   readonly object: Named
@@ -65,6 +69,29 @@ export async function choose(
     return { object: first.object, others: everywhere.filter((each) => each !== first) }
   }
   throw await ambiguous(asking, asked, there)
+}
+
+/** What was there at a moment, if anything was, else what was there last before it. */
+export async function choosePast(
+  asking: Asking,
+  asked: Selector,
+  { cluster }: View,
+  spans: SpanIndex,
+  moment: Moment,
+): Promise<PastObject> {
+  const found = (await all(asking, asked, cluster)).filter((each) => {
+    return each.object.cluster === cluster
+  })
+  const pastOf = ({ object }: Match): PastObject | undefined =>
+    spans.objectAt(cluster, object.uid, moment)
+  const there = found.filter((each) => wasThere(pastOf(each)))
+  if (there.length > 1) throw await ambiguous(asking, asked, there)
+  const known = (there.length > 0 ? there : found).flatMap((each) => pastOf(each) ?? [])
+  const [first, ...others] = known
+  if (first === undefined) {
+    throw new Problem(404, `${describe(asked)} was not seen by then; it was seen later`)
+  }
+  return others.reduce((a, b) => (b.since > a.since ? b : a), first)
 }
 
 /** At least one of the cluster, if it is given. */

@@ -1,19 +1,24 @@
 /**
  * Finds objects by name, their history by uid, what named them as owners and what clusters are called, in a store of its own that follows `lineage` and `history`.
  *
- * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far it has come.
+ * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far it has come. A null value of `lineage` is taken only once all
+ * history before it was: what is forgotten stays forgotten, in whatever order the two are read.
+ *
+ * Not here: what objects were at a moment (span-index.ts), which is read from the same entries.
  */
 import type { ClusterId, Coordinates, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
-import type { Lineage } from '../../../ports/lineage.ts'
+import type { HistoryRecord, Lineage } from '../../../ports/lineage.ts'
 import type { Entry, Log, Page, Topic } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { prefixRange, StoreError } from '../../../ports/store.ts'
+import { part } from './index-key.ts'
 import { reachOfPartition } from './log-reach.ts'
+import { createSpanIndex, SpanChanges, type SpanIndex } from './span-index.ts'
 
 /** Entries taken at once (some 5 ms without a turn for others), pages of each partition in a round, and the pause behind each round. */
 const PAGE_LIMIT = 500
@@ -57,6 +62,10 @@ export interface IndexBegin {
 }
 
 export interface HistoryIndex {
+  /** What objects were at a moment. */
+  readonly spans: SpanIndex
+  /** False while what was trimmed from history is still read from lineage: moments cannot be asked before. */
+  isBegun(): boolean
   run(signal: AbortSignal): Promise<void>
   /** All objects that ever had this name in this namespace, of any kind and cluster. */
   named(namespace: string, name: string): Promise<readonly Indexed[]>
@@ -97,7 +106,7 @@ export function createHistoryIndex(
   clock: Clock,
   store: Store,
 ): HistoryIndex {
-  const topics = ['lineage', 'history'] as const
+  const topics = ['history', 'lineage'] as const
 
   function positionOf(topic: Topic, partition: number): bigint {
     const bytes = store.get(`at/${topic}/${partition}`)
@@ -114,9 +123,9 @@ export function createHistoryIndex(
       return { page: await log.read(topic, partition, known, options), from: known }
     } catch (error) {
       if (!isOutdated(error)) throw error
-      // What was trimmed is no loss: only what lies beyond the end is.
       const { start } = await log.bounds(topic, partition)
-      if (known >= start) throw error
+      // What was trimmed before it was ever read is no loss; what is beyond the end is, and what was trimmed in between: it begins again.
+      if (known >= start || (topic === 'history' && known > 0n)) throw error
       return { page: await log.read(topic, partition, start, options), from: start }
     }
   }
@@ -128,55 +137,123 @@ export function createHistoryIndex(
     return { offset: BigInt(offset), at }
   }
 
-  /** What was trimmed before it was read is missing from then on: whoever asks has to know since when none is. */
-  async function beginning(partition: number, known: bigint, from: bigint): Promise<StoreChange[]> {
-    if (known === from && begin(partition) !== undefined) return []
-    const reach = from === 0n ? undefined : await reachOfPartition(log, 'history', partition)
-    const isWhole = reach === undefined || reach.isWhole
+  async function isAtEnd(topic: Topic, partition: number): Promise<boolean> {
+    return positionOf(topic, partition) >= (await log.bounds(topic, partition)).end
+  }
+
+  /**
+   * With the first page: history that was trimmed before it was read is missing, and readers have to know since when none is. Objects whose creation is missing are in
+   * the entries that lineage holds by then.
+   */
+  async function beginning(partition: number, from: bigint): Promise<StoreChange[]> {
+    if (begin(partition) !== undefined) return []
+    const reach = await reachOfPartition(log, 'history', partition)
+    const isWhole = from === 0n || reach.isWhole
     const made = { offset: isWhole ? '0' : `${from}`, at: isWhole ? null : reach.earliest }
-    return [[beginKey(partition), Buffer.from(JSON.stringify(made))]]
+    const begun: StoreChange = [beginKey(partition), Buffer.from(JSON.stringify(made))]
+    if (isWhole) return [begun]
+    const { start, end } = await log.bounds('lineage', partition)
+    return [begun, [baseKey(partition), Buffer.from(`${start}-${end}`)]]
+  }
+
+  /** How far that was read, and its end; undefined where nothing was trimmed. */
+  function baseOf(partition: number): readonly [next: bigint, end: bigint] | undefined {
+    const bytes = store.get(baseKey(partition))
+    const [next = '', end = ''] = Buffer.from(bytes ?? [])
+      .toString()
+      .split('-')
+    return bytes === undefined ? undefined : [BigInt(next), BigInt(end)]
+  }
+
+  /** False when there was nothing new. */
+  async function followBase(partition: number): Promise<boolean> {
+    const [next, end] = baseOf(partition) ?? [0n, 0n]
+    if (next >= end || !(await isAtEnd('history', partition))) return false
+    const { page } = await pageFrom('lineage', partition, next)
+    const spans = new SpanChanges(store, true)
+    for (const { key, offset, timestamp, value } of page.entries) {
+      if (offset >= end) break
+      if (value !== null) spans.base(codec.decode(value) as Lineage)
+      else spans.baseForgotten(...identityOf(key), timestamp)
+    }
+    const at = [baseKey(partition), Buffer.from(`${page.next}-${end}`)] as const
+    await store.write([...spans.take(), at], { changelog: 0n, position: 0n })
+    return true
+  }
+
+  /** Up to the first null value, where history is behind. */
+  async function readable(topic: Topic, partition: number, page: Page): Promise<Page> {
+    const first = page.entries.findIndex(({ value }) => value === null)
+    if (topic === 'history' || first < 0 || (await isAtEnd('history', partition))) return page
+    const entries = page.entries.slice(0, first)
+    return { entries, next: page.entries[first]?.offset ?? page.next }
   }
 
   /** False when there was nothing new. */
   async function follow(topic: 'lineage' | 'history', partition: number): Promise<boolean> {
     const known = positionOf(topic, partition)
-    const { page, from } = await pageFrom(topic, partition, known)
+    const { page: read, from } = await pageFrom(topic, partition, known)
+    const page = await readable(topic, partition, read)
     if (page.next === known) return false
-    const changes: StoreChange[] = []
-    if (topic === 'history') changes.push(...(await beginning(partition, known, from)))
+    const changes = new Map(topic === 'history' ? await beginning(partition, from) : [])
+    const isTrimmed = changes.has(baseKey(partition)) || baseOf(partition) !== undefined
+    const spans = new SpanChanges(store, isTrimmed)
     const clusterNames = new Map<ClusterId, string>()
     for (const entry of page.entries) {
-      if (topic === 'history') changes.push(historyChange(entry))
-      else if (entry.value === null) changes.push(...(await forgetting(entry.key)))
-      else {
+      if (topic === 'history') {
+        changes.set(...historyChange(entry))
+        if (entry.value !== null) spans.add(codec.decode(entry.value) as HistoryRecord)
+      } else if (entry.value === null) {
+        const [cluster, uid] = identityOf(entry.key)
+        const again = spans.forget(cluster, uid, entry.timestamp)
+        const isOver = ({ position, at }: History): boolean =>
+          at <= entry.timestamp && (again === undefined || position < BigInt(again))
+        for (const key of await forgotten(cluster, uid, isOver, changes)) changes.set(key, null)
+      } else {
         const lineage = codec.decode(entry.value) as Lineage
-        changes.push(...nameChanges(lineage))
+        for (const change of nameChanges(lineage)) changes.set(...change)
         clusterNames.set(lineage.cluster, lineage.clusterName)
       }
     }
     for (const [cluster, name] of clusterNames) {
       if (clusterName(cluster) === name) continue
-      changes.push([clusterNameKey(cluster), Buffer.from(name)])
+      changes.set(clusterNameKey(cluster), Buffer.from(name))
     }
-    changes.push([`at/${topic}/${partition}`, Buffer.from(page.next.toString())])
-    await store.write(changes, { changelog: 0n, position: 0n })
+    changes.set(`at/${topic}/${partition}`, Buffer.from(page.next.toString()))
+    await store.write([...changes, ...spans.take()], { changelog: 0n, position: 0n })
     return true
   }
 
+  function changeOf(value: Uint8Array): History {
+    return changeIn(codec.decode(value) as HistoryRecord)
+  }
+
   function lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined {
-    const bytes = store.get(`uid/${part(uid)}/${part(cluster)}`)
+    const bytes = store.get(uidKey(cluster, uid))
     return bytes === undefined ? undefined : named(bytes)
   }
 
-  /** An object that has been gone for longer than is remembered: its names and its history go. */
-  async function forgetting(key: string): Promise<StoreChange[]> {
-    const [cluster = '', uid = ''] = key.split('/')
-    const last = lastOf(cluster, uid)
+  /**
+   * Keys of an object that has been gone for longer than is remembered: its names and its history, those of the same page of the log included. History may have been
+   * read beyond that: what is not over stays.
+   */
+  async function forgotten(
+    cluster: ClusterId,
+    uid: Uid,
+    isOver: (entry: History) => boolean,
+    pending: ReadonlyMap<string, Uint8Array | null>,
+  ): Promise<string[]> {
+    const bytes = pending.get(uidKey(cluster, uid))
+    const last = bytes == null ? lastOf(cluster, uid) : named(bytes)
     const names = last === undefined ? [] : keysOf(last)
-    const history = await store.page(prefixRange(`entry/${part(key)}/`, HISTORY_LIMIT))
-    const dependents = await store.page(prefixRange(dependentsPrefix(cluster, uid), HISTORY_LIMIT))
-    const others = [...history, ...dependents].map(([entry]) => entry)
-    return [...names, ...others].map((gone) => [gone, null])
+    const entries = prefixRange(`entry/${part(objectKey(cluster, uid))}/`, HISTORY_LIMIT)
+    const history = (await store.page(entries)).filter(([, value]) => {
+      return isOver(changeOf(value))
+    })
+    const prefix = dependentsPrefix(cluster, uid)
+    const dependents = await store.page(prefixRange(prefix, HISTORY_LIMIT))
+    const late = [...pending.keys()].filter((each) => each.startsWith(prefix))
+    return [...names, ...[...history, ...dependents].map(([entry]) => entry), ...late]
   }
 
   /** It was away for so long that what is forgotten may be told nowhere any more. */
@@ -195,6 +272,9 @@ export function createHistoryIndex(
       for (let p = 0; p < log.partitions(topic); p++) {
         for (let left = PAGES_PER_ROUND; left > 0 && (await follow(topic, p)); left--) isNew = true
       }
+    }
+    for (let p = 0; p < log.partitions('lineage'); p++) {
+      for (let left = PAGES_PER_ROUND; left > 0 && (await followBase(p)); left--) isNew = true
     }
     return isNew
   }
@@ -248,6 +328,14 @@ export function createHistoryIndex(
 
   return {
     clusterName,
+    spans: createSpanIndex(store),
+    isBegun() {
+      for (let p = 0; p < log.partitions('lineage'); p++) {
+        const [next, end] = baseOf(p) ?? [0n, 0n]
+        if (next < end) return false
+      }
+      return true
+    },
     async run(signal) {
       let isKnownWhole = false
       let end: bigint | undefined
@@ -298,13 +386,13 @@ export function createHistoryIndex(
     async history(cluster, uid) {
       const prefix = `entry/${part(objectKey(cluster, uid))}/`
       const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return page.map(([, value]) => codec.decode(value) as History)
+      return page.map(([, value]) => changeOf(value))
     },
     async entries(cluster, uid, from, limit) {
       const range = prefixRange(`entry/${part(objectKey(cluster, uid))}/`, limit)
       const page = await store.page({ ...range, gte: range.gte + offsetText(from) })
       return page.map(([key, value]) => {
-        return [BigInt(key.slice(range.gte.length)), codec.decode(value) as History] as const
+        return [BigInt(key.slice(range.gte.length)), changeOf(value)] as const
       })
     },
     position: (partition) => positionOf('history', partition),
@@ -330,6 +418,11 @@ export function isOutdated(error: unknown): boolean {
 /** A log that cannot be reached is waited for: nothing rests on this one. */
 export function isAway(error: unknown): boolean {
   return error instanceof LogError && error.remedy === 'retry'
+}
+
+/** What happened, without the object after it: only the index of moments needs that. */
+export function changeIn({ object: _, ...change }: HistoryRecord): History {
+  return change
 }
 
 /** The value is stored as it came; only who asks for it decodes it. */
@@ -362,7 +455,7 @@ function keysOf({ cluster, uid, group, kind, namespace, name, owners }: Indexed)
   const id = idPrefix(cluster, group, kind) + part(uid)
   return [
     `name/${part(namespace)}/${part(name)}/${id}`,
-    `uid/${part(uid)}/${part(cluster)}`,
+    uidKey(cluster, uid),
     ...owners.map((owner) => dependentsPrefix(cluster, owner) + part(uid)),
   ]
 }
@@ -371,14 +464,28 @@ function idPrefix(cluster: ClusterId, group: string, kind: string): string {
   return `${part(cluster)}/${part(kind)}.${part(group)}/`
 }
 
+/** Out of a key of the log. */
+function identityOf(key: string): [ClusterId, Uid] {
+  const [cluster = '', uid = ''] = key.split('/')
+  return [cluster, uid]
+}
+
 /** Out of a key under `name/`. */
 function identityIn(key: string): [ClusterId, Uid] {
   const [cluster = '', , uid = ''] = key.split('/').slice(-3).map(decodeURIComponent)
   return [cluster, uid]
 }
 
+function uidKey(cluster: ClusterId, uid: Uid): string {
+  return `uid/${part(uid)}/${part(cluster)}`
+}
+
 function clusterNameKey(cluster: ClusterId): string {
   return `cluster/${part(cluster)}`
+}
+
+function baseKey(partition: number): string {
+  return `base/${partition}`
 }
 
 function dependentsPrefix(cluster: ClusterId, owner: Uid): string {
@@ -387,9 +494,4 @@ function dependentsPrefix(cluster: ClusterId, owner: Uid): string {
 
 function named(bytes: Uint8Array): Indexed {
   return JSON.parse(Buffer.from(bytes).toString()) as Indexed
-}
-
-/** As in core/graph/key.ts: printable ASCII without a bare separator. */
-export function part(text: string): string {
-  return /^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
 }

@@ -4,19 +4,25 @@
  * What must stay true: a page is about one cluster, answered by the process that has it; `continue` leads through all clusters, in the order of their ids. It
  * holds a uid at most, and no name. A cluster that cannot be asked is passed over, and `partial` says so; where only that one is asked for, it is refused.
  *
- * Not here: what is on a page (object-list.ts), who may ask: only who may see the whole graph (http.ts), since a cursor and its pages tell of everything.
+ * A moment of the past is the same in all clusters where it is a time; one by position is of one partition, and clusters of others are left out.
+ *
+ * Not here: what is on a page (object-list.ts, past-list.ts), who may ask: only who may see the whole graph (http.ts), since a cursor and its pages tell of everything.
  */
 import type { FastifyInstance } from 'fastify'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
-import { type AsOf, documentOf } from '../api/document.ts'
+import { type AsOf, type ClusterRef, documentOf } from '../api/document.ts'
+import { markImmutable } from '../api/etag.ts'
 import { askedOf } from './choice.ts'
-import { clusterRefs } from './cluster-label.ts'
-import type { Clusters } from './clusters.ts'
+import { clusterRefs, labelOf } from './cluster-label.ts'
+import type { Clusters, KnownCluster } from './clusters.ts'
 import type { Forwarding } from './forward.ts'
 import { clusterMarked } from './forward-call.ts'
+import { type Asked, askedIn } from './moment.ts'
 import { namedClusters } from './not-found.ts'
 import { keyPrefixOf, type ListAsked, type ListedObject, type ObjectList } from './object-list.ts'
+import { asOfMoment, type Past } from './past.ts'
+import type { PastList } from './past-list.ts'
 import type { Answer } from './query.ts'
 
 const LISTED = 500
@@ -26,6 +32,8 @@ export interface ListParts {
   readonly clusters: Clusters
   readonly forwarding: Forwarding
   readonly objectList: ObjectList
+  readonly past: Past
+  readonly pastList: PastList
 }
 
 /** One page. */
@@ -49,14 +57,14 @@ interface Cursor {
 const START: Cursor = { cluster: '', after: '' }
 
 export function addObjectList(server: FastifyInstance, parts: ListParts): void {
-  const { clusters, forwarding, objectList } = parts
+  const { clusters, forwarding, objectList, past, pastList } = parts
   server.get('/v1/objects', async (request, reply) => {
     const words = askedOf(request)
     const asked = listAsked(words)
     const cursor = cursorIn(words['continue'], asked)
     const all = await clusters.all()
     const marked = clusterMarked(request)
-    const ids = namedClusters(all, words['cluster']).map(({ id }) => id)
+    const ids = meantIn(namedClusters(all, words['cluster']), asked.at).map(({ id }) => id)
     const left = ids.filter((id) => id >= (marked ?? cursor.cluster)).toSorted()
     const [cluster, following] = left
     if (cluster === undefined) return documentOf('ObjectList', emptyPage(null, ''))
@@ -65,8 +73,13 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
     try {
       return await forwarding.answered(request, reply, cluster, async (view) => {
         const ref = clusterRefs(all)(cluster)
-        const asOf = [view.asOf()]
-        const { answer, partial } = await objectList.page(view, ref, asked, after)
+        const moment = asked.at && (await past.momentOf(view, asked.at))
+        const asOf = [moment === undefined ? view.asOf() : asOfMoment(view, moment)]
+        const { answer, partial } =
+          moment === undefined
+            ? await objectList.page(view, ref, asked, after)
+            : await pastList(view, ref, asked, moment, after)
+        if (moment !== undefined && partial === '') markImmutable(reply)
         const { next: key, ...page } = answer
         const rest = key === null ? next : cursorText({ cluster, after: key })
         const told: ListAnswer = { ...page, continue: rest }
@@ -80,6 +93,22 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
   })
 }
 
+/** A position is of one partition. */
+function meantIn(
+  named: readonly (KnownCluster & ClusterRef)[],
+  at: Asked | undefined,
+): readonly KnownCluster[] {
+  if (at?.type !== 'position') return named
+  const { partition, position } = at
+  const own = named.filter((each) => each.partition === partition)
+  if (own.length > 0) return own
+  const where = named.map((each) => `${labelOf(each)} in partition ${each.partition}`).join(', ')
+  throw new Problem(
+    400,
+    `pos:${partition}-${position} is of partition ${partition}, which none of these clusters is in: ${where || 'none'}`,
+  )
+}
+
 function emptyPage(
   next: string | null,
   partial: string,
@@ -88,7 +117,7 @@ function emptyPage(
 }
 
 function listAsked(words: Record<string, string | undefined>): ListAsked {
-  const { kind = '', name, namespace, limit = `${LISTED}` } = words
+  const { kind = '', name, namespace, limit = `${LISTED}`, at } = words
   if (name !== undefined && (kind === '' || namespace === undefined)) {
     throw new Problem(400, 'a name takes a kind and a namespace; without a name all are listed')
   }
@@ -97,6 +126,7 @@ function listAsked(words: Record<string, string | undefined>): ListAsked {
     isGone: words['gone'] === 'true',
     isCounted: words['count'] === 'true',
     limit: Math.min(Number(limit), LISTED_MOST),
+    at: at === undefined ? undefined : askedIn(at),
   }
 }
 

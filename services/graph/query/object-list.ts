@@ -16,14 +16,15 @@ import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Indexed } from './history-index.ts'
 import { type KnownKind, kindsIn } from './kind-name.ts'
 import type { KindWord } from './kind-word.ts'
+import type { Asked } from './moment.ts'
 import type { Answer } from './query.ts'
 import { PAGE_KEYS, type View } from './view.ts'
 
 /** Keys that one request reads at most; more where objects are only counted, since nothing is kept of them. */
-const MOST_READ = 5_000
-const MOST_READ_TO_COUNT = 20_000
+export const MOST_READ = 5_000
+export const MOST_READ_TO_COUNT = 20_000
 /** Objects that ever had one name in one namespace: the index answers with as many at most. */
-const MOST_OF_A_NAME = 10_000
+export const MOST_OF_A_NAME = 10_000
 /** Kinds that `partial` names. */
 const MOST_NAMED = 5
 
@@ -41,6 +42,8 @@ export interface ListAsked {
   readonly limit: number
   /** Nothing is listed. */
   readonly isCounted: boolean
+  /** Undefined: of now. */
+  readonly at?: Asked | undefined
 }
 
 export interface ListedObject {
@@ -93,7 +96,8 @@ interface Candidate {
 }
 
 /** What keys of a question begin with: a cursor of another one is refused. */
-export function keyPrefixOf({ kind, name, isGone }: ListAsked): string {
+export function keyPrefixOf({ kind, name, isGone, at }: ListAsked): string {
+  if (at !== undefined && name === undefined) return 'lives/'
   if (isGone || name !== undefined) return 'uid/'
   return kind === '' ? 'node/' : 'seen/'
 }
@@ -244,7 +248,7 @@ function existing(cluster: ClusterRef, { object, phase, verdict }: Node): Listed
   }
 }
 
-function isAsked(
+export function isAsked(
   asked: ListAsked,
   object: ListedObject,
   kinds: readonly KnownKind[],
@@ -276,6 +280,6 @@ function unlisted({ kind }: ListAsked, kinds: readonly KnownKind[]): string {
   return [...names, ...(more > 0 ? [`${more} more kinds are not listed yet`] : [])].join('; ')
 }
 
-function nameOf({ group, resource }: KnownKind): string {
+export function nameOf({ group, resource }: KnownKind): string {
   return group === '' ? resource : `${resource}.${group}`
 }

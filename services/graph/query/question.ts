@@ -10,9 +10,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PropagationPolicy } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type Answered, type ClusterRef, type DocumentKind, documentOf } from '../api/document.ts'
+import { markImmutable } from '../api/etag.ts'
 import type { Access } from './access.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
-import { askedOf, type Chosen, choose, clusterOf, selector } from './choice.ts'
+import { askedOf, type Chosen, choose, choosePast, clusterOf, selector } from './choice.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { DependentList } from './dependent-list.ts'
 import { closedOf } from './forward.ts'
@@ -20,11 +21,16 @@ import { type Answer, clusterMarked, readJson, readStream } from './forward-call
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from './held.ts'
 import type { Named } from './history-index.ts'
+import { kindsIn } from './kind-name.ts'
 import type { ListParts } from './list-question.ts'
+import { type Asked, askedIn } from './moment.ts'
 import { namedClusters } from './not-found.ts'
+import { asOfMoment, unlistedAt } from './past.ts'
+import { pastTree } from './past-tree.ts'
 import type { Planner } from './plan.ts'
-import type { Match, Query } from './query.ts'
+import type { Match, Query, Selector } from './query.ts'
 import type { Sight } from './sight.ts'
+import type { SpanIndex } from './span-index.ts'
 import type { View } from './view.ts'
 
 export interface QuestionParts extends ListParts {
@@ -34,6 +40,7 @@ export interface QuestionParts extends ListParts {
   readonly planner: Planner
   readonly cascades: Cascades
   readonly dump: GraphDump
+  readonly spans: SpanIndex
 }
 
 /** Plans that wait for the one being made: each holds an overlay while it is. */
@@ -92,7 +99,9 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     })
   }
   server.get('/v1/tree', async (request, reply) => {
-    const isUp = askedOf(request)['owners'] === 'true'
+    const { owners, at } = askedOf(request)
+    const isUp = owners === 'true'
+    if (at !== undefined) return await pastTreeOf(parts, request, reply, askedIn(at), isUp)
     return await about('Tree', request, reply, async (view, { object: root }) => {
       const { answer, ...rest } = await query.tree(view, root, isUp)
       return { answer: { root: await access.shown(request, root.cluster, answer) }, ...rest }
@@ -110,27 +119,71 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
 }
 
 export function aboutOne(parts: QuestionParts): About {
-  const { access, forwarding, clusters } = parts
   return async (kind, request, reply, answer) => {
-    const asked = selector(askedOf(request))
-    let mayGet = false
-    try {
-      const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
-      return await forwarding.answered(request, reply, cluster, async (view) => {
-        const ref = clusterRefs(await clusters.all())(view.cluster)
-        const asOf = [view.asOf()]
-        const chosen = await choose(parts, asked, view.cluster)
-        await access.object(request, chosen.object)
-        mayGet = true
-        const told = await answer(view, chosen, ref)
-        return 'answer' in told ? documentOf(kind, { ...told, cluster: ref, asOf }) : told
-      })
-    } catch (error) {
-      // Who may neither get it nor see the graph learns nothing of what is there, or not.
-      if (!mayGet) await access.graph(request)
-      throw error
-    }
+    return await whereItIs(parts, request, reply, async (view, asked, ref, allow) => {
+      const asOf = [view.asOf()]
+      const chosen = await choose(parts, asked, view.cluster)
+      await allow(chosen.object)
+      const told = await answer(view, chosen, ref)
+      return 'answer' in told ? documentOf(kind, { ...told, cluster: ref, asOf }) : told
+    })
   }
+}
+
+/** Answers in the process that has the cluster of the object that is meant. `allow` refuses an object that who asks may not get. */
+async function whereItIs(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: (
+    view: View,
+    asked: Selector,
+    cluster: ClusterRef,
+    allow: (object: Parameters<Access['object']>[1]) => Promise<void>,
+  ) => Promise<unknown>,
+): Promise<unknown> {
+  const { access, forwarding, clusters } = parts
+  const asked = selector(askedOf(request))
+  let mayGet = false
+  try {
+    const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
+    return await forwarding.answered(request, reply, cluster, async (view) => {
+      const ref = clusterRefs(await clusters.all())(view.cluster)
+      return await answer(view, asked, ref, async (object) => {
+        await access.object(request, object)
+        mayGet = true
+      })
+    })
+  } catch (error) {
+    // Who may neither get it nor see the graph learns nothing of what is there, or not.
+    if (!mayGet) await access.graph(request)
+    throw error
+  }
+}
+
+async function pastTreeOf(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  at: Asked,
+  isUp: boolean,
+): Promise<unknown> {
+  const { access, past, spans } = parts
+  return await whereItIs(parts, request, reply, async (view, asked, ref, allow) => {
+    const moment = await past.momentOf(view, at)
+    const object = await choosePast(parts, asked, view, spans, moment)
+    await allow({ ...object, cluster: view.cluster })
+    const { cluster, turns } = view
+    const { isWhole } = await access.sight(request, cluster, 'get')
+    const asking = { spans, cluster, moment, turns, isWhole }
+    const { answer, cut } = await pastTree(asking, object, isUp)
+    const root = await access.shown(request, cluster, answer)
+    const doubts = [unlistedAt(await kindsIn(view), false, moment), cut]
+    const partial = doubts.filter((text) => text !== '').join('; ')
+    if (partial === '') markImmutable(reply)
+    const asOf = [asOfMoment(view, moment)]
+    return documentOf('Tree', { answer: { root }, partial, cluster: ref, asOf })
+  })
 }
 
 function addCascade(

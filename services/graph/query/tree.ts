@@ -16,11 +16,11 @@ import type { HistoryIndex, Named } from './history-index.ts'
 import type { View } from './view.ts'
 
 /** Nodes that one tree holds at most; then it says that it was cut. */
-const TREE_LIMIT = 10_000
+export const TREE_LIMIT = 10_000
 /** Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no end. */
 const TREE_LEVELS = 256
 /** Entries of the index that one tree reads at most: it knows former dependents, too. */
-const MOST_INDEXED = 100_000
+export const MOST_INDEXED = 100_000
 
 export interface TreeNode {
   readonly group: string
@@ -32,7 +32,8 @@ export interface TreeNode {
   readonly phase: string
   /** Of the reference that leads here from the node above. */
   readonly edge: {
-    readonly standing: Standing
+    /** Null at a moment of the past. */
+    readonly standing: Standing | null
     readonly controller: boolean
     readonly blocking: boolean
   } | null
@@ -41,6 +42,41 @@ export interface TreeNode {
   /** Told elsewhere in the tree, with what hangs on it. */
   readonly repeated: boolean
   readonly children: TreeNode[]
+}
+
+/** Of a tree that was cut. */
+const MORE = '; "kinfold get --owned-by KIND/NAME" lists all dependents of one of them'
+
+/** Adds to a root what is next to it, level by level, each object once; answers with why it was cut, if it was. */
+export async function grow(
+  top: TreeNode,
+  next: (uid: Uid) => Promise<readonly TreeNode[]>,
+  more = '',
+): Promise<string> {
+  const told = new Set<Uid>([top.uid])
+  const levels = new Map<TreeNode, number>([[top, 0]])
+  let cut = ''
+  const queue = [top]
+  for (const at of queue) {
+    const level = (levels.get(at) ?? 0) + 1
+    for (const child of await next(at.uid)) {
+      if (level > TREE_LEVELS) {
+        cut = `cut after ${TREE_LEVELS} levels; ask for an object of that level`
+        break
+      }
+      if (told.size >= TREE_LIMIT) {
+        cut = `cut after ${TREE_LIMIT} objects${more}`
+        break
+      }
+      const isRepeat = told.has(child.uid)
+      at.children.push(isRepeat ? { ...child, repeated: true } : child)
+      if (isRepeat) continue
+      told.add(child.uid)
+      levels.set(child, level)
+      queue.push(child)
+    }
+  }
+  return cut
 }
 
 /** A tree on its way, of one cluster. */
@@ -56,31 +92,11 @@ export class Tree {
 
   async grown(root: Named, owners: boolean): Promise<{ answer: TreeNode; cut: string }> {
     const top = this.#root(root)
-    const told = new Set<Uid>([root.uid])
-    const levels = new Map<TreeNode, number>([[top, 0]])
-    let cut = ''
-    const queue = [top]
-    for (const at of queue) {
-      const level = (levels.get(at) ?? 0) + 1
-      for (const child of await this.#next(at.uid, owners)) {
-        if (level > TREE_LEVELS) {
-          cut = `cut after ${TREE_LEVELS} levels; ask for an object of that level`
-          break
-        }
-        if (told.size >= TREE_LIMIT) {
-          cut = `cut after ${TREE_LIMIT} objects; "kinfold get --owned-by KIND/NAME" lists all dependents of one of them`
-          break
-        }
-        const isRepeat = told.has(child.uid)
-        at.children.push(isRepeat ? { ...child, repeated: true } : child)
-        if (isRepeat) continue
-        told.add(child.uid)
-        levels.set(child, level)
-        queue.push(child)
-      }
-    }
+    const cut = await grow(top, async (uid) => await this.#next(uid, owners), MORE)
     if (cut === '' && this.#indexed >= MOST_INDEXED) {
-      cut = 'too many former dependents: some whose reference cannot be resolved may be left out'
+      const left =
+        'too many former dependents: some whose reference cannot be resolved may be left out'
+      return { answer: top, cut: left }
     }
     return { answer: top, cut }
   }
@@ -189,7 +205,7 @@ export function edgeOf(
   }
 }
 
-function byKindAndName(a: TreeNode, b: TreeNode): number {
+export function byKindAndName(a: TreeNode, b: TreeNode): number {
   const [left, right] = [`${a.kind}/${a.name}`, `${b.kind}/${b.name}`]
   return left < right ? -1 : left > right ? 1 : 0
 }

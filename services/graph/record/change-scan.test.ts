@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
+import type { HistoryRecord } from '../../../ports/lineage.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { codec } from '../../../testing/task-rig.ts'
@@ -20,10 +21,10 @@ async function logOf(entries: readonly string[]): Promise<MemoryLog> {
   for (const [index, entry] of entries.entries()) {
     const [cluster = '', minute] = entry.split(' ')
     const uid = `${cluster}${minute}`
-    const record: History = {
+    const record: HistoryRecord = {
       ...{ type: 'History', group: '', kind: 'Pod', namespace: 'ns', name: uid, uid, cluster },
       ...{ change: 'created', text: '', phase: 'observed', evidence: null, command: null },
-      ...{ partition: cluster === 'c' ? 0 : 1, position: BigInt(index), basis: [] },
+      ...{ partition: cluster === 'c' ? 0 : 1, position: BigInt(index), basis: [], object: null },
       at: Number(minute) * MINUTE,
     }
     const key = objectKey(cluster, uid)

@@ -12,7 +12,9 @@
  */
 import type { History } from '../../../core/model/record.ts'
 import type { Codec } from '../../../ports/codec.ts'
+import type { HistoryRecord } from '../../../ports/lineage.ts'
 import type { Log } from '../../../ports/log.ts'
+import { changeIn } from '../query/history-index.ts'
 import type { RecordFilter } from '../query/record-filter.ts'
 import type { Turns } from '../turns.ts'
 
@@ -101,13 +103,13 @@ export class ChangeScan {
       this.#read += 1
       await turns.take()
       if (value === null || !filter.isOfClusters(key)) continue
-      const record = codec.decode(value) as History
+      const record = codec.decode(value) as HistoryRecord
       const { at } = record
       // What follows of its cluster is later still.
       if (at >= span.until + SKEW_MS && reader.passed(record.partition, sources)) return
       if (at < span.since || at >= span.until) continue
       const look = await filter.look(key, record)
-      if (look !== 'other') reader.put({ look, record, offset })
+      if (look !== 'other') reader.put({ look, record: changeIn(record), offset })
     }
     reader.next = page.next < end ? page.next : end
   }

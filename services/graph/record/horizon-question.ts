@@ -9,14 +9,19 @@
 import type { FastifyInstance } from 'fastify'
 import { policyOf } from '../../../core/graph/graph.ts'
 import { type AsOf, documentOf, timeOf } from '../api/document.ts'
+import { clusterRefs, labelOf } from '../query/cluster-label.ts'
+import type { KnownCluster } from '../query/clusters.ts'
 import type { HistoryIndex } from '../query/history-index.ts'
 import { type Reach, reachOf } from '../query/log-reach.ts'
+import type { Horizon as Moments } from '../query/moment.ts'
+import { begunAt } from '../query/past.ts'
+import { NEVER } from '../query/span-index.ts'
 import { spanText } from '../query/span-text.ts'
 import { horizonOf } from './horizon.ts'
 import type { LogParts } from './log-page.ts'
 
 /** What a question is answered from. */
-export type Source = 'history' | 'index' | 'events' | 'remember'
+export type Source = 'history' | 'index' | 'moments' | 'events' | 'remember'
 
 export interface Bound {
   readonly source: Source
@@ -30,7 +35,7 @@ export interface Bound {
 
 export interface PartitionBound {
   readonly partition: number
-  /** Offset of the first entry that is kept, or was indexed. */
+  /** Offset of the first entry that is kept, or was indexed; of moments, of the earliest one as a position. */
   readonly first: number
   readonly earliest: string | null
   readonly because: string
@@ -43,13 +48,15 @@ export interface HorizonAnswer {
 export function addHorizon(server: FastifyInstance, parts: LogParts): void {
   server.get('/v1/horizon', async () => {
     const { log, clusters } = parts
-    const views = (await clusters.all()).flatMap((each) => clusters.view(each) ?? [])
+    const all = await clusters.all()
+    const views = all.flatMap((each) => clusters.view(each) ?? [])
     const asOf = new Map<number, AsOf>()
     for (const view of views) asOf.set(view.partition.partition, view.asOf())
     const history = await reachOf(log, 'history')
     const bounds: readonly Bound[] = [
       boundOf('history', ['history -n', 'deletions'], history),
       indexBound(parts.index, history),
+      momentBound(parts.index, all, begunAt(log, parts.index)),
       boundOf('events', ['audit verify'], await reachOf(log, 'events')),
       rememberBound(parts),
     ]
@@ -91,6 +98,58 @@ function indexBound(index: HistoryIndex, history: readonly Reach[]): Bound {
 const WHOLE = 'it has all that happened to an object since its creation'
 const REBUILT =
   'the index was built from then on: what was older had been removed from the log; of an object that was created later it has all'
+
+/** Of clusters in one partition by the one that reaches back least: a list at an earlier moment would lack its objects. */
+function momentBound(index: HistoryIndex, all: readonly KnownCluster[], begun: number): Bound {
+  const refOf = clusterRefs(all)
+  const byPartition = [...Map.groupBy(all, ({ partition }) => partition)]
+  const partitions = byPartition.map(([partition, own]) => {
+    const horizons = own.flatMap(({ id }) => {
+      const horizon = index.spans.horizon(id)
+      return horizon === undefined ? [] : [{ ...horizon, name: labelOf(refOf(id)) }]
+    })
+    const bound = momentsOf(partition, horizons, index.isBegun())
+    return begun <= bound.at
+      ? bound
+      : { ...bound, earliest: timeOf(begun), at: begun, because: REMOVED }
+  })
+  partitions.sort((a, b) => a.partition - b.partition)
+  const least = partitions.reduce<PartitionMoments | undefined>((a, b) => {
+    return a !== undefined && a.at >= b.at ? a : b
+  }, undefined)
+  const { earliest, because } = least ?? { earliest: null, because: 'no cluster was ever seen' }
+  const bounds = partitions.map(({ at: _, ...bound }) => bound)
+  return { source: 'moments', questions: MOMENTS, earliest, because, partitions: bounds }
+}
+
+interface PartitionMoments extends PartitionBound {
+  /** In milliseconds: 0 where there is no bound, infinite where no moment can be asked. */
+  readonly at: number
+}
+
+function momentsOf(
+  partition: number,
+  horizons: readonly (Moments & { readonly name: string })[],
+  isBegun: boolean,
+): PartitionMoments {
+  const none = { partition, first: 0, earliest: null, at: Number.POSITIVE_INFINITY }
+  if (!isBegun) return { ...none, because: 'the index is built anew: ask again later' }
+  const [first, ...others] = horizons
+  if (first === undefined) return { ...none, at: 0, because: SEEN }
+  const { position, at, name } = others.reduce((a, b) => (b.position > a.position ? b : a), first)
+  if (position === NEVER.position) {
+    return {
+      ...none,
+      because: `history of cluster ${name} was recorded by a version that did not record owners`,
+    }
+  }
+  const because = `an object of cluster ${name} that existed before was forgotten ("remember"), or what it was before was removed from the log`
+  return { partition, first: position, earliest: timeOf(at), at, because }
+}
+
+const MOMENTS = ['get --at', 'tree --at'] as const
+const REMOVED = 'history was removed from the log before this index was built'
+const SEEN = 'nothing was forgotten: what there was before a cluster was watched is unknown'
 
 function rememberBound({ clusters, clock }: LogParts): Bound {
   const bound = { source: 'remember', questions: NAMES, partitions: [] } as const

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type { Command, Outcome } from '../../../core/model/command.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { objectKey } from '../../../core/model/partition.ts'
-import type { History } from '../../../core/model/record.ts'
+import type { HistoryRecord } from '../../../ports/lineage.ts'
 import { LogError } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import type { Authority } from '../../../runtime/authority.ts'
@@ -149,10 +149,10 @@ async function append(
   entries: readonly { readonly uid: string; readonly at: number; readonly partition?: number }[],
 ): Promise<void> {
   for (const [index, { uid, at, partition = 0 }] of entries.entries()) {
-    const record: History = {
+    const record: HistoryRecord = {
       ...{ type: 'History', group: '', kind: 'Pod', namespace: 'ns', name: uid, uid, cluster },
       ...{ change: 'created', text: 'created', phase: 'observed', evidence: null, command: null },
-      ...{ partition, position: BigInt(10_000 + index), basis: [], at },
+      ...{ partition, position: BigInt(10_000 + index), basis: [], at, object: null },
     }
     const key = objectKey(cluster, uid)
     const value = codec.encode(record)
@@ -460,12 +460,14 @@ test('the horizon says of each question since when it is answered, and why', asy
     [
       ['history', 2],
       ['index', 2],
+      ['moments', 1],
       ['events', 2],
       ['remember', 0],
     ],
   )
   match(told.bounds[0]?.because ?? '', /^the record begins then/)
-  match(told.bounds[3]?.because ?? '', /forgotten after "remember" \(720h\)/)
+  match(told.bounds[2]?.because ?? '', /^nothing was forgotten: /)
+  match(told.bounds[4]?.because ?? '', /forgotten after "remember" \(720h\)/)
 })
 
 test('who may list one kind in one namespace sees that, and how much more there is', async (t) => {

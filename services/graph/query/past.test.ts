@@ -1,0 +1,499 @@
+/** A moment of the past over HTTP: what is answered, and what is refused because nobody could answer it rightly. */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { MemoryLog } from '../../../adapters/memory/log.ts'
+import type { Event } from '../../../core/model/event.ts'
+import type { Store } from '../../../ports/store.ts'
+import type { Authority } from '../../../runtime/authority.ts'
+import { systemClock } from '../../../runtime/clock.ts'
+import { serveEndpoint } from '../../../runtime/endpoint.ts'
+import { checked } from '../../../testing/answer-check.ts'
+import { GraphGroup, tell } from '../../../testing/graph-group.ts'
+import { World } from '../../../testing/story.ts'
+import {
+  appendAll,
+  assign,
+  codec,
+  emptyStore,
+  eventsOf,
+  runTask,
+} from '../../../testing/task-rig.ts'
+import type { AsOf, Document } from '../api/document.ts'
+import { addGraphRoutes } from '../http.ts'
+import { createQuestions } from '../questions.ts'
+import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
+import type { ListAnswer } from './list-question.ts'
+import { begunAt } from './past.ts'
+import { createSpanIndex } from './span-index.ts'
+import type { TreeNode } from './tree.ts'
+
+const START = Date.parse('2026-01-31T09:00:00Z')
+const MINUTE_MS = 60_000
+
+type Told = Document & Partial<ListAnswer> & { readonly root?: TreeNode; readonly asOf: AsOf[] }
+
+interface Rig {
+  readonly log: MemoryLog
+  readonly store: Store
+  readonly index: HistoryIndex
+  /** A minute passes, these lines of a story happen, and a heartbeat; answers with the append time of the last of them. */
+  minute(...lines: readonly string[]): Promise<string>
+  ask(path: string, init?: RequestInit): Promise<Response>
+  get(path: string): Promise<Told>
+  refused(path: string): Promise<{ readonly status: number; readonly detail: string }>
+}
+
+async function rigged(t: Pick<TestContext, 'after'>): Promise<Rig> {
+  const clock = systemClock()
+  let now = START
+  const log = new MemoryLog({
+    partitions: 1,
+    clock: { ...clock, now: () => now, monotonicMs: () => now },
+  })
+  const world = new World()
+  const events: Event[] = []
+  const fold = world.tell.bind(world)
+  world.tell = (event) => {
+    events.push(event)
+    return fold(event)
+  }
+  world.begin()
+  await assign(log)
+  const store = emptyStore()
+  const running = runTask(log, emptyStore())
+  const index = createHistoryIndex(log, codec, clock, store)
+  const stop = new AbortController()
+  const indexing = index.run(stop.signal)
+  const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
+  const parts = createQuestions({ log, codec, clock, graph, index })
+  const { url, server } = await serveEndpoint(
+    {
+      add: (routes) => addGraphRoutes(routes, parts),
+      version: 'test',
+      checks: () => [],
+      scrape: async () => '',
+    },
+    { address: '127.0.0.1:0' },
+  )
+  t.after(async () => {
+    await server.close()
+    stop.abort()
+    await indexing
+    await running[Symbol.asyncDispose]()
+  })
+  const ask = async (path: string, init?: RequestInit): Promise<Response> =>
+    await checked(url + path, await fetch(url + path, init))
+  return {
+    log,
+    store,
+    index,
+    async minute(...lines) {
+      now += MINUTE_MS
+      for (const line of lines) world.step(line)
+      await appendAll(log, events.splice(0))
+      const at = now
+      now += 1
+      world.step('beat 1')
+      await appendAll(log, events.splice(0))
+      await running.caughtUp()
+      return new Date(at).toISOString()
+    },
+    ask,
+    async get(path) {
+      const response = await ask(path)
+      const text = await response.text()
+      equal(response.status, 200, `${path}: ${text}`)
+      return JSON.parse(text) as Told
+    },
+    async refused(path) {
+      const response = await ask(path)
+      const { detail } = (await response.json()) as { detail: string }
+      return { status: response.status, detail }
+    },
+  }
+}
+
+function shape(node: TreeNode | undefined): string {
+  if (node === undefined) return ''
+  const below = node.children.map(shape).join(' ')
+  const phase = node.phase === 'observed' ? '' : ` ${node.phase}`
+  return `${node.kind}/${node.name}${phase}${below === '' ? '' : `(${below})`}`
+}
+
+const FAMILY = ['put deploy/web', 'put rs/web-1 <- deploy/web', 'put pod/a <- rs/web-1']
+const TREE = '/v1/tree?kind=replicaset&name=web-1&namespace=ns'
+
+test('a tree is as it was at a time, before an event and before a command', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute(...FAMILY)
+  const whole = await rig.minute('put pod/b <- rs/web-1')
+  const without = await rig.minute('delete pod/b')
+  await rig.minute('delete rs/web-1')
+  const { entries } = await rig.log.read('commands', 0, 0n, { limit: 100, waitMs: 0 })
+  const command = codec.decode(entries[0]?.value ?? new Uint8Array())
+  ok(command.type === 'DeleteObject')
+  const trees = [whole, without, `before:${command.id}`].map(async (at) => {
+    const { root, partial } = await rig.get(`${TREE}&at=${at}`)
+    return [shape(root), partial]
+  })
+  deepEqual(await Promise.all(trees), [
+    ['ReplicaSet/web-1(Pod/a Pod/b)', ''],
+    ['ReplicaSet/web-1(Pod/a)', ''],
+    ['ReplicaSet/web-1(Pod/a)', ''],
+  ])
+  const [, position = ''] = command.id.split('-')
+  const byPosition = await rig.get(`${TREE}&at=pos:0-${position}`)
+  equal(shape(byPosition.root), 'ReplicaSet/web-1(Pod/a)')
+  equal(byPosition.asOf[0]?.position, Number(position))
+  const after = await rig.get(`${TREE}&at=pos:0-${Number(position) + 1}`)
+  equal(shape(after.root), 'ReplicaSet/web-1 gone(Pod/a)')
+  const up = await rig.get(`/v1/tree?kind=pod&name=b&namespace=ns&owners=true&at=${whole}`)
+  equal(shape(up.root), 'Pod/b(ReplicaSet/web-1(Deployment/web))')
+})
+
+test('of a name that was given again the one that was there then is meant', async (t) => {
+  const rig = await rigged(t)
+  const first = await rig.minute('put cm/a@one')
+  await rig.minute('delete cm/a@one')
+  const second = await rig.minute('put cm/a@two')
+  const uidAt = async (at: string): Promise<string | undefined> =>
+    (await rig.get(`/v1/tree?kind=configmap&name=a&namespace=ns&at=${at}`)).root?.uid
+  equal(await uidAt(first), 'one')
+  equal(await uidAt(second), 'two')
+  const before = await rig.refused(
+    '/v1/tree?kind=configmap&name=a&namespace=ns&at=2026-01-31T09:00:30Z',
+  )
+  equal(before.status, 404)
+  match(before.detail, /^configmap\/a in namespace ns was not seen by then; it was seen later$/)
+})
+
+test('a list is as it was then, with what was deleted where that is asked for', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put cm/a', 'put cm/b')
+  const two = await rig.minute('put cm/c', 'delete cm/a')
+  await rig.minute('delete cm/b', 'put cm/d')
+  const listed = async (query: string): Promise<string[]> => {
+    const { objects = [], partial } = await rig.get(`/v1/objects?namespace=ns&${query}`)
+    equal(partial, '')
+    return objects.map(({ name, phase, goneAt }) => `${name} ${phase}${goneAt ? ' at' : ''}`).sort()
+  }
+  deepEqual(await listed(`kind=configmap&at=${two}`), ['b observed', 'c observed'])
+  deepEqual(await listed(`kind=configmap&at=${two}&gone=true`), [
+    'a gone at',
+    'b observed',
+    'c observed',
+  ])
+  deepEqual(await listed(`kind=configmap&name=b&at=${two}`), ['b observed'])
+  deepEqual(await listed(`kind=configmap&name=d&at=${two}`), [])
+  const counted = await rig.get(`/v1/objects?kind=configmap&count=true&at=${two}`)
+  equal(counted.count, 2)
+  const page = await rig.get(`/v1/objects?kind=configmap&limit=1&at=${two}`)
+  const rest = await rig.get(
+    `/v1/objects?kind=configmap&limit=1&at=${two}&continue=${page.continue}`,
+  )
+  deepEqual(
+    [page, rest].map(({ objects = [] }) => objects[0]?.name),
+    ['b', 'c'],
+  )
+})
+
+test('a change of before is told without the object after it', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put cm/a')
+  for (const path of ['/v1/changes?uid=cm-a', '/v1/changes?kind=configmap']) {
+    const { changes } = (await (await rig.ask(path)).json()) as { changes: readonly object[] }
+    deepEqual(
+      changes.map((change) => 'object' in change),
+      [false],
+      path,
+    )
+  }
+})
+
+test('what nobody had listed by then is named, and never counts as absent', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put cm/a')
+  const { partial, objects } = await rig.get('/v1/objects?kind=configmap&at=2020-01-01T00:00:00Z')
+  deepEqual(objects, [])
+  equal(partial, 'not known to have been listed by then: configmaps')
+})
+
+test('a moment that is not over is refused with the newest that is', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put cm/a')
+  const early = await rig.refused('/v1/objects?kind=configmap&at=2026-02-01T00:00:00Z')
+  equal(early.status, 503)
+  match(
+    early.detail,
+    /^nothing of cluster test was recorded after .* the newest moment is 2026-01-31T09:01:00.000Z$/,
+  )
+  const far = await rig.refused('/v1/objects?kind=configmap&at=pos:0-999999')
+  equal(far.status, 503)
+  match(far.detail, /^pos:0-999999 is not folded yet; the newest is pos:0-\d+$/)
+})
+
+test('a moment before what was forgotten is refused with the earliest that can be asked', async (t) => {
+  const rig = await rigged(t)
+  const there = await rig.minute('put cm/a', 'put cm/b')
+  const gone = await rig.minute('delete cm/a')
+  await rig.log.append('lineage', 0, [{ key: 'c/cm-a', value: null }])
+  const lost = await rig.refused(`/v1/objects?kind=configmap&at=${there}`)
+  equal(lost.status, 410)
+  const [, earliest = '', position = ''] =
+    /the earliest moment is (\S+), or (pos:0-\d+)$/.exec(lost.detail) ?? []
+  equal(earliest, gone)
+  for (const at of [earliest, position]) {
+    const { objects = [] } = await rig.get(`/v1/objects?kind=configmap&at=${at}`)
+    deepEqual(
+      objects.map(({ name }) => name),
+      ['b'],
+    )
+  }
+  equal((await rig.refused(`/v1/tree?kind=configmap&name=b&namespace=ns&at=${there}`)).status, 410)
+  const horizon = await momentsOf(rig)
+  deepEqual([horizon.earliest, `pos:0-${horizon.partitions[0]?.first}`], [earliest, position])
+  match(horizon.because, /^an object of cluster test that existed before was forgotten/)
+})
+
+interface Moments {
+  readonly source: string
+  readonly earliest: string | null
+  readonly because: string
+  readonly partitions: readonly { readonly first: number }[]
+}
+
+/** How far back moments reach, as `kinfold audit horizon` has it. */
+async function momentsOf(rig: Rig): Promise<Moments> {
+  const { bounds } = (await (await rig.ask('/v1/horizon')).json()) as { bounds: Moments[] }
+  const found = bounds.find(({ source }) => source === 'moments')
+  ok(found !== undefined)
+  return found
+}
+
+test('an answer about the past may be kept, and one that is incomplete may not', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put cm/b')
+  const at = await rig.minute('put cm/a')
+  const response = await rig.ask(`/v1/objects?kind=configmap&at=${at}`)
+  match(response.headers.get('cache-control') ?? '', /^private, immutable, max-age=\d+$/)
+  const tag = response.headers.get('etag') ?? ''
+  await rig.minute('delete cm/a')
+  const again = await rig.ask(`/v1/objects?kind=configmap&at=${at}`, {
+    headers: { 'if-none-match': tag },
+  })
+  equal(again.status, 304)
+  const partial = await rig.ask('/v1/objects?kind=configmap&at=2020-01-01T00:00:00Z')
+  equal(partial.headers.get('cache-control'), 'private, no-cache')
+})
+
+test('what is no moment is refused with what is', async (t) => {
+  const rig = await rigged(t)
+  for (const at of ['yesterday', '2h', '2026-01-31', 'pos:0', 'before:7', 'pos:0-1-2']) {
+    const { status, detail } = await rig.refused(`/v1/objects?kind=configmap&at=${at}`)
+    equal(status, 400, at)
+    match(detail, /is none of RFC 3339 such as .*, pos:PARTITION-OFFSET, before:COMMAND$/)
+  }
+  const { status, detail } = await rig.refused('/v1/objects?kind=configmap&at=2026-13-45T00:00:00Z')
+  deepEqual([status, detail], [400, 'at 2026-13-45T00:00:00Z is no time of any calendar'])
+  const other = await rig.refused('/v1/objects?kind=configmap&at=pos:7-1')
+  equal(other.status, 400)
+  match(other.detail, /^pos:7-1 is of partition 7, which none of these clusters is in: /)
+})
+
+test('history of a version that did not record owners has no past that can be asked', async (t) => {
+  const rig = await rigged(t)
+  const at = await rig.minute('put cm/a')
+  const { entries } = await rig.log.read('history', 0, 0n, { limit: 1, waitMs: 0 })
+  const record = codec.decode(entries[0]?.value ?? new Uint8Array())
+  ok(record.type === 'History')
+  const value = codec.encode({ ...record, object: null, uid: 'old' })
+  await rig.log.append('history', 0, [{ key: 'c/old', value }])
+  const { status, detail } = await rig.refused(`/v1/objects?kind=configmap&at=${at}`)
+  equal(status, 410)
+  match(detail, /was recorded by a version that did not record owners: its past cannot be asked$/)
+  const horizon = await momentsOf(rig)
+  equal(horizon.earliest, null)
+  match(horizon.because, /^history of cluster test was recorded by a version that did not/)
+})
+
+test('an index that is built anew over trimmed history refuses what it cannot know, and knows what is older', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute(...FAMILY)
+  const kept = await rig.minute('put pod/b <- rs/web-1')
+  const { end } = await rig.log.bounds('history', 0)
+  await rig.minute('put pod/c <- rs/web-1')
+  const last = await rig.minute('delete pod/b')
+  while ((await rig.index.lagEntries()) > 0n) await setImmediate()
+  await rig.log.trim('history', 0, end)
+  const store = emptyStore()
+  const index = await followed(rig.log, store)
+  const horizon = createSpanIndex(store).horizon('c')
+  ok(horizon !== undefined && horizon.at > Date.parse(kept), 'what was trimmed cannot be asked')
+  const moment = { type: 'time', at: Date.parse(last) } as const
+  ok(moment.at >= horizon.at)
+  for (const uid of ['deploy-web', 'rs-web-1', 'pod-a', 'pod-b', 'pod-c']) {
+    const phase = index.spans.objectAt('c', uid, moment)?.phase
+    ok(phase !== undefined, uid)
+    equal(phase, rig.index.spans.objectAt('c', uid, moment)?.phase, uid)
+    deepEqual(
+      index.spans.objectAt('c', uid, moment)?.owners.map((owner) => owner.uid),
+      rig.index.spans.objectAt('c', uid, moment)?.owners.map((owner) => owner.uid),
+      uid,
+    )
+  }
+})
+
+/** An index that has read all that the log holds, and reads no more. */
+async function followed(log: MemoryLog, store: Store): Promise<HistoryIndex> {
+  const index = createHistoryIndex(log, codec, systemClock(), store)
+  const stop = new AbortController()
+  const running = index.run(stop.signal)
+  while ((await index.lagEntries()) > 0n || !index.isBegun()) await setImmediate()
+  stop.abort()
+  await running
+  return index
+}
+
+test('an index that missed history, since it was away for longer than that is kept, begins again', async (t) => {
+  const rig = await rigged(t)
+  const there = await rig.minute(...FAMILY)
+  const store = emptyStore()
+  const before = await followed(rig.log, store)
+  equal(before.begin(0)?.at, null)
+  await rig.minute('put pod/a', 'put pod/b <- rs/web-1', 'put cm/z')
+  await rig.minute('delete cm/z')
+  await rig.log.append('lineage', 0, [{ key: 'c/cm-z', value: null }])
+  const { end } = await rig.log.bounds('history', 0)
+  const events = await rig.log.bounds('events', 0)
+  const last = await rig.minute('delete pod/b')
+  await rig.log.trim('events', 0, events.end)
+  await rig.log.trim('history', 0, end)
+  const index = await followed(rig.log, store)
+  equal(index.begin(0)?.offset, end)
+  ok(index.begin(0)?.at)
+  deepEqual(await index.entries('c', 'deploy-web', 0n, 10), [])
+  ok(begunAt(rig.log, index) > Date.parse(there), 'what was missed cannot be asked')
+  const moment = { type: 'time', at: Date.parse(last) } as const
+  const owners = index.spans.objectAt('c', 'pod-a', moment)?.owners
+  deepEqual(owners, [])
+  equal(index.spans.objectAt('c', 'pod-b', moment)?.phase, 'gone')
+  equal(index.spans.objectAt('c', 'cm-z', moment), undefined, 'it was forgotten')
+})
+
+test('a reference beyond those that a text names is known, too', async (t) => {
+  const rig = await rigged(t)
+  const owners = [1, 2, 3, 4, 5, 6].map((each) => `cm/${each}`)
+  await rig.minute(...[...owners, 'cm/7'].map((owner) => `put ${owner}`))
+  const first = await rig.minute(`put pod/a <- ${owners.join(', ')}`)
+  const second = await rig.minute(`put pod/a <- ${[...owners.slice(0, 5), 'cm/7'].join(', ')}`)
+  const lastOwner = async (at: string): Promise<string | undefined> => {
+    const path = `/v1/tree?kind=pod&name=a&namespace=ns&owners=true&at=${at}`
+    return (await rig.get(path)).root?.children.at(-1)?.name
+  }
+  deepEqual([await lastOwner(first), await lastOwner(second)], ['6', '7'])
+})
+
+test('who may not get an object learns nothing of its past', async () => {
+  const group = new GraphGroup(1)
+  try {
+    const authority: Authority = {
+      identify: async () => ({ name: 'ann', uid: '', groups: [], extra: {} }),
+      may: async () => false,
+    }
+    const { url } = await group.start({ authority, isReadingReviewed: true })
+    await tell(group.log, eventsOf([...FAMILY, 'beat 1']))
+    await group.caughtUp()
+    const headers = { authorization: 'Bearer hers' }
+    for (const path of [`${TREE}&at=pos:0-1`, '/v1/objects?kind=pod&at=pos:0-1']) {
+      equal((await fetch(url + path, { headers })).status, 403, path)
+    }
+  } finally {
+    await group.stop()
+  }
+})
+
+test('who may get some objects is shown these in a tree of the past, and of others no uid', async (t) => {
+  const group = new GraphGroup(1)
+  t.after(async () => await group.stop())
+  const authority: Authority = {
+    identify: async () => ({ name: 'ann', uid: '', groups: [], extra: {} }),
+    may: async (_user, _cluster, { resource }) => resource === 'replicasets',
+  }
+  const { url } = await group.start({ authority, isReadingReviewed: true })
+  const then = [...FAMILY, 'put pod/b <- rs/web-1']
+  // More states than are kept, so that it is unknown who owned it then.
+  const often = Array.from({ length: 110 }, () => ['put pod/a', 'put pod/a <- rs/web-1'])
+  const events = eventsOf([...then, ...often.flat(), 'beat 1', 'beat 1'])
+  const early = eventsOf(then).length
+  await tell(group.log, events.slice(0, early))
+  const { end } = await group.log.bounds('events', 0)
+  await tell(group.log, events.slice(early))
+  await group.caughtUp()
+  const at = `pos:0-${end}`
+  const headers = { authorization: 'Bearer hers' }
+  const response = await fetch(`${url}${TREE}&at=${at}`, { headers })
+  const { root, partial } = (await response.json()) as Told
+  equal(shape(root), 'ReplicaSet/web-1(Pod/hidden)')
+  match(partial, /; the owners of 1 object that changed very often are not kept so far back$/)
+})
+
+test('what is forgotten stays forgotten where history is read behind lineage', async () => {
+  const clock = systemClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  const uids = Array.from({ length: 1_500 }, (_, each) => `u-${each}`)
+  const history = uids.flatMap((uid, each) =>
+    (['created', 'gone'] as const).map((change) => {
+      const phase = change === 'created' ? ('observed' as const) : null
+      const value = codec.encode({
+        ...{ type: 'History', cluster: 'c', uid, group: '', kind: 'Pod', namespace: 'ns' },
+        ...{ name: uid, change, text: '', phase, evidence: null, command: null, partition: 0 },
+        ...{ position: BigInt(each), basis: [], at: 1 },
+        object: { phase, createdAt: 0, deletedAt: null, owners: [] },
+      })
+      return { key: `c/${uid}`, value }
+    }),
+  )
+  await log.append('history', 0, history)
+  await log.append(
+    'lineage',
+    0,
+    uids.map((uid) => ({ key: `c/${uid}`, value: null })),
+  )
+  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const stop = new AbortController()
+  const running = index.run(stop.signal)
+  while ((await index.lagEntries()) > 0n) await setImmediate()
+  stop.abort()
+  await running
+  deepEqual(await index.spans.page('c', null, '', 10), [])
+})
+
+test('an object that changes without end keeps its newest states, and of older moments it is unknown', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put rs/web-1')
+  const old = await rig.minute('put pod/a <- rs/web-1')
+  for (let each = 0; each < 110; each++) {
+    await rig.minute('put pod/a', 'put pod/a <- rs/web-1')
+  }
+  const { root, partial } = await rig.get(`${TREE}&at=${old}`)
+  equal(shape(root), 'ReplicaSet/web-1')
+  equal(partial, 'the owners of 1 object that changed very often are not kept so far back: pod-a')
+})
+
+test('the process that has the cluster answers, whoever is asked', async (t) => {
+  const group = new GraphGroup(2)
+  t.after(async () => await group.stop())
+  const [one, two] = [await group.start(), await group.start()]
+  await tell(group.log, eventsOf([...FAMILY, 'beat 1', 'beat 1']), () => 1)
+  await group.caughtUp()
+  const { end } = await group.log.bounds('events', 1)
+  for (const { url } of [one, two]) {
+    const path = `${url}/v1/tree?kind=replicaset&name=web-1&namespace=ns&at=pos:1-${end}`
+    const response = await checked(path, await fetch(path))
+    equal(response.status, 200)
+    equal(shape(((await response.json()) as Told).root), 'ReplicaSet/web-1(Pod/a)')
+  }
+  const path = `${one.url}/v1/objects?kind=pod&at=pos:0-1`
+  equal((await fetch(path)).status, 400)
+})

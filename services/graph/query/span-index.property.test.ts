@@ -1,0 +1,281 @@
+/**
+ * What is answered about a moment is what the fold held then: lives with lost events, relists, uids that come back, restores from backups and forgotten objects are
+ * folded by the service's own batches, and lists and trees of random moments are compared with the graph of each. `MOMENTS=10000` asks for so many.
+ */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import fc from 'fast-check'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Store } from '../../../ports/store.ts'
+import { systemClock } from '../../../runtime/clock.ts'
+import { CLUSTER } from '../../../testing/model-cluster.ts'
+import { type Held, type PastAction, PastRig, type Snapshot } from '../../../testing/past-rig.ts'
+import { type Chance, seeded } from '../../../testing/seeded.ts'
+import { codec, contentOf, emptyStore, viewOf } from '../../../testing/task-rig.ts'
+import { life } from '../../../testing/world-generator.ts'
+import { Turns } from '../turns.ts'
+import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
+import type { Moment } from './moment.ts'
+import type { ListedObject } from './object-list.ts'
+import { createPastList } from './past-list.ts'
+import { pastTree } from './past-tree.ts'
+import type { TreeNode } from './tree.ts'
+
+const MOMENTS = Number(process.env['MOMENTS'] ?? 600)
+const MOMENTS_OF_A_LIFE = 20
+
+/** Pauses pass at once. */
+const HASTY: Clock = { ...systemClock(), sleep: async () => void (await setImmediate()) }
+
+interface Indexed extends AsyncDisposable {
+  readonly index: HistoryIndex
+  readonly store: Store
+}
+
+function indexed(rig: PastRig): Indexed {
+  const store = emptyStore()
+  const index = createHistoryIndex(rig.log, codec, HASTY, store)
+  const stop = new AbortController()
+  const running = index.run(stop.signal)
+  return {
+    index,
+    store,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await running
+    },
+  }
+}
+
+async function caughtUp({ index }: Indexed): Promise<void> {
+  while ((await index.lagEntries()) > 0n || !index.isBegun()) await setImmediate()
+}
+
+/** Each life begins with a family, so that there is something to ask about. */
+const FAMILY: readonly PastAction[] = [
+  ['rs', 'a', []],
+  ['cm', 'a', []],
+  ['pod', 'a', [0]],
+  ['pod', 'b', [0]],
+  ['pod', 'c', [0, 1]],
+].map(([kind, name, owners]): PastAction => {
+  const references = (owners as number[]).map((pick) => {
+    return { flaw: 'none', pick, blocking: true } as const
+  })
+  const rest = { namespace: 'ns', references, finalizers: [] }
+  return { type: 'create', kind: String(kind), name: String(name), ...rest }
+})
+
+const pick = fc.nat({ max: 30 })
+const OTHERS: fc.Arbitrary<PastAction> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('again' as const), pick }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('unwatch' as const),
+      kind: fc.constantFrom('pod', 'cm'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ type: 'backup' } as const) },
+  { weight: 1, arbitrary: fc.constant({ type: 'restore' } as const) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('pass' as const),
+      days: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+)
+
+/** As a person would tell it, with all that happens besides in between. */
+function mixed(
+  life: readonly PastAction[],
+  others: readonly PastAction[],
+  chance: Chance,
+): PastAction[] {
+  const all = [...FAMILY, ...life]
+  for (const other of others) all.splice(chance.below(all.length + 1), 0, other)
+  return all
+}
+
+async function lived(
+  actions: readonly PastAction[],
+  chance: Chance,
+  watch: () => Promise<void>,
+  rig: PastRig,
+) {
+  for (const action of actions) {
+    await rig.act(action)
+    await rig.drain(chance.below(6))
+    if (chance.below(4) === 0) await rig.beat(chance.below(60_000))
+    if (chance.below(3) === 0) await rig.commit()
+    if (chance.below(5) === 0) await watch()
+  }
+  await rig.drain(chance.below(200))
+  await rig.beat(1_000)
+  await rig.commit()
+}
+
+function momentIn(rig: PastRig, chance: Chance): Moment {
+  const snapshot = rig.snapshots[chance.below(rig.snapshots.length)]
+  ok(snapshot !== undefined)
+  if (chance.below(2) === 0) return { type: 'time', at: snapshot.at }
+  return { type: 'position', position: Number(snapshot.position), at: snapshot.at }
+}
+
+/** The graph of then: what was folded last before it. */
+function foldedAt(rig: PastRig, moment: Moment): Snapshot {
+  const found = rig.snapshots.findLast(({ position, at }) => {
+    return moment.type === 'time' ? at <= moment.at : position <= BigInt(moment.position)
+  })
+  ok(found !== undefined)
+  return found
+}
+
+function listOf({ nodes }: Snapshot): unknown[] {
+  return [...nodes.values()]
+    .map(({ object, phase }) => [
+      ...[object.kind, object.group, object.namespace, object.name, object.uid, phase],
+      object.createdAt === null ? null : new Date(object.createdAt).toISOString(),
+      object.deletedAt === null ? null : new Date(object.deletedAt).toISOString(),
+      [...new Set(object.ownerReferences.map(({ uid }) => uid))],
+    ])
+    .sort()
+}
+
+function told(objects: readonly ListedObject[]): unknown[] {
+  return objects
+    .map(({ kind, group, namespace, name, uid, phase, createdAt, deletionTimestamp, owners }) => [
+      ...[kind, group, namespace, name, uid, phase, createdAt, deletionTimestamp, owners],
+    ])
+    .sort()
+}
+
+async function listAt(index: HistoryIndex, rig: PastRig, moment: Moment): Promise<unknown[]> {
+  const status = { state: 'folding', position: rig.position, lagEntries: 0n } as const
+  const view = viewOf(
+    { partition: 0, store: rig.store, status: () => status, counts: () => undefined },
+    CLUSTER,
+  )
+  const page = createPastList(index, { kindWord: async () => ({ is: () => true }) as never })
+  const all: ListedObject[] = []
+  for (let after = ''; ; ) {
+    const asked = { kind: '', name: undefined, namespace: undefined, isGone: false, at: undefined }
+    const { answer } = await page(
+      view,
+      { name: 'test', id: CLUSTER, scope: 'test' },
+      { ...asked, limit: 3, isCounted: false },
+      moment,
+      after,
+    )
+    all.push(...answer.objects)
+    if (answer.next === null) return told(all)
+    after = answer.next
+  }
+}
+
+/** Below each object its dependents; one that was told before is not told again. */
+function edgesOf(root: TreeNode): string[] {
+  return root.children.flatMap((child) => {
+    const edge = `${root.uid} <- ${child.uid} ${child.phase} ${child.edge?.controller} ${child.edge?.blocking}`
+    return [edge, ...edgesOf(child)]
+  })
+}
+
+function edgesIn({ nodes }: Snapshot, root: string): string[] {
+  const edges: string[] = []
+  const seen = new Set([root])
+  for (const owner of seen) {
+    for (const { object, phase } of nodes.values()) {
+      const reference = object.ownerReferences.find(({ uid }) => uid === owner)
+      if (reference === undefined) continue
+      const { controller, blockOwnerDeletion } = reference
+      edges.push(
+        `${owner} <- ${object.uid} ${phase} ${controller === true} ${blockOwnerDeletion === true}`,
+      )
+      seen.add(object.uid)
+    }
+  }
+  return edges.sort()
+}
+
+function ownersIn({ nodes }: Snapshot, uid: string): string[] {
+  return (nodes.get(uid)?.object.ownerReferences ?? []).map((owner) => owner.uid)
+}
+
+async function compareTrees(
+  index: HistoryIndex,
+  snapshot: Snapshot,
+  moment: Moment,
+): Promise<void> {
+  const turns = new Turns(HASTY)
+  const view = { spans: index.spans, cluster: CLUSTER, moment, turns, isWhole: true }
+  for (const { object } of snapshot.nodes.values()) {
+    const root = index.spans.objectAt(CLUSTER, object.uid, moment)
+    ok(root !== undefined, `${object.uid} was there`)
+    const down = await pastTree(view, root, false)
+    equal(down.cut, '')
+    deepEqual(edgesOf(down.answer).sort(), edgesIn(snapshot, object.uid), object.uid)
+    const up = await pastTree(view, root, true)
+    deepEqual(
+      up.answer.children.map(({ uid }) => uid),
+      ownersIn(snapshot, object.uid),
+    )
+  }
+}
+
+function isBeyond(index: HistoryIndex, moment: Moment): boolean {
+  const horizon = index.spans.horizon(CLUSTER)
+  if (horizon === undefined) return false
+  return moment.type === 'time' ? moment.at < horizon.at : moment.position < horizon.position
+}
+
+test('a list and a tree of any moment are what was folded by then, and an index that is built anew has the same bytes', async (t) => {
+  const lives = life({ hasOrphaning: true, hasKindsGone: true, maxLength: 40 })
+  const others = fc.array(OTHERS, { maxLength: 12, size: 'max' })
+  const found = { moments: 0, beyond: 0, objects: 0, changed: 0 }
+  await fc.assert(
+    fc.asyncProperty(lives, others, fc.nat(), async (actions, besides, seed) => {
+      const chance = seeded(seed)
+      const rig = await PastRig.begin()
+      await using first = indexed(rig)
+      await lived(mixed(actions, besides, chance), chance, async () => await caughtUp(first), rig)
+      await caughtUp(first)
+      const last = rig.snapshots.at(-1)
+      for (let left = MOMENTS_OF_A_LIFE; left > 0; left--) {
+        const moment = momentIn(rig, chance)
+        found.moments += 1
+        if (isBeyond(first.index, moment)) {
+          found.beyond += 1
+          continue
+        }
+        const snapshot = foldedAt(rig, moment)
+        found.objects += snapshot.nodes.size
+        if (!isSame(snapshot.nodes, last?.nodes)) found.changed += 1
+        deepEqual(await listAt(first.index, rig, moment), listOf(snapshot))
+        await compareTrees(first.index, snapshot, moment)
+      }
+      await using second = indexed(rig)
+      await caughtUp(second)
+      deepEqual(await spansOf(second), await spansOf(first))
+    }),
+    { numRuns: Math.ceil(MOMENTS / MOMENTS_OF_A_LIFE) },
+  )
+  const compared = found.moments - found.beyond
+  t.diagnostic(`${JSON.stringify(found)}, ${compared} compared`)
+  // A property of nothing holds.
+  ok(compared >= MOMENTS / 2, `${compared} moments compared`)
+  ok(found.beyond > 0, 'none beyond the horizon')
+  ok(found.changed > compared / 4, `${found.changed} unlike the end`)
+  ok(found.objects > compared, `${found.objects} objects`)
+})
+
+/** All but what is told of an object that nobody has seen again since it was forgotten: that is history, and it may be shorter. */
+async function spansOf({ store }: Indexed): Promise<[string, string][]> {
+  return [...(await contentOf(store))].filter(([key]) => !key.startsWith('entry/'))
+}
+
+function isSame(a: ReadonlyMap<string, Held>, b: ReadonlyMap<string, Held> | undefined): boolean {
+  return JSON.stringify([...a]) === JSON.stringify([...(b ?? [])])
+}
