@@ -1,13 +1,16 @@
-/** `kinfold audit verify`: folds the log again, offline, and compares. */
+/** `kinfold audit verify`: folds the log again, offline, and compares. `kinfold audit import` is beside it (audit-import.ts). */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit/audit.ts'
+import { addAuditImport } from './audit-import.ts'
 import { configFile } from './config.ts'
 import { DEFAULT_DATA, defaultDataDirectory } from './data-directory.ts'
 import { addBrokerOptions, type KafkaFlags } from './kafka-config.ts'
 
 export function addAudit(program: Command): void {
-  const audit = program.command('audit').description('checks of the record against itself')
+  const audit = program
+    .command('audit')
+    .description("checks of the record against itself, and names out of clusters' audit logs")
   const verify = audit
     .command('verify')
     .description(
@@ -26,6 +29,7 @@ export function addAudit(program: Command): void {
     const isIdentical = results.every(({ type }) => type === 'identical')
     process.exitCode = isIdentical ? EXIT.ok : EXIT.findings
   })
+  addAuditImport(audit)
 }
 
 const LIMIT =

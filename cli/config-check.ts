@@ -6,6 +6,7 @@
  *
  * Not here: what values may be (config.ts, kafka-config.ts). It loads what serves the endpoint, so it is loaded when it is needed.
  */
+import { openAuditTokens } from '../runtime/cluster-token.ts'
 import { checkHttp } from '../runtime/endpoint.ts'
 import { openToken } from '../runtime/http-token.ts'
 import { ExitError } from '../runtime/lifecycle.ts'
@@ -78,6 +79,7 @@ function checkEndpoint(config: ReturnType<typeof upConfigOf>): void {
   const { http: address, httpAdvertise: advertise, httpTokenFile, httpReview } = config
   const token = httpTokenFile === undefined ? undefined : openToken(httpTokenFile)
   openTlsOf(config)
+  openAuditTokens(config)
   // Where a cluster says who asks, any address is taken: it is asked at a start only.
   const isReviewed = token === undefined && httpReview !== undefined
   checkHttp({

@@ -46,6 +46,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly http: string
   /** What requests must show; undefined: nothing, on loopback. */
   readonly httpTokenFile: string | undefined
+  /** Of clusters whose API servers send their audit events; undefined: none has a token of its own. */
+  readonly auditTokenFile: string | undefined
   readonly httpAdvertise: string | undefined
   /** Undefined: plain HTTP. */
   readonly httpTls: TlsFiles | undefined
@@ -84,6 +86,7 @@ export interface UpFlags extends ArchiveFlags {
   readonly httpTlsCaFile?: string
   readonly httpAuth?: string
   readonly httpAuthorize?: string
+  readonly auditTokenFile?: string
   readonly logLevel?: string
   readonly logFormat?: string
   readonly config?: string
@@ -121,6 +124,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'httpTlsCaFile',
   'httpAuth',
   'httpAuthorize',
+  'auditTokenFile',
   'logLevel',
   'logFormat',
   'keep',
@@ -177,6 +181,7 @@ export function upConfigOf(
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
+    auditTokenFile: text(pick('auditTokenFile', flags.auditTokenFile)),
     httpAdvertise: text(pick('httpAdvertise', flags.httpAdvertise)),
     httpTls: tlsFiles(
       text(pick('httpTlsCertFile', flags.httpTlsCertFile)),
@@ -230,6 +235,9 @@ export function addLockOption(command: Command): Command {
     'required, optional or off: the lock inside the cluster that kinfold rbac prints (default: optional)'
   return command.option('--lock <lock>', hint)
 }
+
+export const AUDIT_TOKEN_HINT =
+  'file of tokens of clusters that send their audit events, CLUSTER TOKEN a line'
 
 /** Of an option that may be repeated. */
 export function collect(value: string, former: readonly string[] = []): readonly string[] {

@@ -11,6 +11,7 @@ import { openSqliteLog, type SqliteLog } from '../adapters/sqlite/log.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { openAuditTokens } from '../runtime/cluster-token.ts'
 import { checkAddress, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
 import { openToken } from '../runtime/http-token.ts'
@@ -91,6 +92,7 @@ export type EmbeddedConfig = Pick<
   | 'archive'
 > & {
   readonly notify?: NotifyConfig | undefined
+  readonly auditTokenFile?: string | undefined
 
   /** Why no cluster's lock is in force, where that is known without a look. */
   readonly noLock?: string
@@ -105,10 +107,12 @@ export async function runEmbedded(
   onReady: (url: string) => void = () => undefined,
 ): Promise<void> {
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
+  const clusterTokens = openAuditTokens(config)
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
   const tls = openTlsOf(config)
-  const http = { address: config.http, token, tls, authority, advertise: config.httpAdvertise }
+  const advertise = config.httpAdvertise
+  const http = { address: config.http, token, clusterTokens, tls, authority, advertise }
   await checkAddress(http)
   checkUpgraded(config.data)
   const clock = systemClock()
@@ -136,7 +140,7 @@ export async function runEmbedded(
     ...graphOptionsOf(config),
     observe: observeLatency(metrics.meter, logClock, traces),
   })
-  const { graph, census, index, shadow } = parts
+  const { graph, census, index, actors, shadow } = parts
   const appendsOf = observeAppends(metrics.meter)
   const watchers = clusters.map((cluster) =>
     openWatcher({
@@ -191,6 +195,7 @@ export async function runEmbedded(
     ...disk.checks(),
     ...checksOfData(config.data),
     ...checksOfToken(token),
+    ...checksOfToken(clusterTokens, 'audit-token'),
     ...checksOfTls(tls),
     ...notifications.checks(),
   ]
@@ -223,6 +228,7 @@ export async function runEmbedded(
         (either) => reaper.run(either),
         (either) => identifyEach(clusters, connected, clock, logger, either),
         (either) => index.run(either),
+        (either) => actors.run(either),
         (either) => shadow.run(either),
         (either) => disk.run(either),
         ...notifications.loops,

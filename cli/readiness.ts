@@ -54,9 +54,12 @@ export function checksOfData(data: string): Check[] {
 }
 
 /** None while the file is good: it was, at the start. */
-export function checksOfToken(token: Pick<HttpToken, 'failure'> | undefined): Check[] {
+export function checksOfToken(
+  token: Pick<HttpToken, 'failure'> | undefined,
+  name = 'http-token',
+): Check[] {
   const failure = token?.failure() ?? ''
-  return failure === '' ? [] : [warned('http-token', `none of its tokens is accepted: ${failure}`)]
+  return failure === '' ? [] : [warned(name, `none of its tokens is accepted: ${failure}`)]
 }
 
 /** What of the endpoint's certificate nobody can use; empty when all is well. */

@@ -17,6 +17,7 @@ import type { Placement } from '../ports/placement.ts'
 import type { Random } from '../ports/random.ts'
 import type { Authority } from '../runtime/authority.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { openAuditTokens } from '../runtime/cluster-token.ts'
 import { checkAddress, type Served, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
 import { type HttpToken, openToken } from '../runtime/http-token.ts'
@@ -85,12 +86,13 @@ export async function runService(
   const config = upConfig(flags, listening)
   const kafka = kafkaConfig(flags, configFile(flags)['kafka'], flags.config ?? 'kafka')
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
+  const clusterTokens = name === 'graph' ? openAuditTokens(config) : undefined
   const isShared = name === 'graph'
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
   const tls = openTlsOf(config)
   const advertise = config.httpAdvertise
-  const http = { address: config.http, token, tls, authority, advertise, isShared }
+  const http = { address: config.http, token, clusterTokens, tls, authority, advertise, isShared }
   await checkAddress(http)
   becomeLean()
   keepCompiled()
@@ -139,6 +141,7 @@ export async function runService(
         ...groups.map((group) => checkOfGroup(group.status())),
         probe.check(),
         ...checksOfToken(token),
+        ...checksOfToken(clusterTokens, 'audit-token'),
         ...checksOfTls(tls),
       ],
       scrape: metrics.scrape,

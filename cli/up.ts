@@ -4,6 +4,7 @@ import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import { addArchiveOptions } from './archive-config.ts'
 import type { UpFlags } from './config.ts'
 import {
+  AUDIT_TOKEN_HINT,
   addClusterOptions,
   addKindsOption,
   addLockOption,
@@ -34,6 +35,7 @@ export function addUp(program: Command): void {
       'endpoint; beyond loopback with a token only (default: 127.0.0.1:7070)',
     )
     .option('--http-token-file <file>', 'file of tokens, one a line, that requests must have')
+    .option('--audit-token-file <file>', AUDIT_TOKEN_HINT)
     .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
     .option(
       '--http-tls-cert-file <file>',

@@ -13,6 +13,7 @@ import type { Clock } from '../ports/clock.ts'
 import { parseAddress } from './address.ts'
 import { AUDIENCE, type Authority } from './authority.ts'
 import { systemClock } from './clock.ts'
+import type { ClusterTokens } from './cluster-token.ts'
 import { type ConnectionCounts, Connections } from './connections.ts'
 import type { Check } from './health.ts'
 import { isReady, verbose } from './health.ts'
@@ -41,6 +42,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the answer goes on for as long as it is read: then it is one of `MOST_STREAMS`. */
     isStream?: (request: FastifyRequest) => boolean
+    /** Whether the token of a cluster is enough here. */
+    takesClusterToken?: boolean
   }
 }
 
@@ -68,6 +71,8 @@ export interface HttpSettings {
   readonly address: string
   /** What requests must show; undefined: nothing, and only loopback is listened on. */
   readonly token?: HttpToken | undefined
+  /** What clusters' own servers show where they report something; undefined: no such token is good. */
+  readonly clusterTokens?: ClusterTokens | undefined
   /** Undefined: plain HTTP. */
   readonly tls?: Tls | undefined
   /** Clusters that say who somebody is; undefined: none is asked. */
@@ -160,7 +165,7 @@ function isUnspecified(host: string): boolean {
 /** Listens; resolves with the server, to be closed, and its URLs. */
 export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings): Promise<Served> {
   checkHttp(settings)
-  const { address, token, authority, advertise, tls } = settings
+  const { address, token, clusterTokens, authority, advertise, tls } = settings
   const { host, port } = parseAddress(address)
   const server = bareServer(tls)
   const clock = parts.clock ?? systemClock()
@@ -184,6 +189,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
     refusals.note({ address, method, route, code })
   })
   addInstanceCheck(server)
+  if (clusterTokens !== undefined) addClusterTokens(server, clusterTokens)
   if (token !== undefined || authority !== undefined) addToken(server, token, authority)
   else addHostCheck(server, advertise)
   addStreamLimit(server, streams)
@@ -282,12 +288,22 @@ function addHostCheck(server: FastifyInstance, advertise: string | undefined): v
   })
 }
 
+/** Before whatever else lets somebody in: on other routes such a token is none. */
+function addClusterTokens(server: FastifyInstance, tokens: ClusterTokens): void {
+  server.addHook('onRequest', async (request) => {
+    if (request.routeOptions.config.takesClusterToken !== true) return
+    const cluster = tokens.clusterOf(request.headers.authorization)
+    if (cluster !== undefined) setPrincipal(request, { by: 'cluster', user: null, cluster })
+  })
+}
+
 function addToken(
   server: FastifyInstance,
   token: HttpToken | undefined,
   authority: Authority | undefined,
 ): void {
   server.addHook('onRequest', async (request, reply) => {
+    if (isPrincipal(request)) return
     const principal = await principalFor(request, token, authority)
     if (principal !== undefined) return setPrincipal(request, principal)
     if (request.method === 'GET' && OPEN.has(request.url)) return

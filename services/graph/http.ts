@@ -1,18 +1,19 @@
 /**
  * What the graph service adds to its endpoint: the questions people ask, what they order, and streams of public records.
  *
- * What must stay true: only an order changes anything, and that by records on the log.
+ * What must stay true: only an order changes anything, and that by records on the log; what audit logs say is kept there, too, and changes no verdict.
  *
  * Not here: listening, health and metrics (runtime/endpoint.ts).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
+import { addAuditEvents } from './actors/audit-http.ts'
 import { documentOf } from './api/document.ts'
 import { addTags } from './api/etag.ts'
 import { openApi } from './api/openapi.ts'
 import { addRouteTable } from './api/parameter.ts'
-import { DOCUMENT_PATH } from './api/route.ts'
+import { AUDIT_PATH, DOCUMENT_PATH } from './api/route.ts'
 import type { Shadow } from './audit/shadow.ts'
 import { shadowAnswer } from './audit/shadow-answer.ts'
 import type { DirectiveParts } from './orders/directive-http.ts'
@@ -43,12 +44,13 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   addClusterList(server, parts)
   addGraphDump(server, parts)
   addDirectives(server, parts)
+  addAuditEvents(server, parts)
   addStreams(server, parts)
 }
 
 /** Those that are about one object, or show a part to who may not see all, and orders, look for themselves. */
 const OWN_LOOK: ReadonlySet<string> = new Set([
-  ...['/v1/tree', '/v1/why', '/v1/lineage', '/v1/history', '/v1/directives'],
+  ...['/v1/tree', '/v1/why', '/v1/lineage', '/v1/history', '/v1/directives', AUDIT_PATH],
 ])
 
 async function mayAsk(request: FastifyRequest, access: Access): Promise<void> {

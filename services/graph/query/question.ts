@@ -11,6 +11,7 @@ import type { PropagationPolicy } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type Answered, type ClusterRef, type DocumentKind, documentOf } from '../api/document.ts'
 import type { Access } from './access.ts'
+import type { DeletedBy } from './actor.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
 import { askedOf, type Chosen, choose, clusterOf, selector } from './choice.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
@@ -85,6 +86,17 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       return { cluster: refOf(cluster), uid, isThere, at }
     })
   }
+  /** Who deleted what who asks may not get is not told. */
+  const shownDeleters = async (
+    request: FastifyRequest,
+    { cluster }: View,
+    all: readonly DeletedBy[],
+  ): Promise<readonly DeletedBy[]> => {
+    const may = await Promise.all(
+      all.map(({ object }) => access.object(request, { ...object, cluster }).then(yes, no)),
+    )
+    return all.filter((_, index) => may[index])
+  }
   server.get('/v1/tree', async (request, reply) => {
     const isUp = askedOf(request)['owners'] === 'true'
     return await about('Tree', request, reply, async (view, { object: root }) => {
@@ -96,8 +108,10 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   server.get('/v1/why', async (request, reply) => {
     return await about('Why', request, reply, async (view, chosen) => {
       await access.object(request, chosen.object)
-      const answer = await query.why(view, chosen.object)
-      return { ...answer, others: await shownOthers(request, chosen) }
+      const told = await query.why(view, chosen.object)
+      const deletedBy = await shownDeleters(request, view, told.answer.deletedBy)
+      const others = await shownOthers(request, chosen)
+      return { ...told, answer: { ...told.answer, deletedBy }, others }
     })
   })
   addCascade(server, parts, about)
